@@ -1,6 +1,7 @@
 import type { Place } from '../backup/place.ts'
 import { type Config, toConfig } from '../config/config.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
+import type { ClientLimits } from '../storage/postgres/errors.ts'
 import { createShared, type Shared } from '../storage/shared/event-loops.ts'
 import { openEngine as openSqlite } from '../storage/sqlite/engine.ts'
 import type { ReportLoss, Storage } from '../storage/storage.ts'
@@ -45,8 +46,14 @@ export async function withStoreOf<T>(config: Config, work: (storage: Storage) =>
   }
 }
 
+interface Opening {
+  /** Creates a store where there is none. */
+  readonly create: boolean
+  /** Other limits than the service has, for a database. */
+  readonly limits?: ClientLimits | undefined
+}
+
 /**
- * @param options whether to create a store where there is none
  * @param shared what other event loops of the process use too
  * @param report is told when the store has lost files
  */
@@ -60,7 +67,7 @@ export async function openStore(
     tokenSecrets,
     eventsRetention,
   }: StoreSettings,
-  { create }: { readonly create: boolean },
+  { create, limits }: Opening,
   shared: Shared = createShared(cacheSize),
   report: ReportLoss = () => {},
 ): Promise<Storage> {
@@ -68,7 +75,7 @@ export async function openStore(
   if (database.kind === 'embedded') return openSqlite({ ...common, dataFolder, report })
   // Its driver is loaded where there is a database for it.
   const { openEngine } = await import('../storage/postgres/engine.ts')
-  return openEngine({ ...database, ...common })
+  return openEngine({ ...database, ...common, limits })
 }
 
 /** Where the store is, without a password. */

@@ -3,6 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { everything } from '../support/data/every-route.ts'
+import { isLong } from '../support/scale.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { testOn } from '../support/service/engines.ts'
 
@@ -33,7 +34,7 @@ testOn(
   'E5 the service asks no address that a request names, in its body, its parameters or its headers',
   async t => {
     const { origin, asked } = await startTrap(t)
-    const { routes, admin, at, ids } = await everything(t)
+    const { routes, admin, at: addressOf, ids } = await everything(t)
     const addresses = [`${origin}/latest`, `${origin}/api/core/items/${ids.item}`]
     const headersOf = (type: string) => ({
       'content-type': type,
@@ -42,9 +43,9 @@ testOn(
       'x-forwarded-host': new URL(origin).host,
       referer: origin,
     })
-    for (const { method, url } of routes) {
+    for (const [at, { method, url }] of routes.entries()) {
       if (left.test(url)) continue
-      for (const address of addresses) {
+      for (const address of isLong ? addresses : addresses.slice(at % 2).slice(0, 1)) {
         const parameters = new URLSearchParams(names.split(' ').map(name => [name, address] as const))
         const members = Object.fromEntries(names.split(' ').map(name => [name, address]))
         const reference = `<!DOCTYPE a SYSTEM "${address}"><a href="${address}"/>`
@@ -61,7 +62,7 @@ testOn(
         }
         const sent = method === 'GET' ? [['', undefined] as const] : Object.entries(bodies)
         for (const [type, body] of sent) {
-          const response = await admin.request(`${at(url)}?${parameters}`, {
+          const response = await admin.request(`${addressOf(url)}?${parameters}`, {
             method,
             headers: {
               ...(method === 'GET' ? {} : headersOf(type)),

@@ -5,7 +5,8 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { TestContext } from 'node:test'
 import { createGzip } from 'node:zlib'
-import { test, testOn, testOnAny } from '../support/service/engines.ts'
+import { isLong } from '../support/scale.ts'
+import { test, testOn } from '../support/service/engines.ts'
 import { withoutProgress } from '../support/service/faults.ts'
 import { carrelProcess } from '../support/service/process.ts'
 import { temporaryFolder } from '../support/service/service.ts'
@@ -152,12 +153,9 @@ async function measured(t: TestContext, dataFolder: string, args: readonly strin
 /** Of these, each way to read bytes is tried packed, too. */
 const packedToo = [
   'quote.csv',
-  'wide.csv',
   'line.ndjson',
-  'blank.ndjson',
-  'keyless.ndjson',
   'record.json',
-  'blank.json',
+  ...(isLong ? ['wide.csv', 'blank.ndjson', 'keyless.ndjson', 'blank.json'] : []),
 ]
 
 for (const one of hostile)
@@ -183,7 +181,11 @@ testOn(
   'sqlite',
   'D2 a gzip file of good records without end is refused, and says how to import it anyway',
   async t => {
-    const bomb = { name: 'bomb.ndjson', content: () => endless('', '{"id":1,"t":"a"}\n', 200), message: /./ }
+    const bomb = {
+      name: 'bomb.ndjson',
+      content: () => endless('', `{"id":1,"t":"${'a'.repeat(5_000)}"}\n`, 80),
+      message: /./,
+    }
     const file = await write(t, bomb, true)
     const { stderr, code, memory } = await measured(t, temporaryFolder(t), [
       'import',
@@ -200,7 +202,7 @@ testOn(
   },
 )
 
-testOnAny('D12 hostile files of changes are refused early, by the line, and nothing changes', async t => {
+test('D12 hostile files of changes are refused early, by the line, and nothing changes', async t => {
   const dataFolder = temporaryFolder(t)
   const good = await write(
     t,
@@ -209,6 +211,7 @@ testOnAny('D12 hostile files of changes are refused early, by the line, and noth
   )
   const made = await measured(t, dataFolder, ['import', good, '--entity=kept', '--key=id', '--json'])
   assert.equal(made.code, 0, made.stderr)
+  const kinds = ['--update', '--delete']
   const tooMany = /^carrel: these are more than 100,000 records, or more than 64 MB; /
   const changes: readonly Hostile[] = [
     ...hostile.filter(({ name }) =>
@@ -217,8 +220,9 @@ testOnAny('D12 hostile files of changes are refused early, by the line, and noth
     { name: 'rows.csv', content: () => endless(csv, `3,${'x'.repeat(1_000)}\n`, 80), message: tooMany },
     { name: 'many.ndjson', content: () => endless(ndjson, '{"id":3}\n', 2), message: tooMany },
   ]
-  for (const kind of ['--update', '--delete'])
-    for (const one of changes) {
+  // Both are read alike.
+  for (const [number, one] of changes.entries())
+    for (const kind of isLong ? kinds : kinds.slice(number % 2).slice(0, 1)) {
       const file = await write(t, one, true)
       const done = await measured(t, dataFolder, ['import', file, '--entity=kept', kind])
       rmSync(file)

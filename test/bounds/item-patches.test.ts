@@ -1,16 +1,22 @@
 import assert from 'node:assert/strict'
+import { Client } from '../support/clients/client.ts'
 import { change } from '../support/data/editing.ts'
 import { testOn } from '../support/service/engines.ts'
-import { startService } from '../support/service/service.ts'
+import { carrel, peakMemory, serve } from '../support/service/process.ts'
+import { passwordOf, temporaryFolder } from '../support/service/service.ts'
+
+const email = 'admin@example.org'
 
 testOn(
   'sqlite',
   'I2 a patch that copies a long text a thousand times is refused before it takes memory',
   async t => {
-    const service = await startService(t)
-    await service.addEperson('admin@example.org', { admin: true })
-    const admin = service.client()
-    await admin.login('admin@example.org')
+    const dataFolder = temporaryFolder(t)
+    const args = ['eperson', 'add', email, '--admin', '--password-stdin']
+    assert.equal((await carrel(dataFolder, args, { input: passwordOf(email) })).code, 0)
+    const served = await serve(t, dataFolder, { env: { CARREL_WORKERS: '1' } })
+    const admin = new Client(served.address)
+    await admin.login(email)
     // Not Latin-1, so that each character takes two bytes.
     const value = '魚'.repeat(100_000)
     const item = await change(admin, 'post', '/api/core/items', { metadata: { 'dc.title': [{ value }] } })
@@ -19,9 +25,9 @@ testOn(
     const copy = { op: 'copy', from: '/metadata/dc.title/0', path: '/metadata/dc.title/-' }
     const copies = Array.from({ length: 999 }, () => copy)
     assert.equal((await change(admin, 'patch', path, [copy])).status, 200)
-    const before = process.resourceUsage().maxRSS
+    const before = peakMemory(served.pid)
     const answer = await change(admin, 'patch', path, copies)
-    const grown = (process.resourceUsage().maxRSS - before) / 1024
+    const grown = peakMemory(served.pid) - before
     assert.equal(answer.status, 422, JSON.stringify(answer.body))
     assert.match(answer.body.detail, /longer than 1048576 bytes/)
     assert.ok(grown < 100, `${Math.round(grown)} MB`)

@@ -2,15 +2,15 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { listPath } from '../support/clients/listings.ts'
-import { until } from '../support/data/imports.ts'
-import { isReadByNobody, test, testOn } from '../support/service/engines.ts'
+import { isReadByNobody, test, testOn, untilReadByNobody } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** Q18: listings and sorts have bounds, and what one network asks for is not in the way of another. */
 const largeEvents = 1_500
@@ -27,7 +27,11 @@ test('Q18 the listings of one connection are sent one at a time', async t => {
     `GET ${target} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`.repeat(3),
   )
   await once(socket, 'readable')
-  await until(() => arrived > 1)
+  await until(
+    'two requests',
+    () => arrived,
+    count => count > 1,
+  )
   // Those that begin after it see it.
   await service.storage.accounts.recordEvent(commandEvent('login'))
   const totals: number[] = []
@@ -47,9 +51,12 @@ test('Q18 the listings of one connection are sent one at a time', async t => {
 
 test('Q18 a client that accepts none of a listing is disconnected', async t => {
   const { service, token } = await withEvents(t, { CARREL_LISTING_PATIENCE: '1' })
+  const connected = once(service.app.server, 'connection')
   const response = await open(service, token)
+  const [connection] = (await connected) as [Socket]
+  assert.equal(connection.timeout, 1_000)
   await service.storage.accounts.recordEvent(commandEvent('login'))
-  await until(() => isReadByNobody(service))
+  await untilReadByNobody(service)
   await assert.rejects(text(response))
 })
 
@@ -59,7 +66,7 @@ test('Q18 a listing that takes too long altogether breaks off, however steadily 
   const reading = setInterval(() => response.read(1_000), 10)
   t.after(() => clearInterval(reading))
   await closed(response)
-  await until(() => isReadByNobody(service))
+  await untilReadByNobody(service)
 })
 
 test('Q18 listings of one network that nobody reads leave room for another', async t => {
@@ -70,17 +77,24 @@ test('Q18 listings of one network that nobody reads leave room for another', asy
   const listed = JSON.parse(await text(response)) as unknown[]
   assert.ok(listed.length > largeEvents)
   for (const one of stalled) one.destroy()
-  await until(() => isReadByNobody(service))
+  await untilReadByNobody(service)
 })
+
+/** No client is disconnected because it reads nothing, however long a test takes. */
+const neverStalled = { CARREL_LISTING_PATIENCE: '3600' }
 
 /** Four listings of which nothing is read, in a store whose log has begun again. */
 async function withUnread(t: TestContext) {
-  const { service, token } = await withEvents(t)
+  const { service, token } = await withEvents(t, neverStalled)
   const log = join(service.dataFolder, 'carrel.db-wal')
-  await until(async () => {
-    await addEvents(service, 1, 'begins the log again')
-    return statSync(log).size < 6 * 1024 * 1024
-  })
+  await until(
+    'a log that has begun again',
+    async () => {
+      await addEvents(service, 1, 'begins the log again')
+      return statSync(log).size
+    },
+    size => size < 6 * 1024 * 1024,
+  )
   const responses = await Promise.all(
     [1, 2, 3, 4].map(at => open(service, token, `127.0.0.${at}`, `${events}?include_total=true`)),
   )
@@ -95,7 +109,7 @@ testOn(
     await service.storage.accounts.recordEvent(commandEvent('login'))
     assert.equal(await isReadByNobody(service), false)
     while (statSync(log).size < 6.5 * 1024 * 1024) await addEvents(service, 5, 'refreshed')
-    await until(() => isReadByNobody(service))
+    await untilReadByNobody(service)
     for (const response of responses) {
       const listed = JSON.parse(await text(response)) as { id: number }[]
       assert.equal(listed.length, Number(response.headers['x-records']))
@@ -105,11 +119,11 @@ testOn(
 )
 
 testOn('sqlite', 'Q18 Q10 a listing that nobody reads breaks off before the log becomes large', async t => {
-  const { service, token } = await withEvents(t)
+  const { service, token } = await withEvents(t, neverStalled)
   // Longer than what may be copied.
   await addEvents(service, 18_000)
   const response = await open(service, token)
-  await until(async () => {
+  await until('a store that is read by nobody', async () => {
     await addEvents(service, 50, 'refreshed')
     return isReadByNobody(service)
   })
@@ -180,7 +194,11 @@ testOn(
         socket.write(
           `GET ${sorted(at)} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`,
         )
-      await until(() => arrived >= 20)
+      await until(
+        '20 requests',
+        () => arrived,
+        count => count >= 20,
+      )
       socket.destroy()
       await fetch(service.address + sorted(1_000), { headers }).then(one => one.text())
     })

@@ -3,8 +3,8 @@ import { connect } from 'node:net'
 import { testOn } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
-/** Far longer than the second that the requests have, and shorter than the 30 that Node's own checks take. */
-const patience = 15_000
+/** In ms. Far longer than the second that the requests have, and shorter than the 30 that Node's own checks take. */
+const limit = 25_000
 
 /** Sends a start and then a byte at a time, until the service closes the connection. @returns what it answered */
 async function drip(address: string, start: string, byte: string): Promise<string> {
@@ -20,7 +20,7 @@ async function drip(address: string, start: string, byte: string): Promise<strin
   const closed = new Promise<void>(resolve => {
     socket.once('close', () => resolve())
   })
-  const giveUp = setTimeout(() => socket.destroy(), patience)
+  const giveUp = setTimeout(() => socket.destroy(), limit)
   try {
     socket.write(start)
     await closed

@@ -7,11 +7,13 @@ import {
   assertFits,
   openDesk,
   phone,
+  screen,
   settled,
   startDeskService,
 } from '../support/clients/console.ts'
 import { fillArchive, lettersOf, reader } from '../support/data/archive.ts'
 import { addItem, everybody } from '../support/data/repository.ts'
+import { isLong, repeats } from '../support/scale.ts'
 import { testOn } from '../support/service/engines.ts'
 import { repository } from '../support/service/process.ts'
 
@@ -57,7 +59,7 @@ testOn('sqlite', 'CO7 naughty values, names and keys are text on every page that
       .filter(text => text.trim() !== '' && text.length < 200)
       .map((text, at) => ({ name: `${at} ${text.replaceAll(/[/\\\n\t]/g, ' ')}`, content: text })),
   })
-  for (const size of [phone, { width: 1440, height: 900 }]) {
+  for (const size of isLong ? [phone, screen] : [phone]) {
     const desk = await openDesk(t, service.front, { size })
     const { page } = desk
     const keys = records.map(({ id }) => encodeURIComponent(id))
@@ -140,9 +142,11 @@ test('CO4 no text stands in the code: every language can say it', () => {
   assert.deepEqual(found, [])
 })
 
+const changes = repeats(70, 500)
+
 testOn(
   'sqlite',
-  'CO7 after 500 page changes the memory of the page is within a fifth of what it was',
+  `CO7 after ${changes} page changes the memory of the page is within a fifth of what it was`,
   async t => {
     const service = await startDeskService(t)
     await fillArchive(service)
@@ -186,7 +190,7 @@ testOn(
     // What is loaded once, and kept.
     await walk(paths.length * 4)
     const before = await used()
-    await walk(500)
+    await walk(changes)
     const after = await used()
     assert.ok(after < before * 1.2, `${before} bytes, then ${after}`)
   },

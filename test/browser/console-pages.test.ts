@@ -4,7 +4,7 @@ import {
   assertAccessible,
   assertFits,
   type Desk,
-  lookInBothThemes,
+  lookAt,
   openArchive,
   openDesk,
   settled,
@@ -13,6 +13,7 @@ import {
   takePicture,
 } from '../support/clients/console.ts'
 import { fillArchive, reader } from '../support/data/archive.ts'
+import { isLong } from '../support/scale.ts'
 import { testOn } from '../support/service/engines.ts'
 
 /** Every page and state, at two sizes, in two themes: nothing that axe finds, nothing cut off, no complaint of the browser. */
@@ -71,106 +72,114 @@ async function openAccount({ page }: Desk): Promise<void> {
   await page.locator('button:visible', { hasText: 'Test Person' }).last().click()
 }
 
-// The first page is loaded in this theme, and then they take turns: at the other size, each is loaded in the other one.
-for (const [width, theme] of [
+// Each page once, at one size and in one theme. The long run has both: the first page is loaded in this theme, and then they
+// take turns, so that at the other size each is loaded in the other one.
+const looks = [
   ['360', 'light'],
   ['1440', 'dark'],
-] as const)
-  testOn('sqlite', `CO3 CO4 every page is accessible and whole at ${width} px, light and dark`, async t => {
+] as const
+for (const [width, theme] of isLong ? looks : looks.slice(0, 1))
+  testOn(
+    'sqlite',
+    `CO3 CO4 every page is accessible and whole at ${width} px${isLong ? ', light and dark' : `, ${theme}`}`,
+    async t => {
+      const service = await startDeskService(t)
+      const { item } = await fillArchive(service)
+      const nobody = await openDesk(t, service.front, { size: sizes[width], theme })
+      const somebody = await openDesk(t, service.front, { size: sizes[width], theme })
+      await somebody.logIn(reader)
+      const faults: Error[] = []
+      for (const { name, path, anonymous, act, refused } of pages) {
+        const desk = anonymous ? nobody : somebody
+        if (refused) desk.expectRefusals()
+        await desk.open(path(item.uuid))
+        await act?.(desk)
+        faults.push(...(await lookAt(desk, `${name}-${width}`)))
+      }
+      // All of them at once: one look at the log shows what is to do.
+      if (faults.length > 0) throw new AggregateError(faults, faults.map(String).join('\n\n'))
+      nobody.assertQuiet()
+      somebody.assertQuiet()
+    },
+  )
+
+if (isLong)
+  testOn('sqlite', 'CO4 the pictures of docs/console.md are as the console is', async t => {
     const service = await startDeskService(t)
-    const { item } = await fillArchive(service)
-    const nobody = await openDesk(t, service.front, { size: sizes[width], theme })
-    const somebody = await openDesk(t, service.front, { size: sizes[width], theme })
-    await somebody.logIn(reader)
-    const faults: Error[] = []
-    for (const { name, path, anonymous, act, refused } of pages) {
-      const desk = anonymous ? nobody : somebody
-      if (refused) desk.expectRefusals()
-      await desk.open(path(item.uuid))
-      await act?.(desk)
-      faults.push(...(await lookInBothThemes(desk, `${name}-${width}`)))
-    }
-    // All of them at once: one look at the log shows what is to do.
-    if (faults.length > 0) throw new AggregateError(faults, faults.map(String).join('\n\n'))
-    nobody.assertQuiet()
-    somebody.assertQuiet()
-  })
-
-testOn('sqlite', 'CO4 the pictures of docs/console.md are as the console is', async t => {
-  const service = await startDeskService(t)
-  await fillArchive(service)
-  const desk = await openDesk(t, service.front, { size: { width: 1024, height: 560 } })
-  await desk.logIn(reader)
-  for (const [name, path] of [
-    ['home', ''],
-    [
-      'filter',
-      `entities/letters?q=${encodeURIComponent('sender = "Zoë" and year < 1785')}&columns=id,title,place,year`,
-    ],
-    ['cells', 'entities/letters/draw?by=year&and=sender&as=cells&of=sum:pages'],
-  ] as const) {
-    await desk.open(path)
-    await takePicture(desk.page, `docs-${name}`)
-  }
-  desk.assertQuiet()
-  const root = await openDesk(t, service.front, { size: { width: 1024, height: 560 } })
-  await root.logIn(administrator)
-  await root.open('admin/people?q=ruth')
-  await root.page.getByRole('link', { name: 'Test Person' }).click()
-  await root.page.getByRole('heading', { name: 'What this person sees' }).waitFor()
-  await settled(root.page)
-  await root.page.getByRole('heading', { name: 'What this person sees' }).scrollIntoViewIfNeeded()
-  await takePicture(root.page, 'docs-person')
-  await root.open('admin/import?entity=places')
-  await root.page.locator('input[type=file]').setInputFiles({
-    name: 'places.csv',
-    mimeType: 'text/csv',
-    buffer: Buffer.from('name,country,visits\nOslo,NO,3\nAarhus,DK,twelve\n'),
-  })
-  await root.page.getByRole('heading', { name: 'What is in the file' }).waitFor()
-  await root.page.getByRole('heading', { name: 'What is in the file' }).scrollIntoViewIfNeeded()
-  await settled(root.page)
-  await takePicture(root.page, 'docs-import')
-  root.assertQuiet()
-})
-
-testOn('sqlite', 'CO4 with forced colours and at 3840 px, every page is whole and can be read', async t => {
-  const { service, item } = await openArchive(t, { as: null })
-  const wide = await openDesk(t, service.front, { size: { width: 3840, height: 2160 } })
-  await wide.logIn(reader)
-  const forced = await openDesk(t, service.front)
-  await forced.page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' })
-  await forced.logIn(reader)
-  for (const [name, path] of [
-    ['home', ''],
-    ['table', 'entities/letters?sort=-year,pages'],
-    ['cells', 'entities/letters/draw?by=place&and=sender&as=cells'],
-    ['bars', 'entities/letters/draw?by=place&and=sender'],
-    ['item', `items/${item.uuid}`],
-    ['account', 'account'],
-  ] as const)
-    for (const [how, desk] of [
-      ['3840', wide],
-      ['forced', forced],
+    await fillArchive(service)
+    const desk = await openDesk(t, service.front, { size: { width: 1024, height: 560 } })
+    await desk.logIn(reader)
+    for (const [name, path] of [
+      ['home', ''],
+      [
+        'filter',
+        `entities/letters?q=${encodeURIComponent('sender = "Zoë" and year < 1785')}&columns=id,title,place,year`,
+      ],
+      ['cells', 'entities/letters/draw?by=year&and=sender&as=cells&of=sum:pages'],
     ] as const) {
       await desk.open(path)
-      await settled(desk.page)
-      await takePicture(desk.page, `${name}-${how}`)
-      await assertFits(desk.page, `${name}, ${how}`)
-      await assertAccessible(desk.page, `${name}, ${how}`)
+      await takePicture(desk.page, `docs-${name}`)
     }
-  await wide.open('entities/letters/draw?by=place&and=sender')
-  const scale = await wide.page.locator('svg.plot').evaluate(plot => {
-    const { width } = plot.getBoundingClientRect()
-    const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize)
-    return [rem / 16, width / (plot as SVGSVGElement).viewBox.baseVal.width]
+    desk.assertQuiet()
+    const root = await openDesk(t, service.front, { size: { width: 1024, height: 560 } })
+    await root.logIn(administrator)
+    await root.open('admin/people?q=ruth')
+    await root.page.getByRole('link', { name: 'Test Person' }).click()
+    await root.page.getByRole('heading', { name: 'What this person sees' }).waitFor()
+    await settled(root.page)
+    await root.page.getByRole('heading', { name: 'What this person sees' }).scrollIntoViewIfNeeded()
+    await takePicture(root.page, 'docs-person')
+    await root.open('admin/import?entity=places')
+    await root.page.locator('input[type=file]').setInputFiles({
+      name: 'places.csv',
+      mimeType: 'text/csv',
+      buffer: Buffer.from('name,country,visits\nOslo,NO,3\nAarhus,DK,twelve\n'),
+    })
+    await root.page.getByRole('heading', { name: 'What is in the file' }).waitFor()
+    await root.page.getByRole('heading', { name: 'What is in the file' }).scrollIntoViewIfNeeded()
+    await settled(root.page)
+    await takePicture(root.page, 'docs-import')
+    root.assertQuiet()
   })
-  assert.deepEqual(scale, [1.375, 1.375], 'letters are larger than on a small screen, in drawings, too')
-  // Where one is, and what is chosen, is more than a colour.
-  await forced.open('entities/letters?sort=-year')
-  await forced.page.getByRole('button', { name: 'Filter' }).focus()
-  const outline = await forced.page.evaluate(() => getComputedStyle(document.activeElement as Element))
-  assert.notEqual(outline.outlineStyle, 'none')
-  wide.assertQuiet()
-  forced.assertQuiet()
-})
+
+if (isLong)
+  testOn('sqlite', 'CO4 with forced colours and at 3840 px, every page is whole and can be read', async t => {
+    const { service, item } = await openArchive(t, { as: null })
+    const wide = await openDesk(t, service.front, { size: { width: 3840, height: 2160 } })
+    await wide.logIn(reader)
+    const forced = await openDesk(t, service.front)
+    await forced.page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' })
+    await forced.logIn(reader)
+    for (const [name, path] of [
+      ['home', ''],
+      ['table', 'entities/letters?sort=-year,pages'],
+      ['cells', 'entities/letters/draw?by=place&and=sender&as=cells'],
+      ['bars', 'entities/letters/draw?by=place&and=sender'],
+      ['item', `items/${item.uuid}`],
+      ['account', 'account'],
+    ] as const)
+      for (const [how, desk] of [
+        ['3840', wide],
+        ['forced', forced],
+      ] as const) {
+        await desk.open(path)
+        await settled(desk.page)
+        await takePicture(desk.page, `${name}-${how}`)
+        await assertFits(desk.page, `${name}, ${how}`)
+        await assertAccessible(desk.page, `${name}, ${how}`)
+      }
+    await wide.open('entities/letters/draw?by=place&and=sender')
+    const scale = await wide.page.locator('svg.plot').evaluate(plot => {
+      const { width } = plot.getBoundingClientRect()
+      const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize)
+      return [rem / 16, width / (plot as SVGSVGElement).viewBox.baseVal.width]
+    })
+    assert.deepEqual(scale, [1.375, 1.375], 'letters are larger than on a small screen, in drawings, too')
+    // Where one is, and what is chosen, is more than a colour.
+    await forced.open('entities/letters?sort=-year')
+    await forced.page.getByRole('button', { name: 'Filter' }).focus()
+    const outline = await forced.page.evaluate(() => getComputedStyle(document.activeElement as Element))
+    assert.notEqual(outline.outlineStyle, 'none')
+    wide.assertQuiet()
+    forced.assertQuiet()
+  })

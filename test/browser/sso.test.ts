@@ -25,7 +25,7 @@ import {
   startSamlProvider,
 } from '../support/providers/saml-provider.ts'
 import { atEnd } from '../support/service/at-end.ts'
-import { test, testOn, testOnAny } from '../support/service/engines.ts'
+import { test, testOn } from '../support/service/engines.ts'
 import { passwordOf, type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
 /** The whole way in a real browser, from a page of DSpace's kind to the provider and back (X1). */
@@ -214,7 +214,7 @@ async function journey(t: TestContext, { world, scheme, password, sessions }: Jo
 const signOnCookies = async (context: BrowserContext) =>
   (await context.cookies()).map(({ name }) => name).filter(name => name.includes('CARREL-SSO'))
 
-testOnAny('X1 X2 a browser logs in by SAML, stays, and logs out here and there', async t => {
+test('X1 X2 a browser logs in by SAML, stays, and logs out here and there', async t => {
   const world = await startSamlWorld(t)
   const { idp } = world
   await journey(t, {
@@ -225,12 +225,12 @@ testOnAny('X1 X2 a browser logs in by SAML, stays, and logs out here and there',
   })
 })
 
-testOnAny('X1 X2 a browser logs in by OpenID Connect, stays, and logs out here and there', async t => {
+test('X1 X2 a browser logs in by OpenID Connect, stays, and logs out here and there', async t => {
   const world = await startOpenIdWorld(t)
   await journey(t, { world, scheme: 'oidc', password: providerPasswordOf('ruth') })
 })
 
-testOnAny('X1 X2 a browser logs in by a reverse proxy, stays, and logs out here and there', async t => {
+test('X1 X2 a browser logs in by a reverse proxy, stays, and logs out here and there', async t => {
   const world = await startProxyWorld(t)
   await journey(t, { world, scheme: 'shibboleth', password: 'ruth' })
 })

@@ -4,6 +4,7 @@ import { ruth } from '../support/clients/carrel-client.ts'
 import { makeClient, startPageWorld, type Window } from '../support/clients/client-pages.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { passwordOf } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** What browsers do with the client, in a real one. */
 
@@ -26,6 +27,17 @@ const toldOn = (tab: Tab) => tab.evaluate(() => (window as unknown as Window).to
 /** Messages between tabs take a moment. */
 const waitUntil = (tab: Tab, why: string) =>
   tab.waitForFunction(why => (window as unknown as Window).told.includes(why), why)
+
+/** Takes over the session of another tab, which has 150 ms to tell it: on a busy machine, not at the first try. */
+const resume = (tab: Tab) =>
+  until(
+    'a session that another tab tells',
+    async () => {
+      await tab.evaluate(() => (window as unknown as Window).client.resume())
+      return emailOn(tab)
+    },
+    email => email === ruth,
+  )
 
 for (const origin of ['same', 'other'] as const)
   test(`CL1 CL5 CL6 a page of the ${origin} origin logs in, asks, is refused, and logs out`, async t => {
@@ -78,11 +90,13 @@ test('CL7 a page of another origin learns when to try again', async t => {
   await makeClient(tab, line.address, { retries: { longest: 0 } })
   const seen = await tab.evaluate(async () => {
     const { client } = window as unknown as Window
-    for (let wrong = 0; wrong < 10; wrong++) await client.login('max@example.org', 'x').catch(() => {})
-    const { code, retryAfter } = await client.login('max@example.org', 'x').catch(error => error)
-    return { code, waits: retryAfter > 0 }
+    // On a slow machine the first pauses may be over before the next password comes; each is twice as long.
+    for (let wrong = 0; ; wrong++) {
+      const { code, retryAfter } = await client.login('max@example.org', 'x').catch(error => error)
+      if (code !== 'login-failed') return { code, waits: retryAfter > 0, isSoon: wrong < 10 }
+    }
   })
-  assert.deepEqual(seen, { code: 'too-many-attempts', waits: true })
+  assert.deepEqual(seen, { code: 'too-many-attempts', waits: true, isSoon: false })
 })
 
 for (const storage of ['memory', 'session', 'local'] as const)
@@ -97,22 +111,28 @@ for (const storage of ['memory', 'session', 'local'] as const)
     // A tab that is opened later, and one that is reloaded.
     const third = await open()
     await makeClient(third, '', { storage })
-    await third.evaluate(() => (window as unknown as Window).client.resume())
-    assert.equal(await emailOn(third), ruth)
+    await resume(third)
     await third.reload()
     await third.locator('body[data-ready]').waitFor({ state: 'attached' })
     await makeClient(third, '', { storage })
-    await third.evaluate(() => (window as unknown as Window).client.resume())
-    assert.equal(await emailOn(third), ruth)
+    await resume(third)
 
     const before = line.count('POST', login)
-    const refresh = (tab: Tab) => tab.evaluate(() => (window as unknown as Window).client.refresh())
+    const tabs = [first, second, third]
+    const refresh = (tab: Tab) =>
+      tab.evaluate(() => {
+        const { client, told } = window as unknown as Window
+        const refreshed = client.refresh()
+        told.push('refresh begun')
+        return refreshed
+      })
     // All of them have begun by the time that the first one gets its answer.
-    line.fault = ({ path }) => (login.test(path) ? { waits: 2_000 } : undefined)
-    await Promise.all([refresh(first), refresh(second), refresh(third)])
+    const allHaveBegun = Promise.all(tabs.map(tab => waitUntil(tab, 'refresh begun')))
+    line.fault = ({ path }) => (login.test(path) ? { waitsFor: allHaveBegun } : undefined)
+    await Promise.all(tabs.map(refresh))
     line.fault = () => undefined
     assert.equal(line.count('POST', login), before + 1)
-    for (const tab of [first, second, third]) {
+    for (const tab of tabs) {
       await waitUntil(tab, 'refresh in')
       // The pair is shared, too.
       await tab.evaluate(() => (window as unknown as Window).client.post('/api/authn/shortlivedtokens'))
@@ -141,29 +161,31 @@ testOn('sqlite', 'CL1 a page that is alone keeps its session to itself', async t
 })
 
 test('CL2 a page asks once to log in again, and what was asked goes on', async t => {
-  const { line, open } = await startPageWorld(t, { CARREL_TOKEN_LIFETIME: '1' })
+  const { line, open } = await startPageWorld(t)
   const tab = await open()
-  await makeClient(tab)
-  const seen = await tab.evaluate(
+  await tab.evaluate(
     async ([user, password]) => {
       const here = window as unknown as Window
-      let asked = 0
       const client = here.carrel.createClient('', {
         shared: false,
         onLoginNeeded: async () => {
-          asked++
+          here.told.push('asked')
           await client.login(user, password)
         },
       })
       await client.login(user, password)
-      // As a laptop that was closed meanwhile.
-      await new Promise(resolve => setTimeout(resolve, 1_100))
-      const all = await Promise.all([client.status(), client.status(), client.status()])
-      return { asked, all: all.map(status => status.authenticated) }
+      here.client = client
     },
     [ruth, passwordOf(ruth)] as const,
   )
-  assert.deepEqual(seen, { asked: 1, all: [true, true, true] })
+  // As a laptop that was closed meanwhile.
+  await tab.clock.setFixedTime(Date.now() + 3_600_000)
+  const seen = await tab.evaluate(async () => {
+    const { client, told } = window as unknown as Window
+    const all = await Promise.all([client.status(), client.status(), client.status()])
+    return { told, all: all.map(status => status.authenticated) }
+  })
+  assert.deepEqual(seen, { told: ['asked'], all: [true, true, true] })
   assert.equal(line.count('POST', login), 2)
 })
 

@@ -7,6 +7,7 @@ import { addItem } from '../support/data/repository.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { test } from '../support/service/engines.ts'
 import { passwordOf } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 interface Artwork {
   readonly id: number
@@ -155,11 +156,15 @@ test('CL4 a loop over a listing reads one answer at its own pace, and leaving it
     assert.equal(record.id, read++)
     if (read > 20) break
     // The service goes on sending for as long as anything takes it.
-    if (read === 20) await until(() => isStill(sockets))
+    if (read === 20) await until('connections on which nothing moves', () => isStill(sockets))
   }
   const sent = Math.max(...sockets.map(socket => socket.bytesWritten))
   assert.ok(sent > padding.length * 20 && sent < padding.length * 1_000, `${sent} bytes were sent`)
-  await until(() => sockets.every(socket => socket.destroyed))
+  await until(
+    'the end of all connections',
+    () => sockets.filter(socket => !socket.destroyed).length,
+    left => left === 0,
+  )
   assert.equal(line.requests.length, 1)
 
   let whole = 0
@@ -173,10 +178,6 @@ async function isStill(sockets: readonly { readonly bytesWritten: number }[]): P
   const before = sum()
   await new Promise(resolve => setTimeout(resolve, 300))
   return sum() === before
-}
-
-async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await new Promise(resolve => setTimeout(resolve, 20))
 }
 
 test('CL4 a record is read with its tag, written, changed and deleted, and nobody is overwritten', async t => {

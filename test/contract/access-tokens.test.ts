@@ -5,13 +5,14 @@ import { idIn, maxAccessTokens, newAccessToken } from '../../src/model/access-to
 import { assertProblem, assertUnauthorized } from '../support/clients/answers.ts'
 import type { Client } from '../support/clients/client.ts'
 import { eventsOf } from '../support/data/events.ts'
-import { until } from '../support/data/imports.ts'
 import { anyEperson, contentOf, putItem } from '../support/data/repository.ts'
 import { ruthEmail } from '../support/data/ruth.ts'
+import { repeats } from '../support/scale.ts'
 import { runSqlIn, test, testOn } from '../support/service/engines.ts'
 import { startNodes } from '../support/service/nodes.ts'
 import { routesOf } from '../support/service/routes.ts'
 import { passwordOf, type Service, startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 const adminEmail = 'admin@example.org'
 const path = '/api/authn/tokens'
@@ -87,7 +88,11 @@ test('K1 an access token is shown once, has a form that scanners find, and works
   const other = await service.client().get('/api/authn/status', { 'x-authentication': token })
   const { authenticated, authenticationMethod } = (await other.json()) as Record<string, unknown>
   assert.deepEqual([authenticated, authenticationMethod], [true, 'access-token'])
-  await until(async () => (await listOf(ruth))[0]?.lastUsed !== null)
+  await until(
+    'the time of its last use',
+    async () => (await listOf(ruth))[0]?.lastUsed,
+    lastUsed => lastUsed !== null,
+  )
 })
 
 test('K1 what is forged, shortened, changed, doubled or in the address is no valid token', async t => {
@@ -304,7 +309,11 @@ test('K2 a token for processes alone deletes no item, ingests nothing, and reads
 
   const both = { methods: [...methods, 'DELETE'], parts: ['processes', 'items'] }
   assert.equal((await deletion(await program(service, admin, both))).status, 202)
-  await until(async () => (await service.storage.repository.item(uuid)) === undefined)
+  await until(
+    'the end of the item',
+    () => service.storage.repository.item(uuid),
+    item => item === undefined,
+  )
   const auditor = await program(service, admin, { parts: ['administration'] })
   assert.equal((await auditor.get('/api/system/auditevents')).status, 200)
 })
@@ -437,12 +446,12 @@ testOn(
     to(300)
     assert.deepEqual([await ruth.isLoggedIn(short.token), await ruth.isLoggedIn(long.token)], [false, true])
     const used = async () => Date.parse((await listOf(ruth)).find(({ id }) => id === long.id)?.lastUsed ?? '')
-    await until(async () => (await used()) === start + 300_000)
+    await until('a use after 300 s', used, time => time === start + 300_000)
     to(330)
     await ruth.isLoggedIn(long.token)
     to(361)
     await ruth.isLoggedIn(long.token)
-    await until(async () => (await used()) === start + 361_000)
+    await until('a use after 361 s', used, time => time === start + 361_000)
     to(600)
     assert.equal(await ruth.isLoggedIn(long.token), false)
     await service.stop()
@@ -536,7 +545,7 @@ testOn('postgres', 'K5 what is revoked on one node is refused on all others at o
   await first.addEperson(ruthEmail)
   const ruth = first.client()
   await ruth.login(ruthEmail)
-  for (let round = 0; round < 10; round++) {
+  for (let round = 0; round < repeats(2, 10); round++) {
     const { id, token } = await made(ruth)
     for (const node of others) assert.equal(await node.client().isLoggedIn(token), true)
     assert.equal((await ruth.delete(`${path}/${id}`)).status, 204)

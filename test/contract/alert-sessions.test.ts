@@ -88,10 +88,12 @@ test('S5 while the alert allows administrators only, no token of anybody else is
   assert.ok(file)
   const content = contentOf(file)
   const script = await program(service, ruth)
-  const download = await service
-    .client()
-    .get(`${content}?authentication-token=${await ruth.shortLivedToken()}`)
-  assert.equal(download.status, 200)
+  const downloaded = async (token: string) => {
+    const answer = await service.client().get(`${content}?authentication-token=${token}`)
+    assert.equal(answer.status, 200)
+    return answer
+  }
+  const download = await ruth.withShortLived(downloaded)
   const lease = download.headers.getSetCookie().find(one => one.startsWith('CARREL-LEASE=')) ?? ''
   const cookie = lease.split(';')[0] ?? ''
   const elsewhere = other.client()
@@ -117,8 +119,7 @@ test('S5 while the alert allows administrators only, no token of anybody else is
   assert.equal(await again.isLoggedIn(), true)
   const acting = await admin.get('/api/authn/status', { 'x-on-behalf-of': uuid })
   assert.equal(acting.headers.get('x-acting-as'), uuid, 'an administrator may act as somebody')
-  const actingShort = await admin.shortLivedToken({ 'x-on-behalf-of': uuid })
-  assert.equal((await service.client().get(`${content}?authentication-token=${actingShort}`)).status, 200)
+  await admin.withShortLived(downloaded, { 'x-on-behalf-of': uuid })
 
   await allow(admin, 'admin', false)
   for (const client of [ruth, elsewhere, script]) assert.equal(await client.isLoggedIn(), true)

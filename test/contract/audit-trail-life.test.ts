@@ -3,12 +3,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { commandEvent } from '../../src/cli/store.ts'
 import { pruneOlder } from '../../src/storage/shared/keep-trail.ts'
-import { until } from '../support/data/imports.ts'
 import { addEvents, storedEvents, tamper, verify, withStorage } from '../support/data/trail.ts'
 import { createDatabase } from '../support/service/databases.ts'
 import { databaseOf, engineIn, runSqlIn, test, testOn } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** The audit trail stays verifiable through all that happens to a store (D9). */
 
@@ -71,6 +71,8 @@ test('D9 pruning removes old events in small steps, and leaves a marker that ver
   })
 })
 
+const untilAfter = (time: number) => until(`a time after ${time}`, Date.now, now => now > time)
+
 test('D9 chains of which everything was pruned are not missed later', async t => {
   const dataFolder = temporaryFolder(t)
   await olderStore(dataFolder, 20)
@@ -78,9 +80,9 @@ test('D9 chains of which everything was pruned are not missed later', async t =>
     // On PostgreSQL, these are in another chain than those of before.
     await addEvents(storage, 1)
     const first = Date.now()
-    await until(() => Date.now() > first)
+    await untilAfter(first)
     const begun = new Date().toISOString()
-    await until(() => Date.now() > Date.parse(begun))
+    await untilAfter(Date.parse(begun))
     await addEvents(storage, 2)
     const aDayAgo = new Date(Date.now() - 24 * 3600 * 1000).toISOString()
     for (const [before, count] of [
@@ -254,7 +256,11 @@ test('D9 T7 a trail verifies when the secret that the store keeps was rotated an
     const [old] = storage.secrets.current()
     await storage.secrets.rotate(commandEvent('secret.rotate'))
     // Until this process signs with the new one, and gives the trail a key of its own.
-    await until(() => storage.secrets.current()[0] !== old && storage.secrets.current().length === 2)
+    await until(
+      'two secrets, the new one first',
+      () => storage.secrets.current(),
+      secrets => secrets[0] !== old && secrets.length === 2,
+    )
     await addEvents(storage, 3)
   })
   if (engineIn(t) === 'postgres')

@@ -13,12 +13,12 @@ import {
   usedStore,
   withoutPassword,
 } from '../support/data/copies.ts'
-import { until } from '../support/data/imports.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { createDatabase, runSql } from '../support/service/databases.ts'
 import { lockTable } from '../support/service/nodes.ts'
 import { cleanEnvironment, entry, type Finished, repository } from '../support/service/process.ts'
 import type { Service } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** A copy that is killed, or whose store changes meanwhile. */
 
@@ -43,7 +43,11 @@ async function copyThatWaits(t: TestContext, dataFolder: string, url: string, ta
   })
   const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'carrel'
     AND wait_event_type = 'Lock'`
-  await until(async () => child.exitCode !== null || (await runSql(url, waiting)).length > 0)
+  await until(
+    'a copy that waits for the lock, or its end',
+    async () => (child.exitCode === null ? (await runSql(url, waiting)).length : 'ended'),
+    seen => seen !== 0,
+  )
   assert.equal(child.exitCode, null, output.stderr)
   return { kill: () => child.kill('SIGKILL'), ended, letGo }
 }
@@ -69,7 +73,11 @@ test('D2 a copy that is killed in the middle leaves nothing behind, and the next
     kill()
     assert.equal((await ended).code, null)
     await letGo()
-    await until(async () => (await runSql(url, connections)).length === 0)
+    await until(
+      'the end of its connections',
+      () => runSql(url, connections),
+      rows => rows.length === 0,
+    )
     assert.equal(await isEmpty(url), true, table)
   }
   assertDone(await copy(old.dataFolder, url))

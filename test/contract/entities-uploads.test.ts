@@ -5,9 +5,9 @@ import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { type Administrator, administrator } from '../support/clients/administrator.ts'
 import { list } from '../support/clients/listings.ts'
-import { until } from '../support/data/imports.ts'
 import { test } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** Imports of files that were sent piece by piece, and imports that wait for their turn. */
 
@@ -65,7 +65,11 @@ test('EA5 EA6 a finished upload is looked at as often as one likes, and gone whe
   assert.equal(done.state, 'completed', done.fault ?? '')
   assert.equal(done.parameters.file, 'books.csv')
   assert.deepEqual(await list(service.client(), 'books'), rows)
-  await until(() => uploadsIn(service).length === 0)
+  await until(
+    'the end of the upload',
+    () => uploadsIn(service),
+    names => names.length === 0,
+  )
   assert.equal((await root.post(`/books/import?upload=${id}`, undefined)).status, 400)
 })
 
@@ -108,13 +112,16 @@ test('EA7 imports wait for their turn, and one that is cancelled before it leave
   }
   for (const answer of waiting) assert.equal((await root.ended(answer)).state, 'cancelled')
   for (const answer of running) assert.equal((await root.ended(answer)).state, 'completed')
-  await until(() => held().length === 0)
+  await until('the end of all files that are held', held, files => files.length === 0)
   // The upload is there again, and the names are free.
-  let again = await root.post(`/fourth/import?key=id&upload=${upload}`, undefined)
-  await until(async () => {
-    if (again.status === 400) again = await root.post(`/fourth/import?key=id&upload=${upload}`, undefined)
-    return again.status === 202
-  })
+  const again = await until(
+    'an import of the upload',
+    () => root.post(`/fourth/import?key=id&upload=${upload}`, undefined),
+    ({ status }) => {
+      assert.ok(status === 202 || status === 400, String(status))
+      return status === 202
+    },
+  )
   assert.equal((await root.ended(again)).state, 'completed')
   assert.equal((await root.imports('/third/import?key=id', '{"id":1}', ndjson)).state, 'completed')
 })

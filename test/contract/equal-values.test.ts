@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { list } from '../support/clients/listings.ts'
+import { bodyOf, list, listPath } from '../support/clients/listings.ts'
 import { importText, ndjson } from '../support/data/imports.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { exposeIn, withTables } from '../support/service/exposed-tables.ts'
@@ -38,6 +38,34 @@ testOn(
     await assertEqual(service)
   },
 )
+
+testOn('postgres', 'Q20 Q22 a null of JSON in a table is null, whatever is around it', async t => {
+  const { service } = await withTables(
+    t,
+    `CREATE TABLE things (id integer PRIMARY KEY, value json);
+     INSERT INTO things VALUES (1, E' null\\n'), (2, E'\\r\\n "a" '), (3, NULL)`,
+  )
+  await exposeIn(service, 'things')
+  const ask = (...query: readonly unknown[]) => list(service.client(), 'things', { query: query as never })
+  assert.deepEqual(await ask('extract', 'id', ['null?', 'value', true]), [{ id: 1 }, { id: 3 }])
+  assert.deepEqual(await ask('extract', 'value', ['not', ['=', 'value', 'b']]), [{ value: 'a' }])
+  assert.deepEqual(await ask('extract', [['function', 'count', 'value']]), [{ count: 1 }])
+})
+
+testOn('postgres', 'Q22 a sum or an average of doubles may leave their range', async t => {
+  const { service } = await withTables(
+    t,
+    `CREATE TABLE things (id integer PRIMARY KEY, value double precision);
+     INSERT INTO things VALUES (1, 1.7976931348623157e308), (2, 1.7976931348623157e308), (3, 0.5)`,
+  )
+  await exposeIn(service, 'things')
+  const functions = [
+    ['function', 'sum', 'value'],
+    ['function', 'avg', 'value'],
+  ]
+  const body = await bodyOf(service, listPath('things', { query: ['extract', functions] }))
+  assert.equal(body, `[{"sum":35953862697246314${'0'.repeat(292)}.5,"avg":1.1984620899082105e+308}]`)
+})
 
 test('Q17 Q22 having compares the least and the greatest text in the order of their field', async t => {
   const service = await startService(t)

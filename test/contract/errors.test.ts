@@ -5,6 +5,7 @@ import pg from 'pg'
 import { commandEvent } from '../../src/cli/store.ts'
 import { type ProblemCode, problems } from '../../src/http/problems.ts'
 import type { Client } from '../support/clients/client.ts'
+import { refusalAfter } from '../support/clients/guesser.ts'
 import { assertProblem, type Expected } from '../support/clients/problem-shape.ts'
 import { contentOf, everybody, putItem } from '../support/data/repository.ts'
 import { atEnd } from '../support/service/at-end.ts'
@@ -17,6 +18,7 @@ import {
   startService,
   temporaryFolder,
 } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 const form = (user: string, password: string) => new URLSearchParams({ user, password })
 const ruth = 'ruth@example.org'
@@ -301,8 +303,13 @@ test('E1 the catalogue lists every entry, and each has a page', async t => {
 test('E1 E2 too-many-attempts has the one shape, and says when to come again', async t => {
   const service = await startService(t)
   const client = service.client()
-  for (let at = 0; at < 10; at++) assert.equal((await client.tryLogin(ruth, 'wrong')).status, 401)
-  const refused = await client.tryLogin(ruth, 'wrong')
+  const wrong = () => client.tryLogin(ruth, 'wrong')
+  const refused = await refusalAfter(
+    service,
+    10,
+    async () => assert.equal((await wrong()).status, 401),
+    wrong,
+  )
   assert.match(refused.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
   await assertProblem(refused, { code: 'too-many-attempts', path: '/api/authn/login' })
 })
@@ -324,11 +331,16 @@ test('E1 busy has the one shape and a Retry-After', async t => {
   })
   const client = service.client()
   await client.csrfPair()
-  const answers = await Promise.all(
-    Array.from({ length: 12 }, () => client.post('/api/authn/login', form(ruth, 'verysecret'))),
+  const busy = await until(
+    'a login that is refused, of twelve at once',
+    async () => {
+      const logins = Array.from({ length: 12 }, () =>
+        client.post('/api/authn/login', form(ruth, 'verysecret')),
+      )
+      return (await Promise.all(logins)).filter(({ status }) => status === 503)
+    },
+    refused => refused.length > 0,
   )
-  const busy = answers.filter(({ status }) => status === 503)
-  assert.ok(busy.length > 0, 'twelve logins at once are more than one')
   for (const response of busy) {
     assert.match(response.headers.get('retry-after') ?? '', /^\d+$/)
     await assertProblem(response, { code: 'busy', path: '/api/authn/login', never: ['verysecret'] })

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, type TestContext, test } from 'node:test'
 import { assertProblem } from '../support/clients/answers.ts'
 import { bodyOf, list, listPath, problemOf } from '../support/clients/listings.ts'
-import { until } from '../support/data/imports.ts'
 import { assertDone, assertRefused, each } from '../support/service/commands.ts'
 import { runSql } from '../support/service/databases.ts'
 import {
@@ -18,6 +17,7 @@ import { connectTo } from '../support/service/nodes.ts'
 import { type PostgresServer, startPostgres } from '../support/service/postgres-server.ts'
 import { carrel } from '../support/service/process.ts'
 import { startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** Who reads what of exposed tables and views, on which nodes, and with which rights in the database. */
 
@@ -209,18 +209,13 @@ test('Q11 the rule of --read holds, and the table is not looked at for those who
   await service.addEperson('ruth@example.org', { groups: ['Readers'] })
   await service.addEperson('carl@example.org')
   await service.addEperson('root@example.org', { admin: true })
-  const rules = { open: 'anonymous', shared: 'eperson', readers: 'group:Readers', closed: 'admin' }
+  const rules = { readers: 'group:Readers', closed: 'admin' }
   await each(Object.entries(rules), async ([name, read]) => {
     // admin is what there is when nobody says anything.
     const option = read === 'admin' ? [] : ['--read', read]
     assertDone(await command('people', '--entity', name, ...option))
   })
-  const mayRead = {
-    '': 'open',
-    carl: 'open shared',
-    ruth: 'open shared readers',
-    root: 'open shared readers closed',
-  }
+  const mayRead = { '': '', carl: '', ruth: 'readers', root: 'readers closed' }
   for (const [who, names] of Object.entries(mayRead)) {
     const client = service.client()
     if (who !== '') await client.login(`${who}@example.org`)
@@ -425,10 +420,12 @@ test('D2 the role coming into being in the same moment by somebody else is no fa
   const other = await connectTo(t, superuser)
   await other.query('BEGIN; CREATE ROLE carrel_reader_of_gardener NOLOGIN ROLE gardener')
   const exposing = exposeIn(service, 'letters')
-  await until(async () => {
-    const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
-    return (await runSql(superuser, waiting)).length > 0
-  })
+  const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`
+  await until(
+    'a statement that waits for a lock',
+    () => runSql(superuser, waiting),
+    rows => rows.length > 0,
+  )
   await other.query('COMMIT')
   await exposing
   assert.deepEqual(await list(client, 'letters'), [{ id: 1, title: 'a' }])

@@ -7,7 +7,7 @@ import type { Client } from '../support/clients/client.ts'
 import { bodyOf, linksOf, list, listPath, problemOf, readCsv } from '../support/clients/listings.ts'
 import { pageOf, pagePlan, text as texts } from '../support/data/arbitrary-records.ts'
 import { compareCodePoints, type RawField, type RawRecord, sorted } from '../support/data/oracle.ts'
-import { repeats } from '../support/scale.ts'
+import { repeats, runs } from '../support/scale.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { runSql, serverUrl } from '../support/service/databases.ts'
 import { described, dropReader, exposeIn, withTables } from '../support/service/exposed-tables.ts'
@@ -421,7 +421,7 @@ test('Q2 Q3 Q4 Q5 Q6 any order, limit and offset answers what a plain sort answe
         await counted.arrayBuffer()
       },
     ),
-    { numRuns: repeats(6, 25) },
+    runs(4, 25),
   )
 })
 
@@ -445,7 +445,7 @@ const recordOf = (accept: string) => (record: RawRecord) =>
     ? [...record.values()].map(value => (value === 'null' ? null : String(JSON.parse(value))))
     : (JSON.parse(textOf(record)) as unknown)
 
-const manyRows = repeats(5_000, 20_000)
+const manyRows = repeats(3_000, 20_000)
 
 test(`Q9 Q10 a listing of ${manyRows.toLocaleString('en')} rows whole equals its pages put together`, async t => {
   const { service, client, expose } = await withTables(

@@ -5,12 +5,13 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { assertProblem, assertUnauthorized } from '../support/clients/answers.ts'
+import type { Client } from '../support/clients/client.ts'
 import { exchange, head, openSocket } from '../support/clients/raw.ts'
-import { until } from '../support/data/imports.ts'
 import { anyEperson, contentOf, everybody, membersOf, putItem } from '../support/data/repository.ts'
 import { from, withSpecialGroups } from '../support/service/configuration.ts'
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 const text = 'The content of a file that not everybody may read.\n'
 
@@ -62,11 +63,11 @@ test('F1 a file is readable by its readers, others get 401 or 403, and an unknow
 test('F1 a short-lived token in the URL opens a file for any client; a login token in the URL does not count', async t => {
   const { readers, ruth, max, stranger } = await start(t)
   const by = (token: string | undefined) => `${readers}?authentication-token=${token}`
-  const response = await stranger.get(by(await ruth.shortLivedToken()))
+  const response = await byLink(ruth, stranger, readers)
   assert.equal(await response.text(), text)
   assert.equal(response.headers.get('cache-control'), 'private, no-store')
   assert.equal(response.headers.get('referrer-policy'), 'no-referrer')
-  await assertProblem(await stranger.get(by(await max.shortLivedToken())), 403, 'access-denied')
+  await max.withShortLived(async token => assertProblem(await stranger.get(by(token)), 403, 'access-denied'))
   await assertUnauthorized(await stranger.get(by(ruth.token)))
   // If both are present, the header counts (T10).
   const short = await ruth.shortLivedToken()
@@ -75,8 +76,9 @@ test('F1 a short-lived token in the URL opens a file for any client; a login tok
 
 test('F1 T9 a short-lived token without a scheme opens a file, as the Python client sends it, but nothing else', async t => {
   const { service, readers, ruth, stranger } = await start(t)
-  const short = await ruth.shortLivedToken()
-  assert.equal(await (await stranger.get(readers, { authorization: short })).text(), text)
+  await ruth.withShortLived(async token =>
+    assert.equal(await (await stranger.get(readers, { authorization: token })).text(), text),
+  )
   // A login token is invalid without its scheme, and a short-lived one with it (T5).
   await assertUnauthorized(await stranger.get(readers, { authorization: ruth.token ?? '' }))
   await assertUnauthorized(
@@ -292,6 +294,16 @@ test('F2 names are encoded as in RFC 8187, and active content is saved, never sh
   }
 })
 
+/** The answer to a download by a link with a short-lived token that this client has made. */
+const byLink = (client: Client, asker: Client, path: string, acting: Readonly<Record<string, string>> = {}) =>
+  client.withShortLived(async token => {
+    const response = await asker.get(`${path}?authentication-token=${token}`)
+    assert.equal(response.status, 200)
+    return response
+  }, acting)
+
+const isRefused = ({ status }: Response) => status !== 200
+
 /** What a browser would send back. */
 const leaseIn = (response: Response): string => {
   const [set] = response.headers.getSetCookie().filter(one => one.startsWith('CARREL-LEASE='))
@@ -301,16 +313,20 @@ const leaseIn = (response: Response): string => {
 
 test('F3 the first response sets a cookie that resumes a broken transfer after the token has expired', async t => {
   const { service, readers, ruth, max, stranger } = await start(t)
-  const path = `${readers}?authentication-token=${await ruth.shortLivedToken()}`
-  const first = await stranger.get(path, { range: 'bytes=0-9' })
+  const { path, first } = await ruth.withShortLived(async token => {
+    const path = `${readers}?authentication-token=${token}`
+    const first = await stranger.get(path, { range: 'bytes=0-9' })
+    assert.equal(first.status, 206)
+    return { path, first }
+  })
   assert.equal(await first.text(), text.slice(0, 10))
   const set = first.headers.getSetCookie().find(one => one.startsWith('CARREL-LEASE=')) ?? ''
   assert.match(
     set,
     /^CARREL-LEASE=[\w.-]+; Path=\/api\/core\/bitstreams\/[0-9a-f-]{36}\/content; Max-Age=1800; HttpOnly; SameSite=Lax$/,
   )
-  await new Promise(resolve => setTimeout(resolve, 2_050))
-  await assertUnauthorized(await stranger.get(path))
+  const late = await until('the end of the short-lived token', () => stranger.get(path), isRefused)
+  await assertUnauthorized(late)
   const cookie = leaseIn(first)
   const etag = first.headers.get('etag') ?? ''
   const rest = await stranger.get(path, { cookie, range: 'bytes=10-', 'if-range': etag })
@@ -320,7 +336,7 @@ test('F3 the first response sets a cookie that resumes a broken transfer after t
   // A valid token takes precedence over the cookie.
   await assertProblem(await max.get(readers, { cookie }), 403, 'access-denied')
   // Under the other prefix the cookie has the other path (P1).
-  const other = await stranger.get(`/server${readers}?authentication-token=${await ruth.shortLivedToken()}`)
+  const other = await byLink(ruth, stranger, `/server${readers}`)
   assert.match(other.headers.getSetCookie().join(), /Path=\/server\/api\/core\/bitstreams\//)
   await service.storage.accounts.leave('Readers', 'ruth@example.org', commandEvent('group.leave'))
   await assertUnauthorized(await stranger.get(readers, { cookie }))
@@ -328,7 +344,7 @@ test('F3 the first response sets a cookie that resumes a broken transfer after t
 
 test('F3 over https the cookie is Secure', async t => {
   const { readers, ruth, stranger } = await start(t, { CARREL_BASE_URL: 'https://repo.example.edu/server' })
-  const response = await stranger.get(`${readers}?authentication-token=${await ruth.shortLivedToken()}`)
+  const response = await byLink(ruth, stranger, readers)
   assert.match(
     response.headers.getSetCookie().join(),
     /CARREL-LEASE=[^;]+;[^,]* Secure; HttpOnly; SameSite=Lax/,
@@ -373,8 +389,8 @@ test('F3 a lease ends with its session, and after its time', async t => {
   }
   const short = await start(t, { CARREL_LEASE_LIFETIME: '1' })
   const cookie = leaseIn(await short.ruth.get(short.readers))
-  await new Promise(resolve => setTimeout(resolve, 1_050))
-  await assertUnauthorized(await short.stranger.get(short.readers, { cookie }))
+  const reading = () => short.stranger.get(short.readers, { cookie })
+  await assertUnauthorized(await until('the end of the lease', reading, isRefused))
 })
 
 test('B4 F1 a download is in the audit trail once, with the actor, the eperson and the reason', async t => {
@@ -390,8 +406,7 @@ test('B4 F1 a download is in the audit trail once, with the actor, the eperson a
   await ruth.request(readers, { method: 'HEAD' })
   await stranger.get(open)
   await stranger.get(readers)
-  const short = await admin.shortLivedToken(acting)
-  const first = await stranger.get(`${readers}?authentication-token=${short}`)
+  const first = await byLink(admin, stranger, readers, acting)
   assert.equal(first.headers.get('x-acting-as'), uuid)
   assert.equal(await first.text(), text)
   const cookie = leaseIn(first)
@@ -436,19 +451,20 @@ test('B3 F1 a short-lived token made while acting ends with the session of the a
   const acting = { 'x-on-behalf-of': uuid }
   const by = (path: string, token: string) => `${path}?authentication-token=${token}`
   assert.equal((await admin.get(closed)).status, 200)
-  await assertProblem(
-    await stranger.get(by(closed, await admin.shortLivedToken(acting))),
-    403,
-    'access-denied',
+  await admin.withShortLived(
+    async token => assertProblem(await stranger.get(by(closed, token)), 403, 'access-denied'),
+    acting,
   )
   // The same eperson again is accepted (B5), another one is refused (B2).
-  const again = await stranger.get(by(readers, await admin.shortLivedToken(acting)), acting)
-  assert.equal(again.status, 200)
+  await admin.withShortLived(
+    async token => assert.equal((await stranger.get(by(readers, token), acting)).status, 200),
+    acting,
+  )
   const { uuid: other } = await service.addEperson('other@example.org')
-  const chained = await stranger.get(by(readers, await admin.shortLivedToken(acting)), {
-    'x-on-behalf-of': other,
-  })
-  await assertProblem(chained, 403, 'on-behalf-of-refused')
+  await admin.withShortLived(async token => {
+    const chained = await stranger.get(by(readers, token), { 'x-on-behalf-of': other })
+    await assertProblem(chained, 403, 'on-behalf-of-refused')
+  }, acting)
   const token = await admin.shortLivedToken(acting)
   await admin.post('/api/authn/logout')
   await assertUnauthorized(await stranger.get(by(readers, token)))
@@ -489,9 +505,7 @@ test('B1 B2 a token made while acting ends when the actor is no longer an admini
   const { uuid } = (await ruth.status())._embedded.eperson ?? { uuid: '' }
   const acting = { 'x-on-behalf-of': uuid }
   const made = async () => {
-    const token = await admin.shortLivedToken(acting)
-    const first = await stranger.get(`${readers}?authentication-token=${token}`)
-    assert.equal(first.status, 200)
+    const first = await byLink(admin, stranger, readers, acting)
     const another = await admin.shortLivedToken(acting)
     return { cookie: leaseIn(first), path: `/api/authn/status?authentication-token=${another}` }
   }
@@ -552,12 +566,13 @@ test('F1 of pipelined requests on one connection, one has its file open at a tim
   socket.pause()
   socket.on('error', () => {})
   socket.write(`GET ${path} HTTP/1.1\r\nHost: service.test\r\n\r\n`.repeat(300))
-  await until(() => openIn(service.config.filesFolder) > 0)
+  const open = () => openIn(service.config.filesFolder)
+  await until('an open file', open, count => count > 0)
   // The pipelined requests have been read when a later request is answered.
   for (let n = 0; n < 10; n++) await service.client().get('/api')
-  assert.equal(openIn(service.config.filesFolder), 1)
+  assert.equal(open(), 1)
   socket.destroy()
-  await until(() => openIn(service.config.filesFolder) === 0)
+  await until('no open file', open, count => count === 0)
   assert.equal((await service.client().get(path)).status, 200)
 })
 

@@ -40,6 +40,8 @@ test('D5 ready is 503 with Retry-After while the store does not answer, and live
 testOn('sqlite', 'D5 ready is 503 when the file of the store is damaged', async t => {
   const dataFolder = temporaryFolder(t)
   const served = await serve(t, dataFolder)
+  // All threads have opened the file.
+  assert.equal((await fetch(`${served.address}/health/ready`)).status, 200)
   truncateSync(join(dataFolder, 'carrel.db'), 0)
   const ready = await fetch(`${served.address}/health/ready`)
   assert.equal(ready.status, 503, await ready.text())
@@ -51,6 +53,8 @@ testOn(
   async t => {
     const dataFolder = temporaryFolder(t)
     const served = await serve(t, dataFolder)
+    // All threads have opened the file.
+    assert.equal((await fetch(`${served.address}/health/ready`)).status, 200)
     truncateSync(join(dataFolder, 'carrel.db'), 0)
     const entities = await fetch(`${served.address}/api/query/v4`)
     assert.ok(entities.status >= 500, await entities.text())

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { assertProblem } from '../support/clients/answers.ts'
 import type { Client } from '../support/clients/client.ts'
 import { eventsOf } from '../support/data/events.ts'
 import { gzipped, itemFiles, tarOf, zipOf } from '../support/data/packed.ts'
 import { test } from '../support/service/engines.ts'
 import { baseUrl, startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 const zip = { 'content-type': 'application/zip' }
 const address = '/api/admin/ingest'
@@ -35,11 +35,11 @@ async function ended(client: Client, response: Response): Promise<Body> {
   const text = await response.text()
   assert.equal(response.status, 202, text)
   const { processId } = JSON.parse(text) as Body
-  for (;;) {
-    const body = (await (await client.get(`/api/system/processes/${processId}`)).json()) as Body
-    if (body.endTime !== null) return body
-    await delay(20)
-  }
+  return until(
+    `the end of process ${processId}`,
+    async () => (await (await client.get(`/api/system/processes/${processId}`)).json()) as Body,
+    ({ endTime }) => endTime !== null,
+  )
 }
 
 async function uploaded(

@@ -6,11 +6,11 @@ import { commandEvent } from '../../src/cli/store.ts'
 import { keyOf, ownHeader, signed } from '../support/clients/jwt.ts'
 import { type Metrics, metricsOf, scraper } from '../support/clients/metrics.ts'
 import { begin } from '../support/clients/transfers.ts'
-import { until } from '../support/data/imports.ts'
 import { addItem, contentOf } from '../support/data/repository.ts'
 import { engineIn, test, testOn } from '../support/service/engines.ts'
 import { adminOf, answerOf, bearer, open, times } from '../support/service/nodes.ts'
 import { passwordOf, startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 import { pipelineTo } from '../support/service/workers.ts'
 
 const ruth = 'ruth@example.org'
@@ -20,7 +20,7 @@ async function start(t: TestContext, env: Readonly<Record<string, string>> = {})
   const service = await startService(t, { env: { ...scraper.env, ...env } })
   const metrics = () => metricsOf(service.address)
   /** An answer is counted when its connection has taken it, which the client may see before. */
-  const shows = (what: (metrics: Metrics) => boolean) => until(async () => what(await metrics()))
+  const shows = (isShown: (metrics: Metrics) => boolean) => until(`metrics with ${isShown}`, metrics, isShown)
   return { service, metrics, shows }
 }
 
@@ -150,7 +150,11 @@ test('D5 logins are counted by method and outcome as in the audit trail', async 
   assert.equal(logins('success'), 3)
   assert.equal(logins('failure'), 3)
   assert.equal(found.of('carrel_logins_throttled_total', { method: 'password' }), 0)
-  while ((await client.tryLogin(ruth, 'wrong')).status !== 429);
+  await until(
+    'a wrong password that has to wait',
+    async () => (await client.tryLogin(ruth, 'wrong')).status,
+    status => status === 429,
+  )
   assert.equal((await metrics()).of('carrel_logins_throttled_total', { method: 'password' }), 1)
 })
 
@@ -192,9 +196,15 @@ test('D5 the queue of passwords: what waited, for how long, and what was refused
   const service = await startService(t, { env, realPasswords: true })
   const clients = Array.from({ length: 10 }, () => service.client())
   await Promise.all(clients.map(client => client.csrfPair()))
-  const answers = await Promise.all(clients.map(client => client.tryLogin(ruth, 'wrong')))
-  const busy = answers.filter(({ status }) => status === 503).length
-  assert.ok(busy > 0)
+  const answers: Response[] = []
+  const busy = await until(
+    'a login that is refused, of ten at once',
+    async () => {
+      answers.push(...(await Promise.all(clients.map(client => client.tryLogin(ruth, 'wrong')))))
+      return answers.filter(({ status }) => status === 503).length
+    },
+    count => count > 0,
+  )
   const found = await metricsOf(service.address)
   const queue = { queue: 'passwords' }
   assert.equal(found.of('carrel_queue_refused_total', queue), busy)

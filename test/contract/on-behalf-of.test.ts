@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { assertProblem, assertUnauthorized } from '../support/clients/answers.ts'
-import type { Client } from '../support/clients/client.ts'
+import type { Client, Status } from '../support/clients/client.ts'
 import { claimsOf } from '../support/clients/jwt.ts'
 import { exchange, head } from '../support/clients/raw.ts'
 import { eventsOf } from '../support/data/events.ts'
@@ -163,27 +163,32 @@ test('B5 the header beside a short-lived token that acts as the same eperson is 
   await service.storage.accounts.ensureGroups(['Readers'])
   await service.storage.accounts.join('Readers', ruthEmail, commandEvent('group.join'))
   const content = `/api/core/bitstreams/${files.get('a.txt')?.uuid}/content`
-  const short = await admin.shortLivedToken(as(ruth.uuid, 'a question about a download'))
   const browser = service.client()
   // As DSpace's Python client sends it, and as a link.
-  for (const [path, headers] of [
-    [content, { authorization: short }],
-    [`${content}?authentication-token=${short}`, {}],
-  ] as const) {
-    const answer = await browser.get(path, { ...headers, ...as(ruth.uuid.toUpperCase()) })
-    assert.deepEqual([answer.status, answer.headers.get('x-acting-as')], [200, ruth.uuid])
-    assert.equal(await answer.text(), 'for Ruth')
-    const other = await browser.get(path, { ...headers, ...as(max.uuid) })
-    await assertProblem(other, 403, 'on-behalf-of-refused')
-  }
+  for (const requestOf of [
+    (short: string) => [content, { authorization: short }] as const,
+    (short: string) => [`${content}?authentication-token=${short}`, {}] as const,
+  ])
+    await admin.withShortLived(
+      async short => {
+        const [path, headers] = requestOf(short)
+        const answer = await browser.get(path, { ...headers, ...as(ruth.uuid.toUpperCase()) })
+        assert.deepEqual([answer.status, answer.headers.get('x-acting-as')], [200, ruth.uuid])
+        assert.equal(await answer.text(), 'for Ruth')
+        const other = await browser.get(path, { ...headers, ...as(max.uuid) })
+        await assertProblem(other, 403, 'on-behalf-of-refused')
+      },
+      as(ruth.uuid, 'a question about a download'),
+    )
 })
 
 test('B2 acting can not be chained', async t => {
   const { service, ruth, admin } = await startWithBoth(t)
   const max = await service.addEperson('max@example.org')
-  const short = await admin.shortLivedToken(as(ruth.uuid))
-  const chained = await service.client().get(`/api/authn/status?authentication-token=${short}`, as(max.uuid))
-  await assertProblem(chained, 403, 'on-behalf-of-refused')
+  await admin.withShortLived(async short => {
+    const path = `/api/authn/status?authentication-token=${short}`
+    await assertProblem(await service.client().get(path, as(max.uuid)), 403, 'on-behalf-of-refused')
+  }, as(ruth.uuid))
 })
 
 test('B2 a former administrator may not act from that moment on', async t => {
@@ -224,15 +229,14 @@ test('B3 special groups of the request stay while acting, those of the login do 
 
 test('B3 a short-lived token made on behalf of someone is of that eperson', async t => {
   const { service, ruth, admin, client } = await startWithBoth(t)
-  const short = await admin.shortLivedToken(as(ruth.uuid))
-  assert.equal(claimsOf(short).eid, ruth.uuid)
-  const status = `/api/authn/status?authentication-token=${short}`
-  assert.equal((await service.client().status(status))._embedded.eperson?.uuid, ruth.uuid)
-  await assertProblem(
-    await service.client().get(`/api/query/v4/epersons?authentication-token=${short}`),
-    403,
-    'access-denied',
-  )
+  const status = await admin.withShortLived(async short => {
+    assert.equal(claimsOf(short).eid, ruth.uuid)
+    const status = `/api/authn/status?authentication-token=${short}`
+    assert.equal((await service.client().status(status))._embedded.eperson?.uuid, ruth.uuid)
+    const others = await service.client().get(`/api/query/v4/epersons?authentication-token=${short}`)
+    await assertProblem(others, 403, 'access-denied')
+    return status
+  }, as(ruth.uuid))
   await client.post('/api/authn/logout')
   assert.equal(
     (await service.client().status(status)).authenticated,
@@ -243,8 +247,12 @@ test('B3 a short-lived token made on behalf of someone is of that eperson', asyn
 
 test('B3 an administrator may act by a short-lived token of its own', async t => {
   const { service, ruth, admin } = await startWithBoth(t)
-  const status = `/api/authn/status?authentication-token=${await admin.shortLivedToken()}`
-  assert.equal((await service.client().status(status, as(ruth.uuid)))._embedded.eperson?.uuid, ruth.uuid)
+  await admin.withShortLived(async short => {
+    const path = `/api/authn/status?authentication-token=${short}`
+    const status = await service.client().get(path, as(ruth.uuid))
+    assert.equal(status.status, 200)
+    assert.equal(((await status.json()) as Status)._embedded.eperson?.uuid, ruth.uuid)
+  })
 })
 
 test('B4 the answer says as whom it was processed, errors included', async t => {

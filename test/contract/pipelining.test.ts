@@ -5,10 +5,10 @@ import type { Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { listPath } from '../support/clients/listings.ts'
 import { openSocket } from '../support/clients/raw.ts'
-import { until } from '../support/data/imports.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** Requests that are sent without waiting for the responses to earlier ones (RFC 9112 §9.3.2), by careless and hostile clients. */
 const get = (path: string, ...headers: string[]) =>
@@ -54,7 +54,7 @@ test('Q18 a connection is not read on while many of its requests wait for their 
   const { socket, arrived, connection } = connectTo(t, service)
   const sent = 50_000
   socket.write(get(path).repeat(sent))
-  await until(() => connection()?.isPaused() === true)
+  await until('a connection that is not read on', () => connection()?.isPaused())
   assert.ok(arrived() < sent, `${arrived()} were read`)
 })
 
@@ -65,7 +65,7 @@ test('Q18 a page of large records waits for its turn like a long listing', async
   const { socket, arrived } = connectTo(t, service)
   const path = listPath('letters', { limit: page })
   socket.write(get(path) + get(path) + get(path, 'Connection: close'))
-  await until(() => arrived() === 3)
+  await until('three requests', arrived, count => count === 3)
   await once(socket, 'readable')
   // Those that begin after it see it.
   await addLetters(service, 'new', page, 250_000)
@@ -116,7 +116,9 @@ testOn('sqlite', 'Q18 a client that reads none of its short responses is disconn
   await addLetters(service, 'only', 100, 1_000)
   const { socket, connection } = connectTo(t, service)
   socket.write(get(listPath('letters', { limit: 100 })).repeat(400))
-  await until(() => connection()?.destroyed === true)
+  await until('a connection', connection)
+  assert.equal(connection()?.timeout, 1_000)
+  await until('the end of the connection', () => connection()?.destroyed)
 })
 
 testOn('sqlite', 'D4 a connection that is kept open for requests that do not come is closed', async t => {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { commandEvent } from '../../src/cli/store.ts'
 import { OperatorError } from '../../src/model/errors.ts'
 import type { Run } from '../../src/model/processes.ts'
@@ -14,6 +13,7 @@ import { eventsOf } from '../support/data/events.ts'
 import { test } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { baseUrl, startService, temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 const path = '/api/system/processes'
 
@@ -47,13 +47,15 @@ const aborted = ({ signal }: Run) =>
   new Promise<null>((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
 
 async function ended(client: Client, id: number | string): Promise<Body> {
-  for (;;) {
-    const response = await client.get(`${path}/${id}`)
-    assert.equal(response.status, 200)
-    const body = (await response.json()) as Body
-    if (body.endTime !== null) return body
-    await delay(20)
-  }
+  return until(
+    `the end of process ${id}`,
+    async () => {
+      const response = await client.get(`${path}/${id}`)
+      assert.equal(response.status, 200)
+      return (await response.json()) as Body
+    },
+    ({ endTime }) => endTime !== null,
+  )
 }
 
 const remove = async (client: Client, address: string) =>
@@ -209,9 +211,11 @@ test('PR2 events tell of progress and lines as they come, go on after the last o
 
   // A client that logs out hears no more; a short-lived token opens the stream for `EventSource`.
   const other = await runner.start({ kind: 'import', eperson: adminId, parameters: {} }, aborted)
-  const token = await admin.shortLivedToken()
-  const listening = await service.client().get(`${path}/${other.id}/events?authentication-token=${token}`)
-  assert.equal(listening.status, 200)
+  const listening = await admin.withShortLived(async token => {
+    const answer = await service.client().get(`${path}/${other.id}/events?authentication-token=${token}`)
+    assert.equal(answer.status, 200)
+    return answer
+  })
   await admin.post('/api/authn/logout')
   assert.ok(!(await listening.text()).includes('event: end'))
   await runner.close()
@@ -224,15 +228,15 @@ test('PR2 the number of listeners has a limit, and a service that stops ends the
   assert.ok(open.every(({ status }) => status === 200))
   await assertProblem(await admin.get(`${path}/${id}/events`), 503, 'busy')
   await open[0]?.body?.cancel()
-  for (;;) {
-    const next = await admin.get(`${path}/${id}/events`)
-    if (next.status === 200) {
+  await until(
+    'a place for another listener',
+    async () => {
+      const next = await admin.get(`${path}/${id}/events`)
       await next.body?.cancel()
-      break
-    }
-    await next.arrayBuffer()
-    await delay(20)
-  }
+      return next.status
+    },
+    status => status === 200,
+  )
   await runner.close()
   await Promise.all([service.app.close(), ...open.slice(1).map(one => one.text())])
 })

@@ -6,11 +6,11 @@ import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { listPath, queryPath } from '../support/clients/listings.ts'
-import { until } from '../support/data/imports.ts'
 import { addItem } from '../support/data/repository.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** Q18, Q26: what a query may cost has bounds, and what one client asks for is not in the way of others. */
 
@@ -252,7 +252,11 @@ test('Q18 large bodies are read a few at a time, and those of one network leave 
   const many = 30
   const stalled = numbers(many).map(() => slowPost(t, service, megabyte - 1))
   const read = () => connections.filter(({ bytesRead }) => bytesRead >= megabyte).length
-  await until(() => connections.length === many && read() >= 8)
+  await until(
+    `${many} connections, and eight bodies that are read`,
+    () => ({ connections: connections.length, read: read() }),
+    seen => seen.connections === many && seen.read >= 8,
+  )
   const query = ['in', 'name', ['array', numbers(5_000).map(n => `thing ${n}`)]]
   assert.equal((await post(service, 'things', { query }, '127.0.0.2')).status, 200)
   // Nor is anybody kept from asking short questions.
@@ -276,7 +280,11 @@ test('Q18 a large body whose client has gone leaves its place', async t => {
       () => socket.resetAndDestroy(),
     )
   }
-  await until(() => arrived >= 45)
+  await until(
+    '45 requests',
+    () => arrived,
+    count => count >= 45,
+  )
   const query = ['in', 'name', ['array', numbers(5_000).map(n => `thing ${n}`)]]
   const answers = await Promise.all(numbers(8).map(() => post(service, 'things', { query })))
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))

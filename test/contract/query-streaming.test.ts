@@ -9,7 +9,6 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commandEvent } from '../../src/cli/store.ts'
 import { bodyOf, list, listPath, readCsv } from '../support/clients/listings.ts'
-import { until } from '../support/data/imports.ts'
 import { repeats } from '../support/scale.ts'
 import {
   databaseOf,
@@ -18,8 +17,10 @@ import {
   runSqlIn,
   test,
   testOn,
+  untilReadByNobody,
 } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** Much more than what the sockets of both sides hold. */
 const largeRecords = 1_500
@@ -76,7 +77,7 @@ test('Q10 a client that goes away ends the query, and the service goes on', asyn
     const theirs = sockets.splice(0)
     await Promise.all(theirs.map(stalled))
     for (const response of responses) response.destroy()
-    await until(() => theirs.every(socket => socket.destroyed))
+    await untilDestroyed(theirs)
     assert.equal((await list(service.client(), 'large', { limit: 200 })).length, 200)
     sockets.splice(0)
   }
@@ -98,7 +99,7 @@ test('Q10 clients that go away before the answer begins leave nothing open', asy
       request.destroy()
     }),
   )
-  await until(() => sockets.every(socket => socket.destroyed))
+  await untilDestroyed(sockets)
   assert.equal((await list(service.client(), 'large', { limit: 3 })).length, 3)
   await allClosed(t, service)
 })
@@ -110,8 +111,8 @@ test('Q10 Q13 a client that goes away from an entity that is always there ends t
   await service.storage.accounts.recordEvent(commandEvent('login', 'meanwhile'))
   assert.equal(await isReadByNobody(service), false)
   response.destroy()
-  await until(() => socket.destroyed)
-  await until(() => isReadByNobody(service))
+  await untilDestroyed([socket])
+  await untilReadByNobody(service)
   const [last] = await list(client, 'audit-events', { order_by: [{ field: 'id', order: 'desc' }], limit: 1 })
   assert.equal(last?.object, 'meanwhile')
 })
@@ -269,19 +270,34 @@ async function open(
 async function stalled(socket: Socket): Promise<void> {
   let last = -1
   let same = 0
-  await until(() => {
-    same = socket.bytesWritten === last ? same + 1 : 0
-    last = socket.bytesWritten
-    return same > 20 && socket.writableLength > 0
-  })
+  await until(
+    'a connection that is held up',
+    () => {
+      same = socket.bytesWritten === last ? same + 1 : 0
+      last = socket.bytesWritten
+      return { last, same, waiting: socket.writableLength }
+    },
+    seen => seen.same > 20 && seen.waiting > 0,
+  )
 }
+
+const untilDestroyed = (sockets: readonly Socket[]) =>
+  until(
+    'the end of the connections',
+    () => sockets.filter(socket => !socket.destroyed).length,
+    left => left === 0,
+  )
 
 /** Every query has let go of the entity's file; none is under way in the database. */
 async function allClosed(t: TestContext, service: Service): Promise<void> {
-  if ((await databaseOf(service.dataFolder)) !== undefined) await until(() => isReadByNobody(service))
+  if ((await databaseOf(service.dataFolder)) !== undefined) await untilReadByNobody(service)
   else if (process.platform === 'linux') {
     // One that stays open is that of short pages.
-    await until(() => openFiles(service).filter(path => path.includes('/entities/')).length <= 1)
+    await until(
+      'at most one open file of an entity',
+      () => openFiles(service).filter(path => path.includes('/entities/')),
+      paths => paths.length <= 1,
+    )
   } else t.diagnostic('files that stay open can be seen on Linux only')
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { assertProblem } from '../support/clients/answers.ts'
 import type { Client } from '../support/clients/client.ts'
-import { forgetAttempts } from '../support/data/attempts.ts'
+import { change, forgetAttempts } from '../support/data/attempts.ts'
 import { eventsOf } from '../support/data/events.ts'
 import { type Catcher, startSmtpCatcher } from '../support/providers/smtp-catcher.ts'
 import { test, testOn } from '../support/service/engines.ts'
@@ -183,10 +183,9 @@ test('V3 L8 mails to one address, and from one network, have a bound', async t =
   const world = await start(t)
   const { client, catcher, service } = world
   await tokenOf(world, 'forgot', known)
-  const statuses = new Set<number>()
-  for (let n = 0; n < 60; n++)
-    statuses.add((await ask(client, 'forgot', n % 2 ? known : `a${n}@example.org`)).status)
-  assert.deepEqual([...statuses].sort(), [201, 429])
+  for (const email of [known, 'a@example.org']) assert.equal((await ask(client, 'forgot', email)).status, 201)
+  await change(service.dataFolder, 'UPDATE attempt SET level = 60 WHERE level > 0')
+  for (const email of [known, 'b@example.org']) assert.equal((await ask(client, 'forgot', email)).status, 429)
   assert.equal(catcher.mails.length, 1)
   // Nobody is kept from logging in.
   assert.equal((await service.client().tryLogin(known, passwordOf(known))).status, 200)

@@ -140,8 +140,11 @@ onceTest('F4 a client that is not a trusted proxy gets the file, whatever it cla
 
 test('F4 F3 B4 a file that a proxy sends has its lease, resumes with it, and is in the audit trail once', async t => {
   const { service, shared, path, ruth } = await start(t)
-  const first = await ask(service, `${shared}?authentication-token=${await ruth.shortLivedToken()}`, {})
-  assert.equal(first.headers.get('x-accel-redirect'), `/carrel-files/${path}`)
+  const first = await ruth.withShortLived(async token => {
+    const answer = await ask(service, `${shared}?authentication-token=${token}`, {})
+    assert.equal(answer.headers.get('x-accel-redirect'), `/carrel-files/${path}`)
+    return answer
+  })
   const [cookie = ''] = first.headers
     .getSetCookie()
     .filter(one => one.startsWith('CARREL-LEASE='))

@@ -160,9 +160,10 @@ test('N3 ending all others leaves the one that asks, in which everything goes on
   assert.deepEqual(await areLoggedIn([own, ...others]), [true, false, false])
   assert.equal(await own.isLoggedIn(refreshed), true)
   assert.equal(await own.isLoggedIn(await own.refresh()), true)
-  const shortLived = await own.shortLivedToken()
-  const status = await service.client().status(`/api/authn/status?authentication-token=${shortLived}`)
-  assert.equal(status.authenticated, true)
+  await own.withShortLived(async shortLived => {
+    const status = await service.client().status(`/api/authn/status?authentication-token=${shortLived}`)
+    assert.equal(status.authenticated, true)
+  })
   assert.deepEqual(
     (await listOf(own)).map(({ current }) => current),
     [true],
@@ -301,13 +302,18 @@ test('N5 an administrator ends all sessions of somebody; nobody else does', asyn
 test('N2 what was made while acting ends with the administrator’s session', async t => {
   const { service, uuid, admin } = await started(t)
   const other = await loggedIn(service, adminEmail)
-  const made = await other.shortLivedToken({ 'x-on-behalf-of': uuid })
   const id = await ownId(other)
-  const accepted = async () =>
+  const accepted = async (made: string) =>
     (await service.client().status(`/api/authn/status?authentication-token=${made}`)).authenticated
-  assert.equal(await accepted(), true)
+  const made = await other.withShortLived(
+    async token => {
+      assert.equal(await accepted(token), true)
+      return token
+    },
+    { 'x-on-behalf-of': uuid },
+  )
   assert.equal((await admin.delete(`${path}/${id}`)).status, 204)
-  assert.equal(await accepted(), false)
+  assert.equal(await accepted(made), false)
 })
 
 test('N1 T6 races: whatever is ended while it is refreshed or ends others stays ended', async t => {

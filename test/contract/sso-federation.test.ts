@@ -5,7 +5,6 @@ import { SPMetadata } from 'samlify'
 import { assertProblem } from '../support/clients/answers.ts'
 import { bearerOf } from '../support/clients/client.ts'
 import { claimsOf } from '../support/clients/jwt.ts'
-import { until } from '../support/data/imports.ts'
 import { entityCategory, type Member, memberXml } from '../support/providers/federation.ts'
 import {
   affiliation,
@@ -27,6 +26,7 @@ import {
 import { startSamlProvider } from '../support/providers/saml-provider.ts'
 import { test } from '../support/service/engines.ts'
 import { baseUrl, type Service } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 const lund: Partial<Member> = { name: 'Lund University', scopes: ['lu.example'] }
 const turku: Partial<Member> = { name: 'University of Turku', scopes: ['utu.example'] }
@@ -276,7 +276,11 @@ void nodeTest('X12 an identity provider that leaves the federation logs nobody i
   const { service, file } = await startInFederation(t, [one, two], { metadata, settings: asFederation() })
   const { visitor, answer } = await startAt(service, one.entityId)
   writeFileSync(file, signedAggregate([memberOf(two, turku)]))
-  await until(async () => (await startAt(service, one.entityId)).answer.status === 400)
+  await until(
+    'a provider that nobody knows',
+    async () => (await startAt(service, one.entityId)).answer.status,
+    status => status === 400,
+  )
   // One who was on the way comes too late.
   const { answer: ended } = await finishSignOn(visitor, answer, one, 'ada')
   await assertProblem(ended, 401, 'sign-on-refused')

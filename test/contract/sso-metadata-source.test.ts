@@ -3,7 +3,6 @@ import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { assertProblem } from '../support/clients/answers.ts'
-import { until } from '../support/data/imports.ts'
 import { identity } from '../support/providers/certificates.ts'
 import { aggregate, signMetadata } from '../support/providers/federation.ts'
 import {
@@ -19,6 +18,7 @@ import { email, logIn } from '../support/providers/saml-login.ts'
 import { person, type SamlProvider, startSamlProvider } from '../support/providers/saml-provider.ts'
 import { serve } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 const inHours = (hours: number) => new Date(Date.now() + hours * 3_600_000)
 
@@ -30,6 +30,20 @@ async function startProvider(t: TestContext): Promise<SamlProvider> {
 
 const statusOf = async (service: Pick<Service, 'address' | 'config'>) =>
   (await startSignOn(service)).answer.status
+
+const untilStatus = (service: Pick<Service, 'address' | 'config'>, expected: number) =>
+  until(
+    `a start of a login that is answered with ${expected}`,
+    () => statusOf(service),
+    status => status === expected,
+  )
+
+const untilAsked = ({ requests }: { readonly requests: readonly unknown[] }, times: number) =>
+  until(
+    `${times} requests for metadata`,
+    () => requests.length,
+    count => count >= times,
+  )
 
 test('X11 metadata that a federation has signed logs people in', async t => {
   const provider = await startProvider(t)
@@ -74,7 +88,7 @@ test('X11 an entity that its federation has removed logs nobody in any more', as
   const { service, file } = await startInFederation(t, [provider], { metadata: all, settings })
   await logIn(service, provider, 'ada')
   writeFileSync(file, signedAggregate([memberOf(other)]))
-  await until(async () => (await statusOf(service)) === 502)
+  await untilStatus(service, 502)
 })
 
 test('X11 one file serves several entries, each for its identity provider', async t => {
@@ -127,7 +141,7 @@ test('X11 metadata from an address is read once for all workers, asked for again
       headers: { connection: 'close' },
     })
   for (let at = 0; at < 20; at++) assert.equal((await start()).status, 303)
-  await until(() => server.requests.length >= 3)
+  await untilAsked(server, 3)
   const asked = server.requests.map(({ headers }) => headers['if-none-match'])
   assert.deepEqual(asked.slice(0, 3), [undefined, '"1"', '"1"'])
   await served.stop()
@@ -151,14 +165,14 @@ test('X11 metadata from an address changes without a restart, and never to bad m
   assert.deepEqual(readdirSync(kept), [], 'nothing bad is kept')
 
   server.files.set('/all.xml', { body: signedAggregate([memberOf(provider)]) })
-  await until(async () => (await statusOf(service)) === 303)
+  await untilStatus(service, 303)
   await logIn(service, provider, 'ada')
   server.files.set('/all.xml', bad)
   const asked = server.requests.length
-  await until(() => server.requests.length > asked + 1)
+  await untilAsked(server, asked + 2)
   await logIn(service, provider, 'ada')
   server.files.set('/all.xml', { body: signedAggregate([memberOf(provider)], { validUntil: inHours(-1) }) })
-  await until(async () => (await statusOf(service)) === 502)
+  await untilStatus(service, 502)
 })
 
 test('X11 a redirect is followed, but not to another kind of address', async t => {

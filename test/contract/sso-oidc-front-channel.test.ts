@@ -12,6 +12,7 @@ import {
   withProviders,
 } from '../support/providers/lying-flow.ts'
 import { idTokenWith, subjectOf } from '../support/providers/lying-provider.ts'
+import { repeats } from '../support/scale.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { adminOf, bearer, isAuthenticated } from '../support/service/nodes.ts'
 import { serve } from '../support/service/process.ts'
@@ -215,7 +216,7 @@ test('X7 T4 a frame at one worker ends the tokens on every worker', async t => {
         isAuthenticated(await one.ask('/api/authn/status', { headers: bearer(token) })),
       ),
     )
-  for (let round = 0; round < 10; round++) {
+  for (let round = 0; round < repeats(3, 10); round++) {
     const token = await assertTruthAccepted({ ...own, address: served.address })
     assert.deepEqual(new Set(await accepted(token)), new Set([true]))
     const frame = connections[round % connections.length] ?? assert.fail()

@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs'
 import { test as nodeTest } from 'node:test'
 import { SPMetadata } from 'samlify'
 import { assertProblem } from '../support/clients/answers.ts'
-import { until } from '../support/data/imports.ts'
 import { bodyOf, identity } from '../support/providers/certificates.ts'
 import {
   introduce,
@@ -17,6 +16,7 @@ import {
 import { email, logIn } from '../support/providers/saml-login.ts'
 import { person, startSamlProvider } from '../support/providers/saml-provider.ts'
 import { baseUrl, startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 void nodeTest('X2 the metadata tell a provider what it needs', async t => {
   const { service } = await startWithProvider(t)
@@ -55,12 +55,12 @@ void nodeTest('X2 a provider changes its key by its metadata, without a restart'
 
   writeFileSync(metadataFile(), provider.metadata({ certificates: [old.certificate, next.certificate] }))
   provider.changeKey(next)
-  await until(async () => (await statusNow()) === 303)
+  await until('a login with the new key', statusNow, status => status === 303)
   provider.changeKey(old)
   assert.equal(await statusNow(), 303, 'both keys are good for a while')
 
   writeFileSync(metadataFile(), provider.metadata({ certificates: [next.certificate] }))
-  await until(async () => (await statusNow()) === 401)
+  await until('a refusal of the old key', statusNow, status => status === 401)
   provider.changeKey(next)
   assert.equal(await statusNow(), 303)
 })
@@ -84,13 +84,14 @@ void nodeTest('X2 a provider whose metadata have expired is not available', asyn
   const { visitor, answer } = await startSignOn(service)
   assert.equal(answer.status, 303)
   until_(-3_600_000)
-  await until(async () => (await startSignOn(service)).answer.status === 502)
+  const statusNow = async () => (await startSignOn(service)).answer.status
+  await until('a provider that is not available', statusNow, status => status === 502)
   const late = await startSignOn(service)
   await assertProblem(late.answer, 502, 'provider-unavailable')
   assert.deepEqual(late.visitor.signOnCookies(), [])
   assert.equal(visitor.signOnCookies().length, 1)
   until_(3_600_000)
-  await until(async () => (await startSignOn(service)).answer.status === 303)
+  await until('a provider that is available', statusNow, status => status === 303)
 })
 
 void nodeTest('X2 of metadata of many providers the operator names one', async t => {

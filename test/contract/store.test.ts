@@ -19,11 +19,11 @@ import { createProgram } from '../../src/cli/main.ts'
 import { openStore } from '../../src/cli/store.ts'
 import { toConfig } from '../../src/config/config.ts'
 import { StoreUnavailable } from '../../src/model/errors.ts'
-import { until } from '../support/data/imports.ts'
 import { createDatabase, runSql } from '../support/service/databases.ts'
 import { engineIn, storeSettings, test, testOn, useDatabase } from '../support/service/engines.ts'
 import { carrel, cleanEnvironment, entry, type Finished, serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** A folder that holds no store and, on PostgreSQL, stands for a database without one. */
 function emptyFolder(t: TestContext): string {
@@ -226,7 +226,7 @@ for (const step of steps)
         stdio: 'ignore',
       })
       const ended = new Promise(resolve => child.once('close', resolve))
-      await until(() => existsSync(join(folder, step)) || child.exitCode !== null)
+      await until(`${step}, or the end`, () => existsSync(join(folder, step)) || child.exitCode !== null)
       child.kill('SIGKILL')
       await ended
       const served = await serve(t, folder)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { list } from '../support/clients/listings.ts'
-import { importText } from '../support/data/imports.ts'
+import { importText, ndjson } from '../support/data/imports.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { exposeIn, withTables } from '../support/service/exposed-tables.ts'
 import { type Service, startService } from '../support/service/service.ts'
@@ -73,4 +73,22 @@ testOn('postgres', 'Q20 Q21 a text that no column can hold equals none in a subq
     (await list(service.client(), 'things', { query: condition as never })).map(({ id }) => id)
   assert.deepEqual(await found(query), [3])
   assert.deepEqual(await found(['not', query]), [1, 2])
+})
+
+testOn('postgres', 'Q20 Q21 an instant that no column can hold equals none in a subquery', async t => {
+  const { service } = await withTables(
+    t,
+    `CREATE TABLE things (id integer PRIMARY KEY, at timestamptz);
+     INSERT INTO things VALUES (1, '2017-01-01 00:00:00Z'), (2, '2016-12-31 23:59:59.999999Z'),
+       (3, '2020-06-30 12:00:00.123457Z'), (4, '2020-06-30 14:00:00.5+02')`,
+  )
+  await exposeIn(service, 'things')
+  const times = ['2016-12-31T23:59:60Z', '0000-01-01T00:00:00Z', '2020-06-30T12:00:00.1234567Z']
+  const records = [...times, '2020-06-30T12:00:00.50Z'].map((at, id) => ({ id, at }))
+  await importText(service, ndjson(records), { entity: 'others', key: 'id' })
+  const query = ['in', 'at', ['from', 'others', ['extract', 'at']]]
+  const found = async (condition: unknown) =>
+    (await list(service.client(), 'things', { query: condition as never })).map(({ id }) => id)
+  assert.deepEqual(await found(query), [4])
+  assert.deepEqual(await found(['not', query]), [1, 2, 3])
 })

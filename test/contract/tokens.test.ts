@@ -21,12 +21,11 @@ import {
   signedParts,
 } from '../support/clients/jwt.ts'
 import { exchange, head } from '../support/clients/raw.ts'
-import { until } from '../support/data/imports.ts'
 import { ruthEmail, startWithRuthLoggedIn } from '../support/data/ruth.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { serve } from '../support/service/process.ts'
 import { hashOf, passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
-import { assertAcceptedUntil } from '../support/service/waiting.ts'
+import { assertAcceptedUntil, until } from '../support/service/waiting.ts'
 
 /** What a valid token of the eperson would say, for forging. */
 const freshClaims = (eid: string) => ({ eid, sg: [], exp: Date.now() / 1000 + 600 })
@@ -65,7 +64,7 @@ test('T1 an independent library verifies both kinds of token with the documented
   assert.equal(login.payload.eid, uuid)
 
   const shortKey = sessionKey(await keyOf(service, uuid, 'short-lived'), begunOf(token))
-  const short = await jwtVerify(await client.shortLivedToken(), shortKey, { algorithms: ['HS256'] })
+  const short = await client.withShortLived(made => jwtVerify(made, shortKey, { algorithms: ['HS256'] }))
   assert.equal(short.payload.eid, uuid)
 })
 
@@ -226,7 +225,7 @@ test('T7 rotating the secret logs nobody out and new tokens are made with the ne
       () => false,
     )
   // A running service notices a rotation within a second; where there may be others, it waits for them, too.
-  await until(async () => isMadeWith(newKey, await refresh()))
+  await until('a token that is made with the new secret', async () => isMadeWith(newKey, await refresh()))
   assert.equal(await isMadeWith(newKey, await refresh()), true, 'from then on')
   assert.equal(await isMadeWith(await keyOf(service, uuid, 'login', old), token), true)
   assert.equal(await client.isLoggedIn(token), true)

@@ -8,6 +8,7 @@ import { assertProblem } from '../support/clients/answers.ts'
 import type { Client } from '../support/clients/client.ts'
 import { test } from '../support/service/engines.ts'
 import { baseUrl, startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 const tus = { 'tus-resumable': '1.0.0' }
 const stream = { ...tus, 'content-type': 'application/offset+octet-stream' }
@@ -269,8 +270,18 @@ test('UP1 of two requests at once that send the same upload, the later one goes 
     } as RequestInit)
     .catch(() => undefined)
   const lock = join(folder, idOf(path), 'lock.1')
-  while (!existsSync(lock)) await new Promise(resolve => setTimeout(resolve, 10))
-  const asked = await head(client, path)
+  await until('a request that has the upload', () => existsSync(lock))
+  await until(
+    'three bytes of it',
+    () => statSync(join(folder, idOf(path), 'data')).size,
+    size => size === 3,
+  )
+  // A request that doesn't stop within five seconds keeps it: then one has to come back.
+  const asked = await until(
+    'an upload that another request lets go',
+    () => head(client, path),
+    ({ status }) => status === 200,
+  )
   assert.equal(asked.headers.get('upload-offset'), '3')
   assert.equal((await send(client, path, 3, 'defghij')).status, 204)
   stall?.error(new Error('gone'))

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { bearerOf, Client } from '../support/clients/client.ts'
 import { list } from '../support/clients/listings.ts'
 import type { Event } from '../support/data/events.ts'
-import { ndjson, until } from '../support/data/imports.ts'
+import { ndjson } from '../support/data/imports.ts'
 import {
   carrelProgram,
   eventCounts,
@@ -17,6 +17,7 @@ import {
 } from '../support/service/faults.ts'
 import { cleanEnvironment, type Finished, run, serve } from '../support/service/process.ts'
 import { passwordOf, temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** The embedded store on a disk without room: what is there can be read, nothing that was acknowledged is lost. */
 
@@ -112,20 +113,31 @@ test('E2 D4 a full disk refuses changes with 503, keeps what was acknowledged, a
   for (let round = 0; round < 2; round++) {
     let isOver = false
     const load = Promise.all(all.map(told => keepBusy(served.address, told, () => isOver)))
-    const come = (condition: () => boolean) => Promise.race([until(condition), load])
+    const come = (what: string, isReached: () => boolean) =>
+      Promise.race([
+        until(
+          what,
+          () => all.map(({ counts }) => counts),
+          () => isReached(),
+        ),
+        load,
+      ])
     const begun = sum('done', 'logout')
-    await come(() => sum('done', 'logout') > begun + 1)
+    await come('logouts', () => sum('done', 'logout') > begun + 1)
     disk.fill()
     const [logins, logouts] = [sum('refused', 'login'), sum('refused', 'logout')]
-    await come(() => sum('refused', 'login') > logins + 3)
+    await come('refused logins', () => sum('refused', 'login') > logins + 3)
     // Who still has a token tries to log out; where nobody has one there is nothing to refuse.
-    await come(() => sum('refused', 'logout') > logouts + 1 || all.every(({ valid }) => valid.length < 2))
+    await come(
+      'refused logouts',
+      () => sum('refused', 'logout') > logouts + 1 || all.every(({ valid }) => valid.length < 2),
+    )
     assert.equal((await client.get('/health/live')).status, 200)
     assert.deepEqual(await list(client, 'letters'), oldRecords)
     if (round === 0) {
       disk.free()
       const done = sum('done', 'logout')
-      await come(() => sum('done', 'logout') > done + 3)
+      await come('logouts where there is room again', () => sum('done', 'logout') > done + 3)
     }
     isOver = true
     await load

@@ -8,12 +8,13 @@ import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { importFile, type Progress } from '../../src/import/import-entity.ts'
 import { bodyOf, listPath } from '../support/clients/listings.ts'
-import { leftoversIn, ndjson, until } from '../support/data/imports.ts'
+import { leftoversIn, ndjson } from '../support/data/imports.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { storeSettings, test } from '../support/service/engines.ts'
 import { carrelProgram, letters, withoutProgress } from '../support/service/faults.ts'
 import { cleanEnvironment, repository } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** An import that is told to stop, by Ctrl-C or by a service manager. */
 
@@ -59,7 +60,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const)
     const { child, ended, temporary } = await startImport(t, service, '-')
     // Its input has begun and never ends.
     child.stdin.write(ndjson(letters(1_000, 'new')))
-    await until(() => holdsInput(child))
+    await until('an import that has read some of its input', () => holdsInput(child))
     child.kill(signal)
     const done = await ended
     if (signal === 'SIGKILL') assert.equal(done.signal, signal)

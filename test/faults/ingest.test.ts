@@ -13,18 +13,18 @@ import {
   writeFiles,
   writeLetters,
 } from '../support/data/archives.ts'
-import { until } from '../support/data/imports.ts'
 import { repeats } from '../support/scale.ts'
 import { storeSettings, test } from '../support/service/engines.ts'
 import { carrelProgram, fill, smallDisk, startCommand } from '../support/service/faults.ts'
 import { carrel, cleanEnvironment, run } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** Interrupted and concurrent ingests: nothing is lost and nothing is added twice. */
 
-const count = repeats(120, 240)
+const count = repeats(60, 240)
 /** Beside sweeps that never rest. */
-const fewer = repeats(40, 240)
+const fewer = repeats(20, 240)
 
 /** Asserts that every letter is there once, with its three files and their contents. */
 async function assertWhole(service: Service, text: (at: number) => string, letters = count): Promise<void> {
@@ -67,14 +67,18 @@ test('an ingest that is killed again and again continues when repeated, and adds
   const source = writeLetters(join(temporaryFolder(t), 'letters'), count, text)
   const env = await storeSettings(service.dataFolder)
   const sizes: number[] = []
-  for (let round = 0; round < repeats(2, 5); round++) {
+  for (let round = 0; round < repeats(1, 5); round++) {
     const command = startCommand(t, ['ingest', source], env)
     const atLeast = contentsIn(folder).length + Math.floor((Math.random() * count) / 4)
     let ended = false
     void command.ended.then(() => {
       ended = true
     })
-    await until(() => ended || contentsIn(folder).length > atLeast)
+    await until(
+      `more than ${atLeast} contents, or the end`,
+      () => (ended ? Number.POSITIVE_INFINITY : contentsIn(folder).length),
+      count => count > atLeast,
+    )
     command.kill()
     await command.ended
     sizes.push((await itemsIn(service)).size)
@@ -150,7 +154,7 @@ testOnce(
     await fill(t, { CARREL_DATA: prepared }, {})
     const disk = await smallDisk(t, 24, prepared)
     const source = writeLetters(join(temporaryFolder(t), 'letters'), count)
-    writeFiles(source, { 'letter-0100/scan.txt': 'x'.repeat(3 * 1024 * 1024) })
+    writeFiles(source, { 'letter-0050/scan.txt': 'x'.repeat(3 * 1024 * 1024) })
     const [program, ...rest] = [...disk.enter, ...carrelProgram] as [string, ...string[]]
     const command = (...args: string[]) =>
       run(program, [...rest, ...args], { env: cleanEnvironment({ CARREL_DATA: disk.folder }) })

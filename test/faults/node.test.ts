@@ -10,7 +10,7 @@ import { eventCounts, fill, letters } from '../support/service/faults.ts'
 import { type Served, serve } from '../support/service/process.ts'
 import { passwordOf, temporaryFolder } from '../support/service/service.ts'
 
-const rounds = repeats(2, 3)
+const rounds = repeats(1, 3)
 const epersons = ['a', 'b', 'c', 'd'].map(name => `${name}@example.org`)
 const admin = 'admin@example.org'
 const records = letters(300)

@@ -5,11 +5,11 @@ import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
-import { until } from '../support/data/imports.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { carrelProgram, smallDisk } from '../support/service/faults.ts'
 import { carrel, cleanEnvironment, run } from '../support/service/process.ts'
 import { temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** Folders that can't be used, and standard outputs that take nothing (D1). */
 const [node, entry = ''] = carrelProgram
@@ -127,7 +127,11 @@ test('a full disk takes no lines of the log, and the service answers and logs ag
   })
   const file = join(disk.inside, 'log')
   const log = () => (existsSync(file) ? readFileSync(file, 'utf8') : '')
-  await until(() => log().includes('"msg":"ready"') || child.exitCode !== null)
+  await until(
+    'the line `ready` in the log',
+    log,
+    text => text.includes('"msg":"ready"') || child.exitCode !== null,
+  )
   const address = `http://${/"listening":"([^"]+)"/.exec(log())?.[1]}/api`
   disk.fill()
   // More than a page of the file system.
@@ -135,7 +139,7 @@ test('a full disk takes no lines of the log, and the service answers and logs ag
   assert.ok(!log().includes('/api/after'))
   disk.free()
   await fetch(`${address}/after`)
-  await until(() => log().includes('/api/after'))
+  await until('the request in the log', log, text => text.includes('/api/after'))
   const last = log().trimEnd().split('\n').at(-1) ?? ''
   assert.equal((JSON.parse(last) as { path: string }).path, '/api/after', 'a line of its own')
   child.kill('SIGTERM')

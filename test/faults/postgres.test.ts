@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { bearerOf, Client, type Status } from '../support/clients/client.ts'
 import { list } from '../support/clients/listings.ts'
 import type { Event } from '../support/data/events.ts'
-import { until } from '../support/data/imports.ts'
+import { isLong } from '../support/scale.ts'
 import { runSql } from '../support/service/databases.ts'
 import {
   eventCounts,
@@ -14,13 +14,14 @@ import {
   letters,
   withClient,
 } from '../support/service/faults.ts'
-import { type Served, serve } from '../support/service/process.ts'
+import { serve } from '../support/service/process.ts'
 import { passwordOf, temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** A PostgreSQL that goes away under load and comes back: 503 with Retry-After within 5 s, and then as before. */
 
-/** Twice as much, in ms: other tests may keep the machine busy. */
-const patience = 10_000
+/** In ms. Several times as much, for a machine that is busy, and less than it would take without the service's limits. */
+const limit = 25_000
 /** Milliseconds that a page or listing may take, by the setting. */
 const statementTime = 2_000
 const ruth = 'ruth@example.org'
@@ -98,11 +99,28 @@ function startLoad(address: string, kinds: readonly Kind[]) {
   const whole = Promise.all(clients)
   return {
     answers,
-    /** Waits for something to come about; a wrong answer ends it. */
-    until: (condition: () => boolean | Promise<boolean>) => Promise.race([until(condition), whole]),
-    /** Whether each kind has this many answers that are so. */
-    hasEach: (count: number, isSo: (answer: Answer) => boolean) =>
-      kinds.every(kind => answers.filter(one => one.kind === kind && isSo(one)).length >= count),
+    /** Ends when it is stopped, or with the first wrong answer. */
+    whole,
+    /** Waits until each kind has this many answers that are so; a wrong answer ends it. */
+    untilEach: (what: string, count: number, isSo: (answer: Answer) => boolean) => {
+      const missing = () =>
+        kinds
+          .filter(kind => answers.filter(one => one.kind === kind && isSo(one)).length < count)
+          .map(kind => [kind.name, answers.findLast(one => one.kind === kind)])
+      return Promise.race([until(`${count} ${what} of each kind`, missing, left => left.length === 0), whole])
+    },
+    /** Waits until the last answers of each kind are all so. */
+    untilLast: (count: number, isSo: (answer: Answer) => boolean) => {
+      const others = () =>
+        kinds
+          .map(kind => answers.filter(one => one.kind === kind).slice(-count))
+          .filter(last => last.length < count || !last.every(isSo))
+          .map(last => last.map(({ kind, status, body }) => [kind.name, status, body.slice(0, 100)]))
+      return Promise.race([
+        until(`${count} good answers of each kind in a row`, others, left => left.length === 0),
+        whole,
+      ])
+    },
     stop: async () => {
       isOver = true
       await whole
@@ -129,7 +147,7 @@ async function surviveUnderLoad(t: TestContext, fault: Fault): Promise<void> {
     administrator: admin,
     letters: records,
   })
-  const served = await serve(t, temporaryFolder(t), { env })
+  const served = await serve(t, temporaryFolder(t), { env, hasRealLimits: true })
   const client = new Client(served.address)
   const adminToken = await client.login(admin)
   const token = await client.login(ruth)
@@ -232,24 +250,29 @@ async function surviveUnderLoad(t: TestContext, fault: Fault): Promise<void> {
   ]
 
   const load = startLoad(served.address, kinds)
-  await load.until(() => load.hasEach(2, isGood))
+  await load.untilEach('good answers', 2, isGood)
   await withClient(postgres.url, async holder => {
     // Some are in the middle of a change, and some of a page.
     await holder.query('BEGIN; LOCK TABLE carrel.event')
     const waiting = `${ofCarrel} AND wait_event_type = 'Lock' AND query LIKE`
     const both = `${waiting} '%INSERT INTO carrel.event%' AND EXISTS (${waiting} '%string_agg%')`
     // Not the holder's to ask: what it sees stays the same within its transaction.
-    await load.until(async () => (await runSql(postgres.url, both)).length > 0)
+    await Promise.race([
+      until(
+        'a change and a page that wait',
+        () => runSql(postgres.url, both),
+        rows => rows.length > 0,
+      ),
+      load.whole,
+    ])
     await fault.begin(postgres)
   })
   const gone = performance.now()
-  await load.until(() => load.hasEach(2, answer => answer.sent > gone))
+  await load.untilEach('answers without PostgreSQL', 2, answer => answer.sent > gone)
   const returning = performance.now()
   await fault.end(postgres)
   const back = performance.now()
-  await load.until(() => load.hasEach(1, answer => answer.sent > back && isGood(answer)))
-  const well = performance.now()
-  await load.until(() => load.hasEach(5, answer => answer.sent > well))
+  await load.untilLast(5, answer => answer.sent > back && isGood(answer))
   await load.stop()
 
   const slow = new Map<string, number>()
@@ -257,14 +280,12 @@ async function surviveUnderLoad(t: TestContext, fault: Fault): Promise<void> {
     // A login that was under way may still have had its password to compare.
     const took = answered - (kind.name === 'login' ? sent : Math.max(sent, gone))
     // What was under way has its statement's time, and a listing may have had its connection to open before that.
-    const limit = sent > gone ? patience : statementTime + patience
-    if (sent < returning && (sent > gone || kind.name !== 'login') && took > limit)
+    const longest = sent > gone ? limit : statementTime + limit
+    if (sent < returning && (sent > gone || kind.name !== 'login') && took > longest)
       slow.set(kind.name, Math.max(took, slow.get(kind.name) ?? 0))
     if (sent > gone && answered < returning) assert.equal(status === 503, kind.needsStore, kind.name)
-    if (sent > well) assert.ok(status !== 503, `${kind.name} works again`)
   }
   assert.deepEqual([...slow], [], 'every answer comes in time (these took longer, in ms)')
-  assert.ok(well - back < patience, `it took ${well - back} ms until everything worked again`)
 
   for (const one of issued) assert.equal(await client.isLoggedIn(one), true, 'the tokens are still valid')
   assert.equal(await client.isLoggedIn(left), false, 'who had logged out still is')
@@ -273,15 +294,6 @@ async function surviveUnderLoad(t: TestContext, fault: Fault): Promise<void> {
   const kept = eventCounts(events, uuids.get(ruth), 'login')
   assert.ok(kept >= issued.length, `${kept} of ${issued.length} logins were kept`)
   assert.equal(await served.stop(), 0)
-}
-
-/** Ends a node by SIGTERM. It has 10 s for requests, 1 s for each worker's store, and 5 s for its own (D4). */
-async function endsSoon(served: Served): Promise<number | null> {
-  const asked = performance.now()
-  const code = await served.stop()
-  const took = performance.now() - asked
-  assert.ok(took < 20_000, `it took ${took} ms`)
-  return code
 }
 
 const ids = (body: string) => (JSON.parse(body) as Event[]).map(event => event.id)
@@ -295,39 +307,40 @@ test('E2 D5 a PostgreSQL that is killed is a 503 with Retry-After, and when it i
 test('E2 D5 a PostgreSQL that hangs is a 503 with Retry-After, and when it goes on so does everything', t =>
   surviveUnderLoad(t, { begin: one => one.hang(), end: async one => one.goOn() }))
 
-test('E2 D4 a PostgreSQL that hangs at that moment keeps no node from ending at SIGTERM', async t => {
-  const postgres = await fragilePostgres(t)
-  const served = await serve(t, temporaryFolder(t), { env: { CARREL_DATABASE_URL: postgres.url } })
-  await new Client(served.address).get('/api/authn/status')
-  await postgres.hang()
-  assert.equal(await endsSoon(served), 0)
-})
+// The next one sees it, too.
+if (isLong)
+  test('E2 D4 a PostgreSQL that hangs at that moment keeps no node from ending at SIGTERM', async t => {
+    const postgres = await fragilePostgres(t)
+    const env = { CARREL_DATABASE_URL: postgres.url }
+    const served = await serve(t, temporaryFolder(t), { env, hasRealLimits: true })
+    await new Client(served.address).get('/api/authn/status')
+    await postgres.hang()
+    assert.equal(await served.stop(), 0)
+  })
 
 test('E2 D4 while PostgreSQL hangs, a change that got a 503 is in doubt and says so, and SIGTERM ends the node', async t => {
   const postgres = await fragilePostgres(t)
   const env = { CARREL_DATABASE_URL: postgres.url, CARREL_PASSWORD_CONCURRENCY: '1' }
   const uuids = await fill(t, env, { epersons: [ruth] })
-  const served = await serve(t, temporaryFolder(t), { env })
-  // Passwords are compared one after the other: the first has its answer long before the last is looked at.
+  const served = await serve(t, temporaryFolder(t), { env, hasRealLimits: true })
   const told = { acknowledged: 0, unchanged: 0, open: 0 }
   let token: string | undefined
-  let first = () => {}
-  const someoneIsIn = new Promise<void>(resolve => {
-    first = resolve
-  })
-  const logins = Promise.all(
-    Array.from({ length: 20 }, async () => {
-      const response = await new Client(served.address).tryLogin(ruth, passwordOf(ruth))
-      const body = await response.text()
-      token ??= response.headers.get('authorization')?.slice('Bearer '.length)
-      if (response.status === 200) told.acknowledged++
-      else if (/nothing (was|has been) (changed|done)/i.test(body)) told.unchanged++
-      else told.open++
-      assert.ok(response.status === 200 || response.status === 503, body)
-      first()
-    }),
-  )
-  await someoneIsIn
+  const someoneIsIn = Promise.withResolvers<void>()
+  const logIn = async (): Promise<void> => {
+    const response = await new Client(served.address).tryLogin(ruth, passwordOf(ruth))
+    const body = await response.text()
+    assert.ok(response.status === 200 || response.status === 503, body)
+    token ??= response.headers.get('authorization')?.slice('Bearer '.length)
+    if (response.status === 200) told.acknowledged++
+    else if (/nothing (was|has been) (changed|done)/i.test(body)) told.unchanged++
+    else told.open++
+    if (token !== undefined) someoneIsIn.resolve()
+    // Again and again, until PostgreSQL hangs.
+    if (response.status === 200 || token === undefined) await logIn()
+  }
+  // Passwords are compared one after the other: some wait, and some are under way.
+  const logins = Promise.all(Array.from({ length: 6 }, logIn))
+  await Promise.race([someoneIsIn.promise, logins])
   await postgres.hang()
   await logins
   assert.ok(told.unchanged + told.open > 0, 'PostgreSQL hung while they logged in')
@@ -335,13 +348,21 @@ test('E2 D4 while PostgreSQL hangs, a change that got a 503 is in doubt and says
   const client = new Client(served.address)
   client.token = token
   const status = client.get('/api/authn/status')
-  await until(async () => (await client.get('/health/live')).status === 200)
-  assert.equal(await endsSoon(served), 0)
+  await until(
+    'a node that lives',
+    async () => (await client.get('/health/live')).status,
+    code => code === 200,
+  )
+  assert.equal(await served.stop(), 0)
   assert.equal((await status).status, 503)
 
   // The node is gone, what it sent is not: it is done now, or it is not.
   postgres.goOn()
-  await until(async () => (await runSql(postgres.url, ofCarrel)).length === 0)
+  await until(
+    'the end of its connections',
+    () => runSql(postgres.url, ofCarrel),
+    rows => rows.length === 0,
+  )
   const sql = "SELECT count(*)::int AS count FROM carrel.event WHERE event = 'login' AND eperson = $1"
   const kept = (await runSql<{ count: number }>(postgres.url, sql, [uuids.get(ruth)]))[0]?.count ?? 0
   const said = `${kept} logins happened: ${JSON.stringify(told)}`

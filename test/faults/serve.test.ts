@@ -5,6 +5,7 @@ import { statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { describe, type TestContext, test as withoutStore } from 'node:test'
+import { graceToFinish } from '../../src/cli/listen.ts'
 import { Client } from '../support/clients/client.ts'
 import { secretsOf, spellingsOf } from '../support/clients/jwt.ts'
 import { openSocket } from '../support/clients/raw.ts'
@@ -22,6 +23,7 @@ import {
   sources,
 } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
+import { inTime, until } from '../support/service/waiting.ts'
 
 const ruth = 'ruth@example.org'
 
@@ -84,17 +86,20 @@ async function startSlowListing(served: Served) {
   }
 }
 
-const refuses = async (served: Served) => {
-  for (;;) {
-    const socket = openSocket(served.address)
-    const accepted = await new Promise<boolean>(resolve => {
-      socket.on('connect', () => resolve(true))
-      socket.on('error', () => resolve(false))
-    })
-    socket.destroy()
-    if (!accepted) return
-  }
-}
+const refuses = ({ address }: Served) =>
+  until(
+    'a service that takes no connections',
+    async () => {
+      const socket = openSocket(address)
+      const accepted = await new Promise<boolean>(resolve => {
+        socket.on('connect', () => resolve(true))
+        socket.on('error', () => resolve(false))
+      })
+      socket.destroy()
+      return accepted
+    },
+    accepted => !accepted,
+  )
 
 describe('serve', { concurrency: 2 }, () => {
   test('D4 serve prints one line with the address, once it really answers, and all its lines are JSON', async t => {
@@ -169,18 +174,20 @@ describe('serve', { concurrency: 2 }, () => {
 
   test('D4 SIGTERM lets a listing that is under way finish, takes nothing new, and is exit code 0', async t => {
     const { dataFolder, records } = await withLargeListing(t)
-    const served = await serve(t, dataFolder)
-    const listing = await startSlowListing(served)
-    served.signal('SIGTERM')
-    await refuses(served)
-    const letters = (await listing.finish()) as { id: number }[]
-    assert.equal(letters.length, records)
-    assert.deepEqual(
-      letters.map(letter => letter.id),
-      Array.from({ length: records }, (_, id) => id),
-    )
-    assert.deepEqual(await served.ended, { code: 0, signal: null })
-    assert.equal(served.output.stderr, '')
+    await inTime(graceToFinish, async () => {
+      const served = await serve(t, dataFolder)
+      const listing = await startSlowListing(served)
+      served.signal('SIGTERM')
+      await refuses(served)
+      const letters = (await listing.finish()) as { id: number }[]
+      assert.equal(letters.length, records)
+      assert.deepEqual(
+        letters.map(letter => letter.id),
+        Array.from({ length: records }, (_, id) => id),
+      )
+      assert.deepEqual(await served.ended, { code: 0, signal: null })
+      assert.equal(served.output.stderr, '')
+    })
   })
 
   test('D4 SIGTERM does not wait for ever for a client that does not read', async t => {
@@ -198,19 +205,21 @@ describe('serve', { concurrency: 2 }, () => {
   test('D4 SIGTERM lets a login that is under way finish', async t => {
     const dataFolder = temporaryFolder(t)
     await (await startService(t, { dataFolder })).addEperson(ruth)
-    const served = await serve(t, dataFolder)
-    const client = new Client(served.address)
-    await client.csrfPair()
-    const logins = Array.from({ length: 6 }, () => client.tryLogin(ruth, `secret of ${ruth}`))
-    // The first answer shows that the others are under way: they came together and wait for their turn.
-    await Promise.race(logins)
-    served.signal('SIGTERM')
-    const answers = await Promise.all(logins)
-    assert.deepEqual(
-      answers.map(({ status }) => status),
-      answers.map(() => 200),
-    )
-    assert.deepEqual(await served.ended, { code: 0, signal: null })
+    await inTime(graceToFinish, async () => {
+      const served = await serve(t, dataFolder)
+      const client = new Client(served.address)
+      await client.csrfPair()
+      const logins = Array.from({ length: 6 }, () => client.tryLogin(ruth, `secret of ${ruth}`))
+      // The first answer shows that the others are under way: they came together and wait for their turn.
+      await Promise.race(logins)
+      served.signal('SIGTERM')
+      const answers = await Promise.all(logins)
+      assert.deepEqual(
+        answers.map(({ status }) => status),
+        answers.map(() => 200),
+      )
+      assert.deepEqual(await served.ended, { code: 0, signal: null })
+    })
   })
 
   testOn('sqlite', 'D4 SIGINT stops it, too', async t => {

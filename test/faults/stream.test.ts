@@ -9,11 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from '../support/clients/client.ts'
 import { list } from '../support/clients/listings.ts'
 import { openSocket } from '../support/clients/raw.ts'
-import { until } from '../support/data/imports.ts'
 import { createDatabase, runSql } from '../support/service/databases.ts'
 import { fill, letters, withClient } from '../support/service/faults.ts'
 import { type Served, serve } from '../support/service/process.ts'
 import { temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** A connection to PostgreSQL that is cut in the middle of a stream never makes a body that looks whole (Q10). */
 
@@ -42,7 +42,11 @@ const stalled =
 
 async function cutStalled(url: string): Promise<void> {
   await withClient(url, client =>
-    until(async () => (await client.query<{ cut: number }>(cut(stalled))).rows[0]?.cut === 1),
+    until(
+      'a listing that waits for its client, to be cut',
+      async () => (await client.query<{ cut: number }>(cut(stalled))).rows[0]?.cut,
+      count => count === 1,
+    ),
   )
 }
 
@@ -98,12 +102,18 @@ const restful = `state = 'idle' AND query LIKE '%"records.%' AND clock_timestamp
 async function cutAtRest(url: string, served: Served): Promise<void> {
   const { response, ending } = await open(served, '/api/query/v4/letters', {})
   await withClient(url, async client => {
-    await until(async () => (await client.query(`${ofCarrel} AND ${restful}`)).rows.length === 1)
+    await until(
+      'a connection at rest',
+      async () => (await client.query(`${ofCarrel} AND ${restful}`)).rows,
+      rows => rows.length === 1,
+    )
     const before = (await client.query<{ pid: number }>(ofCarrel)).rows.map(({ pid }) => pid)
     await client.query(cut('true'))
     // The node has noticed when it is back.
-    await until(async () =>
-      (await client.query<{ pid: number }>(ofCarrel)).rows.some(({ pid }) => !before.includes(pid)),
+    await until(
+      'a new connection of the node',
+      async () => (await client.query<{ pid: number }>(ofCarrel)).rows,
+      rows => rows.some(({ pid }) => !before.includes(pid)),
     )
   })
   const body = await text(response)
@@ -159,12 +169,14 @@ async function cutAnyTime(url: string, served: Served, t: TestContext): Promise<
   t.diagnostic(`${cuts} connections cut: ${JSON.stringify(outcomes)}`)
   assert.ok(outcomes.whole + outcomes.broken > 0)
   for (const [path, expected] of whole) {
-    let body: string | undefined
-    await until(async () => {
-      const response = await fetch(served.address + path)
-      if (response.status === 200) body = await response.text()
-      return response.status === 200
-    })
+    const { body } = await until(
+      `an answer to ${path} that is 200`,
+      async () => {
+        const response = await fetch(served.address + path)
+        return { status: response.status, body: await response.text() }
+      },
+      ({ status }) => status === 200,
+    )
     assert.ok(body === expected)
   }
 }

@@ -4,12 +4,12 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { request as httpRequest } from 'node:http'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { Client } from '../support/clients/client.ts'
 import { itemFiles, zipOf } from '../support/data/packed.ts'
 import { test } from '../support/service/engines.ts'
 import { type Served, serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** A service that is killed while it receives an upload, and while it unpacks one. */
 const adminEmail = 'admin@example.org'
@@ -46,6 +46,12 @@ async function added(client: Client, size: number): Promise<string> {
   return new URL(answer.headers.get('location') ?? '').pathname
 }
 
+/** A process that ends in another way fails the test. */
+function isCompleted({ state, fault }: { readonly state: string; readonly fault: string | null }): boolean {
+  assert.ok(['scheduled', 'running', 'completed'].includes(state), `${state}: ${fault}`)
+  return state === 'completed'
+}
+
 test('UP1 an upload goes on after SIGKILL where the disk has it, and is whole in the end', async t => {
   const { served, admin, again, folder } = await started(t)
   const content = Buffer.alloc(8 * 1024 * 1024, 'every byte has its place. ')
@@ -66,7 +72,11 @@ test('UP1 an upload goes on after SIGKILL where the disk has it, and is whole in
   const broken = once(sending, 'error')
   // More than half of it, and then nothing: the request is under way when its service ends.
   sending.write(content.subarray(0, 5_000_000))
-  while (statSync(data).size < 1_000_000) await delay(5)
+  await until(
+    'a megabyte of the upload on the disk',
+    () => statSync(data).size,
+    size => size >= 1_000_000,
+  )
   await kill(served)
   await broken
 
@@ -83,9 +93,13 @@ test('UP1 an upload goes on after SIGKILL where the disk has it, and is whole in
   assert.ok(readFileSync(data).equals(content))
 })
 
-test('PR4 PR6 EA7 SIGKILL in the middle of an import of an upload changes nothing, and it is resumed without sending the file again', async t => {
+type Shown = { state: string; progress: { done: number } | null; fault: string | null }
+const shown = async (client: Client, number: string) =>
+  (await (await client.get(`/api/system/processes/${number}`)).json()) as Shown
+
+/** @returns undefined where this process was too slow: the import had ended */
+async function killedWhileImporting(t: TestContext, count: number) {
   const { served, admin, again, folder } = await started(t)
-  const count = 200_000
   const lines = Array.from({ length: count }, (_, n) => `${n},text ${n},${n % 7}\n`)
   const content = Buffer.from(`id,title,year\n${lines.join('')}`)
   const path = await added(admin, content.length)
@@ -103,43 +117,51 @@ test('PR4 PR6 EA7 SIGKILL in the middle of an import of an upload changes nothin
   const begun = await admin.post(asked)
   assert.equal(begun.status, 202, await begun.clone().text())
   const { processId } = (await begun.json()) as { processId: string }
-  type Shown = { state: string; progress: { done: number } | null; fault: string | null }
-  const shown = async (client: Client, number: string) =>
-    (await (await client.get(`/api/system/processes/${number}`)).json()) as Shown
-  for (;;) {
-    const { state, progress } = await shown(admin, processId)
-    assert.ok(state === 'running' || state === 'scheduled', state)
-    if ((progress?.done ?? 0) > 0) break
-    await delay(20)
-  }
+  await until(
+    'an import that has read something',
+    () => shown(admin, processId),
+    one => isCompleted(one) || (one.progress?.done ?? 0) > 0,
+  )
   await kill(served)
-
   const client = await again()
-  assert.equal((await shown(client, processId)).state, 'interrupted')
+  const { state } = await shown(client, processId)
+  return state === 'completed' ? undefined : { state, client, folder, id, content, processId }
+}
+
+test('PR4 PR6 EA7 SIGKILL in the middle of an import of an upload changes nothing, and it is resumed without sending the file again', async t => {
+  const count = 200_000
+  const killed = await until('a service that is killed while it imports', () =>
+    killedWhileImporting(t, count),
+  )
+  assert.ok(killed)
+  const { state, client, folder, id, content, processId } = killed
+  assert.equal(state, 'interrupted')
   assert.equal((await client.get('/api/query/v4/letters')).status, 404, 'nothing was imported')
   assert.ok(readFileSync(join(folder, id, 'data')).equals(content))
   const resumed = await client.post(`/api/system/processes/${processId}/resume`)
   assert.equal(resumed.status, 202, await resumed.clone().text())
   const next = ((await resumed.json()) as { processId: string }).processId
-  for (;;) {
-    const { state, fault } = await shown(client, next)
-    if (state === 'completed') break
-    assert.ok(state === 'running' || state === 'scheduled', `${state}: ${fault}`)
-    await delay(50)
-  }
+  await until('the end of the import', () => shown(client, next), isCompleted)
   const last = await client.get(
     `/api/query/v4/letters?query=${encodeURIComponent(`["=","id",${count - 1}]`)}`,
   )
   const year = String((count - 1) % 7)
   assert.deepEqual(await last.json(), [{ id: count - 1, title: `text ${count - 1}`, year }])
-  while (readdirSync(folder).length > 0) await delay(20)
+  await until(
+    'a folder without uploads',
+    () => readdirSync(folder),
+    names => names.length === 0,
+  )
   assert.equal((await client.post(`/api/system/processes/${processId}/resume`)).status, 404, 'it was used')
 })
 
-test('UP3 PR6 SIGKILL while an archive is unpacked leaves no item and no folder, and the ingest can be resumed', async t => {
+const names = Array.from({ length: 400 }, (_, at) => `item${at}`)
+
+/** @returns undefined where this process was too slow: all was unpacked */
+async function killedWhileUnpacking(t: TestContext) {
   const { served, admin, again, folder } = await started(t)
-  const names = Array.from({ length: 400 }, (_, at) => `item${at}`)
-  const zip = zipOf(names.flatMap(name => itemFiles(`archive/${name}`)))
+  const files = names.flatMap(name => itemFiles(`archive/${name}`))
+  const zip = zipOf(files)
   const path = await added(admin, zip.length)
   const sent = await admin.patch(path, new Uint8Array(zip), { ...stream, 'upload-offset': '0' })
   assert.equal(sent.status, 204)
@@ -149,15 +171,21 @@ test('UP3 PR6 SIGKILL while an archive is unpacked leaves no item and no folder,
   const { processId } = (await begun.json()) as { processId: string }
   const unpacked = () => readdirSync(folder).find(name => name.startsWith('unpacked.'))
   const filesIn = (name: string) => readdirSync(join(folder, name), { recursive: true }).length
-  for (;;) {
-    const name = unpacked()
-    if (name !== undefined && filesIn(name) > 10) break
-    await delay(1)
-  }
+  await until(
+    'more than ten unpacked files',
+    () => filesIn(unpacked() ?? 'nothing'),
+    count => count > 10,
+  )
   await kill(served)
-  assert.ok(unpacked(), 'it was killed while it unpacked')
+  const left = unpacked()
+  if (left === undefined || filesIn(left) >= files.length) return undefined
+  return { client: await again(), folder, id, processId, unpacked }
+}
 
-  const client = await again()
+test('UP3 PR6 SIGKILL while an archive is unpacked leaves no item and no folder, and the ingest can be resumed', async t => {
+  const killed = await until('a service that is killed while it unpacks', () => killedWhileUnpacking(t))
+  assert.ok(killed)
+  const { client, folder, id, processId, unpacked } = killed
   const processOf = async (number: string) => {
     const answer = await client.get(`/api/system/processes/${number}`)
     return (await answer.json()) as { state: string; result: { added?: number } | null; fault: string | null }
@@ -170,12 +198,7 @@ test('UP3 PR6 SIGKILL while an archive is unpacked leaves no item and no folder,
   const resumed = await client.post(`/api/system/processes/${processId}/resume`)
   assert.equal(resumed.status, 202, await resumed.clone().text())
   const next = ((await resumed.json()) as { processId: string }).processId
-  for (;;) {
-    const { state, fault } = await processOf(next)
-    if (state === 'completed') break
-    assert.ok(state === 'running' || state === 'scheduled', `${state}: ${fault}`)
-    await delay(50)
-  }
+  await until('the end of the ingest', () => processOf(next), isCompleted)
   const total = await client.get('/api/core/items?size=1')
   assert.equal(((await total.json()) as { page: { totalElements: number } }).page.totalElements, names.length)
   assert.deepEqual(readdirSync(folder), [], 'the upload was used')

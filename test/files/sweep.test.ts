@@ -18,8 +18,8 @@ import { claimFolder, OtherStore } from '../../src/files/owner.ts'
 import { sweep } from '../../src/files/sweep.ts'
 import type { Content } from '../../src/model/items.ts'
 import { filesIn } from '../support/data/archives.ts'
-import { until } from '../support/data/imports.ts'
 import { temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 const hour = graceMilliseconds + 1_000
 /** A store with these contents. */
@@ -213,7 +213,11 @@ test('D8 nothing is deleted while a backup reads the folder; one that was killed
   // It had only been stopped, and goes on.
   t.mock.timers.tick(5 * 60 * 1000)
   const incoming = join(files, 'incoming')
-  await until(() => readdirSync(incoming).length === 1)
+  await until(
+    'the file that holds the contents',
+    () => readdirSync(incoming),
+    names => names.length === 1,
+  )
   await releaseLate()
   assert.deepEqual(readdirSync(incoming), [])
 })

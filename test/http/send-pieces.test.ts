@@ -6,6 +6,7 @@ import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
 import { turnOf } from '../../src/http/client.ts'
 import { sendPieces } from '../../src/http/send-pieces.ts'
 import { openSocket } from '../support/clients/raw.ts'
+import { until } from '../support/service/waiting.ts'
 
 type Answer = (at: string, reply: FastifyReply, request: FastifyRequest) => Promise<unknown>
 
@@ -105,7 +106,7 @@ test('F1 a client that reads nothing until the stall timeout is disconnected, an
   }
   const socket = await pipeline(t, 1, (_at, reply) => send(reply, pieces(), 200))
   socket.pause()
-  while (!ended) await new Promise(resolve => setTimeout(resolve, 20))
+  await until('the end of the transfer', () => ended)
   // Reads what was sent, until the connection ends.
   await new Promise(resolve => socket.once('close', resolve).resume())
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { exactText, parseExact } from '../../src/lib/json.ts'
+import { runs } from '../support/scale.ts'
 
 const again = (json: string) => JSON.stringify(parseExact(json))
 
@@ -50,7 +51,7 @@ test('Q1 any JSON is read as the platform reads it', () => {
       const json = JSON.stringify(value)
       assert.equal(again(json), JSON.stringify(JSON.parse(json)))
     }),
-    { numRuns: 300 },
+    runs(300, 3_000),
   )
 })
 

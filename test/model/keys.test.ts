@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { macWith } from '../../src/lib/hmac.ts'
+import { runs } from '../support/scale.ts'
 
 const hex = (text: string) => Buffer.from(text, 'hex')
 const expected = (key: Uint8Array, message: Uint8Array) =>
@@ -56,7 +57,7 @@ test('T1 macWith gives what createHmac gives, for keys and messages of every len
     fc.property(bytes(200), bytes(3_000), (key, message) => {
       assert.equal(macWith(key)(message).toString('hex'), expected(key, message))
     }),
-    { numRuns: 300 },
+    runs(300, 3_000),
   )
 })
 

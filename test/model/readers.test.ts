@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { admits, type Readers, readersText, type Viewer } from '../../src/model/readers.ts'
+import {
+  admits,
+  admitsWriter,
+  lists,
+  type Readers,
+  readersText,
+  readersWith,
+  type Viewer,
+} from '../../src/model/readers.ts'
 import { createAudiences } from '../../src/storage/shared/audiences.ts'
 
 const anonymous: Viewer = { kind: 'reader', eperson: null, groups: new Set() }
@@ -30,6 +38,29 @@ test('Q11 a rule admits those whom it names, from its first day to its last, bot
   ]
   for (const [readers, viewer, expected] of rows)
     assert.equal(admits(readers, viewer, day), expected, JSON.stringify([readers, viewer]))
+})
+
+test('I10 I11 I13 a withdrawn item is there for its writers alone, and one that is not discoverable is listed for them alone', () => {
+  const writers: Readers = [{ reader: 'group:Readers', right: 'write' }]
+  const all = [true, true, true]
+  for (const [withdrawn, discoverable, ofAnybody] of [
+    [false, true, [true, true, false]],
+    [false, false, [true, false, false]],
+    [true, true, [false, false, false]],
+    [true, false, [false, false, false]],
+  ] as const)
+    for (const [viewer, expected] of [
+      [anonymous, ofAnybody],
+      [ruth, all],
+      [administrator, all],
+    ] as const) {
+      const readers = readersWith([{ reader: 'anonymous' }], writers, { withdrawn, discoverable })
+      assert.deepEqual(
+        [admits, lists, admitsWriter].map(may => may(readers, viewer, day)),
+        expected,
+        JSON.stringify([withdrawn, discoverable, viewer]),
+      )
+    }
 })
 
 test('the same rules have the same text, in whatever order and however often', () => {

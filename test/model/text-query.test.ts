@@ -11,7 +11,7 @@ import {
   textsIn,
 } from '../../src/model/text-query.ts'
 import { arbitraryText } from '../support/data/arbitrary-texts.ts'
-import { repeats } from '../support/scale.ts'
+import { runs } from '../support/scale.ts'
 
 const finds = (texts: readonly string[], query: string) =>
   matchesText(
@@ -147,6 +147,6 @@ test('Q27 the words of a text are those at their places', () => {
       for (const word of wordsOf(text)) assert.deepEqual(wordsOf(word), [word], JSON.stringify(text))
       assert.equal(spacedWords(spacedWords(text)), spacedWords(text))
     }),
-    { numRuns: repeats(5_000, 200_000) },
+    runs(5_000, 200_000),
   )
 })

@@ -77,3 +77,50 @@ test('L8 after days of guessing it takes less than ten hours until nothing is le
     [...second.values()].map(({ level }) => level),
   )
 })
+
+/** Guesses as soon as it may. @returns the pauses after each, in s */
+function pausesOf(isFamiliar: boolean, count: number): number[] {
+  let counts: ReadonlyMap<Scope, Count> = new Map()
+  let now = 1e12
+  return Array.from({ length: count }, () => {
+    counts = withFailure(counts, isFamiliar, now)
+    const pause = waitFor(counts, isFamiliar, now)
+    now += pause
+    return Math.round(pause / 1000)
+  })
+}
+
+test('L8 every further wrong password doubles the pause, up to ten minutes, or one from a familiar network', () => {
+  const none = (count: number) => Array<number>(count).fill(0)
+  assert.deepEqual(pausesOf(false, 16).slice(0, 16), [...none(9), 1, 2, 4, 8, 16, 32, 64])
+  assert.equal(Math.max(...pausesOf(false, 100)), 600)
+  assert.deepEqual(pausesOf(true, 26), [...none(19), 1, 2, 4, 8, 16, 32, 60])
+  assert.equal(Math.max(...pausesOf(true, 100)), 60)
+})
+
+test('L8 of an account twenty guesses from everywhere are free, of a network fifty, and of a site four hundred', () => {
+  const free = (scope: Scope) => {
+    let count: Count | undefined
+    for (let guesses = 1; ; guesses++) {
+      count = withFailure(new Map(count && [[scope, count]]), false, 1e12).get(scope)
+      assert.ok(count)
+      if (waitFor(new Map([[scope, count]]), false, 1e12) > 0) return guesses
+    }
+  }
+  assert.deepEqual(
+    (['account-and-network', 'account', 'network', 'site'] as const).map(free),
+    [10, 20, 50, 400],
+  )
+})
+
+test('L8 a clock that is set back keeps nobody out, and lets nobody guess on', () => {
+  const then = 1e12
+  let counts: ReadonlyMap<Scope, Count> = new Map()
+  for (let at = 0; at < 15; at++) counts = withFailure(counts, false, then)
+  assert.ok(waitFor(counts, false, then) > 0)
+  // All that was counted lies a day ahead now.
+  const now = then - 24 * hour
+  assert.equal(waitFor(counts, false, now), 0)
+  const wait = waitFor(withFailure(counts, false, now), false, now)
+  assert.ok(wait > 1_000 && wait <= 64_000, String(wait))
+})

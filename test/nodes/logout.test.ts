@@ -19,7 +19,7 @@ import type { Service } from '../support/service/service.ts'
 
 /** Zero stale window: from the moment of the 204 on, whichever node is asked, whatever it remembers. */
 const people = 8
-const rounds = repeats(15, 125)
+const rounds = repeats(3, 125)
 const total = people * rounds
 
 test(`T4 of ${total.toLocaleString('en')} logouts on three nodes each ends every earlier token on all of them with its 204`, async t => {
@@ -71,7 +71,7 @@ test('T6 disabling, a new password and the end of an account end its tokens on e
   await anyOf(nodes).addRecords('shelf', 'id', [{ id: 1 }], 'eperson')
   await times(people, async at => {
     const email = `person${at}@example.org`
-    for (let round = 0; round < repeats(2, 5); round++) {
+    for (let round = 0; round < repeats(1, 5); round++) {
       const { accounts } = anyOf(nodes).storage
       await anyOf(nodes).addEperson(email, { password: null })
       for (const end of [
@@ -86,28 +86,6 @@ test('T6 disabling, a new password and the end of an account end its tokens on e
         assert.deepEqual(after, [false, false])
         await accounts.setEnabled(email, true, commandEvent('eperson.enable'))
       }
-    }
-  })
-})
-
-test('Q11 every node sees at once who joins or leaves a group', async t => {
-  const { nodes } = await startNodes(t, 2)
-  const [node] = nodes
-  assert.ok(node)
-  await node.addRecords('inner', 'id', [{ id: 1 }], 'group:Inner')
-  await node.storage.accounts.addGroup('Inner', commandEvent('group.add'))
-  await times(people, async at => {
-    const email = `person${at}@example.org`
-    await node.addEperson(email, { password: null })
-    const token = await quickLoginPatiently(node, email)
-    for (let round = 0; round < repeats(4, 10); round++) {
-      const way = round % 2 === 0 ? 'join' : 'leave'
-      const { accounts } = anyOf(nodes).storage
-      assert.equal(await accounts[way]('Inner', email, commandEvent(`group.${way}`)), 'changed')
-      const answers = await Promise.all(
-        nodes.map(one => askPatiently(one, listPath('inner'), { headers: bearer(token) })),
-      )
-      for (const { status, text } of answers) assert.equal(status, way === 'join' ? 200 : 403, text)
     }
   })
 })

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { on } from 'node:events'
 import { test } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
-import { until } from '../support/data/imports.ts'
 import { runSql } from '../support/service/databases.ts'
 import {
   adminOf,
@@ -14,7 +13,7 @@ import {
   quickLogin,
   startNode,
   times,
-  waiting,
+  untilWaiting,
 } from '../support/service/nodes.ts'
 import type { Service } from '../support/service/service.ts'
 
@@ -79,7 +78,7 @@ test('T4 who comes while a look-up is on its way is answered from one that began
     const [first = ''] = tokens
     await keeper.query('SELECT pg_advisory_lock($1)', [gate])
     const early = ask(node, '/api/authn/status', { headers: bearer(first) })
-    await until(async () => (await waiting(url)) === 1)
+    await untilWaiting(url, 1)
     const before = await lookUps(url)
 
     // Past the node's own requests, which would wait as well.
@@ -116,7 +115,7 @@ test('T4 one look-up tells the sessions of many epersons apart', async t => {
   const keeper = await connectTo(t, url)
   await keeper.query('SELECT pg_advisory_lock($1)', [gate])
   const early = isAccepted(node, people[0]?.token ?? '')
-  await until(async () => (await waiting(url)) === 1)
+  await untilWaiting(url, 1)
   for (const { uuid, stays } of people)
     if (!stays) await node.storage.accounts.logout(uuid, { ...commandEvent('logout'), eperson: uuid })
   const before = await lookUps(url)

@@ -14,7 +14,6 @@ import {
   signed,
 } from '../support/clients/jwt.ts'
 import { listPath } from '../support/clients/listings.ts'
-import { until } from '../support/data/imports.ts'
 import {
   type Answered,
   anyOf,
@@ -29,6 +28,7 @@ import {
   startNodes,
 } from '../support/service/nodes.ts'
 import { type Service, startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** All nodes share the secrets, and none is ever ahead of the others (T7). */
 const email = 'ruth@example.org'
@@ -84,11 +84,18 @@ test('T7 while the secret is rotated on one node nothing that any node gave is r
   }
   const busy = Promise.all([keepBusy(node, other), keepBusy(other, node), keepBusy(node, other)])
   const rotated = async () => {
-    await until(() => newest.size === 2)
+    await until(
+      'a refreshed token of each node',
+      () => newest.size,
+      size => size === 2,
+    )
     assert.equal(await node.storage.secrets.rotate(commandEvent('secret.rotate')), 2)
     const [secret] = await secretsOf(node.dataFolder)
     assert.ok(secret && !secret.equals(old))
-    for (const one of nodes) await until(() => isSignedWith(one, uuid, newest.get(one) ?? '', secret))
+    for (const one of nodes)
+      await until('a token that is signed with the new secret', () =>
+        isSignedWith(one, uuid, newest.get(one) ?? '', secret),
+      )
     // And a while longer, when both nodes sign with the new one.
     await sleep(500)
     return secret
@@ -116,14 +123,18 @@ test('T7 C7 a node that is hardly used takes the pairs that a busy one makes wit
   const [secret] = await secretsOf(busy.dataFolder)
   assert.ok(secret)
   let made = 0
-  await until(async () => {
-    // What the busy one answers makes it look at the store; what is asked of the idle one does not.
-    assert.equal((await ask(busy, listPath(''))).status, 200)
-    const pair = await csrfPairOf(busy)
-    if (isMadeWith(pair['x-xsrf-token'], secret)) made++
-    assert.equal((await post(idle, '/api/authn/logout', pair)).status, 204)
-    return made > 20
-  })
+  await until(
+    'more than 20 pairs made with the new secret',
+    async () => {
+      // What the busy one answers makes it look at the store; what is asked of the idle one does not.
+      assert.equal((await ask(busy, listPath(''))).status, 200)
+      const pair = await csrfPairOf(busy)
+      if (isMadeWith(pair['x-xsrf-token'], secret)) made++
+      assert.equal((await post(idle, '/api/authn/logout', pair)).status, 204)
+      return made
+    },
+    count => count > 20,
+  )
 })
 
 test('T7 secrets that are rotated on both nodes in a row are all accepted everywhere, and the last one signs', async t => {
@@ -140,17 +151,21 @@ test('T7 secrets that are rotated on both nodes in a row are all accepted everyw
   const late = await startService(t, { dataFolder: node.dataFolder })
   const all = [...nodes, late]
   const signing = new Set<string>()
-  await until(async () => {
-    for (const one of all) {
-      const headers = { ...bearer(anyOf(tokens)), ...(await csrfPairOf(anyOf(all))) }
-      const token = bearerIn(await post(one, '/api/authn/login', headers))
-      tokens.push(token)
-      for (const asked of all) assert.equal(await isAccepted(asked, token), true)
-      for (const [at, secret] of secrets.entries())
-        if (await isSignedWith(one, uuid, token, secret)) signing.add(`${all.indexOf(one)} ${at}`)
-    }
-    return all.every((_, at) => signing.has(`${at} 0`))
-  })
+  await until(
+    'tokens of every node that are signed with the last secret',
+    async () => {
+      for (const one of all) {
+        const headers = { ...bearer(anyOf(tokens)), ...(await csrfPairOf(anyOf(all))) }
+        const token = bearerIn(await post(one, '/api/authn/login', headers))
+        tokens.push(token)
+        for (const asked of all) assert.equal(await isAccepted(asked, token), true)
+        for (const [at, secret] of secrets.entries())
+          if (await isSignedWith(one, uuid, token, secret)) signing.add(`${all.indexOf(one)} ${at}`)
+      }
+      return signing
+    },
+    seen => all.every((_, at) => seen.has(`${at} 0`)),
+  )
   const some = tokens.filter((_, at) => at % Math.ceil(tokens.length / 50) === 0)
   for (const one of all) for (const token of some) assert.equal(await isAccepted(one, token), true)
 })

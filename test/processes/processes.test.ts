@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { setTimeout as delay } from 'node:timers/promises'
 import { commandEvent, openStore } from '../../src/cli/store.ts'
 import { Overloaded } from '../../src/lib/fair-queue.ts'
 import { OperatorError } from '../../src/model/errors.ts'
@@ -9,6 +8,7 @@ import { createProcesses } from '../../src/processes/processes.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 const asked: NewProcess = { kind: 'verify', eperson: null, parameters: { entity: 'books' } }
 
@@ -17,12 +17,13 @@ const aborted = ({ signal }: Run) =>
 
 /** Waits until the process is in this state. */
 async function reaches({ processes }: Storage, id: number, state: ProcessState) {
-  for (;;) {
-    const found = await processes.one(id)
-    if (found?.state === state) return found
-    assert.ok(found, 'the process is there')
-    await delay(20)
-  }
+  const found = await until(
+    `process ${id} in the state ${state}`,
+    () => processes.one(id),
+    one => one?.state === state,
+  )
+  assert.ok(found)
+  return found
 }
 
 test('a process is kept with what it says, and what it makes', async t => {

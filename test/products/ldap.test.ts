@@ -5,12 +5,12 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { bearerOf } from '../support/clients/client.ts'
-import { until } from '../support/data/imports.ts'
 import { loginsTo } from '../support/providers/ldap-flow.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { freePort } from '../support/service/postgres-server.ts'
 import { carrel, cleanEnvironment, repository, run } from '../support/service/process.ts'
 import { passwordOf, type Service, startService, temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** docs/how-to/ldap.md with OpenLDAP: Debian's packages slapd and ldap-utils. Only ports and folders are the test's own. */
 const guide = readFileSync(join(repository, 'docs/how-to/ldap.md'), 'utf8')
@@ -63,9 +63,11 @@ async function startSlapd(t: TestContext): Promise<Slapd> {
     await exited
   }
   atEnd(t, stop)
-  const isUp = async () =>
-    (await run('ldapwhoami', ['-H', `ldap://localhost:${ports.ldap}`, '-x'])).code === 0
-  await until(isUp)
+  await until(
+    'an answer of slapd',
+    () => run('ldapwhoami', ['-H', `ldap://localhost:${ports.ldap}`, '-x']),
+    ({ code }) => code === 0,
+  )
   await sh(fill)
   const shown = await sh(ask)
   for (const line of ['mail: ruth@example.edu', 'memberOf: cn=staff,ou=groups,dc=example,dc=edu'])

@@ -5,11 +5,11 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { scraper } from '../support/clients/metrics.ts'
-import { until } from '../support/data/imports.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { freePort } from '../support/service/postgres-server.ts'
 import { repository, run, serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** The metrics (D5) as a real Prometheus and a real nginx see them: Debian's packages prometheus and nginx. */
 const { headers, env } = scraper
@@ -25,7 +25,7 @@ async function startProgram(t: TestContext, program: string, args: readonly stri
     child.kill('SIGTERM')
     await exited
   })
-  await until(async () => (await fetch(ready).catch(() => undefined)) !== undefined)
+  await until(`an answer of ${program}`, () => fetch(ready))
 }
 
 test('D5 promtool accepts the text', async t => {
@@ -85,7 +85,11 @@ test('D5 Prometheus reads two workers with the configuration of the guide', asyn
     const { data } = (await answer.json()) as { data: { result: { value: [number, string] }[] } }
     return data.result[0]?.value[1]
   }
-  await until(async () => (await valueOfQuery('up{job="carrel"}')) === '1')
+  await until(
+    'a scrape',
+    () => valueOfQuery('up{job="carrel"}'),
+    value => value === '1',
+  )
   assert.equal(await valueOfQuery('carrel_workers_running'), '2')
 })
 

@@ -9,9 +9,10 @@ import { pageOf, pagePlan } from '../support/data/arbitrary-records.ts'
 import { type RawField, type RawRecord, recordText, sorted } from '../support/data/oracle.ts'
 import { asNewItem, mayReadBy, type PlannedItem, plannedItems } from '../support/data/policies.ts'
 import { someViewers, type Viewer, viewerSettings } from '../support/data/viewers.ts'
-import { repeats } from '../support/scale.ts'
+import { runs } from '../support/scale.ts'
 import { engines } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
+import { patience } from '../support/service/waiting.ts'
 
 /** What an item or a bitstream is known by in the plan. */
 interface Planned {
@@ -50,7 +51,7 @@ for (const engine of engines)
             for (const viewer of viewers) await checkLists(service, viewer, inStore, plans)
           },
         ),
-        { numRuns: repeats(4, 12), interruptAfterTimeLimit: 30_000 },
+        { ...runs(3, 12), interruptAfterTimeLimit: patience },
       )
       assert.ok(inStore.size > 20)
     })

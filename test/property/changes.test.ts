@@ -6,7 +6,7 @@ import { bodyOf, listPath } from '../support/clients/listings.ts'
 import { anyText, rawEntity } from '../support/data/arbitrary-records.ts'
 import { changeText, importText, leftoversIn } from '../support/data/imports.ts'
 import { type RawRecord, recordText } from '../support/data/oracle.ts'
-import { repeats } from '../support/scale.ts'
+import { runs } from '../support/scale.ts'
 import { engines } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
@@ -64,7 +64,7 @@ for (const engine of engines)
             assert.deepEqual(await leftoversIn(service.dataFolder), [])
           },
         ),
-        { numRuns: repeats(12, 80), interruptAfterTimeLimit: 40_000 },
+        { ...runs(5, 80), interruptAfterTimeLimit: 40_000 },
       )
     })
   })

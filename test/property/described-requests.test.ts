@@ -4,7 +4,7 @@ import { documentFor } from '../support/clients/api-document.ts'
 import type { Client } from '../support/clients/client.ts'
 import { requestsOf } from '../support/data/arbitrary-requests.ts'
 import { anyEperson, everybody, putItem } from '../support/data/repository.ts'
-import { repeats } from '../support/scale.ts'
+import { repeats, runs } from '../support/scale.ts'
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
@@ -60,7 +60,7 @@ test('OD3 requests with any values that the document describes get documented an
         }
       },
     ),
-    { numRuns: repeats(60, 600) },
+    runs(50, 600),
   )
   assert.deepEqual(faults, [])
   assert.ok(seen.size > repeats(100, 200), `${seen.size} operations`)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { exchange, head, openSocket, type RawAnswer } from '../support/clients/raw.ts'
 import { anyString } from '../support/data/arbitrary-records.ts'
-import { repeats } from '../support/scale.ts'
+import { runs } from '../support/scale.ts'
 import { test } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
@@ -45,12 +45,7 @@ async function assertWell(
     fc.asyncProperty(requests, async request => {
       assertNoFault(await exchange(service.address, bytesOf(request), method), request)
     }),
-    // Next to nothing of this comes to a store: one of them is asked everything, the other a part.
-    {
-      numRuns: Math.ceil(
-        repeats(numRuns / 4, numRuns) / (service.config.database.kind === 'embedded' ? 1 : 4),
-      ),
-    },
+    runs(numRuns / 4, numRuns),
   )
   const client = service.client()
   assert.equal((await client.get('/health/ready')).status, 200)
@@ -174,7 +169,7 @@ test('E2 any bytes as a path or a query are never a fault', async t => {
   await assertWell(
     service,
     targets.map(target => head(`GET ${target} HTTP/1.1`)),
-    { numRuns: repeats(50, 200) },
+    { numRuns: 200 },
   )
 })
 

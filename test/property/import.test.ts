@@ -6,7 +6,7 @@ import type { Piece } from '../../src/import/json-lines.ts'
 import { createStaging } from '../../src/import/staging.ts'
 import { anyText, type RawEntity, rawEntity } from '../support/data/arbitrary-records.ts'
 import { compareValues, fieldsOf, type RawField, recordText, sorted } from '../support/data/oracle.ts'
-import { repeats } from '../support/scale.ts'
+import { runs } from '../support/scale.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
 /** However the records are shared out among pieces and threads: their order and ranks are those of a sort in memory. */
@@ -64,7 +64,7 @@ test('D2 Q6 records that are read in many pieces are numbered and ranked as a pl
         }
       },
     ),
-    { numRuns: repeats(60, 400), interruptAfterTimeLimit: 30_000 },
+    { ...runs(40, 400), interruptAfterTimeLimit: 30_000 },
   )
 })
 

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { commandEvent } from '../../src/cli/store.ts'
 import type { Client } from '../support/clients/client.ts'
 import { addItem } from '../support/data/repository.ts'
-import { repeats } from '../support/scale.ts'
+import { runs } from '../support/scale.ts'
 import { engines } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
@@ -107,7 +107,7 @@ for (const engine of engines)
             )
           }
         }),
-        { numRuns: repeats(6, 40), interruptAfterTimeLimit: 30_000 },
+        { ...runs(3, 40), interruptAfterTimeLimit: 30_000 },
       )
     })
   })

@@ -22,7 +22,7 @@ import {
   sorted,
 } from '../support/data/oracle.ts'
 import { asNewItem } from '../support/data/policies.ts'
-import { repeats } from '../support/scale.ts'
+import { runs } from '../support/scale.ts'
 import { engines } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
@@ -31,12 +31,12 @@ for (const engine of engines)
   describe(`orders on ${engine}`, () => {
     test('Q6 any order, limit and offset over any records answers what a plain sort answers', async t => {
       const service = await startService(t, { engine })
-      await everyEntity(service, text, repeats(15, 60))
+      await everyEntity(service, text, runs(6, 60))
     })
 
     test('Q6 surrogates without their other half sort by code point too', async t => {
       const service = await startService(t, { engine })
-      await everyEntity(service, anyText, repeats(8, 20))
+      await everyEntity(service, anyText, runs(4, 20))
     })
 
     for (const [room, env] of [
@@ -52,7 +52,7 @@ for (const engine of engines)
           fc.asyncProperty(pagePlan(entity.records.length + 50), shape, async (plan, accept) => {
             await checkPage(service, 'large', entity, fields, pageOf(plan, fields), accept)
           }),
-          { numRuns: repeats(8, 20) },
+          runs(5, 20),
         )
       })
 
@@ -76,7 +76,7 @@ for (const engine of engines)
               expected.map(record => JSON.parse(recordText(record))),
             )
           }),
-          { numRuns: repeats(12, 40) },
+          runs(6, 40),
         )
       }
     })
@@ -84,7 +84,11 @@ for (const engine of engines)
 
 const shape = fc.constantFrom('application/json', 'application/x-ndjson', 'text/csv')
 
-async function everyEntity(service: Service, words: fc.Arbitrary<string>, numRuns: number): Promise<void> {
+async function everyEntity(
+  service: Service,
+  words: fc.Arbitrary<string>,
+  some: ReturnType<typeof runs>,
+): Promise<void> {
   let round = 0
   await fc.assert(
     fc.asyncProperty(
@@ -108,7 +112,7 @@ async function everyEntity(service: Service, words: fc.Arbitrary<string>, numRun
       },
     ),
     // A failure is made small for so long, and no longer.
-    { numRuns, interruptAfterTimeLimit: 20_000 },
+    { ...some, interruptAfterTimeLimit: 20_000 },
   )
 }
 
@@ -151,7 +155,7 @@ function cut(records: readonly RawRecord[], { limit, offset = 0 }: RawPage): rea
 
 /** Close to a megabyte: more than one piece of a listing, and more than the smallest memory takes. */
 function largeEntity(): RawEntity {
-  const [small] = fc.sample(rawEntity(text, { least: 25, most: 25 }), 1)
+  const [small] = fc.sample(rawEntity(text, { least: 25, most: 25 }), runs(1, 1))
   assert.ok(small)
   const padding = JSON.stringify('padding '.repeat(90))
   const records = Array.from({ length: 1_200 }, (_, n) => {
@@ -168,7 +172,7 @@ function largeEntity(): RawEntity {
 
 async function fillAccounts({ storage, addEperson }: Service): Promise<void> {
   // PostgreSQL's text has no NUL.
-  const names = fc.sample(fc.option(text.map(name => name.replaceAll('\0', ''))), 60)
+  const names = fc.sample(fc.option(text.map(name => name.replaceAll('\0', ''))), runs(60, 60))
   const groups = ['Readers', 'readers', 'Ä', '\u{10000}', '\uffff', 'a"b', "it's", 'a,b']
   for (let n = 0; n < 30; n++)
     await storage.accounts.addGroup(`${groups[n % 8]} ${n}`, commandEvent('group.add'))

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { listPath, problemOf, queryPath } from '../support/clients/listings.ts'
 import { exchange, head } from '../support/clients/raw.ts'
 import { anyString } from '../support/data/arbitrary-records.ts'
-import { repeats } from '../support/scale.ts'
+import { runs } from '../support/scale.ts'
 import { engines } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
@@ -12,7 +12,7 @@ import { type Service, startService } from '../support/service/service.ts'
 for (const engine of engines)
   describe(`parameters on ${engine}`, () => {
     // What is refused never comes to a store: one of them is asked everything, the other a part.
-    const runs = (count: number) => Math.ceil(repeats(count / 4, count) / (engine === 'sqlite' ? 1 : 4))
+    const some = (count: number) => runs(Math.ceil(count / 8), engine === 'sqlite' ? count : count / 4)
 
     test('Q7 any order_by is an order or a 400 that says where it is wrong', async t => {
       const service = await withThings(t, engine)
@@ -26,7 +26,7 @@ for (const engine of engines)
           assert.ok(Number.isInteger(problem.position), 'there is a position')
           assert.ok((problem.position ?? -1) >= 0 && (problem.position ?? 0) <= text.length)
         }),
-        { numRuns: runs(800) },
+        some(800),
       )
     })
 
@@ -44,7 +44,7 @@ for (const engine of engines)
             assert.deepEqual([problem.parameter, problem.value], [parameter, text])
           },
         ),
-        { numRuns: runs(500) },
+        some(500),
       )
     })
 
@@ -63,7 +63,7 @@ for (const engine of engines)
           assert.deepEqual([problem.parameter, problem.value], ['include_total', text])
           assert.deepEqual(problem.legal, ['true', 'false'])
         }),
-        { numRuns: runs(200) },
+        some(200),
       )
     })
 
@@ -91,7 +91,7 @@ for (const engine of engines)
             assert.deepEqual(problem.legal, known.slice(0, -1))
           },
         ),
-        { numRuns: runs(200) },
+        some(200),
       )
     })
 
@@ -107,7 +107,7 @@ for (const engine of engines)
             assert.ok([200, 400].includes(response.status), `${response.status} for ${query}`)
           },
         ),
-        { numRuns: runs(300) },
+        some(300),
       )
     })
 
@@ -125,7 +125,7 @@ for (const engine of engines)
             assert.ok(answer.status < 500, `${answer.status} for ${request}`)
           },
         ),
-        { numRuns: runs(300) },
+        some(300),
       )
     })
   })

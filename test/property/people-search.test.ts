@@ -7,7 +7,7 @@ import { commandEvent } from '../../src/cli/store.ts'
 import type { Eperson } from '../../src/model/accounts.ts'
 import type { EpersonSearch } from '../../src/storage/accounts.ts'
 import { storeClient } from '../support/clients/store-client.ts'
-import { repeats } from '../support/scale.ts'
+import { runs } from '../support/scale.ts'
 import { engines, test as onEngines, runSqlIn, testOn } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
@@ -153,7 +153,7 @@ for (const engine of engines)
             }
           }
         }),
-        { numRuns: repeats(30, 500), endOnFailure: true },
+        { ...runs(20, 500), endOnFailure: true },
       )
     })
 

@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 import { queryPath } from '../support/clients/listings.ts'
 import { createQueries } from '../support/data/hostile-queries.ts'
 import { addItem, anyEperson, everybody } from '../support/data/repository.ts'
-import { repeats } from '../support/scale.ts'
+import { runs } from '../support/scale.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { runSql } from '../support/service/databases.ts'
 import { databaseOf, test } from '../support/service/engines.ts'
@@ -42,10 +42,11 @@ test('Q14 Q7 whatever is asked, in any form: no 5xx, no words of the engine, and
         .end(body)
     })
   const entities = [...(await service.storage.entities.all()).values()]
-  const seed = Number(process.env.SEED ?? 1)
+  const { numRuns, seed = Date.now() } = runs(200, 20_000)
+  t.diagnostic(`CARREL_TEST_SEED=${seed}`)
   const next = createQueries(seed, entities)
   const answered = new Map<number, number>()
-  for (let n = 0; n < repeats(600, 20_000); n++) {
+  for (let n = 0; n < numRuns; n++) {
     const question = next()
     const own = n % 5 !== 0 ? { authorization: `Bearer ${token}` } : {}
     const { status, body } = await ask(question, own)

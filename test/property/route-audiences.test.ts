@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict'
-import { describe, test } from 'node:test'
-import fc from 'fast-check'
 import {
   type Answer,
   type Asking,
@@ -14,15 +12,15 @@ import {
   mayRead,
   mayWrite,
   type Plan,
-  plans,
   recordsOf,
   ruleOf,
   secretOf,
+  somePlans,
   startWorld,
   type World,
 } from '../support/data/route-callers.ts'
-import { repeats } from '../support/scale.ts'
-import { engines } from '../support/service/engines.ts'
+import { isLong } from '../support/scale.ts'
+import { test } from '../support/service/engines.ts'
 
 /** What is answered about entities and their records, to each kind of caller, against a plain model of it. */
 
@@ -30,14 +28,14 @@ const json = { 'content-type': 'application/json' }
 const mergePatch = { 'content-type': 'application/merge-patch+json' }
 
 /** Ways to ask for a record, and to write one, that an answer of somebody who may not must not tell apart. */
-const keys = ['1', '99', 'not a number', '1,2']
+const keys = ['1', '99', ...(isLong ? ['not a number', '1,2'] : [])]
 const readings: readonly Asking[] = [
   {},
   { method: 'HEAD' },
   { headers: { 'if-none-match': '*' } },
   { headers: { 'if-match': '"x"' } },
 ]
-const writings: readonly Asking[] = [
+const allWritings: readonly Asking[] = [
   { method: 'PUT', headers: json, body: '{' },
   { method: 'PUT', headers: json, body: '{"unknown": 1}' },
   { method: 'PUT', headers: { ...json, 'if-none-match': '*' }, body: '{"unknown": 1}' },
@@ -46,6 +44,8 @@ const writings: readonly Asking[] = [
   { method: 'DELETE' },
   { method: 'DELETE', headers: { 'if-match': '"x"' } },
 ]
+/** One of each kind every day. */
+const writings = allWritings.filter((_, at) => isLong || at % 2 === 0)
 
 /** What the caller is told of an answer, besides what every answer has. */
 const told = ({ status, body, headers }: Answer, key: string) =>
@@ -97,7 +97,7 @@ async function checkRecords(world: World, plan: Plan, caller: Caller): Promise<v
         assert.deepEqual(JSON.parse(answers[0]?.body ?? ''), recordsOf(entity)[0], about)
         assert.deepEqual(
           answers.map(({ status }) => status),
-          [200, 404, 404, 404],
+          keys.map((_, at) => (at === 0 ? 200 : 404)),
           about,
         )
       }
@@ -209,16 +209,13 @@ async function checkDescriptions(world: World, plan: Plan, caller: Caller): Prom
   }
 }
 
-for (const engine of engines)
-  describe(`audiences of routes on ${engine}`, () => {
-    test('Q11 Q12 R2 K2 G1 B3 every record and every list of entities is what a plain model says, for each kind of caller', async t => {
-      const world = await startWorld(t, engine)
-      for (const plan of fc.sample(plans, { numRuns: repeats(2, 12) })) {
-        await carryOut(world, plan)
-        for (const caller of world.callers) {
-          await checkDescriptions(world, plan, caller)
-          await checkRecords(world, plan, caller)
-        }
-      }
-    })
-  })
+test('Q11 Q12 R2 K2 G1 B3 every record and every list of entities is what a plain model says, for each kind of caller', async t => {
+  const world = await startWorld(t)
+  for (const plan of somePlans()) {
+    await carryOut(world, plan)
+    for (const caller of world.callers) {
+      await checkDescriptions(world, plan, caller)
+      await checkRecords(world, plan, caller)
+    }
+  }
+})

@@ -8,7 +8,7 @@ import { carrel, serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
 const admin = 'root@example.org'
-const rounds = repeats(3, 10)
+const rounds = repeats(1, 10)
 
 test('I7 D4 SIGKILL while files are sent loses no file that was acknowledged, and no row is without its file', async t => {
   const dataFolder = temporaryFolder(t)

@@ -8,7 +8,7 @@ import { passwordOf, startService, temporaryFolder } from '../support/service/se
 
 /** SIGKILL at any moment loses nothing that was acknowledged (D4, T4). */
 
-const rounds = repeats(2, 4)
+const rounds = repeats(1, 4)
 const epersons = ['a', 'b', 'c', 'd'].map(name => `${name}@example.org`)
 const admin = 'admin@example.org'
 

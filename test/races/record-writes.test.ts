@@ -6,12 +6,12 @@ import { text } from 'node:stream/consumers'
 import { commandEvent } from '../../src/cli/store.ts'
 import { Client } from '../support/clients/client.ts'
 import { list, listPath } from '../support/clients/listings.ts'
-import { until } from '../support/data/imports.ts'
 import { deleteRecord, putRecord, recordPath } from '../support/data/record-writes.ts'
-import { repeats } from '../support/scale.ts'
+import { isLong, repeats } from '../support/scale.ts'
 import { test } from '../support/service/engines.ts'
 import { serve } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 const admin = 'admin@example.org'
 
@@ -38,8 +38,8 @@ test('R9 SIGKILL while records are written loses none that was acknowledged', as
   const told = new Map<number, number>()
   let served = await serve(t, dataFolder, { env: { CARREL_WORKERS: '2' } })
   let next = 1
-  for (let round = 0; round < repeats(2, 5); round++) {
-    let left = randomInt(60, 900)
+  for (let round = 0; round < repeats(1, 5); round++) {
+    let left = randomInt(60, repeats(300, 900))
     const running = served
     const work = async (writer: number) => {
       try {
@@ -113,7 +113,11 @@ test('R1 R8 what one writes, everybody sees with their next request, on every no
       expected,
     )
   // Versions were made in between.
-  await until(async () => (await storedVersion(one)) !== before)
+  await until(
+    'another version',
+    () => storedVersion(one),
+    version => version !== before,
+  )
 })
 
 async function storedVersion({ storage }: Service): Promise<string> {
@@ -136,7 +140,7 @@ test('R8 Q10 a page that is being sent stays as it was when it began, whatever i
   const client = await loggedIn(service.address)
   for (const id of [3, 700, 1_199]) await putRecord(client, 'things', id, { n: -id, text: 'before' })
   await putRecord(client, 'things', 5_000, { n: 5_000, text: 'new' })
-  for (const order of ['', `?order_by=${JSON.stringify([{ field: 'n' }])}`]) {
+  for (const order of [...(isLong ? [''] : []), `?order_by=${JSON.stringify([{ field: 'n' }])}`]) {
     const expected = await (await client.get(listPath('things') + order)).text()
     const sent = get(service.address + listPath('things') + order)
     const [response] = (await once(sent, 'response')) as [IncomingMessage]

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import type { Client } from '../../src/lib/fair-queue.ts'
 import type { Aggregate, Condition, Constant, FieldRef, Plan, Rows } from '../../src/model/plan.ts'
-import { condition, field, groupedRows } from '../support/data/arbitrary-plans.ts'
-import { matches, type PlainRecord } from '../support/data/condition-oracle.ts'
-import { changeText, importText, ndjson } from '../support/data/imports.ts'
-import { planOn, randomRecords, run, textOf } from '../support/data/plans.ts'
-import { rowsOf } from '../support/data/row-oracle.ts'
+import { importText, ndjson } from '../support/data/imports.ts'
+import { field, type PlainRecord, planOn, run, textOf } from '../support/data/plans.ts'
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
@@ -46,39 +42,6 @@ const rowsWith = (columns: readonly (readonly [string, Rows['columns'][number]['
 })
 
 const ids = (rows: readonly PlainRecord[]) => rows.map(({ id }) => id)
-
-test('Q20 Q22 records that were changed answer as those of an import do', async t => {
-  const service = await startService(t)
-  const before = randomRecords(60, 11)
-  await importText(service, ndjson(before), { entity: 'things', key: 'id' })
-  const changed = randomRecords(80, 12).filter((_, id) => id % 4 === 1)
-  await changeText(service, ndjson(changed), { entity: 'things', kind: 'update' })
-  const deleted = before.filter((_, id) => id % 5 === 2)
-  await changeText(service, ndjson(deleted), { entity: 'things', kind: 'delete' })
-  const gone = new Set(ids(deleted))
-  const now = [...new Map([...before, ...changed].map(record => [record.id, record])).values()]
-    .filter(({ id }) => !gone.has(id))
-    .sort((one, other) => Number(one.id) - Number(other.id))
-
-  const order = [{ field: 'word', descending: true }]
-  for (const where of fc.sample(condition, { numRuns: 300, seed: 13 })) {
-    const expected = now.filter(record => matches(where, record))
-    const { total, rows } = await run(service, await planOn(service, 'things', where))
-    assert.deepEqual([total, ids(rows)], [expected.length, ids(expected)], JSON.stringify(where))
-    const sorted = await run(service, await planOn(service, 'things', where, { order }))
-    assert.deepEqual(
-      new Set(ids(sorted.rows)),
-      new Set(ids(expected)),
-      `in another order: ${JSON.stringify(where)}`,
-    )
-  }
-  for (const shape of fc.sample(groupedRows, { numRuns: 200, seed: 14 })) {
-    const plan = { ...(await planOn(service, 'things', null)), shape }
-    // A group shows a value of some record that has it; which one is known only of the version.
-    if (JSON.stringify(shape.columns).includes('date-time')) continue
-    assert.deepEqual((await run(service, plan)).rows, rowsOf(plan, now), JSON.stringify(shape))
-  }
-})
 
 /** So many that their values are not read at once, and too large for a small cache. */
 const many = Array.from({ length: 6_000 }, (_, n) => ({

@@ -8,7 +8,7 @@ import * as postgres from '../../src/storage/postgres/text-search.ts'
 import { highlightRows, type SearchedValue } from '../../src/storage/shared/text-search.ts'
 import * as sqlite from '../../src/storage/sqlite/text-search.ts'
 import { arbitraryText } from '../support/data/arbitrary-texts.ts'
-import { repeats } from '../support/scale.ts'
+import { runs } from '../support/scale.ts'
 import { closeDatabases, serverUrl } from '../support/service/databases.ts'
 
 /** A record with two fields of text and one of JSON. */
@@ -114,7 +114,7 @@ async function connect(t: TestContext): Promise<pg.Client> {
 test('Q27 PostgreSQL finds what JavaScript finds', async t => {
   const client = await connect(t)
   let found = 0
-  const all = fc.sample(cases, repeats(700, 40_000))
+  const all = fc.sample(cases, runs(500, 40_000))
   for (const [one, query] of all) {
     const bound: (string | null)[] = [one.one, one.two, one.json === null ? null : JSON.stringify(one.json)]
     const sql = statement(postgres, 't.json', query, text => `$${bound.push(text)}`)
@@ -165,7 +165,7 @@ test('Q27 SQLite finds what JavaScript finds', () => {
   const db = new DatabaseSync(':memory:')
   for (const [name, call] of Object.entries(sqlite.searchFunctions))
     db.function(name, { varargs: true }, call)
-  for (const [one, query] of fc.sample(cases, repeats(700, 40_000))) {
+  for (const [one, query] of fc.sample(cases, runs(500, 40_000))) {
     const bound: (string | null)[] = [one.one, one.two, one.json === null ? null : JSON.stringify(one.json)]
     const sql = statement(sqlite, 't.json', query, text => `?${bound.push(text)}`)
     const answer = db.prepare(`${sql} FROM (SELECT ?1 AS one, ?2 AS two, ?3 AS json) AS t`).get(...bound)

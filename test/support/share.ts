@@ -8,11 +8,12 @@ import { allEngines, type Engine, useEngines } from './service/engines.ts'
 const tests = fileURLToPath(new URL('../', import.meta.url))
 const shares = globSync('suites/*.ts', { cwd: tests }).sort()
 
-/** What `npm run test:apart` runs, or needs programs that `npm ci` doesn't bring. */
-const elsewhere = 'backup|bounds|browser|faults|nodes|products|property|races|workers'
+/** Files that need what `npm ci` doesn't bring: `npm run test:products` and `test:oldest` run them. */
+const elsewhere = 'oldest|products'
 
-/** Files that take many seconds, or are about PostgreSQL: `npm run test:rest` runs them, on both engines. */
+/** Files that take many seconds: `npm run test:rest` runs them, and the everyday run doesn't. */
 const thorough = [
+  '{backup,bounds,browser,faults,journeys,nodes,property,races,workers}/*',
   'authn/sso/metadata/read',
   'cli/copy',
   'client/{browser*,exact,examples,files,guide,records,size}',
@@ -22,27 +23,53 @@ const thorough = [
   'contract/{sso-metadata-*,sso-oidc-front-channel,sso-oidc-refused}',
   'contract/{sso-saml-*,store,three-valued,throttle,turns}',
   'house/{lock-file,old-node,package}',
-  'journeys/*',
   'lib/{expressions,to-char}',
   'processes/processes',
-  'storage/{migrations,plans-*,rows-*,text-search,shared/people-names}',
+  'storage/{match-on-records,migrations,plans-*,rows-*,text-search,shared/people-names}',
   'uploads/folder',
 ]
 
-/** Files of what is the same whatever the engine is: on PostgreSQL, `npm run test:long` runs them. */
-const onAnyEngine = [
-  'client/*',
-  'contract/{browser,csrf,errors-requests,hosts,multipart-tricks,openapi,pipelining,query-errors}',
-  'contract/{ldap-settings,sso-explain,sso-links,sso-proxy-attributes,sso-proxy-login}',
-  'journeys/{http-examples,query-reference}',
+/**
+ * Files whose tests `npm run test:rest` runs on PostgreSQL, too. Tests of HTTP, of the client, of pages and of commands see
+ * the same on each engine: on PostgreSQL, `npm run test:long` runs them. Tests of PostgreSQL alone always run.
+ */
+const onPostgres = [
+  // Statements that each engine has of its own: queries, order and collations, text search.
+  'contract/{query,query-access,equal-values,subquery-kinds,three-valued,entity-relations,short-pages,import-fields}',
+  'property/{queries,query-audiences,order,people-search}',
+  'storage/{match-on-records,plans-*,rows-*,text-search}',
+  'journeys/ten-questions',
+  // Who may see what is a part of each statement that lists.
+  'contract/{item-access,item-visibility,hidden-metadata,policies,entity-access}',
+  'property/{audiences,list-audiences,item-states,nested-groups}',
+  // Changes of several rows are one transaction; what the store refuses is decided inside it.
+  'contract/{people,groups,nested-groups,people-features,metadata-registry,write-items,write-files,core,ingest}',
+  'contract/{record-writes,record-stores,import-changes,import-resume,import-faults,entities-admin,processes}',
+  'contract/{access-tokens,sessions,logout,registration,alert-sessions,audit-*,turns,long-lists,store,copy}',
+  'processes/processes',
+  'property/{changes,record-writes}',
+  'cli/{groups-in-groups,item-state}',
+  // Races, and writers that are killed.
+  '{races,nodes}/*',
+  'backup/{backup,kill,audit-trail}',
+  'faults/{import-signals,ingest,processes}',
+  'workers/revocation',
+  // Schemas, and what holds the connection.
+  'storage/{migrations,postgres/*,copy/*}',
+  'faults/{postgres,clock}',
 ]
 
-/** The run of what the everyday one leaves out; in the long one, it is everything. */
-const isRest = process.env.CARREL_TEST_PART === 'rest'
+type Part = 'everyday' | 'rest' | 'long'
 
+/** The long run is the rest at its full size, with what the everyday run has, on both engines. */
+const part: Part = process.env.CARREL_TEST_PART !== 'rest' ? 'everyday' : isLong ? 'long' : 'rest'
+
+/** A file, and the engines of its tests in this run. */
 interface TestFile {
   readonly file: string
   readonly engines: readonly Engine[]
+  /** Engines of the tests that are about one engine. */
+  readonly own: readonly Engine[]
 }
 
 /** What runs in one process, as its files share what is expensive to start. */
@@ -53,7 +80,7 @@ interface Group {
 }
 
 /**
- * Loads the test files of one of `test/suites/`, which share out those of every day. The files of a share run one after the
+ * Loads the test files of one of `test/suites/`, which share out those of a run. The files of a share run one after the
  * other in one process: starting a process, compiling and connecting cost more than most tests do.
  * @param url of the file that asks
  */
@@ -63,15 +90,18 @@ export async function loadShare(url: string): Promise<void> {
   // Tests that have ended before the next file is loaded would be taken for all: what was opened later would stay open.
   const loaded = Promise.withResolvers<void>()
   before(() => loaded.promise)
-  for (const { file, engines } of sharesOf(groups(), shares.length)[share] ?? []) {
-    useEngines(engines)
+  for (const { file, engines, own } of filesOf(share)) {
+    useEngines(engines, own)
     await import(pathToFileURL(join(tests, file)).href)
   }
   loaded.resolve()
 }
 
+const filesOf = (share: number): readonly TestFile[] =>
+  (sharesOf(groups(), shares.length)[share] ?? []).flatMap(({ files }) => files)
+
 const isThorough = matching(thorough)
-const isOnAnyEngine = matching(onAnyEngine)
+const isOnPostgres = matching(onPostgres)
 
 function matching(names: readonly string[]): (file: string) => boolean {
   const files = names.flatMap(name => {
@@ -82,43 +112,63 @@ function matching(names: readonly string[]): (file: string) => boolean {
   return file => files.includes(file)
 }
 
-/** The engines that the tests of the file run on in this run; undefined: it is not in this run. */
-function enginesOf(file: string, text: string): readonly Engine[] | undefined {
-  if (!isRest) return isThorough(file) ? undefined : ['sqlite']
-  if (isLong) return allEngines
-  if (isOnAnyEngine(file)) return isThorough(file) ? ['sqlite'] : undefined
-  if (isThorough(file)) return allEngines
-  return usesEngines(text) ? ['postgres'] : undefined
+/** @returns undefined for a file that is not in this run */
+function inThisRun(file: string, text: string): TestFile | undefined {
+  const usesEngines = /\/engines\.ts'/.test(text)
+  const both = { file, engines: allEngines, own: allEngines }
+  switch (part) {
+    case 'long':
+      return isThorough(file) || usesEngines ? both : undefined
+    case 'everyday':
+      return isThorough(file) ? undefined : { file, engines: ['sqlite'], own: ['sqlite'] }
+    case 'rest':
+      if (isThorough(file)) return isOnPostgres(file) ? both : { ...both, engines: ['sqlite'] }
+      if (isOnPostgres(file) && usesEngines) return { file, engines: ['postgres'], own: ['postgres'] }
+      return /testOn\(\s*'postgres'/.test(text) ? { file, engines: [], own: ['postgres'] } : undefined
+  }
 }
 
-const usesEngines = (text: string): boolean => /\/engines\.ts'/.test(text)
+/** Tests that take as long as several others, by what they start. */
+const factors = [
+  [/\/(browser|console|client-pages|administrator)\.ts'/, 4],
+  [/\bserve\(|startNodes\(|startReplica\(/, 5],
+  [/^property\//, 4],
+] as const
 
-/** Those that open a browser are one group: each process would start a browser of its own. */
+/** Those that open a browser are a few groups: each process starts a browser of its own. */
 function groups(): readonly Group[] {
   const browser: Group[] = []
   const others: Group[] = []
   for (const file of globSync(`!(${elsewhere})/**/*.test.ts`, { cwd: tests }).sort()) {
     const text = readFileSync(join(tests, file), 'utf8')
-    const engines = enginesOf(file, text)
-    if (engines === undefined) continue
-    const count = text.match(/\btest(On)?\(/g)?.length ?? 1
-    const opensBrowser = /\/(browser|console|client-pages)\.ts'/.test(text)
-    // A test with a page takes as long as several others.
-    const weight = count * (usesEngines(text) ? engines.length : 1) * (opensBrowser ? 4 : 1)
-    const list = opensBrowser ? browser : others
-    list.push({ files: [{ file, engines }], weight })
+    const found = inThisRun(file, text)
+    if (found === undefined) continue
+    const count = text.match(/\btest(On\w*)?\(/g)?.length ?? 1
+    const factor = Math.max(
+      1,
+      ...factors.map(([sign, more]) => (sign.test(text) || sign.test(file) ? more : 1)),
+    )
+    const weight = count * Math.max(1, found.engines.length) * factor
+    const list = /\/(browser|console|client-pages)\.ts'/.test(text) ? browser : others
+    list.push({ files: [found], weight })
   }
-  const sum = browser.reduce((all, { weight }) => all + weight, 0)
-  return [{ files: browser.flatMap(({ files }) => files), weight: sum }, ...others]
+  return [...sharesOf(browser, browserGroups).map(together), ...others]
 }
 
+const browserGroups = part === 'everyday' ? 1 : 3
+
+const together = (all: readonly Group[]): Group => ({
+  files: all.flatMap(({ files }) => files),
+  weight: all.reduce((sum, { weight }) => sum + weight, 0),
+})
+
 /** The heaviest first, each to the share that has least. Every process comes to the same result. */
-function sharesOf(all: readonly Group[], count: number): readonly (readonly TestFile[])[] {
-  const made = Array.from({ length: count }, () => ({ files: [] as TestFile[], weight: 0 }))
-  for (const { files, weight } of all.toSorted((a, b) => b.weight - a.weight)) {
+function sharesOf(all: readonly Group[], count: number): readonly (readonly Group[])[] {
+  const made = Array.from({ length: count }, () => ({ groups: [] as Group[], weight: 0 }))
+  for (const group of all.toSorted((a, b) => b.weight - a.weight)) {
     const lightest = made.reduce((least, one) => (one.weight < least.weight ? one : least))
-    lightest.files.push(...files)
-    lightest.weight += weight
+    lightest.groups.push(group)
+    lightest.weight += group.weight
   }
-  return made.map(({ files }) => files)
+  return made.map(one => one.groups)
 }

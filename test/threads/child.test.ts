@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runInChild } from '../../src/threads/child.ts'
-import { until } from '../support/data/imports.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** How many processes this one has begun that have not ended. */
 const children = () => process.getActiveResourcesInfo().filter(name => name === 'ProcessWrap').length
@@ -14,5 +14,5 @@ test('work that can’t be sent to a process of its own fails, and leaves no pro
   const work = runInChild({ program: 'question-process', job, name: 'the answer' }, running)
   assert.ok(children() > before)
   await assert.rejects(work, RangeError)
-  await until(() => children() === before)
+  await until('the end of the process', children, count => count === before)
 })

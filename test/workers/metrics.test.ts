@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { metricsOf, readMetrics, scraper } from '../support/clients/metrics.ts'
-import { until } from '../support/data/imports.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { anyOf, pairIn } from '../support/service/nodes.ts'
 import { serve } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 import { type Connection, connectionsTo, endings } from '../support/service/workers.ts'
 
 /** The metrics are the service's, whichever worker counts and whichever answers. */
@@ -67,15 +67,20 @@ testOn(
     await refuse(before)
     // A request is counted when its connection has taken the answer.
     await until(
-      async () => (await scrape(anyOf(before))).of('carrel_http_requests_total', { route }) === before.length,
+      `${before.length} requests in the metrics`,
+      async () => (await scrape(anyOf(before))).of('carrel_http_requests_total', { route }),
+      count => count === before.length,
     )
     // The worker that ends is in the middle of some, which will never be answered.
     const broken = Promise.allSettled(before.slice(0, 9).map(connection => logIn(connection, 'wrong')))
     await ends.begin('throw')
     await served.said(/a worker has ended and is replaced/)
     await broken
-    const metrics = () => metricsOf(served.address).catch(() => undefined)
-    await until(async () => (await metrics())?.of('carrel_workers_running') === 3)
+    await until(
+      'three workers',
+      async () => (await metricsOf(served.address)).of('carrel_workers_running'),
+      count => count === 3,
+    )
     const after = connectionsTo(t, served.address)
     const found = await scrape(anyOf(after))
     assert.equal(found.of('carrel_workers_replaced_total'), 1)
@@ -84,12 +89,16 @@ testOn(
     await refuse(after)
     const later = await scrape(anyOf(after))
     assert.equal(later.of('carrel_tokens_refused_total', refused), before.length + after.length)
-    await until(async () => {
-      const now = await scrape(anyOf(after))
-      return (
-        now.of('carrel_http_requests_open') === now.of('carrel_http_requests_open', { route: '/metrics' })
-      )
-    })
+    await until(
+      'the end of all requests but those for metrics',
+      async () => {
+        const now = await scrape(anyOf(after))
+        return (
+          now.of('carrel_http_requests_open') - now.of('carrel_http_requests_open', { route: '/metrics' })
+        )
+      },
+      count => count === 0,
+    )
     assert.equal((await scrape(anyOf(after))).of('carrel_queue_waiting'), 0)
   },
 )

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { test as nodeTest } from 'node:test'
+import { test as nodeTest, type TestContext } from 'node:test'
+import { graceToFinish } from '../../src/cli/listen.ts'
 import { commandEvent } from '../../src/cli/store.ts'
 import { Client } from '../support/clients/client.ts'
 import { openSocket } from '../support/clients/raw.ts'
-import { until } from '../support/data/imports.ts'
-import { isReadByNobody, test, testOn } from '../support/service/engines.ts'
+import { isReadByNobody, test, testOn, untilReadByNobody } from '../support/service/engines.ts'
 import { fragilePostgres } from '../support/service/faults.ts'
 import {
   adminOf,
@@ -16,8 +16,9 @@ import {
   quickLogin,
   times,
 } from '../support/service/nodes.ts'
-import { serve } from '../support/service/process.ts'
+import { type Served, serve } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
+import { inTime, until } from '../support/service/waiting.ts'
 import { connectionsTo, endings } from '../support/service/workers.ts'
 
 /** A worker that ends, as by an error that nobody caught, or for lack of memory. */
@@ -47,7 +48,7 @@ for (const how of ['throw', 'run out of memory'] as const)
     assert.ok(good.length >= connections.length / 3, `${good.length} of ${connections.length} go on`)
     for (const one of good) assert.equal(isAuthenticated(one.value), true)
 
-    await until(async () => 'workers' in (await ready()) === false)
+    await until('all workers', ready, answer => !('workers' in answer))
     const again = await times(24, () => fetch(`${served.address}/api/authn/status`, status))
     for (const one of again) assert.equal(one.status, 200)
     assert.equal(await served.stop(), 0)
@@ -57,23 +58,13 @@ for (const how of ['throw', 'run out of memory'] as const)
 testOn('sqlite', 'D10 ready says how many workers run while one is being replaced', async t => {
   const ends = endings(t)
   const served = await serve(t, temporaryFolder(t), { env: { ...three, ...ends.env } })
-  const seen: unknown[] = []
-  let isDone = false
-  const watching = (async () => {
-    while (!isDone) {
-      const answer = await fetch(`${served.address}/health/ready`).catch(() => undefined)
-      if (answer) seen.push(await answer.json())
-      await new Promise(resolve => setTimeout(resolve, 2))
-    }
-  })()
+  const ready = async () => (await (await fetch(`${served.address}/health/ready`)).json()) as object
+  const release = ends.holdStarts()
   await ends.begin('throw')
-  await until(async () => seen.some(one => JSON.stringify(one).includes('workers')))
-  isDone = true
-  await watching
-  assert.ok(
-    seen.some(one => JSON.stringify(one) === '{"status":"ready","workers":{"running":2,"wanted":3}}'),
-    JSON.stringify(seen),
-  )
+  const missing = await until('a worker that is missing', ready, answer => 'workers' in answer)
+  assert.deepEqual(missing, { status: 'ready', workers: { running: 2, wanted: 3 } })
+  release()
+  await until('all workers', ready, answer => !('workers' in answer))
 })
 
 nodeTest(
@@ -82,18 +73,26 @@ nodeTest(
     const postgres = await fragilePostgres(t)
     const ends = endings(t)
     const env = { CARREL_DATABASE_URL: postgres.url, ...three, ...ends.env }
-    const served = await serve(t, temporaryFolder(t, 'sqlite'), { env })
+    const served = await serve(t, temporaryFolder(t, 'sqlite'), { env, hasRealLimits: true })
     await postgres.hang()
     await ends.begin('throw')
     // More often than a service would live through workers that end by their own fault.
-    await until(() => served.output.stdout.match(/a worker has ended and is replaced/g)?.length === 5)
+    await until(
+      'five workers that were replaced',
+      () => served.output.stdout,
+      log => (log.match(/a worker has ended and is replaced/g)?.length ?? 0) >= 5,
+    )
     const isLive = async () => (await fetch(`${served.address}/health/live`)).status === 200
     assert.equal(await isLive(), true)
     postgres.goOn()
-    await until(async () => {
-      const ready = await fetch(`${served.address}/health/ready`)
-      return ready.status === 200 && !(await ready.text()).includes('workers')
-    })
+    await until(
+      'a service that is ready, with all workers',
+      async () => {
+        const ready = await fetch(`${served.address}/health/ready`)
+        return { status: ready.status, text: await ready.text() }
+      },
+      ({ status, text }) => status === 200 && !text.includes('workers'),
+    )
     assert.doesNotMatch(served.output.stdout, /the service ends/)
     assert.equal(await served.stop(), 0)
   },
@@ -130,10 +129,14 @@ testOn('sqlite', 'D10 what a worker held when it ended is given back', async t =
   await ends.begin('throw')
   await logins
   // A connection that was kept may be one to the worker that has ended.
-  const logIn = () => new Client(served.address).tryLogin(ruth, passwordOf(ruth)).catch(() => undefined)
-  await until(async () => (await logIn())?.status === 200).catch(error => {
-    throw new Error(`${error.message}: ${served.output.stdout}`)
-  })
+  await until(
+    'a login',
+    async () => {
+      const { status } = await new Client(served.address).tryLogin(ruth, passwordOf(ruth))
+      return { status, log: served.output.stdout }
+    },
+    ({ status }) => status === 200,
+  )
 })
 
 testOn('sqlite', 'D10 when a worker ends, the store closes its listings, and only those', async t => {
@@ -143,7 +146,8 @@ testOn('sqlite', 'D10 when a worker ends, the store closes its listings, and onl
   const event = { ...commandEvent('login'), reason: 'x'.repeat(10_000) }
   await times(1_500, () => own.storage.accounts.recordEvent(event))
   const ends = endings(t)
-  const served = await serve(t, dataFolder, { env: { ...three, CARREL_WORKERS: '2', ...ends.env } })
+  const env = { ...three, CARREL_WORKERS: '2', CARREL_LISTING_PATIENCE: '3600', ...ends.env }
+  const served = await serve(t, dataFolder, { env })
   const address = { ...own, address: served.address }
   // Nobody reads, so they last.
   const sent = Array.from({ length: 16 }, () => open(address, '/api/query/v4/audit-events', token))
@@ -155,7 +159,7 @@ testOn('sqlite', 'D10 when a worker ends, the store closes its listings, and onl
   // The other worker's listings still have their snapshot, also for other processes.
   assert.equal(await isReadByNobody(own), false)
   for (const one of sent) one.destroy()
-  await until(() => isReadByNobody(own))
+  await untilReadByNobody(own)
 })
 
 testOn('sqlite', 'D10 one port is for one service, also when several start at once', async t => {
@@ -192,7 +196,11 @@ test('D4 D10 SIGTERM lets every worker finish what is under way', async t => {
     'anonymous',
   )
   // One network may have a quarter of each worker's listings, and all may come to one worker.
-  const served = await serve(t, dataFolder, { env: { ...three, CARREL_LISTINGS: '108' } })
+  const env = { ...three, CARREL_LISTINGS: '108' }
+  await inTime(graceToFinish, async () => assertFinishes(t, await serve(t, dataFolder, { env })))
+})
+
+async function assertFinishes(t: TestContext, served: Served): Promise<void> {
   const listings = await times(9, async () => {
     const socket = openSocket(served.address)
     t.after(() => socket.destroy())
@@ -211,4 +219,4 @@ test('D4 D10 SIGTERM lets every worker finish what is under way', async t => {
   for (const { chunks } of listings)
     assert.ok(Buffer.concat(chunks).length > 10_000_000, 'all of the listing has come')
   assert.equal((await served.ended).code, 0)
-})
+}

@@ -8,7 +8,7 @@ import { StoreUnavailable } from '../../model/errors.ts'
 import type { TrailKey } from '../../model/trail.ts'
 import type { PoolMetrics } from '../metrics.ts'
 import { type Chain, chainWith } from './chain.ts'
-import { retryOnConflict, translateErrors } from './errors.ts'
+import { clientLimits, retryOnConflict, translateErrors } from './errors.ts'
 
 /** The only file that uses the PostgreSQL driver. */
 export type Value = string | number | boolean | null | Uint8Array | readonly (string | number)[]
@@ -56,8 +56,6 @@ export interface ConnectionOptions {
   readonly key?: () => TrailKey
 }
 
-/** How long to wait for a new or pooled connection, in ms: a client must have its 503 within 5 s. */
-export const connectTimeout = 1_900
 /** A connection is replaced after this many seconds, because it accumulates statements for replaced versions. */
 const lifetime = 1_800
 
@@ -73,7 +71,7 @@ const types = {
 const clientConfig = (options: ConnectionOptions): pg.ClientConfig => ({
   connectionString: options.url,
   application_name: 'carrel',
-  connectionTimeoutMillis: options.connectTimeout ?? connectTimeout,
+  connectionTimeoutMillis: options.connectTimeout ?? clientLimits.connect,
   keepAlive: true,
   statement_timeout: options.statementTimeout,
   query_timeout: options.queryTimeout,

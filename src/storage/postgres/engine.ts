@@ -9,9 +9,9 @@ import { postgresAccounts } from './accounts.ts'
 import { postgresAttempts } from './attempts.ts'
 import { postgresAudiences } from './audiences.ts'
 import { postgresClock } from './clock.ts'
-import { type ConnectionOptions, connect, connectTimeout, createPool, type PoolOptions } from './driver.ts'
+import { type ConnectionOptions, connect, createPool, type PoolOptions } from './driver.ts'
 import { postgresEntities } from './entities.ts'
-import { patiently, startPatience } from './errors.ts'
+import { type ClientLimits, clientLimits, patiently, startPatience } from './errors.ts'
 import { describeTable, readAsReader } from './expose.ts'
 import { postgresIdentities } from './identities.ts'
 import { lazyWorker } from './lazy-worker.ts'
@@ -50,10 +50,10 @@ interface PostgresOptions {
   readonly eventsRetention: number | null
   /** What the event loops of this process share. */
   readonly shared: Shared
+  /** Other limits than the service has. */
+  readonly limits?: ClientLimits | undefined
 }
 
-/** The time limit for session look-ups and account changes, in ms: a client must have its answer, or its 503, within 5 s. */
-const shortTimeout = 3_000
 /** How long to wait, in ms, for the server to end a statement after its time limit. */
 const timeoutGrace = 2_000
 /** How often to look for changes of other nodes when there are no requests, in ms. */
@@ -64,7 +64,7 @@ const pollInterval = 1_000
  * @throws StoreUnavailable when there is none and none is to be created, or it can't be used
  */
 export async function openEngine(options: PostgresOptions): Promise<Storage> {
-  const { url, statementTimeout, shared } = options
+  const { url, statementTimeout, shared, limits = clientLimits } = options
   const poolSize = partFor(shared.loop, options.poolSize)
   const queue = partFor(shared.loop, options.queue)
   const keyring = keyringOf(options.tokenSecrets, () => secrets.current())
@@ -73,12 +73,13 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     url,
     statementTimeout: 0,
     queryTimeout: 0,
+    connectTimeout: limits.connect,
     setup: '',
     key: keys.current,
   }
   const started = shared.loop === null ? await openMigrated(unlimited, options.create) : undefined
 
-  const short = { ...unlimited, statementTimeout: shortTimeout, queryTimeout: shortTimeout }
+  const short = { ...unlimited, statementTimeout: limits.statement, queryTimeout: limits.statement }
   const accountPool = createPool({ ...short, size: poolSize, queue })
   const worker = lazyWorker(shared, statementTimeout)
 
@@ -86,6 +87,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     url,
     statementTimeout,
     queryTimeout: statementTimeout + timeoutGrace,
+    connectTimeout: limits.connect,
     setup: '',
     size: poolSize,
     queue,
@@ -100,13 +102,9 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     ...(primary && { pages: primary.own.pool, exposed: primary.exposed.pool }),
     ...(replica && { 'replica pages': replica.own.pool, 'replica exposed': replica.exposed.pool }),
   }
-  const turns = createFairQueue({ max: poolSize, maxWaiting: queue, maxWait: connectTimeout })
-  const places = createFairQueue({
-    max: poolSize,
-    maxOfOne: Math.ceil(poolSize / 2),
-    maxWaiting: queue,
-    maxWait: connectTimeout,
-  })
+  const waiting = { max: poolSize, maxWaiting: queue, maxWait: limits.connect }
+  const turns = createFairQueue(waiting)
+  const places = createFairQueue({ ...waiting, maxOfOne: Math.ceil(poolSize / 2) })
   const records = recordTables({
     pools: databases.map(database => database.own.pool),
     worker: worker.get,

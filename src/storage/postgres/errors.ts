@@ -63,6 +63,17 @@ export async function retryOnConflict<T>(work: () => Promise<T>): Promise<T> {
     }
 }
 
+/** Time limits, in ms, that end a client's wait for a database that doesn't answer. */
+export interface ClientLimits {
+  /** Of a wait for a new or pooled connection. */
+  readonly connect: number
+  /** Of a session look-up, or a change of an account. */
+  readonly statement: number
+}
+
+/** A client must have its answer, or its 503, within 5 s. */
+export const clientLimits: ClientLimits = { connect: 1_900, statement: 3_000 }
+
 /** How long a start waits for a database that answers slowly, in ms. No client waits yet. */
 export const startPatience = 10_000
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { Condition, Constant } from '../../../src/model/plan.ts'
-import { repeats } from '../../support/scale.ts'
+import { runs } from '../../support/scale.ts'
 import { entity, where } from './known.ts'
 
 /**
@@ -222,5 +222,5 @@ test('Q20 random conditions list what three-valued logic makes true', () => {
         .map(([operator, of]): Query => [operator, ...of]),
     ),
   }))
-  fc.assert(fc.property(query, sameRows), { numRuns: repeats(1_000, 20_000) })
+  fc.assert(fc.property(query, sameRows), runs(1_000, 20_000))
 })

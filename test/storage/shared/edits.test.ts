@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { openColumn, packRanks } from '../../../src/storage/shared/records/columns.ts'
 import { type Edit, revisedColumn, revisedSlots } from '../../../src/storage/shared/records/edits.ts'
-import { repeats } from '../../support/scale.ts'
+import { runs } from '../../support/scale.ts'
 
 /** Of records with these values, in the order of the key; null is no value. */
 function columnOf(values: readonly (number | null)[]) {
@@ -66,6 +66,6 @@ test('R1 a column with edits is that of the records that there are then, and so 
         assert.equal(openColumn(expected, after.length).ranks.length, after.length)
       },
     ),
-    { numRuns: repeats(1_000, 10_000) },
+    runs(1_000, 10_000),
   )
 })

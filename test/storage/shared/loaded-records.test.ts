@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { pickRecords, unpackRecords } from '../../../src/storage/shared/loaded-records.ts'
+import { runs } from '../../support/scale.ts'
 
 function pack(records: readonly string[]) {
   const bytes = records.map(record => Buffer.from(record))
@@ -39,5 +40,6 @@ test('Q1 picking any records gives their texts, joined', () => {
       const body = Buffer.from(pickRecords(pack(records), numbers, separator)).toString()
       assert.equal(body, numbers.map(n => records[n]).join(separator))
     }),
+    runs(100, 1_000),
   )
 })

@@ -8,7 +8,7 @@ import {
   joinCache,
 } from '../../../src/storage/shared/shared-cache.ts'
 import { answerOver, callsOver } from '../../../src/threads/calls.ts'
-import { until } from '../../support/data/imports.ts'
+import { until } from '../../support/service/waiting.ts'
 
 /** The cache that event loops share, over real ports. */
 function join(server: CacheServer) {
@@ -21,12 +21,18 @@ function join(server: CacheServer) {
     cache.drop(key)
   })
   const handlers: CacheHandlers = joined.handlers
-  answerOver(port1, (name, args) => handlers[name]?.(...(args as never[])))
+  const reported: string[] = []
+  answerOver(port1, (name, args) => {
+    if (name === 'cacheUse') reported.push(...(args[0] as readonly string[]))
+    return handlers[name]?.(...(args as never[]))
+  })
   port1.unref()
   const made: string[] = []
   return {
     made,
     gone,
+    /** What the server was told that this loop has used. */
+    reported,
     /** @param making to wait for before there is a value */
     get: async (version: string, what: string, bytes: number, making?: Promise<unknown>) => {
       const make = async () => {
@@ -48,12 +54,20 @@ function join(server: CacheServer) {
   }
 }
 
+/** @param one undefined: whichever */
+const untilHas = (keys: readonly string[], one?: string) =>
+  until(
+    `${one ?? 'a key'} in the list`,
+    () => keys,
+    seen => (one === undefined ? seen.length > 0 : seen.includes(one)),
+  )
+
 test('Q10 D10 what one loop has computed, all read, in the same memory', async () => {
   const server = createCacheServer(100)
   const [one, other] = [join(server), join(server)]
   const { promise: making, resolve: finish } = Promise.withResolvers<void>()
   const first = one.get('v', 'a', 10, making)
-  await until(async () => one.made.length === 1)
+  await untilHas(one.made, 'a')
   const second = other.get('v', 'a', 10)
   finish()
   const [a, b] = await Promise.all([first, second])
@@ -69,7 +83,7 @@ test('Q10 D10 the size of the cache is the size for all loops, and the least rec
   await other.get('v', 'a', 40)
   await one.get('v', 'b', 40)
   await other.get('v', 'c', 40)
-  await until(async () => one.gone.includes('v a') && other.gone.includes('v a'))
+  for (const { gone } of [one, other]) await untilHas(gone, 'v a')
   await one.get('v', 'a', 40)
   assert.deepEqual([one.made, other.made], [['a', 'b', 'a'], ['c']])
 })
@@ -80,10 +94,9 @@ test('Q10 D10 what one loop reads again and again stays, although another comput
   await one.get('v', 'a', 40)
   await other.get('v', 'b', 40)
   await one.get('v', 'a', 40)
-  // A loop says once a second what it has used.
-  await new Promise(resolve => setTimeout(resolve, 1_200))
+  await untilHas(one.reported, 'v a')
   await other.get('v', 'c', 40)
-  await until(async () => one.gone.length > 0)
+  await untilHas(one.gone)
   assert.deepEqual(one.gone, ['v b'])
 })
 
@@ -92,11 +105,11 @@ test('D10 when the loop that computes a value fails or ends, another one compute
   const [one, other, third] = [join(server), join(server), join(server)]
   const { promise: making, reject: fail } = Promise.withResolvers<void>()
   const first = one.get('v', 'a', 10, making)
-  await until(async () => one.made.length === 1)
+  await untilHas(one.made, 'a')
   const second = other.get('v', 'a', 10, new Promise(() => {}))
   fail(new Error('no disk'))
   await assert.rejects(first, /no disk/)
-  await until(async () => other.made.length === 1)
+  await untilHas(other.made, 'a')
   const last = third.get('v', 'a', 10)
   second.catch(() => {})
   other.end()
@@ -111,7 +124,7 @@ test('D2 D10 the values of a replaced version are removed from all loops', async
   await other.get('old', 'a', 10)
   await other.get('new', 'b', 10)
   one.keepOnly(new Set(['new']))
-  await until(async () => other.gone.includes('old a'))
+  await untilHas(other.gone, 'old a')
   assert.equal((await other.get('old', 'a', 10))[0], 'a'.charCodeAt(0))
   assert.deepEqual(other.made, ['b', 'a'])
 })

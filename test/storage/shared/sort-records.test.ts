@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { sortRecords } from '../../../src/storage/shared/sort-records.ts'
+import { runs } from '../../support/scale.ts'
 
 const ranks = (...values: number[]) => Uint32Array.from(values)
 
@@ -43,6 +44,6 @@ test('Q2 Q6 any fields in any direction sort as a comparison of their ranks does
       })
       assert.deepEqual([...sortRecords(count, fields)], expected)
     }),
-    { numRuns: 500 },
+    runs(500, 5_000),
   )
 })

@@ -5,7 +5,7 @@ import { wordsOf } from '../../../src/lib/words.ts'
 import { matchesText, readTextQuery, searchable } from '../../../src/model/text-query.ts'
 import { lookUp, openWordIndex, WordIndexBuilder } from '../../../src/storage/shared/records/word-index.ts'
 import { arbitraryText } from '../../support/data/arbitrary-texts.ts'
-import { repeats } from '../../support/scale.ts'
+import { runs } from '../../support/scale.ts'
 
 function indexOf(fields: readonly string[]) {
   const builder = new WordIndexBuilder()
@@ -55,7 +55,7 @@ test('Q27 the index finds the values that a look at each of them finds', () => {
       )
       assert.deepEqual([...found], expected)
     }),
-    { numRuns: repeats(2_000, 20_000) },
+    runs(2_000, 20_000),
   )
 })
 

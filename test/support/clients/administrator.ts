@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Service } from '../service/service.ts'
+import { until } from '../service/waiting.ts'
 import type { Client } from './client.ts'
 
 /** An administrator who works on entities over HTTP. */
@@ -59,12 +59,15 @@ export function administratorOf(service: Service, client: Client, uuid: string):
   async function ended(answer: Answer): Promise<Ended> {
     assert.equal(answer.status, 202, JSON.stringify(answer.body))
     const id = Number(/\/api\/system\/processes\/(\d+)$/.exec(answer.headers.get('location') ?? '')?.[1])
-    for (;;) {
-      const process = await service.storage.processes.one(id)
-      assert.ok(process, `there is a process ${id}`)
-      if (process.state !== 'scheduled' && process.state !== 'running') return process
-      await delay(50)
-    }
+    return until(
+      `the end of process ${id}`,
+      async () => {
+        const process = await service.storage.processes.one(id)
+        assert.ok(process, `there is a process ${id}`)
+        return process
+      },
+      ({ state }) => state !== 'scheduled' && state !== 'running',
+    )
   }
   const post = (path: string, body: BodyInit | undefined, headers: Headers = {}) =>
     request('POST', path, { ...(body !== undefined && { body, duplex: 'half' }), headers } as RequestInit)

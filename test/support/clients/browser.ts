@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { atEnd } from '../service/at-end.ts'
+import { patience } from '../service/waiting.ts'
 import { launchChromium } from './chromium.ts'
 
 /** A real Chromium: one for a test file, with what each of its users has (cookies, storage) apart. */
@@ -17,9 +18,6 @@ after(async () => {
   await (await browser)?.close()
   if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true, maxRetries: 5 })
 })
-
-/** Long enough for the slowest machine: only what never comes about runs into it. */
-const patience = 30_000
 
 /** @returns a user of the browser, without cookies, whose tabs see the same cookies; gone at the end of the test */
 export async function openBrowser(

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { passwordOf } from '../service/service.ts'
+import { inTime } from '../service/waiting.ts'
 
 /** What an HTTP client of the service does: keeps the CSRF pair and the token, nothing more. */
 export class Client {
@@ -103,6 +104,17 @@ export class Client {
     const response = await this.post('/api/authn/shortlivedtokens', undefined, headers)
     assert.equal(response.status, 200)
     return ((await response.json()) as { token: string }).token
+  }
+
+  /**
+   * Uses a new short-lived token. If that fails and the token may have ended meanwhile, all is done again with another one:
+   * a machine may stop for its two seconds (T2). `use` fails if the token is refused.
+   */
+  async withShortLived<T>(
+    use: (token: string) => Promise<T>,
+    headers: Readonly<Record<string, string>> = {},
+  ): Promise<T> {
+    return inTime(1_900, async () => use(await this.shortLivedToken(headers)))
   }
 
   async status(path = '/api/authn/status', headers: Readonly<Record<string, string>> = {}): Promise<Status> {

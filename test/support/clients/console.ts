@@ -6,6 +6,7 @@ import axe, { type AxeResults } from 'axe-core'
 import type { BrowserContext, Locator, Page } from 'playwright-core'
 import { type Archive, fillArchive } from '../data/archive.ts'
 import { type ReverseProxy, startReverseProxy } from '../providers/reverse-proxy.ts'
+import { isLong } from '../scale.ts'
 import { repository } from '../service/process.ts'
 import { passwordOf, type Service, startService } from '../service/service.ts'
 import { openBrowser } from './browser.ts'
@@ -85,7 +86,7 @@ export async function openDesk(
     try {
       await settled(page)
     } catch (error) {
-      const shown = await page.locator('html').innerText({ timeout: 1_000 })
+      const shown = await page.locator('html').innerText({ timeout: 1_000 }).catch(String)
       throw new Error(`${path} shows ${JSON.stringify(shown)}; ${complaints.join('; ')}`, { cause: error })
     }
   }
@@ -182,15 +183,16 @@ export async function assertFits(page: Page, what: string): Promise<void> {
 }
 
 /**
- * Takes a picture in each theme, and finds what is cut off and what is not accessible. Themes are a matter of style sheets
- * alone, so a page is loaded once for both: in the theme in which the one before was looked at last.
+ * Takes a picture, and finds what is cut off and what is not accessible; in the long run in both themes. Themes are a matter
+ * of style sheets alone, so a page is loaded once for both: in the theme in which the one before was looked at last.
  * @param what is shown, for the name of the picture and for faults
  * @returns all faults at once, because it takes long to get to a page
  */
-export async function lookInBothThemes({ page }: Desk, what: string): Promise<readonly Error[]> {
+export async function lookAt({ page }: Desk, what: string): Promise<readonly Error[]> {
   const faults: Error[] = []
   const isDark = await page.evaluate(() => matchMedia('(prefers-color-scheme: dark)').matches)
-  for (const theme of isDark ? themes.toReversed() : themes) {
+  const inOrder = isDark ? themes.toReversed() : themes
+  for (const theme of isLong ? inOrder : inOrder.slice(0, 1)) {
     await page.emulateMedia({ colorScheme: theme })
     await settled(page)
     await takePicture(page, `${what}-${theme}`)
@@ -202,8 +204,9 @@ export async function lookInBothThemes({ page }: Desk, what: string): Promise<re
 
 const artefacts = join(repository, 'test/artefacts/console')
 
-/** For people to look at. */
+/** For people to look at, in the long run. */
 export async function takePicture(page: Page, name: string): Promise<void> {
+  if (!isLong) return
   mkdirSync(artefacts, { recursive: true })
   await page.screenshot({ path: join(artefacts, `${name}.png`), animations: 'disabled' })
 }

@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { letPass } from '../data/attempts.ts'
+import { change, forgetAttempts } from '../data/attempts.ts'
 import type { Service } from '../service/service.ts'
+import { until } from '../service/waiting.ts'
 import { Client } from './client.ts'
 
 /** Settings with which a test can say where a request comes from. */
@@ -58,16 +60,47 @@ export async function statusesOf(count: number, guess: (at: number) => Promise<G
   return statuses
 }
 
-/** Guesses wrong until the next pause is so long, in seconds, that no slow machine is over it. */
+/**
+ * Sends as many wrong passwords as are free, and then something that has to wait for a second (L8). Where the machine took
+ * longer in between, all is done again.
+ * @param wrong sends the wrong password with this number, from 0
+ * @returns the refusal
+ */
+export const refusalAfter = <T extends { readonly status: number }>(
+  service: Pick<Service, 'dataFolder'>,
+  free: number,
+  wrong: (at: number) => Promise<unknown>,
+  next: () => Promise<T>,
+): Promise<T> =>
+  until(
+    `a refusal after ${free} wrong passwords`,
+    async () => {
+      await forgetAttempts(service)
+      for (let at = 0; at < free - 1; at++) await wrong(at)
+      const begun = performance.now()
+      await wrong(free - 1)
+      const last = await next()
+      assert.ok(last.status === 429 || performance.now() - begun >= 1_000, `it was ${last.status}`)
+      return last
+    },
+    ({ status }) => status === 429,
+  )
+
+/** The most wrong passwords that are looked at within this time, in ms: pauses of 1, 2, 4, … s follow those that are free. */
+export const mostLookedAt = (free: number, time: number): number =>
+  free + Math.floor(Math.log2(1 + time / 1_000))
+
+/** Makes the next pauses longer than any test. */
+export const makeLong = ({ dataFolder }: Pick<Service, 'dataFolder'>): Promise<void> =>
+  change(dataFolder, `UPDATE attempt SET level = ${beyondAll} WHERE level > 0`)
+
+/** Makes whatever this wrong password counts so high that the next pause is longer than any test. */
 export async function exhaust(
   service: Pick<Service, 'dataFolder'>,
-  guess: (at: number) => Promise<Guessed>,
+  guess: () => Promise<Guessed>,
 ): Promise<void> {
-  for (let at = 0; ; at++) {
-    const { status, retryAfter } = await guess(at)
-    if (status !== 429) continue
-    if (retryAfter > longPause) return
-    await letPass(service, retryAfter * 1000)
-  }
+  await guess()
+  await makeLong(service)
 }
-const longPause = 20
+/** More than is free anywhere. */
+const beyondAll = 60

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net'
+import { patience } from '../service/waiting.ts'
 
 /** HTTP/1.1 byte by byte, for what `fetch` refuses to send. */
 export interface RawAnswer {
@@ -6,9 +7,6 @@ export interface RawAnswer {
   readonly headers: ReadonlyMap<string, string>
   readonly body: string
 }
-
-/** Long enough for the slowest machine: only a service that hangs runs into it. */
-const patience = 20_000
 
 export function openSocket(address: string): Socket {
   const { hostname, port } = new URL(address)
@@ -33,7 +31,8 @@ export function exchange(
     }
     socket.setTimeout(patience, () => {
       socket.destroy()
-      reject(new Error(`no whole answer to ${JSON.stringify(Buffer.from(request).toString('latin1'))}`))
+      const sent = Buffer.from(request).toString('latin1')
+      reject(new Error(`no whole answer to ${JSON.stringify(sent)}, but ${JSON.stringify(received)}`))
     })
     socket.on('data', chunk => {
       received += chunk.toString('latin1')

@@ -41,7 +41,12 @@ export function subjectsOf({ fields, records }: KnownEntity): readonly Subject[]
     const members = [...inside]
       .slice(0, mostPaths)
       .map(([path, found]): Subject => ({ name: path, type, values: found }))
-    return [whole, ...members, { name: `${name}.nothing.at[2]`, type, values: [] }]
+    const nowhere = ['nothing.at[2]', 'constructor', '"0"'].map(path => ({
+      name: `${name}.${path}`,
+      type,
+      values: [],
+    }))
+    return [whole, ...members, ...nowhere]
   })
 }
 
@@ -61,14 +66,16 @@ function collect(path: string, value: Json, depth: number, found: Map<string, Js
   }
 }
 
-/** Fields more often than what is inside of them. */
-const anySubject = (subjects: readonly Subject[]): fc.Arbitrary<Subject> => {
-  const fields = subjects.filter(({ name }) => !/[.[]/.test(name))
+/** Picks what is about a field more often than what is about a member of one. */
+export const fieldsFirst = <T>(all: readonly T[], fieldOf: (one: T) => string): fc.Arbitrary<T> => {
+  const fields = all.filter(one => !/[.[]/.test(fieldOf(one)))
   return fc.oneof(
-    { arbitrary: fc.constantFrom(...(fields.length > 0 ? fields : subjects)), weight: 3 },
-    { arbitrary: fc.constantFrom(...subjects), weight: 1 },
+    { arbitrary: fc.constantFrom(...(fields.length > 0 ? fields : all)), weight: 3 },
+    { arbitrary: fc.constantFrom(...all), weight: 1 },
   )
 }
+
+const anySubject = (subjects: readonly Subject[]) => fieldsFirst(subjects, ({ name }) => name)
 
 const literal = (json: string): Ast => ({ json })
 
@@ -186,7 +193,7 @@ const expressions = (values: readonly Json[]): fc.Arbitrary<string> =>
 function pathMatch({ name, values }: Subject): fc.Arbitrary<Ast> {
   const arrays = values.flatMap(value => (value.kind === 'array' ? [value.items] : []))
   return fc
-    .constantFrom(...arrays, [])
+    .constantFrom(...arrays, ...arrays.map(items => items.slice(1)), [])
     .chain(items =>
       fc
         .tuple(
@@ -219,7 +226,7 @@ export function leaf(subject: Subject): fc.Arbitrary<Ast> {
   ]
   if (type === 'json')
     forms.push({
-      weight: 2,
+      weight: 3,
       arbitrary: fc.tuple(orders, numbers(values)).map(([how, n]) => [how, name, literal(n)]),
     })
   else if (type !== 'boolean')

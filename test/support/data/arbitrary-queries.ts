@@ -2,16 +2,19 @@ import fc from 'fast-check'
 import {
   type Ast,
   conditions,
+  fieldsFirst,
   match,
   paging,
   plainConditions,
+  printAst,
   type Subject,
   subjectsOf,
 } from './arbitrary-conditions.ts'
 import type { Kind } from './oracle.ts'
 import { masks } from './query-functions.ts'
-import { type KnownEntity, knownEntity, type World } from './query-oracle.ts'
-import type { AskedPage } from './query-oracle-rows.ts'
+import type { KnownEntity, World } from './query-oracle.ts'
+import { type AskedPage, answerOf } from './query-oracle-rows.ts'
+import { readJson } from './raw-json.ts'
 
 /** A query that is right, and the parameters beside it. */
 export interface AskedQuery {
@@ -21,15 +24,28 @@ export interface AskedQuery {
   readonly page: AskedPage
 }
 
-export function queries(world: World): fc.Arbitrary<AskedQuery> {
-  return fc.constantFrom(...world.entities.keys()).chain(name => {
-    const entity = knownEntity(world, name)
-    return fc.oneof(
-      { arbitrary: ofSearches(entity), weight: 1 },
-      { arbitrary: ofRecords(world, entity), weight: 2 },
-      { arbitrary: ofRows(world, entity), weight: 3 },
+/** Queries that are right, most of which list something. */
+export const queries = (world: World): fc.Arbitrary<AskedQuery> =>
+  fc
+    .tuple(anyQuery(world), fc.constantFrom(true, ...Array.from({ length: 11 }, () => false)))
+    .filter(
+      ([{ entity, ast, page }, mayBeEmpty]) =>
+        mayBeEmpty || answerOf(world, entity, readJson(printAst(ast)), page).rows.length > 0,
     )
-  })
+    .map(([query]) => query)
+
+function anyQuery(world: World): fc.Arbitrary<AskedQuery> {
+  // The more fields an entity has, the more there is to ask.
+  const weighed = [...world.entities.values()].flatMap(entity => entity.fields.map(() => entity))
+  return fc
+    .constantFrom(...weighed)
+    .chain(entity =>
+      fc.oneof(
+        { arbitrary: ofSearches(entity), weight: 1 },
+        { arbitrary: ofRecords(world, entity), weight: 3 },
+        { arbitrary: ofRows(world, entity), weight: 5 },
+      ),
+    )
 }
 
 const namesOf = ({ fields }: KnownEntity) =>
@@ -61,9 +77,14 @@ function ofSearches(entity: KnownEntity): fc.Arbitrary<AskedQuery> {
 }
 
 function ofRecords(world: World, entity: KnownEntity): fc.Arbitrary<AskedQuery> {
-  const names = namesOf(entity)
-  return conditions(world, entity, 2).chain(where => asked(entity, [where], names, names))
+  return conditions(world, entity, 2).chain(where =>
+    asked(entity, [where], namesOf(entity), orderedBy(scalars(entity))),
+  )
 }
+
+/** The values that a clause may sort by. A parameter can name only columns and fields. */
+const orderedBy = (choices: readonly Choice[]): readonly Ast[] =>
+  choices.filter(({ sortable }) => sortable).map(({ ast }) => ast)
 
 /** @param body what stands in `from`, or at an address alone @param names what an address may sort by */
 function asked(
@@ -93,8 +114,8 @@ function pages(names: readonly string[]): fc.Arbitrary<AskedPage> {
   return fc.record(
     {
       ...(entry && { order: fc.array(entry, { minLength: 1, maxLength: 3 }) }),
-      limit: fc.integer({ min: 1, max: 20 }),
-      offset: fc.integer({ min: 0, max: 10 }),
+      limit: fc.integer({ min: 1, max: 30 }),
+      offset: fc.integer({ min: 0, max: 4 }),
     },
     { requiredKeys: [] },
   ) as fc.Arbitrary<AskedPage>
@@ -105,6 +126,8 @@ interface Choice {
   readonly ast: Ast
   /** Of the column. */
   readonly base: string
+  /** The field that it is about; empty: none. */
+  readonly field: string
   readonly type: Kind
   readonly sortable: boolean
 }
@@ -113,21 +136,21 @@ function scalars(entity: KnownEntity): readonly Choice[] {
   const plain = subjectsOf(entity).map(({ name, type }) => ({
     ast: name,
     base: name,
+    field: name,
     type,
     sortable: isSortable(entity, name),
   }))
-  const formatted = entity.fields
-    .filter(({ type }) => type === 'date-time')
-    .flatMap(({ name }) =>
-      masks.map(
-        (mask): Choice => ({
-          ast: ['function', 'to_string', name, mask],
-          base: 'to_string',
-          type: 'text',
-          sortable: true,
-        }),
-      ),
-    )
+  const formatted = entity.fields.flatMap(({ name, type }) =>
+    (masks[type] ?? []).map(
+      (mask): Choice => ({
+        ast: ['function', 'to_string', name, mask],
+        base: 'to_string',
+        field: name,
+        type: 'text',
+        sortable: true,
+      }),
+    ),
+  )
   const fields = plain.filter(({ base }) => !/[.[]/.test(base))
   return [...plain, ...fields, ...fields, ...formatted]
 }
@@ -141,11 +164,12 @@ function aggregates(entity: KnownEntity): readonly Choice[] {
   const made = (name: string, field: string | null, type: Kind): Choice => ({
     ast: ['function', name, ...(field === null ? [] : [field])],
     base: name,
+    field: field ?? '',
     type,
     sortable: true,
   })
   return [
-    ...Array.from({ length: 10 }, () => made('count', null, 'integer')),
+    ...Array.from({ length: 4 }, () => made('count', null, 'integer')),
     ...subjectsOf(entity).flatMap(({ name, type }) => {
       const counts = [made('count', name, 'integer'), made('count_distinct', name, 'integer')]
       if (type === 'boolean') return counts
@@ -177,39 +201,38 @@ function named(choices: readonly Choice[]): readonly (Choice & { readonly name: 
 function ofRows(world: World, entity: KnownEntity): fc.Arbitrary<AskedQuery> {
   const columns = scalars(entity)
   const some = (from: readonly Choice[], least: number, most: number) =>
-    fc.array(fc.constantFrom(...from), { minLength: least, maxLength: most })
+    fc.array(
+      fieldsFirst(from, ({ field }) => field),
+      { minLength: least, maxLength: most },
+    )
   const where = fc.option(conditions(world, entity, 1), { freq: 2, nil: undefined })
   const plain = fc.tuple(some(columns, 1, 4), where, fc.boolean()).chain(([chosen, filter, distinct]) => {
     const shown = named(chosen)
     const sortable = shown.filter(one => one.sortable).map(({ name }) => name)
-    const more = distinct ? [] : namesOf(entity)
-    return rows(entity, { columns: shown, filter, clauses: distinct ? [['distinct']] : [] }, [
-      ...sortable,
-      ...more,
-    ])
+    const [names, more] = distinct ? [[], shown] : [namesOf(entity), columns]
+    return rows(
+      entity,
+      { columns: shown, filter, clauses: distinct ? [['distinct']] : [] },
+      [...sortable, ...names],
+      orderedBy(more),
+    )
   })
   const one = fc
-    .tuple(some(aggregates(entity), 1, 3), where)
+    .tuple(some(aggregates(entity), 1, 4), where)
     .chain(([chosen, filter]) => withHaving(entity, { columns: named(chosen), filter, clauses: [] }, []))
   const grouped = fc
-    .tuple(some(columns, 1, 2), some(aggregates(entity), 0, 2), where, fc.boolean(), fc.boolean())
+    .tuple(some(columns, 1, 3), some(aggregates(entity), 0, 2), where, fc.boolean(), fc.boolean())
     .chain(([groups, all, filter, distinct, showsAll]) => {
       const functions = distinct ? all.filter(isExact) : all
       const shown = showsAll || functions.length === 0 ? groups : groups.slice(1)
       const clauses: Ast[] = [['group_by', ...groups.map(group => group.ast)]]
       if (distinct) clauses.push(['distinct'])
-      const hidden = distinct
-        ? []
-        : groups.filter(group => !shown.includes(group) && typeof group.ast === 'string')
-      return withHaving(
-        entity,
-        { columns: named([...shown, ...functions]), filter, clauses },
-        hidden.filter(group => group.sortable).map(({ base }) => base),
-      )
+      const hidden = distinct ? [] : groups.filter(group => !shown.includes(group))
+      return withHaving(entity, { columns: named([...shown, ...functions]), filter, clauses }, hidden)
     })
   return fc.oneof(
-    { arbitrary: plain, weight: 3 },
-    { arbitrary: one, weight: 1 },
+    { arbitrary: plain, weight: 2 },
+    { arbitrary: one, weight: 3 },
     { arbitrary: grouped, weight: 4 },
   )
 }
@@ -226,10 +249,11 @@ const isExact = ({ base, type }: Choice) => base !== 'avg' && !(base === 'sum' &
 function withHaving(
   entity: KnownEntity,
   projection: Projection,
-  hidden: readonly string[],
+  hidden: readonly Choice[],
 ): fc.Arbitrary<AskedQuery> {
   const exact = projection.columns.filter(isExact)
-  const names = [...exact.filter(one => one.sortable).map(({ name }) => name), ...hidden]
+  const shown = exact.filter(one => one.sortable).map(({ name }) => name)
+  const names = [...shown, ...orderedBy(hidden).filter(ast => typeof ast === 'string')]
   const subjects = exact.map(({ name, type }): Subject => ({ name, type, values: [] }))
   const having =
     subjects.length === 0
@@ -244,6 +268,7 @@ function withHaving(
           condition === undefined ? projection.clauses : [...projection.clauses, ['having', condition]],
       },
       names,
+      orderedBy([...exact, ...hidden]),
     ),
   )
 }
@@ -252,9 +277,10 @@ function rows(
   entity: KnownEntity,
   { columns, filter, clauses }: Projection,
   names: readonly string[],
+  more: readonly Ast[],
 ): fc.Arbitrary<AskedQuery> {
   const [first] = columns
   const chosen: Ast = columns.length === 1 && first ? first.ast : columns.map(({ ast }) => ast)
   const extract: Ast = ['extract', chosen, ...(filter === undefined ? [] : [filter]), ...clauses]
-  return asked(entity, [extract], names, names)
+  return asked(entity, [extract], names, [...names, ...more])
 }

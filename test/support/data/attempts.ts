@@ -5,7 +5,7 @@ import { databaseOf, runSqlIn } from '../service/engines.ts'
 /** Runs a statement in the store of this folder while the service goes on. */
 export async function change(dataFolder: string, sql: string): Promise<void> {
   if ((await databaseOf(dataFolder)) !== undefined) {
-    await runSqlIn(dataFolder, sql.replace(/(UPDATE|FROM) /, '$1 carrel.'))
+    await runSqlIn(dataFolder, sql.replace(/(UPDATE|FROM|INTO) /, '$1 carrel.'))
     return
   }
   const db = openDatabase(join(dataFolder, 'carrel.db'), { mode: 'write' })

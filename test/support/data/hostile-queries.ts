@@ -1,5 +1,3 @@
-import { createRandom, type Random } from './random-plans.ts'
-
 /** Random queries that are mostly right about these entities, and sometimes wrong in any way. */
 
 export interface Named {
@@ -143,9 +141,27 @@ class Exact {
   }
 }
 
+/** Mulberry32: the same numbers for the same seed. */
+function createRandom(seed: number) {
+  let state = seed
+  const next = () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 4294967296
+  }
+  /** A whole number below this. */
+  const below = (max: number) => Math.floor(next() * max)
+  function pick<T>(items: readonly T[]): T {
+    const item = items[below(items.length)]
+    if (item === undefined) throw new Error('nothing to pick from')
+    return item
+  }
+  return { below, pick }
+}
+
 export function createQueries(seed: number, entities: readonly Named[]) {
-  const random: Random = createRandom(seed)
-  const { below, pick } = random
+  const { below, pick } = createRandom(seed)
   const chance = (share: number) => below(1_000) < share * 1_000
   const some = <T>(most: number, make: () => T): T[] => Array.from({ length: below(most + 1) }, make)
 

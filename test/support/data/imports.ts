@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { commandEvent } from '../../../src/cli/store.ts'
 import {
   type ImportOptions,
@@ -89,18 +88,6 @@ export function csvOf(records: readonly Record<string, unknown>[]): string {
 /** A line of NDJSON with so many fields besides the key. */
 export const wide = (count: number) =>
   `{"id":1,${Array.from({ length: count }, (_, at) => `"f${at}":${at}`).join(',')}}\n`
-
-/** Long enough for the slowest machine: only what never comes about runs into it. */
-const patience = 30_000
-
-/** Waits for what other threads and processes bring about. */
-export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const asked = Date.now()
-  while (!(await condition())) {
-    if (Date.now() - asked > patience) throw new Error(`never came about: ${condition}`)
-    await sleep(10)
-  }
-}
 
 /** @returns the path of a file of real data; undefined, with a word in the output, where the project stands alone */
 export function realData(t: TestContext, name: string): string | undefined {

@@ -1,16 +1,17 @@
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
 import { type Client, nobody } from '../../../src/lib/fair-queue.ts'
 import type { Page } from '../../../src/model/entities.ts'
-import { type Condition, listOf, type Plan } from '../../../src/model/plan.ts'
+import { type Condition, type FieldRef, listOf, type Plan } from '../../../src/model/plan.ts'
 import type { RecordFormat } from '../../../src/model/record-format.ts'
 import type { Service } from '../service/service.ts'
-import { plainRecord } from './arbitrary-plans.ts'
-import type { PlainRecord } from './condition-oracle.ts'
 
 /** Plans that tests make by hand, run on a real store. */
+export type PlainRecord = Readonly<Record<string, unknown>>
 
 const all: Page = { order: [], offset: 0, limit: null, total: true }
+
+/** A whole field. */
+export const field = (name: string, type: FieldRef['type']): FieldRef => ({ name, path: [], type })
 
 /** A plan that lists the records of an entity that match. */
 export async function planOn(
@@ -47,7 +48,3 @@ export async function run(
   const { total, text } = await textOf(service, plan, 'json', client)
   return { total, rows: JSON.parse(`[${text}]`) as PlainRecord[] }
 }
-
-/** Records that are the same in every run. */
-export const randomRecords = (count: number, seed: number): PlainRecord[] =>
-  fc.sample(plainRecord, { numRuns: count, seed }).map((record, id) => ({ id, ...record }))

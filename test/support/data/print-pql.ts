@@ -27,16 +27,17 @@ function from(query: Json): string {
     ? parts.find(one => !['group_by', 'having', 'distinct'].includes(operatorOf(one) ?? ''))
     : body
   const groups = partsOf(part('group_by')).slice(1)
-  const order = partsOf(partsOf(clause('order_by'))[1])
+  const shown = columns ? list(columns).map(item) : []
+  const order = partsOf(partsOf(clause('order_by'))[1]).map(node => entry(node, shown))
   const inside = [
     where && condition(where),
     groups.length > 0 && `group by ${groups.map(item).join(', ')}`,
     part('having') && `having ${condition(partsOf(part('having'))[1] as Json)}`,
-    order.length > 0 && `order by ${order.map(entry).join(', ')}`,
+    order.length > 0 && `order by ${order.join(', ')}`,
     ...['limit', 'offset'].map(name => clause(name) && `${name} ${partsOf(clause(name))[1]?.raw}`),
   ].filter(one => one)
   const distinct = part('distinct') ? 'distinct ' : ''
-  const projection = columns ? `[${distinct}${list(columns).map(item).join(', ')}]` : ''
+  const projection = columns ? `[${distinct}${shown.join(', ')}]` : ''
   return `${textOf(entity as Json)}${projection} { ${inside.join(' ')} }`
 }
 
@@ -56,10 +57,13 @@ function item(node: Json): string {
   return `${textOf(name as Json)}(${[...(about ? [field(about)] : []), ...more.map(({ raw }) => raw)].join(', ')})`
 }
 
-function entry(node: Json): string {
+/** PQL sorts by no function but those that it shows. */
+function entry(node: Json, shown: readonly string[]): string {
   const isPair = node.kind === 'array' && operatorOf(node) !== 'function'
   const [by, direction] = isPair ? node.items : [node]
-  return `${item(by as Json)}${direction ? ` ${textOf(direction)}` : ''}`
+  const name = item(by as Json)
+  if (by?.kind === 'array' && !shown.includes(name)) throw new Unsayable()
+  return `${name}${direction ? ` ${textOf(direction)}` : ''}`
 }
 
 function condition(node: Json): string {

@@ -12,6 +12,8 @@ import { type Json, type JsonObject, readJson } from './raw-json.ts'
 export interface Response200 {
   readonly body: string
   readonly total: string | null
+  /** True if a link leads to the next page; undefined without links. */
+  readonly next: boolean | undefined
 }
 
 export interface Asking {
@@ -21,19 +23,20 @@ export interface Asking {
 
 const base = '/api/query/v4'
 
-/** @param query AST or PQL @param entity null: at the base */
+/** @param query AST or PQL @param entity null: at the base @param counts false: without a total */
 export async function ask(
   { address, headers = {} }: Asking,
   entity: string | null,
   query: string | null,
   page: AskedPage = {},
+  counts = true,
 ): Promise<{ readonly status: number } & Response200> {
   const parameters = new URLSearchParams({
     ...(query === null ? {} : { query }),
     ...(page.order ? { order_by: JSON.stringify(page.order) } : {}),
     ...(page.limit === undefined ? {} : { limit: String(page.limit) }),
     ...(page.offset === undefined ? {} : { offset: String(page.offset) }),
-    include_total: 'true',
+    ...(counts && { include_total: 'true' }),
   })
   const response = await fetch(`${address}${base}${entity === null ? '' : `/${entity}`}?${parameters}`, {
     headers,
@@ -43,6 +46,7 @@ export async function ask(
     status: response.status,
     body: new TextDecoder('utf-8', { ignoreBOM: true, fatal: true }).decode(bytes),
     total: response.headers.get('x-records'),
+    next: response.headers.get('link')?.includes('rel="next"'),
   }
 }
 
@@ -73,8 +77,9 @@ interface Described {
 }
 
 /** Records of equal values may stand for a group in any of their forms; all else is as it is in a record. */
-export function assertAnswer({ body, total }: Response200, expected: Answer, what: string): void {
+export function assertAnswer({ body, total, next }: Response200, expected: Answer, what: string): void {
   assert.equal(total, String(expected.total), `X-Records of ${what}`)
+  assert.equal(next ?? expected.more, expected.more, `Link of ${what}`)
   const list = readJson(body)
   const rows = list.kind === 'array' ? (list.items as readonly JsonObject[]) : []
   assert.equal(body, `[${rows.map(({ raw }) => raw).join()}]`)

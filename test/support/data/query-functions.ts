@@ -1,4 +1,4 @@
-import { decimalOf, instantOf } from './oracle.ts'
+import { decimalOf, instantOf, type Kind } from './oracle.ts'
 import type { Row } from './query-oracle.ts'
 import type { Cell } from './query-oracle-rows.ts'
 import { compare, identity, type Place, type Typed, textOf, valueAt } from './query-values.ts'
@@ -61,20 +61,39 @@ function sumOf(values: readonly Json[]): { readonly digits: bigint; readonly exp
   return digits % unit === 0n ? { digits: digits / unit, exponent: 0 } : { digits, exponent: least }
 }
 
-/** PostgreSQL's `to_char` of an instant, for the few masks that the generators write. */
+/** PostgreSQL's `to_char`, for the few masks that the generators write. */
 export function toText(value: Json, mask: string): Json {
+  const text = value.kind === 'number' ? numberText(value.raw, mask) : instantText(value, mask)
+  return { kind: 'text', raw: JSON.stringify(text), text }
+}
+
+/** Half is rounded away from zero. */
+function numberText(raw: string, mask: string): string {
+  const { digits, exponent } = decimalOf(raw)
+  const [unit, magnitude] = [10n ** BigInt(Math.max(0, -exponent)), digits < 0n ? -digits : digits]
+  const whole = (2n * magnitude * 10n ** BigInt(Math.max(0, exponent)) + unit) / (2n * unit)
+  const width = mask.replace('FM', '').length
+  const written = String(whole).length > width ? '#'.repeat(width) : String(whole)
+  const text = digits < 0n && whole > 0n ? `-${written}` : written
+  return mask.startsWith('FM') ? text : text.padStart(width + 1)
+}
+
+function instantText(value: Json, mask: string): string {
   const units = instantOf(textOf(value)) ?? 0n
   const seconds = units / 10n ** 12n - (units % 10n ** 12n < 0n ? 1n : 0n)
   const iso = new Date(Number(seconds) * 1000).toISOString()
-  const text = mask
+  return mask
     .replace('YYYY', iso.slice(0, 4))
     .replace('MM', iso.slice(5, 7))
     .replace('DD', iso.slice(8, 10))
     .replace('HH24', iso.slice(11, 13))
     .replace('MI', iso.slice(14, 16))
     .replace('SS', iso.slice(17, 19))
-  return { kind: 'text', raw: JSON.stringify(text), text }
 }
 
-/** The masks that `toText` knows. */
-export const masks = ['YYYY', 'YYYY-MM', 'YYYY-MM-DD', 'HH24:MI:SS', 'MM/DD'] as const
+/** The masks that `toText` knows, by the type of the field. */
+export const masks: Readonly<Partial<Record<Kind, readonly string[]>>> = {
+  'date-time': ['YYYY-MM', 'MM/DD', 'HH24:MI:SS'],
+  integer: ['999'],
+  number: ['FM9999'],
+}

@@ -39,6 +39,8 @@ export interface Answer {
   readonly rows: readonly ReadonlyMap<string, Cell>[]
   /** Without limit and offset. */
   readonly total: number
+  /** True if rows follow those of the page. */
+  readonly more: boolean
 }
 
 /** A row before it is sorted. */
@@ -79,7 +81,11 @@ export function answerOf(
   }
   const offset = page.offset ?? number('offset') ?? 0
   const limit = page.limit ?? number('limit') ?? sorted.length
-  return { rows: sorted.slice(offset, offset + limit).map(({ cells }) => cells), total: rows.length }
+  return {
+    rows: sorted.slice(offset, offset + limit).map(({ cells }) => cells),
+    total: rows.length,
+    more: offset + limit < rows.length,
+  }
 }
 
 /** The rows of a `from` behind `in`. */

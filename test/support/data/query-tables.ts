@@ -9,14 +9,31 @@ const columns = {
     doc json, tags jsonb, mixed json, owner smallint`,
   links: `thing integer, label text COLLATE "sv-x-icu", note text, PRIMARY KEY (thing, label)`,
   owners: `number integer PRIMARY KEY, name varchar(20), rank numeric, born timestamptz, about json, nick text`,
+  kinds: `id bigint PRIMARY KEY, mood mood, word text COLLATE blind, ratio double precision, part real, day date, code uuid,
+    list integer[], words text[]`,
 } as const
 
-/** What the tables are called as entities. */
-export const tableNames = { things: 'table_things', owners: 'table_owners', links: 'table_links' } as const
+const types = `CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
+  CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level1', deterministic = false);`
 
-export const createTables: string = Object.entries(columns)
-  .map(([name, list]) => `CREATE TABLE ${tableNames[name as keyof typeof columns]} (${list});`)
-  .join('\n')
+/** Values of types that imports lack, made of the things. */
+const kinds = `SELECT id, (ARRAY['sad', 'ok', 'happy', NULL]::mood[])[abs(id) % 4 + 1], word, price, price,
+  (at AT TIME ZONE 'UTC')::date, md5(word)::uuid, ARRAY[owner, NULL, abs(id) % 3], ARRAY[word, 'a'] FROM table_things`
+
+/** What the tables are called as entities. */
+export const tableNames = {
+  things: 'table_things',
+  owners: 'table_owners',
+  links: 'table_links',
+  kinds: 'table_kinds',
+} as const
+
+export const createTables: string = [
+  types,
+  ...Object.entries(columns).map(
+    ([name, list]) => `CREATE TABLE ${tableNames[name as keyof typeof columns]} (${list});`,
+  ),
+].join('\n')
 
 /** Replaces what is in the tables. */
 export async function fillTables(url: string, all: readonly Sheet[]): Promise<void> {
@@ -31,6 +48,7 @@ export async function fillTables(url: string, all: readonly Sheet[]): Promise<vo
       [json],
     )
   }
+  await runSql(url, `TRUNCATE ${tableNames.kinds}; INSERT INTO ${tableNames.kinds} ${kinds}`)
 }
 
 export async function exposeTables(service: Service): Promise<void> {

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { commandEvent } from '../../../src/cli/store.ts'
 import type { Client } from '../clients/client.ts'
 import { addTo, groupsPath, postJson } from '../clients/people.ts'
-import type { Engine } from '../service/engines.ts'
+import { isLong } from '../scale.ts'
 import { type Service, startService } from '../service/service.ts'
 import { viewerSettings } from './viewers.ts'
 
@@ -33,7 +33,7 @@ export interface Plan {
 }
 
 const someGroup = fc.constantFrom(...groupNames, campus).map(name => `group:${name}`)
-export const plans: fc.Arbitrary<Plan> = fc.record({
+const plans: fc.Arbitrary<Plan> = fc.record({
   rules: fc.array(
     fc.record({
       read: fc.oneof(fc.constantFrom('anonymous', 'eperson', 'admin'), someGroup),
@@ -53,6 +53,25 @@ export const plans: fc.Arbitrary<Plan> = fc.record({
     { maxLength: 5, selector: pair => pair.join() },
   ),
 })
+
+/** Each kind of rule, and each way into a group. */
+const everyKind: Plan = {
+  rules: [
+    { read: 'anonymous', write: `group:${campus}` },
+    { read: 'eperson', write: 'eperson' },
+    { read: 'admin', write: 'admin' },
+    { read: 'group:Tern', write: 'group:Heron' },
+    { read: 'group:Crane', write: null },
+  ],
+  members: [['Tern'], ['Heron'], ['Stork'], []],
+  inside: [
+    ['Heron', 'Tern'],
+    ['Stork', 'Heron'],
+    [campus, 'Crane'],
+  ],
+}
+/** One that has everything every day, and random ones in the long run. */
+export const somePlans = (): readonly Plan[] => [everyKind, ...(isLong ? fc.sample(plans, 12) : [])]
 
 /** What an access token is for. */
 interface Scope {
@@ -126,8 +145,8 @@ export const root = 'root'
 const elsewhere = { 'x-forwarded-for': '192.0.2.7' }
 const onCampus = { 'x-forwarded-for': '10.1.2.3' }
 
-export async function startWorld(t: TestContext, engine: Engine): Promise<World> {
-  const service = await startService(t, { engine, env: viewerSettings(t) })
+export async function startWorld(t: TestContext): Promise<World> {
+  const service = await startService(t, { env: viewerSettings(t) })
   const { accounts } = service.storage
   const uuids = new Map<string, string>()
   for (const person of [...people, root])

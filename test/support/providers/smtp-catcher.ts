@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { SMTPServer } from 'smtp-server'
-import { until } from '../data/imports.ts'
 import { atEnd } from '../service/at-end.ts'
+import { until } from '../service/waiting.ts'
 
 /** A mail as it arrived. */
 export interface Caught {
@@ -73,7 +73,11 @@ export async function startSmtpCatcher(
     mails,
     refuse: (times, code) => refusals.push(...Array<number>(times).fill(code)),
     mail: async number => {
-      await until(() => mails.length >= number)
+      await until(
+        `mail ${number}`,
+        () => mails.length,
+        count => count >= number,
+      )
       return mails[number - 1] as Caught
     },
   }

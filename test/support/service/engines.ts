@@ -1,9 +1,9 @@
 import { join } from 'node:path'
 import { after, test as nodeTest, type TestContext } from 'node:test'
 import { openDatabase } from '../../../src/storage/sqlite/driver.ts'
-import { isLong } from '../scale.ts'
 import { atEnd } from './at-end.ts'
 import { closeDatabases, createStore, runSql, serverUrl } from './databases.ts'
+import { until } from './waiting.ts'
 
 /** Every contract and data test runs on each of these engines, in one of the runs that CONTRIBUTING.md names. */
 export const allEngines = ['sqlite', 'postgres'] as const
@@ -11,10 +11,17 @@ export type Engine = (typeof allEngines)[number]
 
 /** Those of the file that is being loaded. */
 export let engines: readonly Engine[] = allEngines
+/** Those of its tests that are about one engine. */
+let ownEngines: readonly Engine[] = allEngines
 
-/** The tests that are declared from now on run on these engines only. */
-export function useEngines(some: readonly Engine[]): void {
-  engines = some.filter(engine => given === undefined || engine === given)
+/**
+ * The tests that are declared from now on run on these engines only.
+ * @param own engines of the tests that are about one engine
+ */
+export function useEngines(some: readonly Engine[], own: readonly Engine[] = some): void {
+  const isGiven = (engine: Engine) => given === undefined || engine === given
+  engines = some.filter(isGiven)
+  ownEngines = own.filter(isGiven)
 }
 const given = process.env.CARREL_TEST_ENGINE
 useEngines(allEngines)
@@ -25,18 +32,15 @@ type Work = (t: TestContext) => Promise<void> | void
 
 /** A test on every engine; what it starts, it starts on that one. */
 export function test(name: string, work: Work): void {
-  for (const engine of engines) testOn(engine, name, work)
-}
-
-/** A test of what is the same whatever the engine is, and takes long: on every engine in the long run only. */
-export function testOnAny(name: string, work: Work): void {
-  if (isLong) test(name, work)
-  else testOn('sqlite', name, work)
+  for (const engine of engines) declare(engine, name, work)
 }
 
 /** A test of what only this engine has. */
 export function testOn(engine: Engine, name: string, work: Work): void {
-  if (!engines.includes(engine)) return
+  if (ownEngines.includes(engine)) declare(engine, name, work)
+}
+
+function declare(engine: Engine, name: string, work: Work): void {
   void nodeTest(`${name} (${engine})`, t => {
     engineOf.set(t, engine)
     return work(t)
@@ -100,6 +104,10 @@ export async function isReadByNobody({ dataFolder }: { readonly dataFolder: stri
   db.close()
   return state !== undefined && state.log === state.checkpointed
 }
+
+/** Waits until no query is still under way that began before the last change. */
+export const untilReadByNobody = (service: { readonly dataFolder: string }): Promise<boolean> =>
+  until('a store that nobody reads', () => isReadByNobody(service))
 
 /** Takes the database of this folder away from everyone. @returns what brings it back; the end of the test does so too */
 export async function hideDatabase(t: TestContext, dataFolder: string): Promise<() => Promise<void>> {

@@ -6,11 +6,11 @@ import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import pg from 'pg'
 import type { Event } from '../data/events.ts'
-import { until } from '../data/imports.ts'
 import { atEnd } from './at-end.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 import { cleanEnvironment, entry, type Finished, repository } from './process.ts'
 import { startService, temporaryFolder } from './service.ts'
+import { until } from './waiting.ts'
 
 /** What goes wrong in machine rooms, and what the tests of it have in common. */
 
@@ -34,7 +34,7 @@ export async function fragilePostgres(t: TestContext): Promise<FragilePostgres> 
   const server = await startPostgres({ flags: durableForProcesses })
   let hanging: number[] = []
   const goOn = () => {
-    for (const pid of hanging.toReversed()) process.kill(pid, 'SIGCONT')
+    for (const pid of hanging.toReversed()) signal(pid, 'SIGCONT')
     hanging = []
   }
   atEnd(t, () => server.remove())
@@ -52,7 +52,11 @@ export async function fragilePostgres(t: TestContext): Promise<FragilePostgres> 
       const stopping = server.stop()
       process.kill(postmaster, 'SIGKILL')
       await stopping
-      await until(() => others.every(isGone))
+      await until(
+        'the end of all processes of PostgreSQL',
+        () => others.filter(pid => !isGone(pid)),
+        left => left.length === 0,
+      )
     },
     hang: () =>
       withClient(server.url, async client => {
@@ -61,7 +65,7 @@ export async function fragilePostgres(t: TestContext): Promise<FragilePostgres> 
         process.kill(postmaster, 'SIGSTOP')
         hanging = [postmaster]
         for (const pid of await processesOf(client)) {
-          process.kill(pid, 'SIGSTOP')
+          signal(pid, 'SIGSTOP')
           hanging.push(pid)
         }
       }),
@@ -74,6 +78,15 @@ const postmasterOf = ({ folder }: PostgresServer) =>
 
 const processesOf = async (client: pg.Client) =>
   (await client.query<{ pid: number }>('SELECT pid FROM pg_stat_activity')).rows.map(({ pid }) => pid)
+
+/** A process may have ended by itself meanwhile. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
+  }
+}
 
 /** Also when nobody has asked yet how it ended (proc(5): state Z). */
 function isGone(pid: number): boolean {

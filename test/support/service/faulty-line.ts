@@ -21,10 +21,10 @@ export interface Seen {
   readonly headers: IncomingMessage['headers']
 }
 
-/** An answer of its own; a request that is passed on after so many ms; an answer, or a request, that breaks off after so many bytes. */
+/** An answer of its own; a request that is passed on later; an answer, or a request, that breaks off after so many bytes. */
 export type Fault =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
-  | { readonly waits: number }
+  | { readonly waitsFor: Promise<unknown> }
   | { readonly answerBreaksAfter: number }
   | { readonly requestBreaksAfter: number }
 
@@ -82,7 +82,10 @@ export async function startFaultyLine(
         drop()
         outgoing.destroy()
       })
-    else setTimeout(() => incoming.pipe(outgoing), fault && 'waits' in fault ? fault.waits : 0)
+    else
+      void (fault && 'waitsFor' in fault ? fault.waitsFor : Promise.resolve()).then(() =>
+        incoming.pipe(outgoing),
+      )
   }
   return line
 }

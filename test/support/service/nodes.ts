@@ -12,14 +12,14 @@ import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import pg from 'pg'
 import { commandEvent } from '../../../src/cli/store.ts'
-import { patiently } from '../../../src/storage/postgres/errors.ts'
+import { type ClientLimits, patiently } from '../../../src/storage/postgres/errors.ts'
 import { derivedKey, ownHeader, signed } from '../clients/jwt.ts'
-import { until } from '../data/imports.ts'
 import { beginsNow } from '../data/sessions.ts'
 import { atEnd } from './at-end.ts'
 import { createDatabase, runSql, serverUrl } from './databases.ts'
 import { databaseOf, useDatabase } from './engines.ts'
-import { type Service, startService, temporaryFolder } from './service.ts'
+import { type Service, type StartOptions, startService, temporaryFolder } from './service.ts'
+import { patience, until } from './waiting.ts'
 
 /** Services that share one database of PostgreSQL, and looks at that database past them. */
 
@@ -30,21 +30,23 @@ interface DatabaseOptions {
   readonly locale?: string
 }
 
-interface NodesOptions extends DatabaseOptions {
-  readonly env?: Readonly<Record<string, string>>
-}
+interface NodesOptions extends DatabaseOptions, Pick<StartOptions, 'env' | 'limits'> {}
 
 /** Services on a new database: one makes it ready, the others join at once. */
 export async function startNodes(t: TestContext, count: number, options: NodesOptions = {}) {
   const { dataFolder, url } = await newDatabase(t, options)
-  const { env = {} } = options
-  const first = await startService(t, { dataFolder, env })
-  const others = await times(count - 1, () => startService(t, { dataFolder, env }))
+  const { env = {}, limits = {} } = options
+  const first = await startService(t, { dataFolder, env, limits })
+  const others = await times(count - 1, () => startService(t, { dataFolder, env, limits }))
   return { nodes: [first, ...others], url }
 }
 
-export async function startNode(t: TestContext, env: Readonly<Record<string, string>> = {}) {
-  const { nodes, url } = await startNodes(t, 1, { env })
+export async function startNode(
+  t: TestContext,
+  env: Readonly<Record<string, string>> = {},
+  limits: Partial<ClientLimits> = {},
+) {
+  const { nodes, url } = await startNodes(t, 1, { env, limits })
   return { node: anyOf(nodes), url }
 }
 
@@ -79,9 +81,6 @@ export function anyOf<T>(all: readonly T[]): T {
 }
 
 // Tokens -----------------------------------------------------------------------------------------------------
-
-/** How long a patient client waits for a store that is too busy, in ms. */
-const patience = 20_000
 
 /** As `quickLogin`, for a client that comes back as long as the store is too busy. */
 export const quickLoginPatiently = (node: Service, email: string): Promise<string> =>
@@ -141,13 +140,14 @@ export async function ask({ address }: Service, path: string, asked: Asked = {})
 
 /** As `ask`, for a client that comes back as long as the store is too busy, and sooner than E2 tells it to. */
 export async function askPatiently(node: Service, path: string, asked: Asked = {}): Promise<Answered> {
-  const begun = performance.now()
-  for (;;) {
-    const answer = await ask(node, path, asked)
-    if (answer.status !== 503 || performance.now() - begun > patience) return answer
-    assertUnavailable(answer)
-    await new Promise(resolve => setTimeout(resolve, 100))
-  }
+  return until(
+    `an answer to ${path} that is not 503`,
+    () => ask(node, path, asked),
+    answer => {
+      if (answer.status === 503) assertUnavailable(answer)
+      return answer.status !== 503
+    },
+  )
 }
 
 /** Whether the status shows this token's eperson as logged in. */
@@ -257,8 +257,12 @@ export async function reading(url: string): Promise<number> {
   return Number(row?.count)
 }
 
-export const untilReading = (url: string, count: number): Promise<void> =>
-  until(async () => (await reading(url)) === count)
+export const untilReading = (url: string, count: number): Promise<number> =>
+  until(
+    `${count} statements that read events`,
+    () => reading(url),
+    seen => seen === count,
+  )
 
 /** How many statements of the service wait for a lock. */
 export async function waiting(url: string): Promise<number> {
@@ -269,3 +273,10 @@ export async function waiting(url: string): Promise<number> {
   )
   return Number(row?.count)
 }
+
+export const untilWaiting = (url: string, count: number): Promise<number> =>
+  until(
+    `${count} statements that wait for a lock`,
+    () => waiting(url),
+    seen => seen === count,
+  )

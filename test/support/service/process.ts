@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { delimiter } from 'node:path'
 import { after, type TestContext } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -8,6 +9,7 @@ import { watchServed } from '../contracts/watch-served.ts'
 import { atEnd } from './at-end.ts'
 import type { CommandResult, CommandRun } from './command-host.ts'
 import { storeSettings } from './engines.ts'
+import { until, within } from './waiting.ts'
 
 /** The command line and `serve` as real processes, with nothing of the outer environment's settings. */
 
@@ -25,17 +27,26 @@ export const entry =
     ? sources
     : `${repository}${process.env.CARREL_TEST_BUILD}/cli/carrel.js`
 
+/** Threads that begin with a text load nothing that `--import` names. */
+const patientDatabase = `--require=${fileURLToPath(new URL('patient-database.ts', import.meta.url))}`
+
 type Settings = Readonly<Record<string, string>>
 
-/** The outer environment without CARREL_*, without what the test runner hands to its children, and without proxies. */
+/**
+ * The outer environment without CARREL_*, without what the test runner hands to its children, and without proxies. Where
+ * there is a database, a process of Carrel gives it time to answer.
+ */
 export function cleanEnvironment(settings: Settings = {}): Record<string, string> {
   const outer = Object.entries(process.env).filter(
     (pair): pair is [string, string] =>
       pair[1] !== undefined &&
       !/^(CARREL_|NODE_(?!COMPILE_CACHE|EXTRA_CA_CERTS)|npm_)|^(https?|all)_proxy$/i.test(pair[0]),
   )
-  return { ...Object.fromEntries(outer), ...settings }
+  return { ...Object.fromEntries(outer), ...settings, ...optionsFor(settings) }
 }
+
+const optionsFor = ({ NODE_OPTIONS = '', CARREL_DATABASE_URL }: Settings): Settings =>
+  CARREL_DATABASE_URL === undefined ? {} : { NODE_OPTIONS: `${NODE_OPTIONS} ${patientDatabase}` }
 
 /** The same with this repository's node first in PATH. */
 export const environmentWithNode = (settings: Settings = {}): Record<string, string> => {
@@ -80,8 +91,8 @@ export async function carrel(
   args: readonly string[],
   { env = {}, input = '' }: Omit<RunOptions, 'cwd'> = {},
 ): Promise<Finished> {
+  assert.ok(!('NODE_OPTIONS' in env), 'only a process of its own has options')
   const settings = cleanEnvironment({ ...(await storeSettings(dataFolder)), ...env })
-  assert.ok(!('NODE_OPTIONS' in settings), 'only a process of its own has options')
   const { code, stdout, stderr } = await runCommand({ args, env: settings, input, cwd: repository })
   return { code, stdout: Buffer.from(stdout).toString(), stderr: Buffer.from(stderr).toString() }
 }
@@ -112,7 +123,7 @@ const allHosts = new Set<ChildProcess>()
 function startHost(): ChildProcess {
   const host = fork(fileURLToPath(new URL('command-host.ts', import.meta.url)), [entry], {
     env: cleanEnvironment(),
-    execArgv: [],
+    execArgv: [patientDatabase],
     cwd: repository,
     serialization: 'advanced',
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -170,6 +181,8 @@ export interface Served {
 
 interface ServeOptions {
   readonly env?: Settings
+  /** The service's own limits for a database that doesn't answer, for tests of them. */
+  readonly hasRealLimits?: boolean
   readonly args?: readonly string[]
   readonly program?: readonly [string, ...string[]]
   readonly waitsForWorkers?: boolean
@@ -184,13 +197,14 @@ export async function serve(
   dataFolder: string,
   {
     env = {},
+    hasRealLimits = false,
     args = [],
     program = [process.execPath, entry],
     waitsForWorkers = Number(env.CARREL_WORKERS ?? 1) > 1,
   }: ServeOptions = {},
 ): Promise<Served> {
   const [command, ...first] = program
-  const settings = {
+  const settings: Settings = {
     ...(await storeSettings(dataFolder)),
     CARREL_PORT: '0',
     CARREL_ALLOWED_HOSTS: 'service.test',
@@ -199,7 +213,10 @@ export async function serve(
   }
   const child = spawn(command, [...first, 'serve', ...args], {
     cwd: repository,
-    env: environmentWithNode(settings),
+    env: {
+      ...environmentWithNode(settings),
+      ...(hasRealLimits && { NODE_OPTIONS: settings.NODE_OPTIONS ?? '' }),
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const output = collect(child)
@@ -212,8 +229,8 @@ export async function serve(
     await ended
   })
   const listening = /"listening":"([^"]+)".*\n/
-  const said = (pattern: RegExp) =>
-    new Promise<void>(resolve => {
+  const said = (pattern: RegExp) => {
+    const told = new Promise<void>(resolve => {
       const look = () => {
         if (pattern.test(output.stdout) || pattern.test(output.stderr)) resolve()
       }
@@ -222,6 +239,8 @@ export async function serve(
       void ended.then(() => resolve())
       look()
     })
+    return within(`output that matches ${pattern}`, told, () => output)
+  }
   await said(listening)
   const where = listening.exec(output.stdout)?.[1]
   assert.ok(where, `serve did not start:\n${output.stdout}${output.stderr}`)
@@ -235,15 +254,22 @@ export async function serve(
     signal: name => void child.kill(name),
     stop: async () => {
       child.kill('SIGTERM')
-      return (await ended).code
+      return (await within('the end after SIGTERM', ended, () => output)).code
     },
   }
 }
 
+/** The most memory that a process has had so far, in MB. */
+export const peakMemory = (pid: number): number =>
+  Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
+
 async function untilAllRun(child: ChildProcess, address: string): Promise<void> {
-  while (child.exitCode === null && child.signalCode === null) {
-    const answer = await fetch(`${address}/health/ready`).catch(() => undefined)
-    if (answer && !(await answer.text()).includes('workers')) return
-    await new Promise(resolve => setTimeout(resolve, 10))
-  }
+  await until(
+    'all workers, or the end of the process',
+    async () => {
+      if (child.exitCode !== null || child.signalCode !== null) return 'ended'
+      return (await fetch(`${address}/health/ready`)).text()
+    },
+    answer => !answer.includes('workers'),
+  )
 }

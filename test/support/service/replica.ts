@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { appendFileSync, chownSync, mkdtempSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { until } from '../data/imports.ts'
 import { atEnd } from './at-end.ts'
 import { runSql } from './databases.ts'
 import { type PostgresServer, scratch, startPostgres } from './postgres-server.ts'
+import { until } from './waiting.ts'
 
 /** A primary and a replica that streams from it, both really running. */
 export interface ReplicatedPostgres {
@@ -59,13 +59,7 @@ export async function startReplicated(): Promise<ReplicatedPostgres> {
   }
 }
 
-const answers = ({ url }: PostgresServer): Promise<void> =>
-  until(() =>
-    runSql(url, 'SELECT 1').then(
-      () => true,
-      () => false,
-    ),
-  )
+const answers = ({ url }: PostgresServer) => until('an answer of the replica', () => runSql(url, 'SELECT 1'))
 
 const askedOf = async <T>(url: string, expression: string): Promise<T | undefined> =>
   (await runSql<{ value: T }>(url, `SELECT ${expression} AS value`))[0]?.value
@@ -73,10 +67,8 @@ const askedOf = async <T>(url: string, expression: string): Promise<T | undefine
 /** Waits until the replica knows whatever the primary has acknowledged so far. */
 export async function caughtUp({ primary, replica }: ReplicatedPostgres): Promise<void> {
   const written = await askedOf<string>(primary.url, 'CAST(pg_current_wal_lsn() AS text)')
-  await until(async () => {
-    const isThere = `pg_last_wal_replay_lsn() >= CAST('${written}' AS pg_lsn)`
-    return (await askedOf<boolean>(replica.url, isThere)) === true
-  })
+  const isThere = `pg_last_wal_replay_lsn() >= CAST('${written}' AS pg_lsn)`
+  await until(`a replica that has replayed ${written}`, () => askedOf<boolean>(replica.url, isThere))
 }
 
 /** From now on the replica learns of nothing. @returns what lets it go on; the end of the test does so, too */
@@ -90,6 +82,10 @@ export async function pauseReplay(
   const resume = () => runSql(url, 'SELECT pg_wal_replay_resume()').then(() => {})
   atEnd(t, resume)
   // A request only; what comes next must not be read any more.
-  await until(async () => (await askedOf<string>(url, 'pg_get_wal_replay_pause_state()')) === 'paused')
+  await until(
+    'a replica that pauses',
+    () => askedOf<string>(url, 'pg_get_wal_replay_pause_state()'),
+    state => state === 'paused',
+  )
   return resume
 }

@@ -9,6 +9,7 @@ import { type Config, toConfig } from '../../../src/config/config.ts'
 import { importRecords } from '../../../src/import/import-entity.ts'
 import type { Eperson } from '../../../src/model/accounts.ts'
 import type { Entity, ReadRule } from '../../../src/model/entities.ts'
+import type { ClientLimits } from '../../../src/storage/postgres/errors.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
 import { Client } from '../clients/client.ts'
 import { watchAnswers } from '../contracts/watch.ts'
@@ -16,6 +17,7 @@ import { atEnd } from './at-end.ts'
 import { createEmbeddedStore } from './embedded-stores.ts'
 import { type Engine, engineIn, storeSettings, useDatabase } from './engines.ts'
 import { scratch } from './postgres-server.ts'
+import { patience } from './waiting.ts'
 
 /** The public address in the tests: links must start with it, whatever address was really asked. */
 export const baseUrl = 'http://repo.example.edu'
@@ -49,16 +51,20 @@ interface NewPerson {
 
 export const passwordOf = (email: string): string => `secret of ${email}`
 
-interface Options {
+export interface StartOptions {
   /** Settings on top of the tests' own. */
   readonly env?: Readonly<Record<string, string>>
   readonly dataFolder?: string
   readonly engine?: Engine
   /** Passwords that cost what they cost in production, for tests of that; in others they cost next to nothing. */
   readonly realPasswords?: boolean
+  /** Limits of the service for a database that doesn't answer. In tests of other things a slow machine doesn't reach them. */
+  readonly limits?: Partial<ClientLimits>
 }
 
-export async function startService(t: TestContext, options: Options = {}): Promise<Service> {
+const patientLimits: ClientLimits = { connect: patience, statement: patience }
+
+export async function startService(t: TestContext, options: StartOptions = {}): Promise<Service> {
   const dataFolder = options.dataFolder ?? temporaryFolder(t, options.engine)
   const config = toConfig({
     ...(await storeSettings(dataFolder)),
@@ -69,7 +75,8 @@ export async function startService(t: TestContext, options: Options = {}): Promi
     ...options.env,
   })
   if (config.database.kind === 'embedded') createEmbeddedStore(config.dataFolder)
-  const storage = await openStore(config, { create: true })
+  const limits = { ...patientLimits, ...options.limits }
+  const storage = await openStore(config, { create: true, limits })
   const app = await buildApp(config, storage, options.realPasswords ? undefined : cheap)
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   let stopping: Promise<void> | undefined

@@ -1,5 +1,85 @@
-import assert from 'node:assert/strict'
+import assert, { AssertionError } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { inspect } from 'node:util'
+
+/** The limit of every wait, in ms. It is long enough for the slowest machine: only what never happens reaches it. */
+export const patience = 120_000
+
+/** The pause between two looks, in ms. */
+const pause = 10
+
+/**
+ * Waits for what other threads, processes or clients bring about. An error while looking counts as what was there instead;
+ * a failed assertion ends the wait.
+ * @param what completes the sentence "waited for …"
+ * @returns what was seen in the end
+ */
+export async function until<T>(
+  what: string,
+  look: () => T | Promise<T>,
+  isReached: (seen: T) => boolean = Boolean,
+): Promise<T> {
+  let last: unknown = 'a look that has not ended'
+  let isOver = false
+  const lookAgain = async (): Promise<T> => {
+    for (;;) {
+      try {
+        const seen = await look()
+        last = seen
+        if (isReached(seen)) return seen
+      } catch (error) {
+        if (error instanceof AssertionError) throw error
+        last = error
+      }
+      // Nobody waits any more.
+      if (isOver) throw last
+      await sleep(pause)
+    }
+  }
+  const looking = lookAgain()
+  try {
+    return await within(what, looking, () => last)
+  } finally {
+    isOver = true
+  }
+}
+
+/**
+ * Waits for a promise, within the limit.
+ * @param what completes the sentence "waited for …"
+ * @param instead what was there instead, for the message
+ */
+export async function within<T>(what: string, promise: Promise<T>, instead: () => unknown): Promise<T> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    const seen = inspect(instead(), { depth: 5, maxArrayLength: 20, maxStringLength: 2_000 })
+    late.reject(new Error(`waited ${patience / 1000} s for ${what}; instead there was ${shortened(seen)}`))
+  }, patience)
+  try {
+    return await Promise.race([promise, late.promise])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/**
+ * Does what can be done for a limited time only, such as something with a short-lived token. A failure counts only if that
+ * time was not over by then; otherwise all is done again.
+ * @param time in ms, from the beginning
+ */
+export async function inTime<T>(time: number, work: () => Promise<T>): Promise<T> {
+  const first = performance.now()
+  for (;;) {
+    const begun = performance.now()
+    try {
+      return await work()
+    } catch (error) {
+      if (performance.now() - begun < time || begun - first > patience) throw error
+    }
+  }
+}
+
+const shortened = (text: string) => (text.length > 4_000 ? `${text.slice(0, 4_000)}…` : text)
 
 /**
  * Asks until `exp` has passed. What was answered before it must be yes, what was asked from it on must be no, however

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, renameSync, writeFileSync } from 'node:fs'
+import { existsSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { Agent, type IncomingMessage, request } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { openSocket } from '../clients/raw.ts'
-import { until } from '../data/imports.ts'
 import { atEnd } from './at-end.ts'
 import type { Answered } from './nodes.ts'
 import { temporaryFolder } from './service.ts'
+import { until } from './waiting.ts'
 
 /** Connections that stay on one worker each, and ways to end a worker. */
 export interface Connection {
@@ -48,6 +48,8 @@ export interface Ends {
   begin(how: 'throw' | 'run out of memory'): Promise<void>
   /** One worker does nothing until it is released, also not for others. @returns to be called to release it */
   stall(): Promise<() => void>
+  /** Workers that start from now on wait before they listen. @returns to be called to let them */
+  holdStarts(): () => void
 }
 
 /**
@@ -58,6 +60,7 @@ export function endings(t: TestContext): Ends {
   const folder = temporaryFolder(t, 'sqlite')
   const order = join(folder, randomUUID())
   const released = join(folder, 'released')
+  const held = join(folder, 'held')
   const file = join(folder, 'ends.cjs')
   writeFileSync(
     file,
@@ -65,20 +68,19 @@ export function endings(t: TestContext): Ends {
      const { Server } = require('node:net')
      const { isMainThread } = require('node:worker_threads')
      const { listen } = Server.prototype
+     const nobody = new Int32Array(new SharedArrayBuffer(4))
+     const waitWhile = is => { while (is()) Atomics.wait(nobody, 0, 0, 20) }
      if (!isMainThread) Server.prototype.listen = function (...args) {
        setInterval(() => {
          let how
          // Only one thread removes it; of rmSync, several could think that they did.
          try { how = readFileSync(${JSON.stringify(order)}, 'utf8'); unlinkSync(${JSON.stringify(order)}) } catch { return }
-         if (how === 'stall') {
-           const nobody = new Int32Array(new SharedArrayBuffer(4))
-           while (!existsSync(${JSON.stringify(released)})) Atomics.wait(nobody, 0, 0, 20)
-           return
-         }
+         if (how === 'stall') return waitWhile(() => !existsSync(${JSON.stringify(released)}))
          if (how === 'throw') throw new Error('ended by a test')
          const kept = []
          for (;;) kept.push(new Array(100_000).fill(kept.length))
        }, 5)
+       waitWhile(() => existsSync(${JSON.stringify(held)}))
        return listen.apply(this, args)
      }`,
   )
@@ -86,7 +88,7 @@ export function endings(t: TestContext): Ends {
     writeFileSync(`${order}.new`, how)
     // At once, or a thread could read half of it.
     renameSync(`${order}.new`, order)
-    await until(async () => !existsSync(order))
+    await until(`a worker that takes the order to ${how}`, () => !existsSync(order))
   }
   return {
     env: { NODE_OPTIONS: `--require=${file} --max-old-space-size=96` },
@@ -94,6 +96,12 @@ export function endings(t: TestContext): Ends {
     stall: async () => {
       await begin('stall')
       const release = () => writeFileSync(released, '')
+      atEnd(t, release)
+      return release
+    },
+    holdStarts: () => {
+      writeFileSync(held, '')
+      const release = () => rmSync(held, { force: true })
       atEnd(t, release)
       return release
     },

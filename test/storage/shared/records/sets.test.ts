@@ -30,6 +30,7 @@ import {
   packSelection,
 } from '../../../../src/storage/shared/records/selections.ts'
 import { Pairs, TupleSet } from '../../../../src/storage/shared/records/tuples.ts'
+import { runs } from '../../../support/scale.ts'
 
 const numbers = (max: number, maxLength = 60) => fc.uniqueArray(fc.nat({ max }), { maxLength })
 const ascending = (some: readonly number[]) => some.toSorted((one, other) => one - other)
@@ -48,6 +49,7 @@ test('Q20 a set of ranks has the ranks that it is made of, and its complement al
       assert.deepEqual(ranksIn(tableOf(set, distinct)), set)
       assert.deepEqual(complement(others, distinct), set)
     }),
+    runs(100, 1_000),
   )
   assert.deepEqual([...rankRange(3, 3)], [])
   assert.deepEqual([...ranksOf([1, 2, 3, 5])], [1, 4, 5, 6])
@@ -82,6 +84,7 @@ test('Q20 bits and lists are the same selection', () => {
         assert.deepEqual(Array.from(numbersIn(undefined, count)), upTo(count))
       },
     ),
+    runs(100, 1_000),
   )
 })
 
@@ -160,7 +163,7 @@ test('Q20 any tree of conditions selects the records that satisfy it, with posti
         else assert.equal(first, undefined)
       }
     }),
-    { numRuns: 300 },
+    runs(300, 3_000),
   )
 })
 

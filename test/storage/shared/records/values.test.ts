@@ -18,6 +18,7 @@ import {
 } from '../../../../src/storage/shared/records/values.ts'
 import { recordWork } from '../../../../src/storage/shared/records/work.ts'
 import { anyText } from '../../../support/data/arbitrary-records.ts'
+import { runs } from '../../../support/scale.ts'
 
 const never = () => {}
 
@@ -45,6 +46,7 @@ test('Q20 values are read as they were packed, one by one and many at a time', (
         assert.deepEqual(read, texts)
       },
     ),
+    runs(100, 1_000),
   )
   const read: [string, number][] = []
   eachText(packed(['5', '"5"', 'true', '"a\\nb"', '"ä"']), 1, 5, never, (text, rank) =>
@@ -87,6 +89,7 @@ test('Q20 a value that is cut out of a record is the one that parsing finds', ()
         assert.equal(jsonAt(found, 0), expected === null ? '' : JSON.stringify(expected))
       },
     ),
+    runs(100, 1_000),
   )
 })
 
@@ -196,6 +199,7 @@ test('Q20 constants are found among values however they are written', () => {
         }
       },
     ),
+    runs(100, 1_000),
   )
   const numbers = [
     '-12345678901234567890',
