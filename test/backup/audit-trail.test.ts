@@ -5,7 +5,7 @@ import { hex, nothingBefore } from '../../src/model/trail.ts'
 import type { StoredEvent } from '../../src/storage/trail.ts'
 import { assertDone, backUp, emptyPlace, restore } from '../support/data/backups.ts'
 import { addEvents, storedEvents, tamper, verify, withStorage } from '../support/data/trail.ts'
-import { type Engine, engineIn, engines, test } from '../support/service/engines.ts'
+import { allEngines, type Engine, engineIn, test } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
@@ -29,7 +29,7 @@ test('D8 D9 a trail that was backed up verifies in either engine, and goes on th
   const before = await storedEvents(service.storage)
   const folder = backupsIn(t)
   await backUp(service.dataFolder, folder)
-  for (const engine of engines) {
+  for (const engine of allEngines) {
     const place = emptyPlace(t, engine)
     assertDone(await restore(place, folder))
     assert.match(assertDone(await carrel(place, ['events', 'verify'])), /all as they were written/)
@@ -77,7 +77,7 @@ async function prunedStillVerifies(t: TestContext, dataFolder: string, engine: E
 test('D8 D9 backups that are made while events are written verify when they are restored', async t => {
   const service = await startService(t)
   const folder = backupsIn(t)
-  const others = engines.filter(engine => engine !== engineIn(t))
+  const others = allEngines.filter(engine => engine !== engineIn(t))
   let isOver = false
   const busy = [1, 2, 3, 4].map(async () => {
     while (!isOver) await addEvents(service.storage, 1)
@@ -111,7 +111,7 @@ test('D8 D9 ids of events that were pruned are not given again after a restore',
   assert.deepEqual(await storedEvents(service.storage), [])
   const folder = backupsIn(t)
   await backUp(service.dataFolder, folder)
-  for (const engine of engines) {
+  for (const engine of allEngines) {
     const place = emptyPlace(t, engine)
     assertDone(await restore(place, folder))
     await withStorage(place, async storage => {

@@ -34,7 +34,7 @@ import {
   verify,
 } from '../support/data/backups.ts'
 import { runSql } from '../support/service/databases.ts'
-import { engineIn, engines, storeSettings, test, testOn } from '../support/service/engines.ts'
+import { allEngines, engineIn, storeSettings, test, testOn } from '../support/service/engines.ts'
 import { withTables } from '../support/service/exposed-tables.ts'
 import { carrel, environmentWithNode, repository, run, serve } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
@@ -63,7 +63,7 @@ test('D8 a backup restores into either engine: records, items, files, accounts, 
   assert.equal(said.contents.count, 9)
   assert.equal(said.copied.count, 9)
   assert.match(assertDone(await verify(folder)), /: intact, 9 files\n$/)
-  for (const engine of engines) {
+  for (const engine of allEngines) {
     const place = emptyPlace(t, engine)
     assertDone(await restore(place, folder, '--keep-sessions'))
     const restored = await startService(t, { dataFolder: place })
@@ -114,7 +114,7 @@ test('D8 a restore ends all sessions unless it is told to keep them, because a l
   const folder = join(temporaryFolder(t, 'sqlite'), 'backups')
   await backUp(service.dataFolder, folder)
   await ruth.post('/api/authn/logout')
-  for (const engine of engines) {
+  for (const engine of allEngines) {
     const place = emptyPlace(t, engine)
     assert.match(assertDone(await restore(place, folder)), /Everyone has to log in again/)
     const anyone = (await startService(t, { dataFolder: place })).client()
@@ -237,7 +237,7 @@ test('D8 backups during ingests, imports, logins and sweeps are whole, each of t
   for (const path of left) assert.equal(existsSync(dirname(path)), false, 'the service has removed it')
   assertDone(await verify(folder))
   for (const [at, name] of names.entries()) {
-    const place = emptyPlace(t, engines[at % 2] ?? 'sqlite')
+    const place = emptyPlace(t, allEngines[at % 2] ?? 'sqlite')
     assertDone(await restore(place, folder, '--backup', name))
     assert.match(assertDone(await carrel(place, ['files', 'verify'])), /all intact/)
     const restored = await startService(t, { dataFolder: place })
@@ -331,7 +331,7 @@ test('D8 backup verify names what is damaged or missing, and restore refuses it 
     const { code, stdout, stderr } = await verify(folder)
     assert.equal(code, 1, path + stdout + stderr)
     assert.ok(stdout.includes(says) && stdout.includes(path), `${path}: ${stdout}`)
-    for (const engine of engines) {
+    for (const engine of allEngines) {
       const place = emptyPlace(t, engine)
       assertRefused(await restore(place, folder), /damaged|missing|bytes|not a database/)
       assert.deepEqual(filesIn(place), [], 'nothing is left')
@@ -404,7 +404,7 @@ test('D8 restore refuses a backup of a newer version, and brings one of an older
     { format: 2, carrel: '99.0.0' },
   ]) {
     write(newer)
-    for (const engine of engines) {
+    for (const engine of allEngines) {
       const place = emptyPlace(t, engine)
       assertRefused(await restore(place, folder), /was made by Carrel 99\.0\.0/)
       assert.deepEqual(filesIn(place), [])
@@ -426,7 +426,7 @@ test('D8 restore refuses a backup of a newer version, and brings one of an older
     ),
   })
   assertDone(await verify(folder))
-  for (const engine of engines) {
+  for (const engine of allEngines) {
     const place = emptyPlace(t, engine)
     assertDone(await restore(place, folder))
     const restored = await startService(t, { dataFolder: place })

@@ -14,7 +14,7 @@ import {
   verify,
 } from '../support/data/backups.ts'
 import { repeats } from '../support/scale.ts'
-import { type Engine, engineIn, engines, storeSettings, test } from '../support/service/engines.ts'
+import { allEngines, type Engine, engineIn, storeSettings, test } from '../support/service/engines.ts'
 import { startCommand } from '../support/service/faults.ts'
 import { carrel } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
@@ -92,7 +92,7 @@ test('D8 a restore that is killed leaves nothing that opens as a store, and can 
   const service = await usedService(t, 40)
   const folder = join(temporaryFolder(t, 'sqlite'), 'backups')
   await backUp(service.dataFolder, folder)
-  for (const engine of engines) {
+  for (const engine of allEngines) {
     const place = emptyPlace(t, engine)
     let killed = 0
     for (let round = 0; round < repeats(1, 20); round++) {

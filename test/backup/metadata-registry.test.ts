@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { commandEvent } from '../../src/cli/store.ts'
 import { assertDone, backUp, emptyPlace, restore } from '../support/data/backups.ts'
-import { engines, test } from '../support/service/engines.ts'
+import { allEngines, test } from '../support/service/engines.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
 const all = { offset: 0, limit: 100 }
@@ -24,7 +24,7 @@ test('D8 S6 a backup brings the metadata registry to either engine, and it goes 
   const before = await inStore(service)
   const folder = join(temporaryFolder(t, 'sqlite'), 'backups')
   await backUp(service.dataFolder, folder)
-  for (const engine of engines) {
+  for (const engine of allEngines) {
     const place = emptyPlace(t, engine)
     assertDone(await restore(place, folder))
     const restored = await startService(t, { dataFolder: place })

@@ -5,7 +5,7 @@ import { assertDone, backUp, emptyPlace, restore } from '../support/data/backups
 import { ruthEmail } from '../support/data/ruth.ts'
 import { begunOf } from '../support/data/sessions.ts'
 import { createDatabase } from '../support/service/databases.ts'
-import { engines, test, testOn, useDatabase } from '../support/service/engines.ts'
+import { allEngines, test, testOn, useDatabase } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
@@ -53,7 +53,7 @@ test('N1 K5 D8 a restore ends sessions and access tokens, or keeps them as they 
   const { assertSame } = await used(service)
   const folder = join(temporaryFolder(t, 'sqlite'), 'backups')
   await backUp(service.dataFolder, folder)
-  for (const engine of engines) {
+  for (const engine of allEngines) {
     const place = emptyPlace(t, engine)
     assertDone(await restore(place, folder, '--keep-sessions'))
     await assertSame(await startService(t, { dataFolder: place }), true)

@@ -445,7 +445,7 @@ const recordOf = (accept: string) => (record: RawRecord) =>
     ? [...record.values()].map(value => (value === 'null' ? null : String(JSON.parse(value))))
     : (JSON.parse(textOf(record)) as unknown)
 
-const manyRows = repeats(3_000, 20_000)
+const manyRows = repeats(5_000, 20_000)
 
 test(`Q9 Q10 a listing of ${manyRows.toLocaleString('en')} rows whole equals its pages put together`, async t => {
   const { service, client, expose } = await withTables(

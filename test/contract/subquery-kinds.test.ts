@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { list } from '../support/clients/listings.ts'
 import { importText, ndjson } from '../support/data/imports.ts'
+import { addItem } from '../support/data/repository.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { exposeIn, withTables } from '../support/service/exposed-tables.ts'
 import { type Service, startService } from '../support/service/service.ts'
@@ -40,6 +41,53 @@ async function assertKinds(service: Service): Promise<void> {
   assert.deepEqual(await valuesOf('things', 'value', ofWords), ['true', '5'])
   assert.deepEqual(await valuesOf('words', 'word', ofThings), [5, true])
 }
+
+/** @param field has the values from a to f */
+async function assertWindows(service: Service, entity: string, field: string): Promise<void> {
+  for (const [clauses, values] of [
+    [
+      [
+        ['order_by', [[field, 'desc']]],
+        ['limit', 2],
+        ['offset', 1],
+      ],
+      ['d', 'e'],
+    ],
+    [
+      [
+        ['order_by', [field]],
+        ['offset', 4],
+      ],
+      ['e', 'f'],
+    ],
+  ] as const) {
+    const query = ['in', field, ['from', entity, ['extract', field], ...clauses]] as never
+    const found = await list(service.client(), entity, { query, order_by: [{ field }] })
+    assert.deepEqual(
+      found.map(record => record[field]),
+      values,
+    )
+  }
+}
+
+const letters = [...'abcdef']
+
+test('Q21 a subquery has the rows of its page, whatever kind of entity it is about', async t => {
+  const service = await startService(t)
+  await importText(service, ndjson(letters.map(word => ({ word }))), { entity: 'words', key: 'word' })
+  await assertWindows(service, 'words', 'word')
+  for (const identifier of letters) await addItem(service, { identifier })
+  await assertWindows(service, 'items', 'identifier')
+})
+
+testOn('postgres', 'Q21 a subquery about a table of the operator has the rows of its page', async t => {
+  const { service } = await withTables(
+    t,
+    `CREATE TABLE things (word text PRIMARY KEY); INSERT INTO things VALUES ('${letters.join("'), ('")}')`,
+  )
+  await exposeIn(service, 'things')
+  await assertWindows(service, 'things', 'word')
+})
 
 test('Q20 Q21 a subquery compares text with JSON by kind and value', async t => {
   const service = await startService(t)

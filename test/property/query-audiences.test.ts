@@ -136,7 +136,8 @@ async function check(address: string, viewer: Viewer, world: World, query: Asked
   const asking = { address, headers: viewer.headers }
   const text = printAst(query.ast)
   const what = `${viewer.name}: ${described(query)}`
-  const answer = await ask(asking, query.entity, text, query.page)
+  const counts = viewer.who.loggedIn
+  const answer = await ask(asking, query.entity, text, query.page, counts)
   if (query.entity !== null && !world.entities.has(query.entity)) {
     assert.ok([401, 403].includes(answer.status), `${what}: ${answer.body}`)
     return
@@ -144,7 +145,7 @@ async function check(address: string, viewer: Viewer, world: World, query: Asked
   const secret = entitiesIn(text).find(name => !world.entities.has(name))
   if (secret === undefined) {
     assert.equal(answer.status, 200, `${what}: ${answer.body}`)
-    assertAnswer(answer, answerOf(world, query.entity, readJson(text), query.page), what)
+    assertAnswer(answer, answerOf(world, query.entity, readJson(text), query.page), what, counts)
     return
   }
   // Entities that the viewer may not read are told like ones that there aren't.

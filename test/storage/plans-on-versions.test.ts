@@ -101,11 +101,13 @@ for (const size of everySize)
 
 test('Q20 text with a collation compares in its order, and equals only itself', async t => {
   const service = await startService(t)
-  const names = ['zebra', 'Ärger', 'arm', 'Arm', 'Öl', 'ol', 'a', 'Z', 'aerger']
+  const names = ['zebra', 'Ärger', 'arm', 'Arm', 'Öl', 'O\u0308l', 'ol', 'a', 'Z', 'aerger']
   const records = names.map((name, id) => ({ id, name }))
   const collations = new Map([['name', 'de']])
   await importText(service, ndjson(records), { entity: 'names', key: 'id', collations })
   const german = new Intl.Collator('de')
+  // What a dictionary takes for equal is in the order of code points.
+  const inOrder = (one: string, other: string) => german.compare(one, other) || (one < other ? -1 : 1)
   const name = field('name', 'text')
   for (const value of [...names, 'b', ''])
     for (const operator of ['=', '<', '<=', '>', '>='] as const) {
@@ -115,7 +117,7 @@ test('Q20 text with a collation compares in its order, and equals only itself', 
       )
       const holds = (one: string) => {
         if (one === value) return operator.endsWith('=')
-        const order = german.compare(one, value)
+        const order = inOrder(one, value)
         return operator !== '=' && (operator.startsWith('<') ? order < 0 : order > 0)
       }
       assert.deepEqual(ids(rows), ids(records.filter(one => holds(one.name))), `${operator} ${value}`)
@@ -125,7 +127,7 @@ test('Q20 text with a collation compares in its order, and equals only itself', 
   const shape = { ...rowsWith([['name', group]]), groups: [group] }
   assert.deepEqual(
     (await run(service, { ...plan, shape })).rows.map(row => row.name),
-    names.toSorted((one, other) => german.compare(one, other) || (one < other ? -1 : 1)),
+    names.toSorted(inOrder),
   )
 })
 

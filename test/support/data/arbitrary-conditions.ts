@@ -339,7 +339,7 @@ export function paging(entity: KnownEntity, names?: readonly Ast[]): fc.Arbitrar
       {
         order: entries.map((all): Ast => ['order_by', all]),
         limit: fc.integer({ min: 1, max: 12 }).map((n): Ast => ['limit', literal(String(n))]),
-        offset: fc.integer({ min: 0, max: 8 }).map((n): Ast => ['offset', literal(String(n))]),
+        offset: fc.integer({ min: 0, max: 4 }).map((n): Ast => ['offset', literal(String(n))]),
       },
       { requiredKeys: [] },
     )

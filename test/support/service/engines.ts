@@ -9,7 +9,7 @@ import { until } from './waiting.ts'
 export const allEngines = ['sqlite', 'postgres'] as const
 export type Engine = (typeof allEngines)[number]
 
-/** Those of the file that is being loaded. */
+/** Those of the file that is being loaded: tests that run later use `allEngines`. */
 export let engines: readonly Engine[] = allEngines
 /** Those of its tests that are about one engine. */
 let ownEngines: readonly Engine[] = allEngines
@@ -19,12 +19,9 @@ let ownEngines: readonly Engine[] = allEngines
  * @param own engines of the tests that are about one engine
  */
 export function useEngines(some: readonly Engine[], own: readonly Engine[] = some): void {
-  const isGiven = (engine: Engine) => given === undefined || engine === given
-  engines = some.filter(isGiven)
-  ownEngines = own.filter(isGiven)
+  engines = some
+  ownEngines = own
 }
-const given = process.env.CARREL_TEST_ENGINE
-useEngines(allEngines)
 
 const engineOf = new WeakMap<TestContext, Engine>()
 
