@@ -45,7 +45,8 @@ const onPostgres = [
   // Changes of several rows are one transaction; what the store refuses is decided inside it.
   'contract/{people,groups,nested-groups,people-features,metadata-registry,write-items,write-files,core,ingest}',
   'contract/{record-writes,record-stores,import-changes,import-resume,import-faults,entities-admin,processes}',
-  'contract/{access-tokens,sessions,logout,registration,alert-sessions,audit-*,turns,long-lists,store,copy}',
+  'contract/{access-tokens,sessions,logout,registration,alert-sessions,audit-*,turns,throttle}',
+  'contract/{long-lists,store,copy}',
   'processes/processes',
   'property/{changes,record-writes}',
   'cli/{groups-in-groups,item-state}',
