@@ -73,10 +73,10 @@ interface TestFile {
   readonly own: readonly Engine[]
 }
 
-/** What runs in one process, as its files share what is expensive to start. */
+/** Files that run in one process, because they share what is expensive to start. */
 interface Group {
   readonly files: readonly TestFile[]
-  /** About how long it takes, in tests on one engine. */
+  /** An estimate of its time, in simple tests on one engine. */
   readonly weight: number
 }
 
@@ -91,11 +91,16 @@ export async function loadShare(url: string): Promise<void> {
   // Tests that have ended before the next file is loaded would be taken for all: what was opened later would stay open.
   const loaded = Promise.withResolvers<void>()
   before(() => loaded.promise)
-  for (const { file, engines, own } of filesOf(share)) {
-    useEngines(engines, own)
-    await import(pathToFileURL(join(tests, file)).href)
+  try {
+    for (const { file, engines, own } of filesOf(share)) {
+      useEngines(engines, own)
+      await import(pathToFileURL(join(tests, file)).href)
+    }
+    loaded.resolve()
+  } catch (error) {
+    loaded.reject(error)
+    throw error
   }
-  loaded.resolve()
 }
 
 const filesOf = (share: number): readonly TestFile[] =>
