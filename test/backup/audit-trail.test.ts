@@ -8,6 +8,7 @@ import { addEvents, storedEvents, tamper, verify, withStorage } from '../support
 import { allEngines, type Engine, engineIn, test } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** The audit trail in backups, and in what is restored from them (D8, D9). */
 
@@ -87,6 +88,11 @@ test('D8 D9 backups that are made while events are written verify when they are 
   })()
   const names: string[] = []
   try {
+    await until(
+      'three events',
+      () => storedEvents(service.storage),
+      found => found.length > 2,
+    )
     for (let round = 0; round < 3; round++) names.push((await backUp(service.dataFolder, folder)).name)
   } finally {
     isOver = true
