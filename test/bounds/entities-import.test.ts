@@ -174,7 +174,7 @@ test('EA7 a connection that breaks in the middle leaves nothing, and the entity 
 
 test('EA7 E2 a body may take longer than a request, as long as it goes on; one that stops gets 408', async t => {
   const one = await watched(t, { CARREL_REQUEST_TIMEOUT: '1' })
-  // Where a machine stops, so does the body: then it is sent again.
+  // A machine that stops for a moment interrupts the body, too; the test then sends it again.
   await until(
     'a body that takes three times as long, and is taken',
     async () => {
@@ -212,7 +212,7 @@ test('EA7 E2 a body may take longer than a request, as long as it goes on; one t
 
 test('EA7 what unpacks to far more than it is ends its import, not the service', async t => {
   const one = await watched(t)
-  // What unpacks to 64 MB may be packed as tightly as it likes.
+  // Only bodies that unpack to more than 64 MB are checked for their ratio.
   const bomb = gzipSync(`{"id":1,"text":"${'x'.repeat(10_000)}"}\n`.repeat(8_000), { level: 9 })
   const before = one.memory()
   const preview = await one.send('bomb/import?key=id&preview=true', bomb)

@@ -15,7 +15,7 @@ import { until } from '../support/service/waiting.ts'
 /** Q18, Q26: whatever one network asks, others are answered, memory has a bound, and nothing runs for those who have gone. */
 
 const count = repeats(20_000, 60_000)
-/** As many as take longer than a query may. */
+/** Number of records; a slow query of all of them takes longer than its time limit. */
 const many = 60_000
 
 const letters = (length: number) => Array.from({ length }, () => (Math.random() < 0.5 ? 'a' : 'b')).join('')
@@ -72,7 +72,7 @@ testOn(
 )
 
 testOn('sqlite', 'Q26 a query is interrupted when the time that its client gave is over', async t => {
-  // However busy the machine is, the service itself interrupts nothing.
+  // The service's own limit is so long that it can't interrupt a query on a busy machine.
   const service = await startService(t, { env: { CARREL_STATEMENT_TIMEOUT: '600' } })
   await addThings(service, many)
   const ask = async (parameters: object, status: number) => {
@@ -141,9 +141,9 @@ const cacheSize = 64
 const most = 600
 const allocator = { MALLOC_MMAP_THRESHOLD_: '1048576' }
 
-/** How many answers another network gets during each attack. */
+/** Number of answers that another network must get during each attack. */
 const wanted = repeats(10, 20)
-/** How long each attack is, in ms. */
+/** Duration of each attack in ms. */
 const duration = repeats(1_500, 8_000)
 
 test('Q18 whatever one network asks, another is answered, and memory has a bound', async t => {

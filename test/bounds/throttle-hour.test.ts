@@ -11,7 +11,7 @@ const minute = 60_000
 /** How often an attacker tries within a minute, besides as soon as there was no pause. */
 const tries = 30
 
-// What it adds up to is in test/model/throttle.test.ts, too.
+// CI checks the same arithmetic without a service, in test/model/throttle.test.ts.
 for (const addresses of isLong ? [1, 1_000] : [])
   test(`L8 an attacker with ${addresses} addresses gets at most 100 guesses an hour, and the owner logs in all the time`, async t => {
     const { service } = await startWithRuth(t, behindProxy)

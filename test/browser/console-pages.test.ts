@@ -175,7 +175,7 @@ if (isLong)
       return [rem / 16, width / (plot as SVGSVGElement).viewBox.baseVal.width]
     })
     assert.deepEqual(scale, [1.375, 1.375], 'letters are larger than on a small screen, in drawings, too')
-    // Where one is, and what is chosen, is more than a colour.
+    // With forced colours, a focused control must have an outline.
     await forced.open('entities/letters?sort=-year')
     await forced.page.getByRole('button', { name: 'Filter' }).focus()
     const outline = await forced.page.evaluate(() => getComputedStyle(document.activeElement as Element))

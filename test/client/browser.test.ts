@@ -178,7 +178,7 @@ test('CL2 a page asks once to log in again, and what was asked goes on', async t
     },
     [ruth, passwordOf(ruth)] as const,
   )
-  // As a laptop that was closed meanwhile.
+  // The clock jumps, as it does on a laptop that was closed for a while.
   await tab.clock.setFixedTime(Date.now() + 3_600_000)
   const seen = await tab.evaluate(async () => {
     const { client, told } = window as unknown as Window

@@ -516,7 +516,7 @@ testOn('sqlite', 'L5 a wrong current password costs what a wrong login costs, in
     { CARREL_PASSWORD_CONCURRENCY: '1', CARREL_PASSWORD_QUEUE: '0' },
     true,
   )
-  /** Of processor time: what else this machine does takes none of it. */
+  /** Measured in processor time, which other work on the machine doesn't change. */
   const costOf = async (ask: () => Promise<Response>) => {
     const before = process.cpuUsage()
     await (await ask()).arrayBuffer()

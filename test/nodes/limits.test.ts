@@ -34,7 +34,7 @@ const small = {
   CARREL_DATABASE_QUEUE: '2',
   CARREL_STATEMENT_TIMEOUT: '600',
 }
-/** As the service has it; what waits that long gets its 503. */
+/** The service's own limit: a request that waits that long gets a 503. */
 const short = { connect: clientLimits.connect }
 const page = listPath('audit-events', { limit: 5 })
 const hasThree = (answered: readonly Answered[]) => answered.length === 3

@@ -126,7 +126,7 @@ test('T7 C7 a node that is hardly used takes the pairs that a busy one makes wit
   await until(
     'more than 20 pairs made with the new secret',
     async () => {
-      // What the busy one answers makes it look at the store; what is asked of the idle one does not.
+      // Requests to the busy node make it look at the store; the idle one gets none.
       assert.equal((await ask(busy, listPath(''))).status, 200)
       const pair = await csrfPairOf(busy)
       if (isMadeWith(pair['x-xsrf-token'], secret)) made++

@@ -45,7 +45,7 @@ const step = fc.oneof(
 
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
-/** What is tried every day, before anything random. */
+/** Fixed examples, which every run tries before anything random. */
 const examples = (): [readonly Step[]][] => {
   const anybody: Readers = [{ reader: 'anonymous' }]
   const readers: Readers = [{ reader: 'group:Readers' }, { reader: 'group:Editors', from: '2999-01-01' }]

@@ -67,7 +67,7 @@ async function importSheets(service: Service, all: readonly Sheet[]): Promise<vo
       collations: new Map(Object.entries(collations[name as keyof typeof collations])),
     })
     if (records.length % 2 === 1) continue
-    // What is left in a version of records that were changed, or deleted and added again, is no part of it.
+    // A version may still hold old copies of records that were changed, or deleted and added again; no answer may show them.
     const some = lines.filter((_, at) => at % 3 === 1)
     await changeText(service, some.join(''), { entity: name, kind: 'delete' })
     await changeText(service, changedLines(sheet).join(''), { entity: name, kind: 'update' })

@@ -106,7 +106,7 @@ test('Q20 text with a collation compares in its order, and equals only itself', 
   const collations = new Map([['name', 'de']])
   await importText(service, ndjson(records), { entity: 'names', key: 'id', collations })
   const german = new Intl.Collator('de')
-  // What a dictionary takes for equal is in the order of code points.
+  // Texts that the collation takes for equal are in the order of code points.
   const inOrder = (one: string, other: string) => german.compare(one, other) || (one < other ? -1 : 1)
   const name = field('name', 'text')
   for (const value of [...names, 'b', ''])

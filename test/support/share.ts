@@ -39,7 +39,7 @@ const onPostgres = [
   'property/{queries,query-audiences,order,people-search}',
   'storage/{match-on-records,plans-*,rows-*,text-search}',
   'journeys/ten-questions',
-  // Who may see what is a part of each statement that lists.
+  // Audiences: each statement that lists has a part that decides who may see what.
   'contract/{item-access,item-visibility,hidden-metadata,policies,entity-access}',
   'property/{audiences,list-audiences,item-states,nested-groups}',
   // Changes of several rows are one transaction; what the store refuses is decided inside it.

@@ -57,7 +57,7 @@ test('L8 passwords of clients that have left are not hashed, and count as no gue
   const own = await startService(t, { dataFolder, realPasswords: true })
   await own.addEperson(ruthEmail)
   const { guess } = await guesserOf(await serve(t, dataFolder, { env: { ...behindProxy, ...oneByOne } }))
-  // Where this process stops for a moment, they leave too late.
+  // If this process is stopped for a moment, the clients leave too late.
   await until(
     'fewer than 25 of 50 passwords that are looked at',
     async () => {

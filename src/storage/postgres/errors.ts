@@ -65,9 +65,9 @@ export async function retryOnConflict<T>(work: () => Promise<T>): Promise<T> {
 
 /** Time limits, in ms, that end a client's wait for a database that doesn't answer. */
 export interface ClientLimits {
-  /** Of a wait for a new or pooled connection. */
+  /** Limit of the wait for a new or pooled connection. */
   readonly connect: number
-  /** Of a session look-up, or a change of an account. */
+  /** Limit of a statement that looks up a session or changes an account. */
   readonly statement: number
 }
 

@@ -31,7 +31,7 @@ function join(server: CacheServer) {
   return {
     made,
     gone,
-    /** What the server was told that this loop has used. */
+    /** The last use of memory, in bytes, that this event loop reported to the server. */
     reported,
     /** @param making to wait for before there is a value */
     get: async (version: string, what: string, bytes: number, making?: Promise<unknown>) => {
