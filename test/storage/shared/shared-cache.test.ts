@@ -31,7 +31,7 @@ function join(server: CacheServer) {
   return {
     made,
     gone,
-    /** The last use of memory, in bytes, that this event loop reported to the server. */
+    /** The keys that this event loop has reported to the server as used. */
     reported,
     /** @param making to wait for before there is a value */
     get: async (version: string, what: string, bytes: number, making?: Promise<unknown>) => {
