@@ -44,7 +44,9 @@ export async function claimFolder(folder: string, store: Store): Promise<boolean
     return false
   }
   // The owner file may be missing after a restore, or removed on purpose. Then the store that knows the contents gets it.
-  if ((await holdsContents(layout)) && !(await holdsSomeOf(layout, store))) return false
+  if ((await holdsContents(layout)) && !(await holdsSomeOf(layout, store)))
+    // Another upload to this store may have claimed the folder since, and added the first contents.
+    return (await ownerIn(layout)) === id
   try {
     await writeOwner(layout, id)
   } catch (error) {

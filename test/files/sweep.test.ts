@@ -197,6 +197,21 @@ test('a folder without an owner goes to a store if it is empty or the store know
   assert.equal(await claimFolder(files, storeWith('a store')), true)
 })
 
+test('I7 of the first uploads at once, one that sees the contents of another before its owner still finds its own folder', async t => {
+  const { files } = await prepare(t, 'of the first upload')
+  const owner = readFileSync(join(files, 'store'))
+  rmSync(join(files, 'store'))
+  const store = {
+    ...storeWith('a store'),
+    // The first upload isn't committed yet, so the store doesn't know its contents.
+    contents: () => {
+      writeFileSync(join(files, 'store'), owner)
+      return []
+    },
+  }
+  assert.equal(await claimFolder(files, store), true)
+})
+
 test('D8 nothing is deleted while a backup reads the folder; one that was killed counts for an hour', async t => {
   const { contents, run, isThere, files } = await prepare(t, 'a', 'b')
   const [a, b] = contents.map(({ sha256 }) => sha256)
