@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { Client } from '../support/clients/client.ts'
 import { openSocket } from '../support/clients/raw.ts'
-import { repeats } from '../support/scale.ts'
+import { isLong, repeats } from '../support/scale.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { carrel, peakMemory, type Served, serve } from '../support/service/process.ts'
 import { passwordOf, temporaryFolder } from '../support/service/service.ts'
@@ -218,6 +218,11 @@ test('EA7 what unpacks to far more than it is ends its import, not the service',
   const preview = await one.send('bomb/import?key=id&preview=true', bomb)
   const { faults } = (await preview.json()) as { faults: { message: string }[] }
   assert.match(faults[0]?.message ?? '', /unpacks to more than 150 times its size/)
+  if (isLong) {
+    const many = gzipSync(`{"id":1}\n${'\n'.repeat(90 * megabyte)}`, { level: 9 })
+    const blank = await one.send('bomb/import?key=id&preview=true', many)
+    assert.equal(((await blank.json()) as { faults: unknown[] }).faults.length, 1)
+  }
   assert.equal((await one.send('bomb/import?key=id', bomb)).status, 202)
   await untilHeld(one, 0)
   assert.equal(await one.records('bomb'), undefined)

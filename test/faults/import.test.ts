@@ -91,13 +91,9 @@ test('D2 an import that is broken off changes nothing and leaves nothing in the 
   const client = new Client((await serve(t, folder, { env })).address)
   const assertOld = async () => assert.deepEqual(await list(client, 'letters'), oldRecords)
 
-  // Every day, one at the first stage and one at the last.
+  // CI breaks it off in one way at the first stage, and in the other way at the last.
   for (const [number, [how, breakOff]] of Object.entries(breakings).entries())
-    for (const [stage, lock] of isLong
-      ? Object.entries(stages)
-      : Object.entries(stages)
-          .slice(number * 2)
-          .slice(0, 1))
+    for (const [stage, lock] of Object.entries(stages).filter((_, at) => isLong || at === number * 2))
       await t.test(`${how} ${stage}`, async during => {
         const scratch = temporaryFolder(during)
         const command = await withClient(url, async holder => {
