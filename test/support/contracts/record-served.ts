@@ -1,7 +1,7 @@
 import { appendFileSync } from 'node:fs'
 import { type Answered, recordAnswers } from './record-answers.ts'
 
-/** Loaded into services that are processes of their own (`--import`): writes down what they answer. */
+/** Loaded by `--require` into each thread of a service that is a process of its own: writes down what it answers. */
 const file = process.env.RECORDED_ANSWERS
 /** Of the same kind: a test that sends thousands of requests is not about what they look like. */
 const maxAlike = 20

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import type { DescribedRoute } from '../../../src/http/contract.ts'
 import type { OpenApi } from '../../../src/openapi/document.ts'
 import { atEnd } from '../service/at-end.ts'
@@ -34,7 +35,7 @@ export function watchServed(t: TestContext, env: Settings): Settings {
     }
     assert.deepEqual([...faults].slice(0, 20), [], 'answers that are not documented')
   })
-  const loaded = `--import=${new URL('record-served.ts', import.meta.url).href}`
+  const loaded = `--require=${fileURLToPath(new URL('record-served.ts', import.meta.url))}`
   return { RECORDED_ANSWERS: file, NODE_OPTIONS: [env.NODE_OPTIONS, loaded].filter(Boolean).join(' ') }
 }
 
