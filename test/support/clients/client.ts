@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { passwordOf } from '../service/service.ts'
-import { inTime } from '../service/waiting.ts'
+import { inTime, shortLife } from '../service/waiting.ts'
 
 /** What an HTTP client of the service does: keeps the CSRF pair and the token, nothing more. */
 export class Client {
@@ -114,7 +114,7 @@ export class Client {
     use: (token: string) => Promise<T>,
     headers: Readonly<Record<string, string>> = {},
   ): Promise<T> {
-    return inTime(1_900, async () => use(await this.shortLivedToken(headers)))
+    return inTime(shortLife, async () => use(await this.shortLivedToken(headers)))
   }
 
   async status(path = '/api/authn/status', headers: Readonly<Record<string, string>> = {}): Promise<Status> {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { Service } from '../service/service.ts'
-import { until } from '../service/waiting.ts'
+import { inTime, shortLife } from '../service/waiting.ts'
 import { type Answer, CrossOriginBrowser } from './cross-origin.ts'
 
 /**
@@ -156,16 +156,14 @@ export class DspaceInterface {
     if (!mayDownload) return this.user ? 'forbidden' : 'login'
     const content = hrefOf(file, 'content')
     if (!this.user) return this.#browser.visit(content)
-    return until(
-      'a file that is opened within the two seconds of its token',
-      async () => {
-        const made = await this.#api('POST', `${await this.#endpoint('authn')}/shortlivedtokens`)
-        assert.equal(made.status, 200, made.text)
-        const { token } = JSON.parse(made.text) as { token: string }
-        return this.#browser.visit(`${content}?authentication-token=${token}`)
-      },
-      ({ status }) => status !== 401,
-    )
+    return inTime(shortLife, async () => {
+      const made = await this.#api('POST', `${await this.#endpoint('authn')}/shortlivedtokens`)
+      assert.equal(made.status, 200, made.text)
+      const { token } = JSON.parse(made.text) as { token: string }
+      const answer = await this.#browser.visit(`${content}?authentication-token=${token}`)
+      assert.notEqual(answer.status, 401)
+      return answer
+    })
   }
 
   /** epeople-registry.component.ts: the page for people. @returns those it shows, with what may be done to each */

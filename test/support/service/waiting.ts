@@ -5,6 +5,9 @@ import { inspect } from 'node:util'
 /** The limit of every wait, in ms. It is long enough for the slowest machine: only what never happens reaches it. */
 export const patience = 120_000
 
+/** The time in ms that a short-lived token lives at least (T2). */
+export const shortLife = 1_900
+
 /** The pause between two looks, in ms. */
 const pause = 10
 
