@@ -124,7 +124,7 @@ function large(megabytes: number): ReadableStream {
   })
 }
 
-/** In MB: more than what the service may grow by. */
+/** Size of the import in MB: more than the service may grow by. */
 const imported = repeats(100, 300)
 
 test(`EA7 an import of ${imported} MB takes no more of the memory of the service than a small one`, async t => {

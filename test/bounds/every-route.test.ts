@@ -95,7 +95,7 @@ const parameters = [
   '%2e%2e',
 ]
 
-/** At each address a third of all, so that each is tried at a third of the addresses; in the long run all. */
+/** A third of the values, another third at each address; in the long run all of them. */
 const some = <T>(all: readonly T[], at: number): readonly T[] =>
   isLong ? all : all.filter((_, n) => (n + at) % 3 === 0)
 

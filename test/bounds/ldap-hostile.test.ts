@@ -186,7 +186,7 @@ const cases: readonly (readonly [what: string, twist: Twist, expected: string])[
 
 test('LD3 whatever a server does, a login ends in time, counts nothing, and the next one is not harmed', async t => {
   const { service, directory, logIn } = await startCampus(t, { provider: { timeout: 0.4 } })
-  /** Time for the directory ends also where a machine stops for a moment. */
+  /** Waits for any answer but `unavailable`, which a machine that stops for a moment may cause. */
   const answered = (what: string) =>
     until(`an answer of a server that ${what}`, logIn, given => given !== unavailable)
   for (const [what, twist, expected] of cases) {

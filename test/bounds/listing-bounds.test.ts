@@ -80,7 +80,7 @@ test('Q18 listings of one network that nobody reads leave room for another', asy
   await untilReadByNobody(service)
 })
 
-/** No client is disconnected because it reads nothing, however long a test takes. */
+/** Keeps clients that read nothing connected, however long a test takes. */
 const neverStalled = { CARREL_LISTING_PATIENCE: '3600' }
 
 /** Four listings of which nothing is read, in a store whose log has begun again. */

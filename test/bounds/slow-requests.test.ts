@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { testOn } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
-/** In ms. Far longer than the second that the requests have, and shorter than the 30 that Node's own checks take. */
+/** Limit in ms: far longer than the second that the requests have, and shorter than the 30 s of Node's own checks. */
 const limit = 25_000
 
 /** Sends a start and then a byte at a time, until the service closes the connection. @returns what it answered */

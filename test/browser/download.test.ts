@@ -377,7 +377,7 @@ for (const [where, host] of [
     },
   )
 
-/** Loads a sound into the page, by a new token. @returns its address, and its length in seconds */
+/** Loads a sound into the page with a new token. @returns its address and its length in seconds */
 async function load({ page, files, withToken }: World) {
   const url = await withToken(files[0] ?? '')
   const length = await page.evaluate<number>(`new Promise((resolve, reject) => {

@@ -28,7 +28,7 @@ const toldOn = (tab: Tab) => tab.evaluate(() => (window as unknown as Window).to
 const waitUntil = (tab: Tab, why: string) =>
   tab.waitForFunction(why => (window as unknown as Window).told.includes(why), why)
 
-/** Takes over the session of another tab, which has 150 ms to tell it: on a busy machine, not at the first try. */
+/** Takes over the session of another tab. That tab has 150 ms to answer, so a busy machine may need several tries. */
 const resume = (tab: Tab) =>
   until(
     'a session that another tab tells',

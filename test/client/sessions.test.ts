@@ -6,10 +6,10 @@ import { test, testOn } from '../support/service/engines.ts'
 import { passwordOf } from '../support/service/service.ts'
 
 const login = /^\/api\/authn\/login/
-/** In ms, by default. */
+/** Default lifetime of a token in ms. */
 const tokenLifetime = 1_800_000
 
-/** Stops the clock of this process, the client's and the service's. @returns what moves it on, by so many ms and a second */
+/** Stops the clock of this process, which the client and the service share. @returns a function that advances it by the given ms and one second */
 function movingClock(t: TestContext): (ms: number) => void {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
   return ms => t.mock.timers.setTime(Date.now() + ms + 1_000)

@@ -30,7 +30,7 @@ async function readerOf(t: TestContext, path: string): Promise<PieceReader> {
   return reader
 }
 
-/** Stops the clock by which clients are slow, so that none is because of this machine. @returns what moves it on, in ms */
+/** Stops the clock that tells slow clients, so that no client is slow because of this machine. @returns a function that advances it by the given ms */
 function stoppedClock(t: TestContext): (ms: number) => void {
   let now = performance.now()
   t.mock.method(performance, 'now', () => now)

@@ -118,7 +118,7 @@ const losses: readonly Loss[] = [
 
 const readyOf = async ({ address }: Served) => (await fetch(`${address}/health/ready`)).status
 
-/** Each way to lose a file, once. */
+/** Losses that CI tries: one of each kind. */
 const everyday = [
   'the database is moved away',
   'the log is replaced by a copy',

@@ -20,7 +20,7 @@ import { until } from '../support/service/waiting.ts'
 
 /** A PostgreSQL that goes away under load and comes back: 503 with Retry-After within 5 s, and then as before. */
 
-/** In ms. Several times as much, for a machine that is busy, and less than it would take without the service's limits. */
+/** Limit in ms: several times that, for a busy machine, and less than an answer would take without the service's limits. */
 const limit = 25_000
 /** Milliseconds that a page or listing may take, by the setting. */
 const statementTime = 2_000
@@ -99,9 +99,9 @@ function startLoad(address: string, kinds: readonly Kind[]) {
   const whole = Promise.all(clients)
   return {
     answers,
-    /** Ends when it is stopped, or with the first wrong answer. */
+    /** The whole load: it ends when it is stopped, or with the first wrong answer. */
     whole,
-    /** Waits until each kind has this many answers that are so; a wrong answer ends it. */
+    /** Waits until each kind has `count` matching answers; a wrong answer ends the wait. */
     untilEach: (what: string, count: number, isSo: (answer: Answer) => boolean) => {
       const missing = () =>
         kinds
@@ -109,7 +109,7 @@ function startLoad(address: string, kinds: readonly Kind[]) {
           .map(kind => [kind.name, answers.findLast(one => one.kind === kind)])
       return Promise.race([until(`${count} ${what} of each kind`, missing, left => left.length === 0), whole])
     },
-    /** Waits until the last answers of each kind are all so. */
+    /** Waits until the last `count` answers of each kind all match. */
     untilLast: (count: number, isSo: (answer: Answer) => boolean) => {
       const others = () =>
         kinds

@@ -46,7 +46,7 @@ async function added(client: Client, size: number): Promise<string> {
   return new URL(answer.headers.get('location') ?? '').pathname
 }
 
-/** A process that ends in another way fails the test. */
+/** Fails the test if the process ends in any other way. */
 function isCompleted({ state, fault }: { readonly state: string; readonly fault: string | null }): boolean {
   assert.ok(['scheduled', 'running', 'completed'].includes(state), `${state}: ${fault}`)
   return state === 'completed'
@@ -97,7 +97,7 @@ type Shown = { state: string; progress: { done: number } | null; fault: string |
 const shown = async (client: Client, number: string) =>
   (await (await client.get(`/api/system/processes/${number}`)).json()) as Shown
 
-/** @returns undefined where this process was too slow: the import had ended */
+/** @returns undefined if the import had ended before the kill */
 async function killedWhileImporting(t: TestContext, count: number) {
   const { served, admin, again, folder } = await started(t)
   const lines = Array.from({ length: count }, (_, n) => `${n},text ${n},${n % 7}\n`)
@@ -157,7 +157,7 @@ test('PR4 PR6 EA7 SIGKILL in the middle of an import of an upload changes nothin
 
 const names = Array.from({ length: 400 }, (_, at) => `item${at}`)
 
-/** @returns undefined where this process was too slow: all was unpacked */
+/** @returns undefined if all was unpacked before the kill */
 async function killedWhileUnpacking(t: TestContext) {
   const { served, admin, again, folder } = await started(t)
   const files = names.flatMap(name => itemFiles(`archive/${name}`))

@@ -78,7 +78,7 @@ test('L8 after days of guessing it takes less than ten hours until nothing is le
   )
 })
 
-/** Guesses as soon as it may. @returns the pauses after each, in s */
+/** Guesses as soon as the throttle allows. @returns the pause after each guess, in s */
 function pausesOf(isFamiliar: boolean, count: number): number[] {
   let counts: ReadonlyMap<Scope, Count> = new Map()
   let now = 1e12

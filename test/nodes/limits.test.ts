@@ -129,7 +129,7 @@ test('E2 a statement that takes too long is ended by the server and is 503, with
   assert.equal((await askPatiently(node, page, { headers })).status, 200)
 })
 
-/** A listing that has begun, of which nothing is read. */
+/** Begins a listing and reads nothing of it. */
 const openListing = (node: Service, token: string) =>
   until(
     'a listing that has a place',

@@ -75,7 +75,7 @@ async function importSheets(service: Service, all: readonly Sheet[]): Promise<vo
   await relate(service, 'things', 'owners')
 }
 
-/** A third of the records with the values of their neighbours, and all but one of those that were deleted. */
+/** Lines that change the records: a third of them get the values of their neighbours, and all but one of the deleted ones return. */
 const changedLines = ({ key, records }: Sheet): readonly string[] =>
   records.flatMap((record, at) => {
     const keys = Object.fromEntries([key].flat().map(name => [name, record[name] ?? 'null']))

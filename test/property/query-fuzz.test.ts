@@ -206,7 +206,7 @@ function repeated(parts: readonly string[], start = ''): Record<string, (length:
   )
 }
 
-/** A machine that is busy needs a few hundredths. What looks at each character for each other needs 10 s or more. */
+/** Limit in s. A busy machine needs a few hundredths; an algorithm of quadratic time needs 10 s or more. */
 const secondsForAll = 2
 const length = repeats(bounds.length / 10, bounds.length)
 

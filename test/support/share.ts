@@ -62,7 +62,7 @@ const onPostgres = [
 
 type Part = 'everyday' | 'rest' | 'long'
 
-/** The long run is the rest at its full size, with what the everyday run has, on both engines. */
+/** The long run has the files of the rest and of everyday at full size, on both engines. */
 const part: Part = process.env.CARREL_TEST_PART !== 'rest' ? 'everyday' : isLong ? 'long' : 'rest'
 
 /** A file, and the engines of its tests in this run. */
@@ -134,7 +134,7 @@ function inThisRun(file: string, text: string): TestFile | undefined {
   }
 }
 
-/** Tests that take as long as several others, by what they start. */
+/** Signs that a file's tests take as long as several others, each with the factor. */
 const factors = [
   [/\/(browser|console|client-pages|administrator)\.ts'/, 4],
   [/\bserve\(|startNodes\(|startReplica\(/, 5],

@@ -54,7 +54,7 @@ function join(server: CacheServer) {
   }
 }
 
-/** @param one undefined: whichever */
+/** @param one undefined for any of them */
 const untilHas = (keys: readonly string[], one?: string) =>
   until(
     `${one ?? 'a key'} in the list`,

@@ -204,7 +204,7 @@ export async function lookAt({ page }: Desk, what: string): Promise<readonly Err
 
 const artefacts = join(repository, 'test/artefacts/console')
 
-/** For people to look at, in the long run. */
+/** Takes a picture for people to look at; only in the long run. */
 export async function takePicture(page: Page, name: string): Promise<void> {
   if (!isLong) return
   mkdirSync(artefacts, { recursive: true })

@@ -86,7 +86,7 @@ export const refusalAfter = <T extends { readonly status: number }>(
     ({ status }) => status === 429,
   )
 
-/** The most wrong passwords that are looked at within this time, in ms: pauses of 1, 2, 4, … s follow those that are free. */
+/** Maximum number of wrong passwords checked within a time in ms: pauses of 1, 2, 4, … s follow the free ones. */
 export const mostLookedAt = (free: number, time: number): number =>
   free + Math.floor(Math.log2(1 + time / 1_000))
 
@@ -94,7 +94,7 @@ export const mostLookedAt = (free: number, time: number): number =>
 export const makeLong = ({ dataFolder }: Pick<Service, 'dataFolder'>): Promise<void> =>
   change(dataFolder, `UPDATE attempt SET level = ${beyondAll} WHERE level > 0`)
 
-/** Makes whatever this wrong password counts so high that the next pause is longer than any test. */
+/** Sends a wrong password, then raises all counts so far that the next pause is longer than any test. */
 export async function exhaust(
   service: Pick<Service, 'dataFolder'>,
   guess: () => Promise<Guessed>,
@@ -102,5 +102,5 @@ export async function exhaust(
   await guess()
   await makeLong(service)
 }
-/** More than is free anywhere. */
+/** A count above every number of free attempts. */
 const beyondAll = 60

@@ -62,7 +62,7 @@ function reference(): Promise<ReturnType<typeof compare>> {
   return made
 }
 
-/** The document as it was built for this run, or made now for a test file that runs alone. */
+/** Reads the document that was built for this run; a test file that runs alone makes it. */
 async function readDocument(): Promise<string> {
   const { CARREL_TEST_BUILD: build } = process.env
   if (build !== undefined)

@@ -66,7 +66,7 @@ function collect(path: string, value: Json, depth: number, found: Map<string, Js
   }
 }
 
-/** Picks what is about a field more often than what is about a member of one. */
+/** Picks whole fields more often than members of JSON fields. */
 export const fieldsFirst = <T>(all: readonly T[], fieldOf: (one: T) => string): fc.Arbitrary<T> => {
   const fields = all.filter(one => !/[.[]/.test(fieldOf(one)))
   return fc.oneof(

@@ -24,7 +24,7 @@ export interface AskedQuery {
   readonly page: AskedPage
 }
 
-/** Queries that are right, most of which list something. */
+/** Valid queries, most of which list something. */
 export const queries = (world: World): fc.Arbitrary<AskedQuery> =>
   fc
     .tuple(anyQuery(world), fc.constantFrom(true, ...Array.from({ length: 11 }, () => false)))
@@ -82,7 +82,7 @@ function ofRecords(world: World, entity: KnownEntity): fc.Arbitrary<AskedQuery> 
   )
 }
 
-/** The values that a clause may sort by. A parameter can name only columns and fields. */
+/** Values that a clause may sort by. A parameter can name only columns and fields. */
 const orderedBy = (choices: readonly Choice[]): readonly Ast[] =>
   choices.filter(({ sortable }) => sortable).map(({ ast }) => ast)
 
@@ -126,7 +126,7 @@ interface Choice {
   readonly ast: Ast
   /** Of the column. */
   readonly base: string
-  /** The field that it is about; empty: none. */
+  /** Name of the field; empty if it is about none. */
   readonly field: string
   readonly type: Kind
   readonly sortable: boolean

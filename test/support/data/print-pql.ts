@@ -57,7 +57,7 @@ function item(node: Json): string {
   return `${textOf(name as Json)}(${[...(about ? [field(about)] : []), ...more.map(({ raw }) => raw)].join(', ')})`
 }
 
-/** PQL sorts by no function but those that it shows. */
+/** PQL can sort only by functions that it shows. */
 function entry(node: Json, shown: readonly string[]): string {
   const isPair = node.kind === 'array' && operatorOf(node) !== 'function'
   const [by, direction] = isPair ? node.items : [node]

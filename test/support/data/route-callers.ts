@@ -70,7 +70,7 @@ const everyKind: Plan = {
     [campus, 'Crane'],
   ],
 }
-/** One that has everything every day, and random ones in the long run. */
+/** One fixed world with everything in CI, random ones in the long run. */
 export const somePlans = (): readonly Plan[] => [everyKind, ...(isLong ? fc.sample(plans, 12) : [])]
 
 /** What an access token is for. */

@@ -9,9 +9,9 @@ import { until } from './waiting.ts'
 export const allEngines = ['sqlite', 'postgres'] as const
 export type Engine = (typeof allEngines)[number]
 
-/** Those of the file that is being loaded: tests that run later use `allEngines`. */
+/** Engines of the file that is being loaded. Tests run later, so inside of them use `allEngines`. */
 export let engines: readonly Engine[] = allEngines
-/** Those of its tests that are about one engine. */
+/** Engines of that file's tests that are about one engine. */
 let ownEngines: readonly Engine[] = allEngines
 
 /**

@@ -79,7 +79,7 @@ const postmasterOf = ({ folder }: PostgresServer) =>
 const processesOf = async (client: pg.Client) =>
   (await client.query<{ pid: number }>('SELECT pid FROM pg_stat_activity')).rows.map(({ pid }) => pid)
 
-/** A process may have ended by itself meanwhile. */
+/** Sends a signal to a process that may have ended already. */
 function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)

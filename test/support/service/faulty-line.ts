@@ -21,7 +21,7 @@ export interface Seen {
   readonly headers: IncomingMessage['headers']
 }
 
-/** An answer of its own; a request that is passed on later; an answer, or a request, that breaks off after so many bytes. */
+/** An answer of the line itself, a request that is passed on later, or an answer or a request that breaks off after a number of bytes. */
 export type Fault =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
   | { readonly waitsFor: Promise<unknown> }

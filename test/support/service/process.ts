@@ -27,7 +27,7 @@ export const entry =
     ? sources
     : `${repository}${process.env.CARREL_TEST_BUILD}/cli/carrel.js`
 
-/** Threads that begin with a text load nothing that `--import` names. */
+/** Not `--import`, because a thread that starts from a string doesn't load that. */
 const patientDatabase = `--require=${fileURLToPath(new URL('patient-database.ts', import.meta.url))}`
 
 type Settings = Readonly<Record<string, string>>
@@ -181,7 +181,7 @@ export interface Served {
 
 interface ServeOptions {
   readonly env?: Settings
-  /** The service's own limits for a database that doesn't answer, for tests of them. */
+  /** True keeps the service's own limits for a database that doesn't answer, for tests of these limits. */
   readonly hasRealLimits?: boolean
   readonly args?: readonly string[]
   readonly program?: readonly [string, ...string[]]

@@ -48,7 +48,7 @@ export interface Ends {
   begin(how: 'throw' | 'run out of memory'): Promise<void>
   /** One worker does nothing until it is released, also not for others. @returns to be called to release it */
   stall(): Promise<() => void>
-  /** Workers that start from now on wait before they listen. @returns to be called to let them */
+  /** Makes workers that start from now on wait before they listen. @returns a function that lets them listen */
   holdStarts(): () => void
 }
 
