@@ -17,7 +17,7 @@ export const needsCsrf = (route: DescribedRoute, surroundings: Surroundings): bo
   !isQuery(route.url, surroundings)
 
 export const issuesCsrf = (route: DescribedRoute, surroundings: Surroundings): boolean =>
-  (route.method === 'GET' || route.method === 'OPTIONS') &&
+  ['GET', 'HEAD', 'OPTIONS'].includes(route.method) &&
   (isQuery(route.url, surroundings) || route.url.startsWith('/api'))
 
 const everywhere: readonly ProblemCode[] = [
