@@ -7,6 +7,7 @@ import { listPath } from '../support/clients/listings.ts'
 import { everybody, titled } from '../support/data/repository.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** Q18: what may take long waits for its turn, and nobody else waits with it. */
 interface Asking {
@@ -16,15 +17,27 @@ interface Asking {
   readonly localAddress?: string
 }
 
-/** Asks all of it at once. @returns the names, in the order in which they were answered */
+/**
+ * Asks all of it at once. The last one must not wait for the others. On a busy machine some of the others may wait for
+ * their turn for longer than the service lets them; they come back (E2).
+ * @returns the names, in the order in which they were answered
+ */
 async function inOrder(service: Service, asked: readonly (readonly [name: string, Asking])[]) {
   const answered: string[] = []
-  const ask = async ([name, { path, token, localAddress = '127.0.0.1' }]: (typeof asked)[number]) => {
+  const send = async ({ path, token, localAddress = '127.0.0.1' }: Asking) => {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` }
     const sent = get(service.address + path, { agent: false, localAddress, headers })
     const [response] = (await once(sent, 'response')) as [IncomingMessage]
-    const body = await text(response)
-    assert.equal(response.statusCode, 200, body)
+    return { status: response.statusCode, body: await text(response) }
+  }
+  const ask = async (one: (typeof asked)[number]) => {
+    const [name, asking] = one
+    const { status, body } = await until(
+      `an answer to ${name} that is not 503`,
+      () => send(asking),
+      answer => answer.status !== 503 || one === asked.at(-1),
+    )
+    assert.equal(status, 200, body)
     answered.push(name)
   }
   await Promise.all(asked.map(ask))
@@ -72,7 +85,6 @@ testOn('sqlite', 'Q18 a page does not wait for searches for a part of a name', a
   )
   const search = '/api/eperson/epersons/search/byMetadata?query=nowhere'
   const answered = await inOrder(service, [
-    // Few enough that the last of them waits less than 15 s for its turn on a slow machine.
     ...times(12, at => ['search', { path: `${search}${at}`, token }] as const),
     ['page', { path: listPath('epersons', { limit: 1 }), token }],
   ])
