@@ -35,19 +35,20 @@ export function logoutRoutes(
     { config: { actsOnlyAsItself: true, ...route('logOut').config }, preParsing: ignoreBody },
     async (request, reply) => {
       const { caller } = request
-      csrf.issue(request, reply)
-      await trade?.drop(request, reply)
       // Acting as somebody doesn't end their sessions (O3).
-      if (caller.kind !== 'eperson') return reply.code(204).send()
-      // The response waits until the new session key is on disk. From then on, no node accepts an earlier token (T4).
-      const last = await accounts.logout(
-        caller.session.eperson.uuid,
-        eventOf(caller, request, { event: 'logout', outcome: 'success' }),
-      )
-      if (last) await offerLogout?.(last, caller.method, reply)
-      return config.logoutPageUrl === null
-        ? reply.code(204).send()
-        : reply.code(302).header('location', config.logoutPageUrl).send()
+      if (caller.kind === 'eperson') {
+        // The response waits until the new session key is on disk. From then on, no node accepts an earlier token (T4).
+        const last = await accounts.logout(
+          caller.session.eperson.uuid,
+          eventOf(caller, request, { event: 'logout', outcome: 'success' }),
+        )
+        if (last) await offerLogout?.(last, caller.method, reply)
+      }
+      await trade?.drop(request, reply)
+      // Only now: a client whose logout the store refused repeats it with the pair that it has.
+      csrf.issue(request, reply)
+      const page = caller.kind === 'eperson' ? config.logoutPageUrl : null
+      return page === null ? reply.code(204).send() : reply.code(302).header('location', page).send()
     },
   )
 }

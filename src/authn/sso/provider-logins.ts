@@ -161,18 +161,18 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
     },
     pickUp: async (request, reply) => {
       for (const ticket of tradeCookies.tickets(request)) {
-        tradeCookies.clear(reply, ticket)
         const verified = await begin(request, reply, ticket)
+        tradeCookies.clear(reply, ticket)
         if (verified) return verified
       }
       return undefined
     },
     drop: async (request, reply) => {
-      lastProvider.take(request, reply)
       for (const ticket of tradeCookies.tickets(request)) {
-        tradeCookies.clear(reply, ticket)
         await tickets.take('trade', ticket)
+        tradeCookies.clear(reply, ticket)
       }
+      lastProvider.take(request, reply)
     },
   }
 
@@ -189,8 +189,9 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
     takeLogout: async (request, reply) => {
       const [name = ''] = cookies.read(request, logoutCookie)
       if (!isTicket(name)) return undefined
+      const session = await tickets.take<ProviderSession>('logout', name)
       cookies.set(reply, logoutCookie, '', 0)
-      return tickets.take<ProviderSession>('logout', name)
+      return session
     },
   }
 }
