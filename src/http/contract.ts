@@ -119,11 +119,13 @@ export interface DescribedRoute {
 /** @returns the routes that are registered from now on; a list that grows */
 export function describedRoutes(app: FastifyInstance): readonly DescribedRoute[] {
   const routes: DescribedRoute[] = []
+  const withGet = new Set<string>()
   app.addHook('onRoute', ({ method, url, config, preParsing }) => {
     const hooks = [preParsing ?? []].flat() as readonly { readonly name: string }[]
     const addresses = config?.contracts ?? { '*': config?.contract }
-    const isOwnHead = method === 'HEAD' && !routes.some(one => one.method === 'GET' && one.pattern === url)
-    for (const one of [method].flat())
+    const isOwnHead = method === 'HEAD' && !withGet.has(url)
+    for (const one of [method].flat()) {
+      if (one === 'GET') withGet.add(url)
       if (one !== 'HEAD' || isOwnHead)
         for (const [rest, contract] of Object.entries(addresses))
           routes.push({
@@ -136,6 +138,7 @@ export function describedRoutes(app: FastifyInstance): readonly DescribedRoute[]
             isPage: config?.isPage === true,
             isProviderMessage: config?.isProviderMessage === true,
           })
+    }
   })
   return routes
 }

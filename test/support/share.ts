@@ -40,13 +40,10 @@ const onPostgres = [
   'storage/{match-on-records,plans-*,rows-*,text-search}',
   'journeys/ten-questions',
   // Audiences: each statement that lists has a part that decides who may see what.
-  'contract/{item-access,item-visibility,hidden-metadata,policies,entity-access}',
   'property/{audiences,list-audiences,item-states,nested-groups}',
   // Changes of several rows are one transaction; what the store refuses is decided inside it.
-  'contract/{people,groups,nested-groups,people-features,metadata-registry,write-items,write-files,core,ingest}',
-  'contract/{record-writes,record-stores,import-changes,import-resume,import-faults,entities-admin,processes}',
-  'contract/{access-tokens,sessions,logout,registration,alert-sessions,audit-*,turns,throttle}',
-  'contract/{long-lists,store,copy}',
+  'contract/{people,groups,metadata-registry,write-items,write-files,core,import-changes,entities-admin}',
+  'contract/{sessions,registration,alert-sessions,audit-*,turns,long-lists,store,copy}',
   'processes/processes',
   'property/{changes,record-writes}',
   'cli/{groups-in-groups,item-state}',

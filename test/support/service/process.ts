@@ -189,8 +189,8 @@ interface ServeOptions {
 }
 
 /**
- * `carrel serve` on any free port, once it has said that it answers, and all of the workers that the test wants run. It is
- * gone at the end of the test.
+ * `carrel serve` on any free port, once it has said that it answers, and all of the workers that the test wants run: one,
+ * however many processors there are, unless its settings say more. It is gone at the end of the test.
  */
 export async function serve(
   t: TestContext,
@@ -200,13 +200,14 @@ export async function serve(
     hasRealLimits = false,
     args = [],
     program = [process.execPath, entry],
-    waitsForWorkers = Number(env.CARREL_WORKERS ?? 1) > 1,
+    waitsForWorkers = Number(env.CARREL_WORKERS) > 1,
   }: ServeOptions = {},
 ): Promise<Served> {
   const [command, ...first] = program
   const settings: Settings = {
     ...(await storeSettings(dataFolder)),
     CARREL_PORT: '0',
+    CARREL_WORKERS: '1',
     CARREL_ALLOWED_HOSTS: 'service.test',
     ...env,
     ...watchServed(t, env),
