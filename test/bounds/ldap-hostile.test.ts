@@ -22,6 +22,7 @@ import {
   startCampus,
   withDirectory,
 } from '../support/providers/ldap-flow.ts'
+import { repeats } from '../support/scale.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { test } from '../support/service/engines.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
@@ -185,7 +186,7 @@ const cases: readonly (readonly [what: string, twist: Twist, expected: string])[
 ]
 
 test('LD3 whatever a server does, a login ends in time, counts nothing, and the next one is not harmed', async t => {
-  const { service, directory, logIn } = await startCampus(t, { provider: { timeout: 0.4 } })
+  const { service, directory, logIn } = await startCampus(t, { provider: { timeout: repeats(0.2, 0.4) } })
   /** Waits for any answer but `unavailable`, which a machine that stops for a moment may cause. */
   const answered = (what: string) =>
     until(`an answer of a server that ${what}`, logIn, given => given !== unavailable)
@@ -221,7 +222,7 @@ test('LD3 servers that never say anything, in TLS neither, are left for the next
     `ldap://localhost:${silent}`,
     `ldaps://localhost:${directory.port}`,
   ]
-  const env = withDirectory(t, servers, { provider: { ca, startTls: true, timeout: 0.5 } })
+  const env = withDirectory(t, servers, { provider: { ca, startTls: true, timeout: repeats(0.25, 0.5) } })
   const logIn = loginsTo(await startService(t, { env }))
   await until('a login at the third server', logIn, given => given === '200')
 })

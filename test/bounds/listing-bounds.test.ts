@@ -8,6 +8,7 @@ import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { listPath } from '../support/clients/listings.ts'
+import { isLong } from '../support/scale.ts'
 import { isReadByNobody, test, testOn, untilReadByNobody } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
@@ -121,8 +122,10 @@ testOn(
 testOn('sqlite', 'Q18 Q10 a listing that nobody reads breaks off before the log becomes large', async t => {
   const { service, token } = await withEvents(t, neverStalled)
   // Longer than what may be copied.
-  await addEvents(service, 18_000)
+  if (isLong) await addEvents(service, 18_000)
   const response = await open(service, token)
+  // Otherwise the log is full before any of it has been copied.
+  if (!isLong) await addEvents(service, 1, 'x'.repeat(13 * 1024 * 1024))
   await until('a store that is read by nobody', async () => {
     await addEvents(service, 50, 'refreshed')
     return isReadByNobody(service)

@@ -18,7 +18,7 @@ const clients = 1_000
 const networks = 250
 /** That are sent at a time by default (`CARREL_LISTINGS`). */
 const listings = 32
-const refreshes = repeats(6_000, 20_000)
+const refreshes = repeats(2_500, 20_000)
 const mebibyte = 2 ** 20
 
 testOn(

@@ -13,6 +13,7 @@ import {
 } from '../support/clients/console.ts'
 import { reader } from '../support/data/archive.ts'
 import { withProxy } from '../support/providers/proxy-flow.ts'
+import { isLong } from '../support/scale.ts'
 import { testOn } from '../support/service/engines.ts'
 import { passwordOf } from '../support/service/service.ts'
 
@@ -136,7 +137,8 @@ testOn(
       const box = await banner.boundingBox()
       assert.ok(box && box.y >= 0 && box.y < 10, `${path}: it stays in sight`)
       await assertFits(page, path)
-      await assertAccessible(page, `acting, ${path}`)
+      // The banner is the same on every page, and what is below it is looked at without one.
+      if (isLong || path === '') await assertAccessible(page, `acting, ${path}`)
     }
     // As she would see it: administration is closed.
     await page.getByRole('heading', { name: 'This page is not open to you' }).waitFor()
@@ -173,7 +175,8 @@ testOn(
     ]) {
       await desk.open(path)
       await page.getByRole('heading', { name: 'This page is not open to you' }).waitFor()
-      await assertAccessible(page, path)
+      // They look the same.
+      if (isLong || path === 'admin/people') await assertAccessible(page, path)
     }
     // An item may be read, but not by which rules.
     await desk.open(`admin/items/${item.uuid}`)

@@ -59,7 +59,15 @@ testOn('sqlite', 'CO7 naughty values, names and keys are text on every page that
       .filter(text => text.trim() !== '' && text.length < 200)
       .map((text, at) => ({ name: `${at} ${text.replaceAll(/[/\\\n\t]/g, ' ')}`, content: text })),
   })
-  for (const size of isLong ? [phone, screen] : [phone]) {
+  // The list shows all of them. In CI, the pages of single ones are those of markup, letters, an address and length.
+  const some = (count: number) => (_: unknown, at: number) => at % count === 1
+  const looks = isLong
+    ? ([
+        [phone, () => true],
+        [screen, some(5)],
+      ] as const)
+    : ([[phone, some(4)]] as const)
+  for (const [size, isChosen] of looks) {
     const desk = await openDesk(t, service.front, { size })
     const { page } = desk
     const keys = records.map(({ id }) => encodeURIComponent(id))
@@ -68,7 +76,7 @@ testOn('sqlite', 'CO7 naughty values, names and keys are text on every page that
       'entities/hostile/draw?by=title',
       `items/${item.uuid}`,
       'items',
-      ...keys.filter((_, at) => size === phone || at % 5 === 0).map(key => `entities/hostile/records/${key}`),
+      ...keys.filter(isChosen).map(key => `entities/hostile/records/${key}`),
     ]) {
       await desk.open(path)
       assert.notEqual(await page.title(), 'taken', path)
@@ -142,7 +150,7 @@ test('CO4 no text stands in the code: every language can say it', () => {
   assert.deepEqual(found, [])
 })
 
-const changes = repeats(70, 500)
+const changes = repeats(42, 500)
 
 testOn(
   'sqlite',

@@ -100,9 +100,11 @@ testOn(
     await answer.scrollIntoViewIfNeeded()
     await takePicture(page, 'explained-saml-1440-light')
     await assertAccessible(page, 'an explained SAML response')
-    await page.emulateMedia({ colorScheme: 'dark' })
-    await takePicture(page, 'explained-saml-1440-dark')
-    await assertAccessible(page, 'an explained SAML response, dark')
+    if (isLong) {
+      await page.emulateMedia({ colorScheme: 'dark' })
+      await takePicture(page, 'explained-saml-1440-dark')
+      await assertAccessible(page, 'an explained SAML response, dark')
+    }
 
     const xml = Buffer.from(pasted, 'base64').toString()
     await explain(xml.replaceAll(administrator, 'root@example.org'))

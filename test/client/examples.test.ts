@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Page as Tab } from 'playwright-core'
 import { build } from 'vite'
-import { createDemo } from '../../src/cli/demo.ts'
 import { assertCount, openBrowser } from '../support/clients/browser.ts'
 import { bundle, entries } from '../support/clients/bundles.ts'
+import { startDemoService } from '../support/data/demo.ts'
 import { testOn } from '../support/service/engines.ts'
 import { type Page, startFaultyLine } from '../support/service/faulty-line.ts'
 import { carrel, cleanEnvironment, repository, run } from '../support/service/process.ts'
-import { type Service, startService } from '../support/service/service.ts'
+import type { Service } from '../support/service/service.ts'
 
 /** The examples, as `examples/README.md` says to run them. */
 
@@ -20,8 +20,7 @@ const password = 'of the one who reads'
 /** A service with the demo data, and where the pages come from. */
 async function startDemo(t: TestContext, pages: ReadonlyMap<string, Page> = new Map()) {
   const ui = await startFaultyLine(t, () => 'http://127.0.0.1:1', pages)
-  const service = await startService(t, { env: { CARREL_ALLOWED_ORIGINS: ui.address } })
-  await createDemo(service.storage, service.config.filesFolder)
+  const service = await startDemoService(t, { env: { CARREL_ALLOWED_ORIGINS: ui.address } })
   return { service, ui }
 }
 

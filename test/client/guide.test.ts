@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { copyFileSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { createDemo } from '../../src/cli/demo.ts'
+import { startDemoService } from '../support/data/demo.ts'
 import { importText } from '../support/data/imports.ts'
 import { everybody, putItem } from '../support/data/repository.ts'
 import { assertDone } from '../support/service/commands.ts'
 import { testOn } from '../support/service/engines.ts'
 import { carrel, cleanEnvironment, repository, run } from '../support/service/process.ts'
-import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
+import { passwordOf, temporaryFolder } from '../support/service/service.ts'
 
 /** The program in a document: its blocks, one after the other. Imports may stand in any of them. */
 const programIn = (path: string, language: string) =>
@@ -61,10 +61,9 @@ const address = 'https://repo.example.edu'
 const placeholder = "'5f7ac74e-0000-4000-8000-8a9d0c2f1b3e'"
 
 testOn('sqlite', 'CL13 what the guide shows runs from the top to the end', async t => {
-  const service = await startService(t, {
+  const service = await startDemoService(t, {
     env: { CARREL_BASE_URL: 'http://localhost', CARREL_LOGIN_ON_BEHALF_OF: 'true' },
   })
-  await createDemo(service.storage, service.config.filesFolder)
   await importText(service, '{"id": 9007199254740993}\n', { entity: 'stars', key: 'id' })
   // Of the entity, the guide says that it is open for writing.
   assertDone(await carrel(service.dataFolder, ['entity', 'writers', 'letters', 'admin']))

@@ -1,24 +1,26 @@
 import assert from 'node:assert/strict'
 import type { Page } from 'playwright-core'
-import { administrator as importer } from '../support/clients/administrator.ts'
+import { parseExact } from '../../src/lib/json.ts'
 import { assertAccessible, openArchive, takePicture } from '../support/clients/console.ts'
 import { testOn } from '../support/service/engines.ts'
 import type { Service } from '../support/service/service.ts'
 
 /** As NDJSON, because JavaScript has no such numbers. */
-async function importSums(service: Service, records: string): Promise<void> {
-  const { imports } = await importer(service, 'importer@example.org')
-  const imported = await imports('/sums/import?key=id&read=anonymous', records, {
-    'content-type': 'application/x-ndjson',
-  })
-  assert.equal(imported.state, 'completed', String(imported.fault))
-}
+const addSums = (service: Service, records: string) =>
+  service.addRecords(
+    'sums',
+    'id',
+    records
+      .trim()
+      .split('\n')
+      .map(line => parseExact(line) as object),
+  )
 
 const drawn = (page: Page) => page.locator('svg.plot > g > text, svg.plot > text').allTextContents()
 
 testOn('sqlite', 'CO5 sums beyond 2^53 keep all digits in a drawing and in its table', async t => {
   const { service, desk, page } = await openArchive(t)
-  await importSums(
+  await addSums(
     service,
     '{"id":10,"kind":"a","part":"x","n":9007199254740993}\n' +
       '{"id":20,"kind":"a","part":"y","n":9007199254740994}\n' +
@@ -46,7 +48,7 @@ testOn('sqlite', 'CO5 sums beyond 2^53 keep all digits in a drawing and in its t
 
 testOn('sqlite', 'CO5 averages stand side by side: no sum is made of them', async t => {
   const { service, desk, page } = await openArchive(t)
-  await importSums(
+  await addSums(
     service,
     '{"id":10,"kind":"a","part":"x"}\n{"id":20,"kind":"a","part":"y"}\n{"id":40,"kind":"b","part":"x"}\n',
   )
@@ -70,7 +72,7 @@ testOn('sqlite', 'CO5 a drawing leaves out nothing without a word, and begins wi
       year: 1800 + at,
     }),
   )
-  await importSums(service, `${lines.join('\n')}\n`)
+  await addSums(service, `${lines.join('\n')}\n`)
   await desk.open('entities/sums/draw')
   assert.equal(await page.getByLabel('Group by').inputValue(), 'place')
   await desk.open('entities/sums/draw?by=name&and=place')

@@ -7,6 +7,7 @@ import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { listPath, queryPath } from '../support/clients/listings.ts'
 import { addItem } from '../support/data/repository.ts'
+import { isLong, repeats } from '../support/scale.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
@@ -65,7 +66,7 @@ testOn('sqlite', 'Q26 what takes long to check is checked by another thread than
   }
   await ask()
   const [own, all] = [process.threadCpuUsage(), process.cpuUsage()]
-  for (let n = 0; n < 5; n++) await ask()
+  for (let n = 0; n < repeats(2, 5); n++) await ask()
   const [ownSpent, spent] = [process.threadCpuUsage(own), process.cpuUsage(all)]
   assert.ok(4 * ownSpent.user < spent.user, `${ownSpent.user} µs of ${spent.user} µs`)
 })
@@ -73,7 +74,8 @@ testOn('sqlite', 'Q26 what takes long to check is checked by another thread than
 test('Q20 a very long list of values finds what short ones find, of every type', async t => {
   const service = await withThings(t)
   for (let n = 0; n < 5; n++) await addItem(service, { identifier: `item ${n}` })
-  const none = numbers(3_000)
+  // More than are compared one by one.
+  const none = numbers(isLong ? 3_000 : 1_200)
   const lists: readonly (readonly [string, string, readonly unknown[], readonly unknown[]])[] = [
     ['things', 'id', [3, 7, 199], none.map(n => n + 1_000)],
     ['things', 'name', ['thing 3', 'thing 19'], none.map(n => `none ${n}`)],
@@ -134,7 +136,9 @@ test('Q26 what is at a bound is answered, and what PostgreSQL can’t plan is re
       nested,
       deep,
     }
-    for (const [name, query] of Object.entries(queries)) {
+    for (const [at, [name, query]] of Object.entries(queries).entries()) {
+      // In CI each of them is asked of one of the entities.
+      if (!isLong && at % 2 === (entity === 'items' ? 0 : 1)) continue
       const { status, body } = await post(service, entity, { query, limit: 10, include_total: true })
       assert.equal(status, 200, `${entity}, ${name}: ${body}`)
     }

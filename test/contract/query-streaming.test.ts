@@ -9,7 +9,7 @@ import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commandEvent } from '../../src/cli/store.ts'
 import { bodyOf, list, listPath, readCsv } from '../support/clients/listings.ts'
-import { repeats } from '../support/scale.ts'
+import { isLong, repeats } from '../support/scale.ts'
 import {
   databaseOf,
   hideDatabase,
@@ -28,7 +28,7 @@ const padding = 'x'.repeat(16_000)
 
 test('Q3 Q10 a long listing comes whole, in every format and order', async t => {
   const service = await startService(t)
-  const count = repeats(15_000, 50_000)
+  const count = repeats(5_000, 50_000)
   const records = Array.from({ length: count }, (_, id) => ({
     id,
     name: `Name of ${id % 977}`,
@@ -153,7 +153,7 @@ testOn(
   'postgres',
   'Q10 a database that ends in the middle breaks the answer off, and the service goes on',
   async t => {
-    for (const query of twoOrders)
+    for (const query of isLong ? twoOrders : [''])
       await assertBreaksOff(t, query, async ({ dataFolder }, response) => {
         const restoreOrphan = await hideDatabase(t, dataFolder)
         await assertCutOff(response)

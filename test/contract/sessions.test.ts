@@ -9,6 +9,7 @@ import { eventsOf } from '../support/data/events.ts'
 import { anyEperson, contentOf, putItem } from '../support/data/repository.ts'
 import { ruthEmail } from '../support/data/ruth.ts'
 import { beginsNow, begunOf, sessionLogin } from '../support/data/sessions.ts'
+import { isLong } from '../support/scale.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { baseUrl, passwordOf, type Service, startService } from '../support/service/service.ts'
 
@@ -243,12 +244,12 @@ test('N2 when the list of ended sessions is full, ending one more ends all other
   const client = service.client()
   client.token = own
   for (let at = 0; at <= maxEnded; at++) {
-    assert.equal(await client.isLoggedIn(bystander), true)
     const token = await sessionLogin(service, ruthEmail)
-    const other = service.client()
-    other.token = token
-    assert.equal((await other.delete(`${path}/${await ownId(other)}`)).status, 204)
-    assert.equal(await other.isLoggedIn(), false)
+    // Before the list is nearly full, each is like the one before.
+    const isLookedAt = isLong || at === 0 || at >= maxEnded - 1
+    if (isLookedAt) assert.equal(await client.isLoggedIn(bystander), true)
+    assert.equal((await client.delete(`${path}/${begunOf(token)}`)).status, 204)
+    if (isLookedAt) assert.equal(await client.isLoggedIn(token), false)
   }
   assert.equal(await client.isLoggedIn(bystander), false)
 })

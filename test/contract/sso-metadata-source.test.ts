@@ -16,6 +16,7 @@ import {
 import { introduce, startSignOn } from '../support/providers/saml-flow.ts'
 import { email, logIn } from '../support/providers/saml-login.ts'
 import { person, type SamlProvider, startSamlProvider } from '../support/providers/saml-provider.ts'
+import { repeats } from '../support/scale.ts'
 import { serve } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
@@ -133,7 +134,7 @@ test('X11 metadata from an address is read once for all workers, asked for again
   const settings = { metadata: `${server.address}/all.xml`, entityId: provider.entityId, metadataRefresh: 1 }
   const { env } = federationSettings(t, { settings })
   const dataFolder = temporaryFolder(t)
-  const served = await serve(t, dataFolder, { env: { ...env, CARREL_WORKERS: '3' } })
+  const served = await serve(t, dataFolder, { env: { ...env, CARREL_WORKERS: '2' } })
   const { port } = new URL(served.address)
   const start = () =>
     fetch(`${served.address}/api/authn/shibboleth?redirectUrl=http://localhost:${port}/`, {
@@ -141,9 +142,10 @@ test('X11 metadata from an address is read once for all workers, asked for again
       headers: { connection: 'close' },
     })
   for (let at = 0; at < 20; at++) assert.equal((await start()).status, 303)
-  await untilAsked(server, 3)
+  const times = repeats(2, 3)
+  await untilAsked(server, times)
   const asked = server.requests.map(({ headers }) => headers['if-none-match'])
-  assert.deepEqual(asked.slice(0, 3), [undefined, '"1"', '"1"'])
+  assert.deepEqual(asked.slice(0, times), [undefined, '"1"', '"1"'].slice(0, times))
   await served.stop()
 
   // The server is gone; the last good copy isn't.

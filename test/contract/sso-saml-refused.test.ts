@@ -44,6 +44,7 @@ import {
 } from '../support/providers/saml-forgeries.ts'
 import { assertNotLoggedOut } from '../support/providers/saml-logout-answers.ts'
 import { startSamlProvider } from '../support/providers/saml-provider.ts'
+import { isLong } from '../support/scale.ts'
 import { baseUrl, type Service, startService } from '../support/service/service.ts'
 
 const logoutAddress = `${baseUrl}/api/authn/sso/saml/logout`
@@ -82,15 +83,16 @@ void nodeTest('X2 messages that no honest and careful provider sends', async t =
     return assertAccepted(one, await send(one, base64(await honest(one))))
   }
 
-  for (const { name, honest, hostile, refused, harmless } of [
+  for (const [at, { name, honest, hostile, refused, harmless }] of [
     ...wrapped,
     ...markup,
     ...contents,
     ...signatures,
     ...encryptedOnes(certificate),
-  ])
+  ].entries())
     await t.test(`X2 X4 ${name} is refused`, async () => {
-      const token = await acceptsHonest(honest)
+      // In CI for some cases: most honest messages are the same.
+      const token = isLong || harmless || at % 5 === 0 ? await acceptsHonest(honest) : ''
       const one = await begin(service, uni)
       const xml = await hostile(one)
       const before = await epersonsOf(service)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { list } from '../support/clients/listings.ts'
 import { importText, ndjson } from '../support/data/imports.ts'
+import { isLong } from '../support/scale.ts'
 import { engines } from '../support/service/engines.ts'
 import { exposeIn, withTables } from '../support/service/exposed-tables.ts'
 import { type Service, startService } from '../support/service/service.ts'
@@ -130,15 +131,12 @@ async function importAll(service: Service): Promise<void> {
 
 async function everyTable(service: Service, entity: string): Promise<void> {
   const client = service.client()
-  const truthOf = async (query: unknown) => {
+  const truthOf = async (query: unknown, isOne = false) => {
     const idsOf = async (one: unknown) =>
       (await list<{ id: string }>(client, entity, { query: one as never })).map(({ id }) => id)
-    const [yes, no, again] = [
-      await idsOf(query),
-      await idsOf(['not', query]),
-      await idsOf(['not', ['not', query]]),
-    ]
-    assert.deepEqual(again, yes, `not not ${JSON.stringify(query)}`)
+    const [yes, no] = [await idsOf(query), await idsOf(['not', query])]
+    if (isLong || isOne)
+      assert.deepEqual(await idsOf(['not', ['not', query]]), yes, `not not ${JSON.stringify(query)}`)
     return Object.fromEntries(
       records.map(({ id }) => [id, yes.includes(id) ? 'T' : no.includes(id) ? 'F' : 'U']),
     )
@@ -148,7 +146,7 @@ async function everyTable(service: Service, entity: string): Promise<void> {
       const [one, two] = [1, 2].map(n => [operator, path.replace(/^\w+/, name => `${name}_${n}`), value])
       const what = JSON.stringify(one)
       assert.deepEqual(
-        await truthOf(one),
+        await truthOf(one, true),
         expected(left => left),
         what,
       )
@@ -162,6 +160,8 @@ async function everyTable(service: Service, entity: string): Promise<void> {
         expected((left, right) => tables.or[left][right]),
         what,
       )
+      // In CI property/queries has mixed ones.
+      if (!isLong) continue
       const mixed = ['or', ['not', one], ['and', two, one]]
       assert.deepEqual(
         await truthOf(mixed),

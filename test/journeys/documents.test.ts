@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { createDemo } from '../../src/cli/demo.ts'
 import { shownAddress } from '../support/clients/document.ts'
 import { type Followed, followDocument } from '../support/clients/followed.ts'
+import { startDemoService } from '../support/data/demo.ts'
 import { zipOf } from '../support/data/packed.ts'
 import { withSingleSignOn } from '../support/providers/openid-flow.ts'
 import { engines } from '../support/service/engines.ts'
-import { startService, temporaryFolder } from '../support/service/service.ts'
+import { temporaryFolder } from '../support/service/service.ts'
 
 /** Documents as a reader follows them, from the top to the end, in one shell. */
 
@@ -99,11 +99,10 @@ async function startDemo(t: TestContext, engine: (typeof engines)[number]) {
     ...{ id: 'company', kind: 'oidc', issuer: 'https://id.example.org', clientId: 'carrel' },
     email: { match: true },
   }
-  const service = await startService(t, {
+  const service = await startDemoService(t, {
     engine,
     env: { CARREL_BASE_URL: shownAddress, ...withSingleSignOn(t, { providers: [settings] }) },
   })
-  await createDemo(service.storage, service.config.filesFolder)
   const folder = temporaryFolder(t, engine)
   const manifest = 'identifier,dc.title,files\nzipped-1,A letter in an archive,one.txt\n'
   writeFileSync(

@@ -1,14 +1,13 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { createDemo } from '../../src/cli/demo.ts'
 import { examplesIn, follow, shownAddress } from '../support/clients/document.ts'
+import { startDemoService } from '../support/data/demo.ts'
 import { testOn } from '../support/service/engines.ts'
-import { startService, temporaryFolder } from '../support/service/service.ts'
+import { temporaryFolder } from '../support/service/service.ts'
 
 /** What newcomers read first, with the demo data of `npm start`. */
 async function startDemo(t: TestContext) {
-  const service = await startService(t, { env: { CARREL_BASE_URL: shownAddress } })
-  await createDemo(service.storage, service.config.filesFolder)
+  const service = await startDemoService(t, { env: { CARREL_BASE_URL: shownAddress } })
   return { service, folder: temporaryFolder(t) }
 }
 

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createDemo } from '../../src/cli/demo.ts'
 import { shownAddress } from '../support/clients/document.ts'
 import { followDocument } from '../support/clients/followed.ts'
 import { recordAnswers } from '../support/contracts/record-answers.ts'
+import { startDemoService } from '../support/data/demo.ts'
 import { zipOf } from '../support/data/packed.ts'
 import { withSingleSignOn } from '../support/providers/openid-flow.ts'
 import { startSmtpCatcher } from '../support/providers/smtp-catcher.ts'
 import { test } from '../support/service/engines.ts'
 import { repository } from '../support/service/process.ts'
 import { routesOf } from '../support/service/routes.ts'
-import { startService, temporaryFolder } from '../support/service/service.ts'
+import { temporaryFolder } from '../support/service/service.ts'
 
 const path = 'docs/reference/http-examples.md'
 
@@ -41,7 +41,7 @@ const elsewhere: readonly (readonly [RegExp, by: string])[] = [
 test('D1 OD1 docs/reference/http-examples.md has a call of every address, and each works', async t => {
   const mails = await startSmtpCatcher(t)
   const company = { id: 'company', kind: 'oidc', issuer: 'https://id.example.org', clientId: 'carrel' }
-  const service = await startService(t, {
+  const service = await startDemoService(t, {
     env: {
       CARREL_BASE_URL: shownAddress,
       CARREL_BACKUPS: temporaryFolder(t, 'sqlite'),
@@ -51,7 +51,6 @@ test('D1 OD1 docs/reference/http-examples.md has a call of every address, and ea
       ...withSingleSignOn(t, { providers: [{ ...company, email: { match: true } }] }),
     },
   })
-  await createDemo(service.storage, service.config.filesFolder)
   const folder = temporaryFolder(t)
   writeFileSync(
     join(folder, 'letters.zip'),

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
-import { createDemo } from '../../src/cli/demo.ts'
 import { assertShown, examplesIn, follow, shownAddress } from '../support/clients/document.ts'
+import { startDemoService } from '../support/data/demo.ts'
 import { type Engine, engines } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
-import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
+import { type Service, temporaryFolder } from '../support/service/service.ts'
 
 const examples = examplesIn('docs/reference/query-language.md')
 const queries = examples.filter(({ language }) => language === 'pql')
@@ -14,8 +14,7 @@ const queriesIn = (text: string) => text.trim().split(/\n(?=\S)/)
 
 /** A service with the demo data, and what asks it as the demo's reader. */
 async function startDemo(t: TestContext, engine: Engine) {
-  const service = await startService(t, { engine, env: { CARREL_BASE_URL: shownAddress } })
-  await createDemo(service.storage, service.config.filesFolder)
+  const service = await startDemoService(t, { engine, env: { CARREL_BASE_URL: shownAddress } })
   const { stdout } = await carrel(service.dataFolder, ['token', 'reader@example.org'])
   return {
     service,

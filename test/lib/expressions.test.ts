@@ -9,7 +9,7 @@ import {
   postgresExpression,
   postgresRefusal,
 } from '../../src/lib/expressions.ts'
-import { runs } from '../support/scale.ts'
+import { repeats, runs } from '../support/scale.ts'
 import { closeDatabases, serverUrl } from '../support/service/databases.ts'
 
 const matches = (expression: string, text: string) => compileExpression(expression)(text)
@@ -119,12 +119,12 @@ test('Q26 no text is too strange to be refused in words', () => {
       const expression = list.join('')
       if (checkExpression(expression) === undefined) compileExpression(expression)('a😀')
     }),
-    runs(1_000, 100_000),
+    runs(300, 100_000),
   )
 })
 
 test('Q26 no expression takes more than a bounded number of steps for each character', () => {
-  const long = 'a'.repeat(200_000)
+  const long = 'a'.repeat(repeats(50_000, 200_000))
   for (const expression of [
     '(a*)*b',
     '(a|a)*b',
@@ -304,12 +304,13 @@ test('Q26 whichever engine matches, the answer is RE2’s', () => {
           assert.equal(own(text), library.test(text), JSON.stringify([expression, text]))
       },
     ),
-    runs(1_000, 200_000),
+    runs(500, 200_000),
   )
 })
 
 test('Q26 letters that differ only by case are the same ones for every engine', () => {
-  for (let code = 0; code < 0x2_0000; code++) {
+  // In CI a third of them, both upper and lower case.
+  for (let code = 0; code < 0x2_0000; code += repeats(3, 1)) {
     const letter = String.fromCodePoint(code)
     const others = [letter.toLowerCase(), letter.toUpperCase(), letter.toUpperCase().toLowerCase()]
     if (others.every(other => other === letter) || code === 0xa64a) continue
@@ -328,7 +329,7 @@ test('Q26 PostgreSQL answers as every other engine does', async t => {
   })
   const pairs = fc.sample(
     fc.tuple(expressions, fc.array(texts, { minLength: 8, maxLength: 8 })),
-    runs(500, 50_000),
+    runs(250, 50_000),
   )
   let [tried, matched] = [0, 0]
   for (const [expression, list] of pairs) {

@@ -51,7 +51,7 @@ for (const engine of engines)
             for (const viewer of viewers) await checkLists(service, viewer, inStore, plans)
           },
         ),
-        { ...runs(3, 12), interruptAfterTimeLimit: patience },
+        { ...runs(2, 12), interruptAfterTimeLimit: patience },
       )
       assert.ok(inStore.size > 20)
     })

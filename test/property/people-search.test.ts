@@ -153,7 +153,7 @@ for (const engine of engines)
             }
           }
         }),
-        { ...runs(20, 500), endOnFailure: true },
+        { ...runs(10, 500), endOnFailure: true },
       )
     })
 

@@ -33,7 +33,7 @@ test('Q14 Q20 Q21 Q22 Q23 any query of imported records answers on both engines,
     const [world, other] = await Promise.all(services.map(service => worldOf(service, imported, relations)))
     assert.ok(world)
     assert.deepEqual(other, world)
-    await everyQuery(services, world, { numRuns: repeats(110, 500), seed })
+    await everyQuery(services, world, { numRuns: repeats(50, 500), seed })
   })
 })
 
@@ -45,7 +45,7 @@ test('Q14 Q20 Q21 Q22 Q23 any query of exposed tables, and of imported records b
     await fillTables(url, sheet)
     await importSheets(service, sheet)
     const world = await worldOf(service, [...Object.values(tableNames), ...imported], relations)
-    await everyQuery([service], world, { numRuns: repeats(75, 500), seed })
+    await everyQuery([service], world, { numRuns: repeats(35, 500), seed })
   })
 })
 
@@ -143,6 +143,6 @@ for (const engine of engines)
         assert.ok(problem.pointer?.startsWith(pointer), `${what} (expected at ${pointer})`)
         assert.ok(problem.detail?.includes(problem.pointer ?? ' '), what)
       }),
-      { ...runs(150, 3_000), interruptAfterTimeLimit: 60_000 },
+      { ...runs(75, 3_000), interruptAfterTimeLimit: 60_000 },
     )
   })

@@ -37,7 +37,7 @@ for (const engine of engines)
           }))
           await importText(service, ndjson(dated), { entity: notes, key: 'id', read: 'group:A' })
           await relate(service)
-          await everyViewer(service, viewers, names, { numRuns: repeats(25, 80), seed })
+          await everyViewer(service, viewers, names, { numRuns: repeats(10, 80), seed })
         }),
         { ...runs(1, 12), unbiased: true, endOnFailure: true },
       )
@@ -52,7 +52,7 @@ for (const engine of engines)
           method: 'POST',
           headers,
         })
-      await everyViewer(service, viewers, ['audit-events', 'epersons', 'groups'], runs(30, 200))
+      await everyViewer(service, viewers, ['audit-events', 'epersons', 'groups'], runs(12, 200))
     })
   })
 

@@ -7,6 +7,7 @@ import type { Viewer } from '../../src/model/readers.ts'
 import type { RecordFormat } from '../../src/model/record-format.ts'
 import { readTextQuery } from '../../src/model/text-query.ts'
 import { addItem, anyEperson, titled } from '../support/data/repository.ts'
+import { repeats } from '../support/scale.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { exposeIn, withTables } from '../support/service/exposed-tables.ts'
 import { type Service, startService } from '../support/service/service.ts'
@@ -219,20 +220,22 @@ testOn('postgres', 'Q26 an expression that PostgreSQL lacks is refused, and says
 
 test('Q26 a query of any allowed size is a statement', async t => {
   const { service, items } = await library(t)
+  const count = repeats(1_000, 5_000)
+  const wanted = count - 1
   const terms = Array.from(
-    { length: 5_000 },
+    { length: count },
     (_, n): Condition => ({
       kind: 'compare',
       field: n % 2 === 0 ? text('title') : text('metadata', 'dc.title', 0, 'value'),
       operator: '=',
-      value: { kind: 'text', text: n === 4_001 ? 'Land' : `${n}` },
+      value: { kind: 'text', text: n === wanted ? 'Land' : `${n}` },
       negated: false,
     }),
   )
   const page = { ...everything, limit: 100, total: true }
   const many: Plan = { entity: items, where: { kind: 'or', of: terms }, shape: { kind: 'records' }, page }
   assert.match(await list(service, many), /"identifier":"b\/2"/)
-  let deep: Condition = terms[4_001] as Condition
+  let deep: Condition = terms[wanted] as Condition
   for (let n = 0; n < 98; n++)
     deep = {
       kind: n % 2 === 0 ? 'and' : 'or',
@@ -242,8 +245,9 @@ test('Q26 a query of any allowed size is a statement', async t => {
       ] as Condition[],
     }
   assert.match(await list(service, { ...many, where: deep }), /"identifier":"b\/2"/)
+  const columnCount = repeats(1_000, 3_000)
   const columns = Array.from(
-    { length: 3_000 },
+    { length: columnCount },
     (_, n) =>
       ({
         name: `m${n}`,
@@ -252,11 +256,14 @@ test('Q26 a query of any allowed size is a statement', async t => {
       }) as const,
   )
   const wide = JSON.parse(
-    await list(service, { ...many, where: terms[4_001] as Condition, shape: rows(columns) }),
+    await list(service, { ...many, where: terms[wanted] as Condition, shape: rows(columns) }),
   ) as Record<string, unknown>
-  assert.equal(Object.keys(wide).length, 3_000)
+  assert.equal(Object.keys(wide).length, columnCount)
   assert.equal(wide.m0, 'Land')
-  const values = Array.from({ length: 200_000 }, (_, n) => ({ kind: 'text', text: `b/${n}` }) as const)
+  const values = Array.from(
+    { length: repeats(50_000, 200_000) },
+    (_, n) => ({ kind: 'text', text: `b/${n}` }) as const,
+  )
   for (const field of [text('identifier'), text('metadata', 'dc.title')])
     for (const negated of [false, true]) {
       const lines = await list(service, { ...many, where: { kind: 'in', field, values, negated } })

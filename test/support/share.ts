@@ -35,14 +35,14 @@ const thorough = [
  */
 const onPostgres = [
   // Statements that each engine has of its own: queries, order and collations, text search.
-  'contract/{query,query-access,equal-values,subquery-kinds,three-valued,entity-relations,short-pages,import-fields}',
+  'contract/{query,query-access,equal-values,subquery-kinds,three-valued,entity-relations,short-pages}',
   'property/{queries,query-audiences,order,people-search}',
   'storage/{match-on-records,plans-*,rows-*,text-search}',
   'journeys/ten-questions',
   // Audiences: each statement that lists has a part that decides who may see what.
   'property/{audiences,list-audiences,item-states,nested-groups}',
   // Changes of several rows are one transaction; what the store refuses is decided inside it.
-  'contract/{people,groups,metadata-registry,write-items,write-files,core,import-changes,entities-admin}',
+  'contract/{people,groups,metadata-registry,write-items,write-files,entities-admin}',
   'contract/{sessions,registration,alert-sessions,audit-*,turns,long-lists,store,copy}',
   'processes/processes',
   'property/{changes,record-writes}',

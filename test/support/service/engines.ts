@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { after, test as nodeTest, type TestContext } from 'node:test'
 import { openDatabase } from '../../../src/storage/sqlite/driver.ts'
+import { isLong } from '../scale.ts'
 import { atEnd } from './at-end.ts'
 import { closeDatabases, createStore, runSql, serverUrl } from './databases.ts'
 import { until } from './waiting.ts'
@@ -36,6 +37,9 @@ export function test(name: string, work: Work): void {
 export function testOn(engine: Engine, name: string, work: Work): void {
   if (ownEngines.includes(engine)) declare(engine, name, work)
 }
+
+/** A test of what no engine has a part in, such as files and processes: on every engine in the long run, in CI on one. */
+export const testOnOne: typeof test = isLong ? test : (name, work) => testOn('sqlite', name, work)
 
 function declare(engine: Engine, name: string, work: Work): void {
   void nodeTest(`${name} (${engine})`, t => {
