@@ -14,7 +14,14 @@ import {
   verify,
 } from '../support/data/backups.ts'
 import { repeats } from '../support/scale.ts'
-import { allEngines, type Engine, engineIn, storeSettings, test } from '../support/service/engines.ts'
+import {
+  allEngines,
+  type Engine,
+  engineIn,
+  storeSettings,
+  test,
+  testOnOne,
+} from '../support/service/engines.ts'
 import { startCommand } from '../support/service/faults.ts'
 import { carrel } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
@@ -88,44 +95,47 @@ test('D8 a backup that is killed leaves none that looks whole, and those before 
   assert.match(assertDone(await carrel(place, ['files', 'verify'])), /^141 files read .*: all intact/)
 })
 
-test('D8 a restore that is killed leaves nothing that opens as a store, and can be repeated', async t => {
-  const service = await usedService(t, 40)
-  const folder = join(temporaryFolder(t, 'sqlite'), 'backups')
-  await backUp(service.dataFolder, folder)
-  for (const engine of allEngines) {
-    const place = emptyPlace(t, engine)
-    let killed = 0
-    for (let round = 0; round < repeats(1, 20); round++) {
-      const files = join(place, 'files')
-      const ended = await killWhen(t, place, ['restore', folder], () => countIn(files) > 3 + 20 * round)
-      if (ended) break
-      const listed = await carrel(place, ['eperson', 'list', '--json'])
-      if (listed.code === 0) {
-        // It was done before it could be killed, and is whole.
-        assert.equal((JSON.parse(listed.stdout) as unknown[]).length, 3)
-        break
+testOnOne(
+  'D8 a restore that is killed leaves nothing that opens as a store, and can be repeated',
+  async t => {
+    const service = await usedService(t, 40)
+    const folder = join(temporaryFolder(t, 'sqlite'), 'backups')
+    await backUp(service.dataFolder, folder)
+    for (const engine of allEngines) {
+      const place = emptyPlace(t, engine)
+      let killed = 0
+      for (let round = 0; round < repeats(1, 20); round++) {
+        const files = join(place, 'files')
+        const ended = await killWhen(t, place, ['restore', folder], () => countIn(files) > 3 + 20 * round)
+        if (ended) break
+        const listed = await carrel(place, ['eperson', 'list', '--json'])
+        if (listed.code === 0) {
+          // It was done before it could be killed, and is whole.
+          assert.equal((JSON.parse(listed.stdout) as unknown[]).length, 3)
+          break
+        }
+        killed++
+        assert.match(listed.stderr, saysNoStore[engine])
+        if (engine === 'sqlite')
+          assert.match((await carrel(place, ['eperson', 'add', 'a@b.org'])).stderr, saysNoStore.sqlite)
       }
-      killed++
-      assert.match(listed.stderr, saysNoStore[engine])
-      if (engine === 'sqlite')
-        assert.match((await carrel(place, ['eperson', 'add', 'a@b.org'])).stderr, saysNoStore.sqlite)
+      assert.ok(killed > 0, 'it was killed before it was done')
+      if ((await carrel(place, ['eperson', 'list'])).code !== 0) assertDone(await restore(place, folder))
+      assert.match(assertDone(await carrel(place, ['files', 'verify'])), /^81 files read .*: all intact/)
+      const restored = await startService(t, { dataFolder: place })
+      assert.equal((await restored.storage.accounts.listEpersons()).length, 3)
+      await addLetters(t, restored, 1, 'after')
+      await restored.stop()
     }
-    assert.ok(killed > 0, 'it was killed before it was done')
-    if ((await carrel(place, ['eperson', 'list'])).code !== 0) assertDone(await restore(place, folder))
-    assert.match(assertDone(await carrel(place, ['files', 'verify'])), /^81 files read .*: all intact/)
-    const restored = await startService(t, { dataFolder: place })
-    assert.equal((await restored.storage.accounts.listEpersons()).length, 3)
-    await addLetters(t, restored, 1, 'after')
-    await restored.stop()
-  }
-})
+  },
+)
 
 const saysNoStore: Readonly<Record<Engine, RegExp>> = {
   sqlite: /a restore into \S+ was not finished; run `carrel restore` again/,
   postgres: /no store in the database/,
 }
 
-test('D8 a restore that is killed between its last steps can be repeated', async t => {
+testOnOne('D8 a restore that is killed between its last steps can be repeated', async t => {
   const service = await usedService(t, 1)
   const folder = join(temporaryFolder(t, 'sqlite'), 'backups')
   await backUp(service.dataFolder, folder)

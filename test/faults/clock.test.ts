@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { Client } from '../support/clients/client.ts'
 import { claimsOf } from '../support/clients/jwt.ts'
-import { test } from '../support/service/engines.ts'
+import { isLong } from '../support/scale.ts'
+import { test, testOnOne } from '../support/service/engines.ts'
 import { times } from '../support/service/nodes.ts'
-import { carrel, serve } from '../support/service/process.ts'
+import { carrel, type Served, serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 import { shiftedClock } from '../support/service/shifted-clock.ts'
 
@@ -16,6 +17,7 @@ async function start(t: TestContext) {
   const dataFolder = temporaryFolder(t)
   const own = await startService(t, { dataFolder })
   await own.addEperson(email)
+  const token = await own.client().login(email)
   await own.stop()
   const clock = shiftedClock(t)
   const env = { ...clock.env, CARREL_WORKERS: '2', CARREL_PASSWORD_CONCURRENCY: '1' }
@@ -23,7 +25,7 @@ async function start(t: TestContext) {
     const served = await serve(t, dataFolder, { env: { ...env, ...more } })
     return { ...served, client: new Client(served.address) }
   }
-  return { dataFolder, clock, open }
+  return { dataFolder, clock, token, open }
 }
 
 /** Asks over several connections, which are on different workers most of the time. */
@@ -34,42 +36,42 @@ async function isAccepted(address: string, token: string): Promise<boolean> {
 }
 
 test('T11 a clock that is set back a day revives nothing, also after a restart', async t => {
-  const { clock, open } = await start(t)
-  const first = await open()
-  const token = await first.client.login(email)
-  assert.equal(await first.stop(), 0)
-
+  const { clock, token, open } = await start(t)
   clock.shift(hour)
-  const second = await open()
-  assert.equal(await isAccepted(second.address, token), false, 'it has expired')
+  const first = await open()
+  assert.equal(await isAccepted(first.address, token), false, 'it has expired')
   clock.shift(hour - day)
-  assert.equal(await isAccepted(second.address, token), false, 'while running')
+  assert.equal(await isAccepted(first.address, token), false, 'while running')
   // Without an end in which anything could be written.
-  second.signal('SIGKILL')
-  await second.ended
+  first.signal('SIGKILL')
+  await first.ended
 
-  const third = await open()
-  assert.equal(await isAccepted(third.address, token), false, 'after a restart')
+  const second = await open()
+  assert.equal(await isAccepted(second.address, token), false, 'after a restart')
   const warning = /This machine's clock is behind/
-  await third.said(warning)
-  assert.match(third.output.stdout, warning)
+  await second.said(warning)
+  assert.match(second.output.stdout, warning)
   // Nobody is locked out, and time goes on.
-  const renewed = await third.client.login(email)
-  assert.equal(await isAccepted(third.address, renewed), true)
+  const renewed = await second.client.login(email)
+  assert.equal(await isAccepted(second.address, renewed), true)
   const exp = claimsOf(renewed).exp - Date.now() / 1000
   assert.ok(exp > hour + 1_700 && exp < hour + 1_900, `in ${exp} s of the real clock`)
-  assert.equal(await third.stop(), 0)
 
   clock.shift(0)
-  const fourth = await open()
-  assert.equal(await isAccepted(fourth.address, token), false, 'with the right clock')
-  assert.equal(await isAccepted(fourth.address, renewed), true)
+  const assertRight = async ({ address }: Served) => {
+    assert.equal(await isAccepted(address, token), false, 'with the right clock')
+    assert.equal(await isAccepted(address, renewed), true)
+  }
+  await assertRight(second)
+  assert.equal(await second.stop(), 0)
+  // In CI the last test starts one with the right clock.
+  if (isLong) await assertRight(await open())
 })
 
-test('T11 a clock that was a year ahead for a moment ends no session and locks nobody out', async t => {
-  const { clock, open } = await start(t)
+// The mark is the same number in each engine; the two others see that it is kept.
+testOnOne('T11 a clock that was a year ahead for a moment ends no session and locks nobody out', async t => {
+  const { clock, token, open } = await start(t)
   const first = await open()
-  const token = await first.client.login(email)
   clock.shift(400 * day)
   assert.equal(await isAccepted(first.address, token), false)
   const ahead = await first.client.login(email)
@@ -92,7 +94,6 @@ test('T11 a clock that was a year ahead for a moment ends no session and locks n
 
 test('T11 carrel eperson logout --all lets time go on from the clock, and revives nothing', async t => {
   const { dataFolder, clock, open } = await start(t)
-  await (await open()).stop()
   clock.shift(20 * hour)
   const ahead = await open()
   const token = await ahead.client.login(email)

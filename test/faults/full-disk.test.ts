@@ -6,6 +6,7 @@ import { bearerOf, Client } from '../support/clients/client.ts'
 import { list } from '../support/clients/listings.ts'
 import type { Event } from '../support/data/events.ts'
 import { ndjson } from '../support/data/imports.ts'
+import { repeats } from '../support/scale.ts'
 import {
   carrelProgram,
   eventCounts,
@@ -164,7 +165,7 @@ test('D2 an import without room fails in one line and changes nothing, whatever 
   assert.deepEqual(await list(client, 'letters'), oldRecords)
 
   let failures = 0
-  for (let room = 0; ; room += 300_000) {
+  for (let room = 0; ; room += repeats(600_000, 300_000)) {
     assert.ok(room < 8_000_000, 'it fits some time')
     disk.fill(room)
     const finished = await carrelOn(disk, 'import', file, '--entity=letters', '--key=id', '--read=anonymous')

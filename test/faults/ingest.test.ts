@@ -22,9 +22,9 @@ import { until } from '../support/service/waiting.ts'
 
 /** Interrupted and concurrent ingests: nothing is lost and nothing is added twice. */
 
-const count = repeats(60, 240)
+const count = repeats(30, 240)
 /** Beside sweeps that never rest. */
-const fewer = repeats(20, 240)
+const fewer = repeats(10, 240)
 
 /** Asserts that every letter is there once, with its three files and their contents. */
 async function assertWhole(service: Service, text: (at: number) => string, letters = count): Promise<void> {
@@ -154,7 +154,7 @@ testOnce(
     await fill(t, { CARREL_DATA: prepared }, {})
     const disk = await smallDisk(t, 24, prepared)
     const source = writeLetters(join(temporaryFolder(t), 'letters'), count)
-    writeFiles(source, { 'letter-0050/scan.txt': 'x'.repeat(3 * 1024 * 1024) })
+    writeFiles(source, { 'letter-0020/scan.txt': 'x'.repeat(3 * 1024 * 1024) })
     const [program, ...rest] = [...disk.enter, ...carrelProgram] as [string, ...string[]]
     const command = (...args: string[]) =>
       run(program, [...rest, ...args], { env: cleanEnvironment({ CARREL_DATA: disk.folder }) })

@@ -8,13 +8,14 @@ import { keepProcesses } from '../../src/processes/keep.ts'
 import { Client } from '../support/clients/client.ts'
 import { everybody, putItem } from '../support/data/repository.ts'
 import { isLong } from '../support/scale.ts'
-import { storeSettings, test } from '../support/service/engines.ts'
+import { storeSettings, test, testOnOne } from '../support/service/engines.ts'
 import { startCommand } from '../support/service/faults.ts'
 import { serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-test('PR6 a command that is killed shows as interrupted', async t => {
+// On both engines, test/processes/processes.test.ts sees what the store does with what a program has left.
+testOnOne('PR6 a command that is killed shows as interrupted', async t => {
   const service = await startService(t)
   const { processes } = service.storage
   const file = join(temporaryFolder(t, 'sqlite'), 'books.ndjson')
@@ -76,7 +77,7 @@ if (isLong)
     assert.equal(await stateSeen((await start()).address), 'interrupted')
   })
 
-test('PR6 a service that is asked to stop interrupts what it runs', async t => {
+testOnOne('PR6 a service that is asked to stop interrupts what it runs', async t => {
   const { served, dataFolder, processId } = await checking(t)
   served.signal('SIGTERM')
   const { storage } = await startService(t, { dataFolder })

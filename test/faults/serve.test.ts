@@ -24,6 +24,7 @@ import {
 } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 import { inTime, until } from '../support/service/waiting.ts'
+import { endings } from '../support/service/workers.ts'
 
 const ruth = 'ruth@example.org'
 
@@ -102,6 +103,14 @@ const refuses = ({ address }: Served) =>
   )
 
 describe('serve', { concurrency: 2 }, () => {
+  // It and a listing below wait for ten seconds each: apart, so that others run meanwhile.
+  testOn('sqlite', 'D4 D10 SIGTERM ends a service of which a worker answers nothing any more', async t => {
+    const ends = endings(t)
+    const served = await serve(t, temporaryFolder(t), { env: { CARREL_WORKERS: '2', ...ends.env } })
+    await ends.stall()
+    assert.equal(await served.stop(), 0)
+  })
+
   test('D4 serve prints one line with the address, once it really answers, and all its lines are JSON', async t => {
     const dataFolder = temporaryFolder(t)
     const served = await serve(t, dataFolder)
@@ -396,30 +405,27 @@ describe('serve', { concurrency: 2 }, () => {
   })
 })
 
-withoutStore('L10 without a terminal serve --demo shows no passwords, and says how to set one', async t => {
-  const dataFolder = temporaryFolder(t)
-  const served = await serve(t, dataFolder, { args: ['--demo'] })
-  await served.said(introduction)
-  assert.deepEqual(credentialsIn(served.output.stderr), [])
-  assert.match(served.output.stderr, /^ {2}reader@example\.org +Readers$/m)
-  assert.match(served.output.stderr, /eperson password <email>/)
-  const set = await carrelProcess(dataFolder, ['eperson', 'password', 'reader@example.org'])
-  const password = /Password: (\S+)/.exec(set.stdout)?.[1] ?? ''
-  assert.equal((await new Client(served.address).tryLogin('reader@example.org', password)).status, 200)
-  assert.equal(await served.stop(), 0)
-})
-
-withoutStore('D1 in a checkout serve --demo prints commands as npm takes them', async t => {
-  const env = { npm_package_name: 'carrel', npm_lifecycle_event: 'start', CARREL_WORKERS: '2' }
-  const program = [process.execPath, sources] as const
-  const served = await serve(t, temporaryFolder(t), { args: ['--demo'], env, program })
-  await served.said(introduction)
-  assert.match(
-    served.output.stderr,
-    /^ {2}TOKEN=\$\(npm run --silent carrel -- token reader@example\.org\)$/m,
-  )
-  assert.equal(await served.stop(), 0)
-})
+withoutStore(
+  'L10 D1 without a terminal serve --demo shows no passwords, and says how to set one, in a checkout as npm takes commands',
+  async t => {
+    const dataFolder = temporaryFolder(t)
+    const env = { npm_package_name: 'carrel', npm_lifecycle_event: 'start', CARREL_WORKERS: '2' }
+    const program = [process.execPath, sources] as const
+    const served = await serve(t, dataFolder, { args: ['--demo'], env, program })
+    await served.said(introduction)
+    assert.deepEqual(credentialsIn(served.output.stderr), [])
+    assert.match(served.output.stderr, /^ {2}reader@example\.org +Readers$/m)
+    assert.match(served.output.stderr, /eperson password <email>/)
+    assert.match(
+      served.output.stderr,
+      /^ {2}TOKEN=\$\(npm run --silent carrel -- token reader@example\.org\)$/m,
+    )
+    const set = await carrelProcess(dataFolder, ['eperson', 'password', 'reader@example.org'])
+    const password = /Password: (\S+)/.exec(set.stdout)?.[1] ?? ''
+    assert.equal((await new Client(served.address).tryLogin('reader@example.org', password)).status, 200)
+    assert.equal(await served.stop(), 0)
+  },
+)
 
 /** The end of it. */
 const introduction = /^Without a token that is a 401.*\n/m

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from '../support/clients/client.ts'
 import { list } from '../support/clients/listings.ts'
 import { openSocket } from '../support/clients/raw.ts'
+import { isLong, repeats } from '../support/scale.ts'
 import { createDatabase, runSql } from '../support/service/databases.ts'
 import { fill, letters, withClient } from '../support/service/faults.ts'
 import { type Served, serve } from '../support/service/process.ts'
@@ -20,8 +21,8 @@ import { until } from '../support/service/waiting.ts'
 const admin = 'admin@example.org'
 
 /** Both of them much more than what the sockets of both sides hold. */
-const eventCount = 30_000
-const records = letters(3_000, 'x'.repeat(10_000))
+const eventCount = repeats(20_000, 30_000)
+const records = letters(repeats(2_000, 3_000), 'x'.repeat(10_000))
 
 /** A node with few connections, so that one which isn't given back is missed. */
 async function startNode(t: TestContext, content: Parameters<typeof fill>[2]) {
@@ -75,7 +76,8 @@ test('Q10 a listing of a table whose connection is cut in the middle breaks off,
   await runSql(url, insertEvents)
   const client = new Client(served.address)
   const token = await client.login(admin)
-  for (const accept of ['application/json', 'application/x-ndjson', 'text/csv']) {
+  // In CI only one that would look whole wherever a line ends.
+  for (const accept of ['application/x-ndjson', ...(isLong ? ['application/json', 'text/csv'] : [])]) {
     const headers = { accept, authorization: `Bearer ${token}` }
     const { response, ending } = await open(served, '/api/query/v4/audit-events', headers)
     await cutStalled(url)
@@ -141,7 +143,7 @@ async function cutAnyTime(url: string, served: Served, t: TestContext): Promise<
     })()
     const reader = async (path: string, expected: string) => {
       // Until it was really met: how long that takes depends on the machine.
-      for (let answered = 0; answered < 3 || cuts <= 10 || outcomes.broken === 0; ) {
+      for (let answered = 0; answered < 3 || cuts <= repeats(4, 10) || outcomes.broken === 0; ) {
         const response = await fetch(served.address + path)
         if (response.status === 503) {
           outcomes.refused++

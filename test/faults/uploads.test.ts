@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { Client } from '../support/clients/client.ts'
 import { itemFiles, zipOf } from '../support/data/packed.ts'
+import { repeats } from '../support/scale.ts'
 import { test } from '../support/service/engines.ts'
 import { type Served, serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
@@ -129,7 +130,7 @@ async function killedWhileImporting(t: TestContext, count: number) {
 }
 
 test('PR4 PR6 EA7 SIGKILL in the middle of an import of an upload changes nothing, and it is resumed without sending the file again', async t => {
-  const count = 200_000
+  const count = repeats(100_000, 200_000)
   const killed = await until('a service that is killed while it imports', () =>
     killedWhileImporting(t, count),
   )
@@ -155,7 +156,7 @@ test('PR4 PR6 EA7 SIGKILL in the middle of an import of an upload changes nothin
   assert.equal((await client.post(`/api/system/processes/${processId}/resume`)).status, 404, 'it was used')
 })
 
-const names = Array.from({ length: 400 }, (_, at) => `item${at}`)
+const names = Array.from({ length: repeats(150, 400) }, (_, at) => `item${at}`)
 
 /** @returns undefined if all was unpacked before the kill */
 async function killedWhileUnpacking(t: TestContext) {

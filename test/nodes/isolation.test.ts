@@ -5,6 +5,7 @@ import { nobody } from '../../src/lib/fair-queue.ts'
 import type { Changed } from '../../src/storage/accounts.ts'
 import { secretsOf } from '../support/clients/jwt.ts'
 import { listPath } from '../support/clients/listings.ts'
+import { isLong, repeats } from '../support/scale.ts'
 import { runSql } from '../support/service/databases.ts'
 import {
   anyOf,
@@ -31,6 +32,9 @@ const atOnce = 24
 
 for (const isolation of ['read committed', 'serializable'])
   describe(`isolation level ${isolation}`, () => {
+    /** Under the stricter level, CI tries one transaction of each kind: all are retried in one place. */
+    const testAll = isolation === 'read committed' || isLong ? test : () => {}
+
     const start = async (t: TestContext) => {
       const { nodes, url } = await startNodes(t, nodeCount, { isolation })
       const [row] = await runSql<Record<string, string>>(url, 'SHOW default_transaction_isolation')
@@ -39,7 +43,7 @@ for (const isolation of ['read committed', 'serializable'])
     }
 
     test('T7 services that start at once on a new database all start, and share one secret', async t => {
-      for (let round = 0; round < 2; round++) {
+      for (let round = 0; round < repeats(1, 2); round++) {
         const { dataFolder, url } = await newDatabase(t, { isolation })
         const starts = await Promise.allSettled(
           Array.from({ length: 4 }, () => startService(t, { dataFolder })),
@@ -50,7 +54,7 @@ for (const isolation of ['read committed', 'serializable'])
       }
     })
 
-    test('D2 of epersons of the same e-mail that are added at once exactly one is there', async t => {
+    testAll('D2 of epersons of the same e-mail that are added at once exactly one is there', async t => {
       const { nodes, url } = await start(t)
       for (let round = 0; round < 2; round++) {
         const added = await times(atOnce, at =>
@@ -75,7 +79,7 @@ for (const isolation of ['read committed', 'serializable'])
       }
     })
 
-    test('D2 the number of epersons is right after many came and went at once', async t => {
+    testAll('D2 the number of epersons is right after many came and went at once', async t => {
       const { nodes, url } = await start(t)
       const admin = await anyOf(nodes).addEperson('admin@example.org', { admin: true })
       const unnamed = { firstName: null, lastName: null, passwordHash: null, administrator: false }
@@ -105,7 +109,7 @@ for (const isolation of ['read committed', 'serializable'])
       }
     })
 
-    test('D2 of groups of the same name that are added at once exactly one is there', async t => {
+    testAll('D2 of groups of the same name that are added at once exactly one is there', async t => {
       const { nodes, url } = await start(t)
       const added = await times(atOnce, () =>
         anyOf(nodes).storage.accounts.addGroup('Readers', commandEvent('group.add')),
@@ -196,7 +200,7 @@ for (const isolation of ['read committed', 'serializable'])
       assert.equal(await count(url, "event = 'refresh' AND outcome = $1", 'success'), emails.length * atOnce)
     })
 
-    test('T7 rotations at once each add a secret', async t => {
+    testAll('T7 rotations at once each add a secret', async t => {
       const { nodes } = await start(t)
       const counts = await times(6, () => anyOf(nodes).storage.secrets.rotate(commandEvent('secret.rotate')))
       assert.deepEqual(counts.toSorted(), [2, 3, 4, 5, 6, 7])

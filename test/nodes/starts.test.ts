@@ -1,25 +1,27 @@
-import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { clientLimits } from '../../src/storage/postgres/errors.ts'
 import { fragilePostgres } from '../support/service/faults.ts'
 import { lockTable, newDatabase, untilWaiting } from '../support/service/nodes.ts'
-import { startService, temporaryFolder } from '../support/service/service.ts'
+import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** Nobody waits for a node that starts: it may take longer than a request (docs/decisions/0007). */
+
+/** Limits in ms of what is done for a client: shorter than the service's own, so that they are over sooner. */
+const limits = { connect: 500, statement: 500 }
 
 test('D4 a node that starts waits for as long as another one keeps the trail', async t => {
   const { dataFolder, url } = await newDatabase(t, {})
   const first = await startService(t, { dataFolder })
   await first.stop()
   const unlock = await lockTable(t, url, 'trail_key')
-  const starting = startService(t, { dataFolder, limits: clientLimits })
+  const starting = startService(t, { dataFolder, limits })
   await untilWaiting(url, 1)
   // A statement for a client would have been ended.
-  await delay(clientLimits.statement + 1_000)
+  await delay(limits.statement + 1_000)
   await unlock()
   const second = await starting
-  assert.equal((await fetch(`${second.address}/health/ready`)).status, 200)
+  await untilReady(second)
 })
 
 test('D4 a node that starts waits for a connection longer than a client does', async t => {
@@ -28,10 +30,16 @@ test('D4 a node that starts waits for a connection longer than a client does', a
   const starting = startService(t, {
     dataFolder: temporaryFolder(t, 'sqlite'),
     env: { CARREL_DATABASE_URL: postgres.url },
-    limits: clientLimits,
+    limits,
   })
-  await delay(clientLimits.connect + 1_000)
+  await delay(limits.connect + 1_000)
   postgres.goOn()
-  const { address } = await starting
-  assert.equal((await fetch(`${address}/health/ready`)).status, 200)
+  await untilReady(await starting)
 })
+
+const untilReady = ({ address }: Service) =>
+  until(
+    'a node that is ready',
+    async () => (await fetch(`${address}/health/ready`)).status,
+    status => status === 200,
+  )

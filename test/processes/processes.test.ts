@@ -6,7 +6,7 @@ import type { NewProcess, ProcessState, Run } from '../../src/model/processes.ts
 import { keepProcesses } from '../../src/processes/keep.ts'
 import { createProcesses } from '../../src/processes/processes.ts'
 import type { Storage } from '../../src/storage/storage.ts'
-import { test } from '../support/service/engines.ts'
+import { test, testOnOne } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
@@ -58,7 +58,7 @@ test('a process is kept with what it says, and what it makes', async t => {
   assert.deepEqual([lines.map(({ n, text }) => [n, text]), left], [[[1, 'one two  ']], 0])
 })
 
-test('a fault is told if it is meant for a reader, and is not otherwise', async t => {
+testOnOne('a fault is told if it is meant for a reader, and is not otherwise', async t => {
   const { storage } = await startService(t)
   const reported: unknown[] = []
   const runner = createProcesses({ ...storage, report: (_, fault) => reported.push(fault) })

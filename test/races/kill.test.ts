@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { bearerOf, Client } from '../support/clients/client.ts'
 import { repeats } from '../support/scale.ts'
-import { test } from '../support/service/engines.ts'
+import { testOnOne } from '../support/service/engines.ts'
 import { carrel, type Served, serve } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
 
@@ -65,62 +65,68 @@ interface TrailEvent {
   readonly eperson: string
 }
 
-test('D4 D9 SIGKILL during logins, refreshes and logouts loses nothing that was acknowledged, and the trail verifies', async t => {
-  const dataFolder = temporaryFolder(t)
-  const uuids = new Map<string, string>()
-  await t.test('prepare', async prepare => {
-    const service = await startService(prepare, { dataFolder })
-    for (const email of epersons) uuids.set(email, (await service.addEperson(email)).uuid)
-    await service.addEperson(admin, { admin: true })
-  })
-  const all = epersons.map((email): Acknowledged => {
-    return { email, logins: 0, refreshes: 0, logouts: 0, ended: [], valid: [] }
-  })
-  let adminToken: string | undefined
-  let served = await serve(t, dataFolder)
+// On PostgreSQL, test/faults/node.test.ts kills a node in the middle of the same.
+testOnOne(
+  'D4 D9 SIGKILL during logins, refreshes and logouts loses nothing that was acknowledged, and the trail verifies',
+  async t => {
+    const dataFolder = temporaryFolder(t)
+    const uuids = new Map<string, string>()
+    await t.test('prepare', async prepare => {
+      const service = await startService(prepare, { dataFolder })
+      for (const email of epersons) uuids.set(email, (await service.addEperson(email)).uuid)
+      await service.addEperson(admin, { admin: true })
+    })
+    const all = epersons.map((email): Acknowledged => {
+      return { email, logins: 0, refreshes: 0, logouts: 0, ended: [], valid: [] }
+    })
+    let adminToken: string | undefined
+    let served = await serve(t, dataFolder)
 
-  for (let round = 0; round < rounds; round++) {
-    let left = randomInt(10, 60)
-    const running = served
-    await Promise.all(
-      all.map(told =>
-        keepBusy(running, told, () => {
-          if (--left === 0) running.signal('SIGKILL')
-        }),
-      ),
-    )
-    assert.equal((await running.ended).signal, 'SIGKILL')
-
-    served = await serve(t, dataFolder)
-    const client = new Client(served.address)
-    for (const { email, ended, valid } of all) {
-      for (const token of ended) assert.equal(await client.isLoggedIn(token), false, `logged out: ${email}`)
-      for (const token of valid) assert.equal(await client.isLoggedIn(token), true, `logged in: ${email}`)
-    }
-
-    if (adminToken === undefined) adminToken = await client.login(admin)
-    assert.equal(await client.isLoggedIn(adminToken), true)
-    const response = await client.get('/api/query/v4/audit-events', { authorization: `Bearer ${adminToken}` })
-    assert.equal(response.status, 200)
-    const events = (await response.json()) as TrailEvent[]
-    assert.equal(new Set(events.map(event => event.id)).size, events.length)
-    for (const { email, logins, refreshes, logouts } of all) {
-      const count = (name: string) =>
-        events.filter(
-          one => one.event === name && one.outcome === 'success' && one.eperson === uuids.get(email),
-        ).length
-      assert.ok(count('login') >= logins, `${count('login')} of ${logins} logins of ${email}`)
-      assert.ok(count('refresh') >= refreshes, `${count('refresh')} of ${refreshes} refreshes of ${email}`)
-      assert.ok(count('logout') >= logouts, `${count('logout')} of ${logouts} logouts of ${email}`)
-      // One request of each client may have been on its way at each kill, no more.
-      assert.ok(
-        count('login') + count('refresh') + count('logout') <= logins + refreshes + logouts + round + 1,
+    for (let round = 0; round < rounds; round++) {
+      let left = randomInt(10, 60)
+      const running = served
+      await Promise.all(
+        all.map(told =>
+          keepBusy(running, told, () => {
+            if (--left === 0) running.signal('SIGKILL')
+          }),
+        ),
       )
+      assert.equal((await running.ended).signal, 'SIGKILL')
+
+      served = await serve(t, dataFolder)
+      const client = new Client(served.address)
+      for (const { email, ended, valid } of all) {
+        for (const token of ended) assert.equal(await client.isLoggedIn(token), false, `logged out: ${email}`)
+        for (const token of valid) assert.equal(await client.isLoggedIn(token), true, `logged in: ${email}`)
+      }
+
+      if (adminToken === undefined) adminToken = await client.login(admin)
+      assert.equal(await client.isLoggedIn(adminToken), true)
+      const response = await client.get('/api/query/v4/audit-events', {
+        authorization: `Bearer ${adminToken}`,
+      })
+      assert.equal(response.status, 200)
+      const events = (await response.json()) as TrailEvent[]
+      assert.equal(new Set(events.map(event => event.id)).size, events.length)
+      for (const { email, logins, refreshes, logouts } of all) {
+        const count = (name: string) =>
+          events.filter(
+            one => one.event === name && one.outcome === 'success' && one.eperson === uuids.get(email),
+          ).length
+        assert.ok(count('login') >= logins, `${count('login')} of ${logins} logins of ${email}`)
+        assert.ok(count('refresh') >= refreshes, `${count('refresh')} of ${refreshes} refreshes of ${email}`)
+        assert.ok(count('logout') >= logouts, `${count('logout')} of ${logouts} logouts of ${email}`)
+        // One request of each client may have been on its way at each kill, no more.
+        assert.ok(
+          count('login') + count('refresh') + count('logout') <= logins + refreshes + logouts + round + 1,
+        )
+      }
+      // Tokens whose logout was on its way may be either; the next round begins without them.
+      for (const told of all) told.ended = told.ended.slice(-20)
     }
-    // Tokens whose logout was on its way may be either; the next round begins without them.
-    for (const told of all) told.ended = told.ended.slice(-20)
-  }
-  assert.equal(await served.stop(), 0)
-  const verified = await carrel(dataFolder, ['events', 'verify'])
-  assert.equal(verified.code, 0, verified.stdout + verified.stderr)
-})
+    assert.equal(await served.stop(), 0)
+    const verified = await carrel(dataFolder, ['events', 'verify'])
+    assert.equal(verified.code, 0, verified.stdout + verified.stderr)
+  },
+)

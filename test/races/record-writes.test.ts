@@ -2,18 +2,20 @@ import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
-import { text } from 'node:stream/consumers'
+import { text as textOf } from 'node:stream/consumers'
 import { commandEvent } from '../../src/cli/store.ts'
 import { Client } from '../support/clients/client.ts'
 import { list, listPath } from '../support/clients/listings.ts'
 import { deleteRecord, putRecord, recordPath } from '../support/data/record-writes.ts'
 import { isLong, repeats } from '../support/scale.ts'
-import { test } from '../support/service/engines.ts'
+import { test, testOnOne } from '../support/service/engines.ts'
 import { serve } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
 const admin = 'admin@example.org'
+/** A text that makes new versions of an entity due by their bytes: in the long run they are due by the number of changes. */
+const text = 'x'.repeat(repeats(40_000, 10))
 
 async function prepare(service: Service, count: number): Promise<void> {
   await service.addEperson(admin, { admin: true })
@@ -31,7 +33,8 @@ async function loggedIn(address: string): Promise<Client> {
   return client
 }
 
-test('R9 SIGKILL while records are written loses none that was acknowledged', async t => {
+// On PostgreSQL, test/faults/node.test.ts kills a node in the middle of changes that were acknowledged.
+testOnOne('R9 SIGKILL while records are written loses none that was acknowledged', async t => {
   const dataFolder = temporaryFolder(t)
   const count = 40
   await t.test('prepare', async own => prepare(await startService(own, { dataFolder }), count))
@@ -82,9 +85,9 @@ test('R1 R8 what one writes, everybody sees with their next request, on every no
   const before = await storedVersion(one)
   const clients = [await loggedIn(one.address), await loggedIn(other.address)] as const
   const model = new Map<number, number | undefined>(Array.from({ length: 30 }, (_, id) => [id, 0]))
-  // Enough for several new versions.
+  // Enough for new versions.
   const work = async (part: number) => {
-    for (let step = 0; step < 160; step++) {
+    for (let step = 0; step < repeats(60, 160); step++) {
       const id = randomInt(12) * 4 + part
       const [writer, reader] = step % 2 === 0 ? clients : ([clients[1], clients[0]] as const)
       const isThere = model.get(id) !== undefined
@@ -93,7 +96,7 @@ test('R1 R8 what one writes, everybody sees with their next request, on every no
         model.set(id, undefined)
         assert.equal((await reader.get(recordPath('things', id))).status, 404)
       } else {
-        await putRecord(writer, 'things', id, { n: step })
+        await putRecord(writer, 'things', id, { n: step, text })
         model.set(id, step)
         const seen = (await (await reader.get(recordPath('things', id))).json()) as { n: number }
         assert.equal(seen.n, step)
@@ -130,6 +133,7 @@ test('R8 Q10 a page that is being sent stays as it was when it began, whatever i
   const service = await startService(t)
   await service.addEperson(admin, { admin: true })
   const padding = 'x'.repeat(16_000)
+  const each = repeats(20, 80)
   const count = 1_200
   await service.addRecords(
     'things',
@@ -147,12 +151,12 @@ test('R8 Q10 a page that is being sent stays as it was when it began, whatever i
     response.pause()
     await Promise.all(
       Array.from({ length: 8 }, async (_, writer) => {
-        for (let n = 0; n < 80; n++)
-          await putRecord(client, 'things', writer * 80 + n, { n: randomInt(9_999), text: 'after' })
+        for (let n = 0; n < each; n++)
+          await putRecord(client, 'things', writer * each + n, { n: randomInt(9_999), text })
       }),
     )
     await deleteRecord(client, 'things', order === '' ? 1_100 : 1_101)
     response.resume()
-    assert.equal(await text(response), expected)
+    assert.equal(await textOf(response), expected)
   }
 })
