@@ -421,7 +421,7 @@ testOnOne(
         assert.deepEqual(filesIn(place), [])
       }
     }
-    // As an older version wrote it.
+    // The same backup with a database that an older version wrote.
     const database = manifest.files.find(file => file.path === 'carrel.db')
     assert.ok(database)
     const older = join(temporaryFolder(t, 'sqlite'), 'carrel.db')

@@ -57,7 +57,7 @@ testOn(
     // All threads have opened the file.
     assert.equal((await fetch(`${served.address}/health/ready`)).status, 200)
     truncateSync(join(dataFolder, 'carrel.db'), 0)
-    // Who only reads looks at the files once a second.
+    // A read checks the files at most once a second.
     await until(
       'an answer that is a fault of the service',
       async () => (await fetch(`${served.address}/api/query/v4`)).status,

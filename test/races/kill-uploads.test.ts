@@ -24,7 +24,7 @@ testOnOne(
       item = await newItem(client)
     })
     const { bundle = '' } = item ?? {}
-    /** What was answered with 201, by UUID. */
+    /** The SHA-256 of each file that was acknowledged with 201, by its UUID. */
     const told = new Map<string, string>()
 
     async function keepSending(client: Client, name: string, acknowledge: () => void): Promise<void> {

@@ -33,7 +33,7 @@ async function loggedIn(address: string): Promise<Client> {
   return client
 }
 
-// On PostgreSQL, test/faults/node.test.ts kills a node in the middle of changes that were acknowledged.
+// On PostgreSQL, test/faults/node.test.ts kills a node amid logins and logouts; records there are for the long run.
 testOnOne('R9 SIGKILL while records are written loses none that was acknowledged', async t => {
   const dataFolder = temporaryFolder(t)
   const count = 40

@@ -26,7 +26,7 @@ interface Services {
 async function start(t: TestContext, services: number, workers: number): Promise<Services> {
   const dataFolder = temporaryFolder(t)
   const own = await startService(t, { dataFolder })
-  // So many requests at once would be too many for a database otherwise.
+  // The default queue for database connections is too short for this many requests at once.
   const busy = { CARREL_DATABASE_QUEUE: '10000' }
   const env = { CARREL_WORKERS: String(workers), CARREL_LOG_LEVEL: 'error', ...busy }
   const served = await times(services, () => serve(t, dataFolder, { env }))

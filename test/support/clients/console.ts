@@ -156,16 +156,16 @@ export async function settled(page: Page): Promise<void> {
   )
 }
 
-/** Minified: each page that is looked at has to read it. */
+/** Minified, because each page that is checked has to parse it. */
 const axe = readFileSync(join(repository, 'node_modules/axe-core/axe.min.js'), 'utf8')
 
-/** What axe looks at. Its time grows with the rows, and rows of a table differ in their values only. */
+/** In CI axe skips all but eight rows of a table: rows differ only in their values, and each costs time. */
 const looked = { exclude: isLong ? [] : ['tbody > tr:nth-child(n + 9)'] }
 
 /** WCAG 2.2 AA and what axe holds good besides. */
 export async function assertAccessible(page: Page, what: string): Promise<void> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe)
-  // What is passed or does not apply is neither described nor sent.
+  // Results other than violations are not needed, and are costly to describe and send.
   const violations = (await page.evaluate(
     `axe
       .run(${JSON.stringify(looked)}, {
