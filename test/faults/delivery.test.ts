@@ -13,7 +13,6 @@ import {
   finish,
   finishHashed,
   openOn,
-  readSome,
   residentOf,
   untilHeldUp,
 } from '../support/clients/transfers.ts'
@@ -252,29 +251,6 @@ onceTest('F2 clients that read nothing take little memory, whatever ranges they 
   assert.ok((await finish(whole))?.equals(content))
   const received = await finish(parts)
   assert.equal(received?.length, Number(parts.headers['content-length']))
-  for (const answer of held) answer.destroy()
-  await assertUnharmed(served, sha256)
-})
-
-// In CI, test/downloads/read-pieces.test.ts sees that all transfers together hold 16 MiB of large pieces.
-onceLongTest('F2 clients that read fast for a while and then nothing take little memory', async t => {
-  const size = 32 * megabyte
-  const { served, open, sha256 } = await start(t, size)
-  assert.ok(await finish(await begin(served.address + open)))
-  const before = residentOf(served.pid)
-  const clients = 200
-  const held = await Promise.all(
-    Array.from({ length: clients }, async () => {
-      const answer = await begin(served.address + open)
-      await readSome(answer, 20 * megabyte)
-      return answer
-    }),
-  )
-  await untilHeldUp(served.pid)
-  const grown = residentOf(served.pid) - before
-  t.diagnostic(`memory grew by ${Math.round(grown / megabyte)} MB`)
-  // Two large pieces for each would be a megabyte a client. There are 16 for all, and each client costs what it costs.
-  assert.ok(grown < (36 + 0.35 * clients) * megabyte, `by ${grown} bytes for ${clients} clients`)
   for (const answer of held) answer.destroy()
   await assertUnharmed(served, sha256)
 })

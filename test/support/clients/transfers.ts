@@ -48,15 +48,6 @@ export async function cutAfter(answer: IncomingMessage, count: number): Promise<
   return Buffer.concat(chunks)
 }
 
-/** Reads so many bytes, and stays. */
-export async function readSome(answer: IncomingMessage, count: number): Promise<void> {
-  for (let missing = count; missing > 0; ) {
-    const chunk = answer.read() as Buffer | null
-    if (chunk === null) await once(answer, 'readable')
-    else missing -= chunk.length
-  }
-}
-
 /** How many descriptors the process has open on files whose path holds this text (proc(5)). */
 export const openOn = (pid: number, text: string): number =>
   readdirSync(`/proc/${pid}/fd`).filter(name => {
