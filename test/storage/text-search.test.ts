@@ -111,10 +111,27 @@ async function connect(t: TestContext): Promise<pg.Client> {
   return client
 }
 
+/** Characters from every block that has letters. */
+const characters = Array.from({ length: 0x3_3480 - 1 }, (_, at) => at + 1)
+  .filter(code => code < 0xd800 || code > 0xdfff)
+  .map(code => String.fromCodePoint(code))
+
+/** @returns characters that only one of the two knows, because its version of Unicode is newer (Q27) */
+async function knownToOne(client: pg.Client): Promise<ReadonlySet<string>> {
+  const { rows } = await client.query<{ text: string }>(
+    'SELECT text FROM unnest($1::text[], $2::bool[]) AS t (text, known) WHERE unicode_assigned(text) <> known',
+    [characters, characters.map(text => !/\p{Cn}/u.test(text))],
+  )
+  return new Set(rows.map(({ text }) => text))
+}
+
 test('Q27 PostgreSQL finds what JavaScript finds', async t => {
   const client = await connect(t)
+  const newer = await knownToOne(client)
   let found = 0
-  const all = fc.sample(cases, runs(500, 40_000))
+  const all = fc
+    .sample(cases, runs(500, 40_000))
+    .filter(([one]) => Array.from(JSON.stringify(one)).every(text => !newer.has(text)))
   for (const [one, query] of all) {
     const bound: (string | null)[] = [one.one, one.two, one.json === null ? null : JSON.stringify(one.json)]
     const sql = statement(postgres, 't.json', query, text => `$${bound.push(text)}`)
@@ -135,13 +152,8 @@ test('Q27 PostgreSQL finds what JavaScript finds', async t => {
 
 test('Q27 PostgreSQL reads every character as JavaScript does', async t => {
   const client = await connect(t)
-  // Either may know characters that the other doesn't know yet.
-  const isUnknown = /\p{Cn}/u
-  const codes = Array.from({ length: 0x3_3480 - 1 }, (_, at) => at + 1)
-  const texts = codes
-    .filter(code => code < 0xd800 || code > 0xdfff)
-    .map(code => String.fromCodePoint(code))
-    .filter(text => !isUnknown.test(text))
+  const newer = await knownToOne(client)
+  const texts = characters.filter(text => !newer.has(text))
   const differing: string[] = []
   const words = postgres.searchable({ sql: 't.text', isJson: false }, '$3')
   for (let at = 0; at < texts.length; at += 20_000) {
@@ -149,7 +161,7 @@ test('Q27 PostgreSQL reads every character as JavaScript does', async t => {
     // A phrase that is nowhere: relevance counts the words, and each text must contain itself.
     const { rows } = await client.query<{ text: string; found: boolean }>(
       `SELECT t.text, t.pattern = '  ' OR strpos(${words}, t.pattern) = 1 AND length(t.pattern) = length(${words}) AS found
-       FROM unnest($1::text[], $2::text[]) AS t (text, pattern) WHERE unicode_assigned(t.text)`,
+       FROM unnest($1::text[], $2::text[]) AS t (text, pattern)`,
       [some, some.map(text => searchable([text])), postgres.betweenWords()],
     )
     differing.push(...rows.filter(({ found }) => !found).map(({ text }) => text))
