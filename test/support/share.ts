@@ -43,7 +43,7 @@ const onPostgres = [
   'property/{audiences,list-audiences,item-states,nested-groups}',
   // Changes of several rows are one transaction; what the store refuses is decided inside it.
   'contract/{people,groups,metadata-registry,write-items,write-files,entities-admin}',
-  'contract/{sessions,registration,alert-sessions,audit-*,turns,long-lists,store,copy}',
+  'contract/{sessions,registration,throttle,alert-sessions,audit-*,turns,long-lists,store,copy}',
   'processes/processes',
   'property/{changes,record-writes}',
   'cli/{groups-in-groups,item-state}',
