@@ -230,7 +230,7 @@ test('D8 backups during ingests, imports, logins and sweeps are whole, each of t
   })
   const names: string[] = []
   try {
-    for (let round = 0; round < repeats(1, 3); round++) {
+    for (let round = 0; round < repeats(2, 3); round++) {
       const { name, lost } = await backUp(service.dataFolder, folder)
       assert.deepEqual(lost, [])
       names.push(name)

@@ -92,7 +92,7 @@ void nodeTest('X2 messages that no honest and careful provider sends', async t =
   ].entries())
     await t.test(`X2 X4 ${name} is refused`, async () => {
       // In CI for some cases: most honest messages are the same.
-      const token = isLong || harmless || at % 20 === 0 ? await acceptsHonest(honest) : ''
+      const token = isLong || harmless || at % 5 === 0 ? await acceptsHonest(honest) : ''
       const one = await begin(service, uni)
       const xml = await hostile(one)
       const before = await epersonsOf(service)
