@@ -42,7 +42,8 @@ test('Q14 Q7 whatever is asked, in any form: no 5xx, no words of the engine, and
         .end(body)
     })
   const entities = [...(await service.storage.entities.all()).values()]
-  const { numRuns, seed } = runs(200, 20_000)
+  const { numRuns, seed = Date.now() } = runs(200, 20_000)
+  t.diagnostic(`CARREL_TEST_SEED=${seed}`)
   const next = createQueries(seed, entities)
   const answered = new Map<number, number>()
   for (let n = 0; n < numRuns; n++) {
