@@ -1,7 +1,7 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statfsSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 
 /**
  * A real PostgreSQL for the tests: the one that CARREL_TEST_DATABASE_URL names (its user may create databases and
@@ -61,8 +61,21 @@ const fast = [
 
 const initdb = ['--encoding=UTF8', '--locale=C', '--no-sync', `--set=${cheapPasswords}`]
 
+/** PostgreSQL refuses to run as root. The user that it runs as instead has to reach its programs. */
+const isRoot = process.getuid?.() === 0
+
+/** @throws Error if a folder above keeps other users out, as root's home does: the library would crash instead */
+function requireReachable(): void {
+  for (let at = import.meta.dirname; at !== dirname(at); at = dirname(at))
+    if ((statSync(at).mode & 0o1) === 0)
+      throw new Error(
+        `PostgreSQL doesn't run as root, and no other user may enter ${at}: clone Carrel elsewhere, such as into /srv.`,
+      )
+}
+
 /** @returns a server that runs */
 export async function startPostgres({ folder, flags = fast }: Options = {}): Promise<PostgresServer> {
+  if (isRoot) requireReachable()
   const place = folder ?? mkdtempSync(join(scratch, 'carrel-postgres-'))
   const port = await freePort()
   const lines: string[] = []
@@ -73,7 +86,7 @@ export async function startPostgres({ folder, flags = fast }: Options = {}): Pro
       user: 'postgres',
       password: 'postgres',
       persistent: true,
-      createPostgresUser: process.getuid?.() === 0,
+      createPostgresUser: isRoot,
       initdbFlags: [...initdb, ...(flags === fast ? ['--no-data-checksums'] : [])],
       postgresFlags: [...flags, 'listen_addresses=127.0.0.1', 'unix_socket_directories='].flatMap(flag => [
         '-c',
