@@ -52,3 +52,32 @@ test('D3 the build of the image is given what its scripts read, and the image wh
   for (const folder of files.filter(file => file.endsWith('dist')))
     assert.match(read('deploy/Dockerfile'), new RegExp(`^COPY --from=build /src/${folder} ${folder}$`, 'm'))
 })
+
+test('D13 no proxy that is shown in front of Carrel limits bodies, or collects them first', () => {
+  const shown = ['deploy/*', 'docs/**/*.md', 'README.md'].flatMap(pattern =>
+    globSync(pattern, { cwd: repository }).flatMap(file =>
+      file.endsWith('.md')
+        ? [...read(file).matchAll(/^ *```(\w+)\n([\s\S]*?)^ *```$/gm)].map(([, , text = '']) => ({
+            file,
+            text,
+          }))
+        : [{ file, text: read(file) }],
+    ),
+  )
+  /** A product's own limit, by a line with which only whole examples of it begin to pass requests on. */
+  const demanded = [
+    [/location \/(server|pdb)\/? \{/, /client_max_body_size 0;/],
+    [/location \/(server|pdb)\/? \{/, /proxy_request_buffering off;/],
+    [/^\s*ProxyPass (\S*) http/m, /LimitRequestBody 0$/m],
+  ] as const
+  const seen = demanded.map(([whole, needed]) => {
+    const examples = shown.filter(({ text }) => whole.test(text))
+    for (const { file, text } of examples) assert.match(text, needed, file)
+    return examples.length
+  })
+  assert.deepEqual(seen.map(Boolean), [true, true, true], `${seen} examples were found`)
+  for (const { file, text } of shown) {
+    assert.doesNotMatch(text, /^\s*(max_size|request_buffers)\b/m, file)
+    assert.doesNotMatch(text, /client_max_body_size (?!0;)/, file)
+  }
+})

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
-import type { IncomingMessage } from 'node:http'
+import { request as httpRequest, type IncomingMessage } from 'node:http'
 import { request as httpsRequest } from 'node:https'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -13,6 +13,8 @@ import { withSpecialGroups } from '../support/service/configuration.ts'
 import { freePort } from '../support/service/postgres-server.ts'
 import { repository, run } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
+import { configureNginx, nginxProgram, serverForNodes } from './nginx.ts'
+import { assertUploadsPass, relayTo, uploadSettings } from './uploads.ts'
 
 /** The examples in deploy/ with the real products: only addresses, ports and certificates are the test's own. */
 
@@ -29,33 +31,29 @@ interface Place {
 
 interface Product {
   readonly program: string
+  /** Without TLS, as in the guide for several nodes. */
+  readonly scheme?: 'http'
   /** Writes the configuration into the folder. @returns the arguments of the program */
   configure(place: Place): readonly string[]
 }
 
 const nginx: Product = {
-  program: '/usr/sbin/nginx',
-  configure: ({ folder, port, backend, certificate, key }) => {
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-    const server = example('nginx.conf')
-      .replace('server 127.0.0.1:8080;', `server ${backend};`)
-      .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
-      .replace('/etc/ssl/certs/repo.example.edu.pem', certificate)
-      .replace('/etc/ssl/private/repo.example.edu.key', key)
-    writeFileSync(
-      join(folder, 'nginx.conf'),
-      `daemon off;
-pid ${folder}/nginx.pid;
-events { worker_connections 256; }
-http {
-    access_log off;
-    ${temporary.map(name => `${name}_temp_path ${folder}/${name};`).join('\n    ')}
-${server}
+  program: nginxProgram,
+  configure: ({ folder, port, backend, certificate, key }) =>
+    configureNginx(
+      folder,
+      example('nginx.conf')
+        .replace('server 127.0.0.1:8080;', `server ${backend};`)
+        .replace('listen 443 ssl', `listen 127.0.0.1:${port} ssl`)
+        .replace('/etc/ssl/certs/repo.example.edu.pem', certificate)
+        .replace('/etc/ssl/private/repo.example.edu.key', key),
+    ),
 }
-`,
-    )
-    return ['-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')]
-  },
+
+const nginxForNodes: Product = {
+  program: nginxProgram,
+  scheme: 'http',
+  configure: ({ folder, port, backend }) => configureNginx(folder, serverForNodes(port, backend)),
 }
 
 const caddy: Product = {
@@ -81,7 +79,7 @@ interface Answer {
 }
 
 /** Starts the product in front of Carrel. @returns what asks it over https, whatever its certificate */
-async function startProxy(t: TestContext, { program, configure }: Product, address: string) {
+async function startProxy(t: TestContext, { program, configure, scheme }: Product, address: string) {
   assert.ok(existsSync(program), `${program} is missing; see CONTRIBUTING.md`)
   const folder = temporaryFolder(t)
   chmodSync(folder, 0o755)
@@ -112,7 +110,7 @@ async function startProxy(t: TestContext, { program, configure }: Product, addre
     body?: string,
   ): Promise<Answer> {
     const host = { host: '127.0.0.1', port, servername: 'repo.example.edu', rejectUnauthorized: false }
-    const sent = httpsRequest({
+    const sent = (scheme === 'http' ? httpRequest : httpsRequest)({
       ...host,
       path,
       method: body === undefined ? 'GET' : 'POST',
@@ -204,6 +202,22 @@ for (const [name, product] of Object.entries({ nginx, caddy })) {
     const { status, body } = await ask('/server/api/query/v4/letters')
     assert.equal(status, 200)
     assert.equal((JSON.parse(body) as unknown[]).length, records.length)
+  })
+}
+
+for (const [name, product] of Object.entries({ nginx, 'nginx and several nodes': nginxForNodes, caddy })) {
+  test(`D13 I7 UP1 EA7 the example for ${name} passes on uploads of any size that the settings allow`, async t => {
+    const scheme = product.scheme ?? 'https'
+    const service = await startService(t, {
+      env: {
+        ...uploadSettings,
+        CARREL_BASE_URL: `${scheme}://repo.example.edu/server`,
+        CARREL_TRUSTED_PROXIES: '127.0.0.1',
+      },
+    })
+    const { port } = await startProxy(t, product, service.address)
+    const origin = scheme === 'http' ? `http://127.0.0.1:${port}` : await relayTo(t, port, 'repo.example.edu')
+    await assertUploadsPass(service, `${origin}/server`)
   })
 }
 

@@ -12,6 +12,7 @@ import { freePort } from '../support/service/postgres-server.ts'
 import { folderOfWorkers, startApache } from './apache.ts'
 import { openGuide } from './guide.ts'
 import { needPackages } from './packages.ts'
+import { assertUploadsPass, relayTo, uploadSettings } from './uploads.ts'
 import { arriveAnew, isLive, logIn, logOutThere, pretend, startWorld, tryLogIn } from './world.ts'
 
 /** docs/how-to/sso-mod-auth-openidc.md with the real module, in front of Carrel over https. */
@@ -39,7 +40,7 @@ async function start(t: TestContext, given: Readonly<Record<string, string | und
   })
   const secret = 'the second result of openssl rand'
   const config = guide.block('json', 'singleSignOn')
-  const env = { PROXY_SECRET: secret, CARREL_TRUSTED_PROXIES: '127.0.0.1' }
+  const env = { PROXY_SECRET: secret, CARREL_TRUSTED_PROXIES: '127.0.0.1', ...uploadSettings }
   const world = await startWorld(t, { folder, config, address, env })
   const [, host = ''] =
     /<VirtualHost[^>]*>\n([\s\S]*)<\/VirtualHost>/.exec(guide.block('apache', 'OIDCClientID')) ?? []
@@ -53,7 +54,7 @@ async function start(t: TestContext, given: Readonly<Record<string, string | und
       .replaceAll('http://127.0.0.1:8080', world.service.address),
     env: { OIDC_SECRET: clientSecret, OIDC_PASSPHRASE: 'a passphrase', PROXY_SECRET: secret, ...given },
   })
-  return { world, secret, provider }
+  return { world, secret, provider, port }
 }
 
 const login = (user: keyof typeof users, groups: readonly string[]) => ({
@@ -96,4 +97,9 @@ test('X2 X3 nothing that a client says of itself gets through mod_auth_openidc',
 test('X2 a proxy that has a placeholder for a secret is not believed', async t => {
   const { world } = await start(t, { PROXY_SECRET: undefined })
   assert.equal(await tryLogIn(await openPage(t), world, login('ruth', [])), 401)
+})
+
+test('D13 I7 UP1 EA7 behind Apache with mod_auth_openidc, uploads of any size that the settings allow arrive', async t => {
+  const { world, port } = await start(t)
+  await assertUploadsPass(world.service, `${await relayTo(t, port, `localhost:${port}`)}/server`)
 })

@@ -12,6 +12,7 @@ import { folderOfWorkers, startApache } from './apache.ts'
 import { openGuide } from './guide.ts'
 import { needPackages } from './packages.ts'
 import { logInAtSimpleSamlPhp, startSimpleSamlPhp } from './simplesamlphp.ts'
+import { assertUploadsPass, relayTo, uploadSettings } from './uploads.ts'
 import { arriveAnew, isLive, logIn, logOutThere, pretend, startWorld } from './world.ts'
 
 /** docs/how-to/sso-mod-shib.md with the real module and shibd, in front of Carrel over https; simpleSAMLphp knows who it is. */
@@ -42,7 +43,7 @@ async function start(t: TestContext) {
     folder,
     config: guide.block('json', 'singleSignOn'),
     address,
-    env: { PROXY_SECRET: secret, CARREL_TRUSTED_PROXIES: '127.0.0.1' },
+    env: { PROXY_SECRET: secret, CARREL_TRUSTED_PROXIES: '127.0.0.1', ...uploadSettings },
   })
   const [, host = ''] =
     /<VirtualHost[^>]*>\n([\s\S]*)<\/VirtualHost>/.exec(guide.block('apache', 'AuthType shibboleth')) ?? []
@@ -55,7 +56,7 @@ async function start(t: TestContext) {
     site: host.replaceAll(/^\s*SSL.*$/gm, '').replaceAll('http://127.0.0.1:8080', world.service.address),
     env: { ...env, PROXY_SECRET: secret },
   })
-  return { world, secret, idp }
+  return { world, secret, idp, port }
 }
 
 /** @returns the environment in which it and the module find each other */
@@ -119,4 +120,9 @@ test('X2 X3 nothing that a client says of itself gets through mod_shib', async t
   assert.deepEqual(await arriveAnew(page, world), shown)
   const [ruth] = await world.service.storage.identities.listIdentities()
   assert.notEqual(ruth?.subject, 'r-1')
+})
+
+test('D13 I7 UP1 EA7 behind Apache with mod_shib, uploads of any size that the settings allow arrive', async t => {
+  const { world, port } = await start(t)
+  await assertUploadsPass(world.service, `${await relayTo(t, port, `localhost:${port}`)}/server`)
 })

@@ -2,16 +2,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, chownSync, existsSync, mkdirSync, renameSync, truncateSync, writeFileSync } from 'node:fs'
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -21,17 +12,17 @@ import { begin, cutAfter, finish, finishHashed, type Headers } from '../support/
 import { anyEperson, contentOf, everybody, putItem } from '../support/data/repository.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { freePort } from '../support/service/postgres-server.ts'
-import { repository, run } from '../support/service/process.ts'
+import { run } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
+import { blockOf, configureNginx, nginxProgram, serverForNodes } from './nginx.ts'
+import { assertUploadsPass, uploadSettings } from './uploads.ts'
 
 /**
  * Files that a real nginx and a real Apache send (F4), with the configuration in docs/how-to/send-files.md. The packages
  * of Debian are nginx, apache2 and libapache2-mod-xsendfile. As root, the proxies' workers run as www-data, which can
  * read the files through their group only.
  */
-const guide = readFileSync(join(repository, 'docs/how-to/send-files.md'), 'utf8')
-const blockOf = (language: string) =>
-  new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(guide)?.[1] ?? ''
+const guideBlock = (language: string) => blockOf('docs/how-to/send-files.md', language)
 
 interface Product {
   readonly name: string
@@ -59,45 +50,23 @@ const wwwData = 33
 
 const nginx: Product = {
   name: 'nginx',
-  program: '/usr/sbin/nginx',
+  program: nginxProgram,
   filesSentBy: 'x-accel-redirect:/carrel-files/',
   adds: [],
   findsOrphans: true,
-  configure: ({ folder, port, backend, filesFolder }) => {
-    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-    writeFileSync(
-      join(folder, 'nginx.conf'),
-      `daemon off;
-pid ${folder}/nginx.pid;
-${isRoot ? 'user www-data;' : ''}
-events { worker_connections 256; }
-http {
-    include /etc/nginx/mime.types;
-    default_type application/octet-stream;
-    sendfile on;
-    tcp_nopush on;
-    gzip on;
-    access_log off;
-    ${temporary.map(name => `${name}_temp_path ${folder}/${name};`).join('\n    ')}
-    server {
-        listen 127.0.0.1:${port};
-        location /server/ {
-            proxy_pass http://${backend};
-            proxy_http_version 1.1;
-            proxy_set_header Connection "";
-            proxy_set_header Host $host;
-            proxy_set_header X-Forwarded-For $remote_addr;
-            proxy_buffering off;
-            proxy_buffer_size 16k;
-            proxy_buffers 8 16k;
-        }
-${blockOf('nginx').replaceAll('/srv/carrel/files', filesFolder)}
-    }
-}
-`,
-    )
-    return ['-c', join(folder, 'nginx.conf'), '-e', join(folder, 'error.log')]
-  },
+  configure: ({ folder, port, backend, filesFolder }) =>
+    configureNginx(
+      folder,
+      serverForNodes(port, backend).replace(
+        /\}\s*$/,
+        `${guideBlock('nginx').replaceAll('/srv/carrel/files', filesFolder)}}\n`,
+      ),
+      `include /etc/nginx/mime.types;
+default_type application/octet-stream;
+sendfile on;
+tcp_nopush on;
+gzip on;`,
+    ),
 }
 
 const apache: Product = {
@@ -118,7 +87,7 @@ Listen 127.0.0.1:${port}
 ${[...modules, 'deflate', 'xsendfile'].map(name => `LoadModule ${name}_module /usr/lib/apache2/modules/mod_${name}.so`).join('\n')}
 ${isRoot ? 'User www-data\nGroup www-data' : ''}
 Include /etc/apache2/mods-available/deflate.conf
-${blockOf('apache').replaceAll('/srv/carrel/files', filesFolder).replace('127.0.0.1:8081', backend).replace('8088', `${port}`)}
+${guideBlock('apache').replaceAll('/srv/carrel/files', filesFolder).replace('127.0.0.1:8081', backend).replace('8088', `${port}`)}
 `,
     )
     return ['-f', join(folder, 'apache.conf'), '-DFOREGROUND']
@@ -173,6 +142,7 @@ async function start(t: TestContext, product: Product) {
     CARREL_BASE_URL: 'http://repo.example.edu/server',
     CARREL_ALLOWED_ORIGINS: 'https://ui.example.edu',
     CARREL_TRUSTED_PROXIES: '127.0.0.1',
+    ...uploadSettings,
   }
   const handing = await startService(t, {
     dataFolder,
@@ -305,6 +275,12 @@ for (const product of [nginx, apache]) {
     const folders = `${sha256.slice(0, 2)}/${sha256.slice(2, 4)}`
     for (const path of [`/carrel-files/${folders}/${sha256}`, `/server/../carrel-files/${folders}/${sha256}`])
       assert.equal((await ask(behindHanding, path, {})).status, 404, path)
+  })
+
+  test(`D13 F4 I7 UP1 EA7 behind ${product.name} that sends files, uploads of any size that the settings allow arrive`, async t => {
+    const { handing, filesFolder } = await start(t, product)
+    const proxy = await startProxy(t, product, handing.address, filesFolder)
+    await assertUploadsPass(handing, `${proxy}/server`)
   })
 
   test(`F4 F3 behind ${product.name}, a download that is cut is completed with the lease after its token has expired`, async t => {
