@@ -26,19 +26,28 @@ if (typescript && vite) {
   const compiler = join(dirname(typescript), require(typescript).bin.tsc)
   execFileSync(process.execPath, [compiler, '-p', join(folder, 'tsconfig.build.json')], { stdio: 'inherit' })
   const { build } = await import('vite')
-  await build({
-    configFile: false,
-    root: folder,
-    logLevel: 'warn',
-    build: {
-      outDir: 'dist/browser',
-      target: 'es2022',
-      modulePreload: false,
-      rolldownOptions: {
-        input: Object.fromEntries(entries.map(name => [name, join(folder, `src/${name}.ts`)])),
-        preserveEntrySignatures: 'strict',
-        output: { entryFileNames: '[name].js', chunkFileNames: 'shared-[hash].js' },
+  const bundle = (outDir, names, more) =>
+    build({
+      configFile: false,
+      root: folder,
+      logLevel: 'warn',
+      build: {
+        outDir,
+        target: 'es2022',
+        modulePreload: false,
+        rolldownOptions: {
+          input: Object.fromEntries(names.map(name => [name, join(folder, `src/${name}.ts`)])),
+          preserveEntrySignatures: 'strict',
+          output: { entryFileNames: '[name].js', chunkFileNames: 'shared-[hash].js' },
+        },
+        ...more,
       },
-    },
+    })
+  // The package depends on nothing: the one module that uses a library has it inside, with its license beside it.
+  await bundle('dist', ['file-name'], {
+    emptyOutDir: false,
+    minify: false,
+    license: { fileName: 'licenses.md' },
   })
+  await bundle('dist/browser', entries, { license: { fileName: 'licenses.md' } })
 }

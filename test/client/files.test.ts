@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { buffer } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { download, downloadLink } from '../../packages/client/src/downloads.ts'
+import { fileNameIn } from '../../packages/client/src/file-name.ts'
 import { CarrelNetworkError } from '../../packages/client/src/index.ts'
 import { uploadFile, uploadInPieces } from '../../packages/client/src/uploads.ts'
 import { root, ruth, startClientWorld } from '../support/clients/carrel-client.ts'
@@ -50,6 +51,70 @@ test('CL9 a file is downloaded by a short-lived token, with its name and progres
   const asked = line.requests.find(({ path }) => contents.test(path))
   assert.match(asked?.path ?? '', /authentication-token=ey/)
   assert.equal(asked?.headers.authorization, undefined)
+})
+
+test('CL9 a file is called what the service calls it, however plain its name is', async t => {
+  const { service, openAs } = await startClientWorld(t)
+  // A plain name comes without quotes.
+  const names = [
+    ...['a.txt', 'letter-1.pdf', 'README', 'archive.tar.gz', 'scan_007.jpg', '.profile', "it's.txt", '1'],
+    ...[
+      'two words.txt',
+      'semi;colon.txt',
+      '100%.txt',
+      'a%20b.txt',
+      'Größe.txt',
+      '手紙.txt',
+      'a"b".txt',
+      'a=b',
+    ],
+  ]
+  const { files } = await addItem(service, {
+    identifier: 'demo/names',
+    readers: anyEperson,
+    files: names.map(name => ({ name, content: Buffer.from(name) })),
+  })
+  const client = await openAs(ruth)
+  const found = []
+  for (const name of names) {
+    const { name: called, stream } = await download(client, files.get(name)?.uuid ?? '')
+    await stream.cancel()
+    found.push(called)
+  }
+  assert.deepEqual(found, names)
+})
+
+test('CL9 a name is read from any `Content-Disposition`, without folders and what can’t be seen', () => {
+  for (const [header, name] of [
+    ['attachment; filename=plain.txt', 'plain.txt'],
+    ['attachment;filename = spaced.txt ; size=1', 'spaced.txt'],
+    ['inline; FILENAME="Quoted \\"name\\".txt"', 'Quoted "name".txt'],
+    ["attachment; filename*=UTF-8''Gr%C3%B6%C3%9Fe.txt", 'Größe.txt'],
+    ["attachment; filename*=utf-8'de'Gr%C3%B6%C3%9Fe.txt; filename=Grosse.txt", 'Größe.txt'],
+    ['attachment; filename="Grosse.txt"; filename*=ISO-8859-1\'\'Gr%F6%DFe.txt', 'Größe.txt'],
+    // The encoded one can't be read.
+    ["attachment; filename=plain.txt; filename*=UTF-8''%FF%.txt", 'plain.txt'],
+    ["attachment; filename=plain.txt; filename*=KOI8-R''%C1.txt", 'plain.txt'],
+    ['attachment; filename=plain.txt; filename*=nothing', 'plain.txt'],
+    // Bytes as they are: UTF-8, or ISO-8859-1.
+    ['attachment; filename="Gr\u00c3\u00b6\u00c3\u009fe.txt"', 'Größe.txt'],
+    ['attachment; filename="Gr\u00f6\u00dfe.txt"', 'Größe.txt'],
+    // Only the last part of a path, on every system.
+    ['attachment; filename="../../etc/passwd"', 'passwd'],
+    ['attachment; filename=C:\\Windows\\system.ini', 'system.ini'],
+    ["attachment; filename*=UTF-8''..%2F..%2Fa%5Cb.txt", 'b.txt'],
+    ["attachment; filename*=UTF-8''a%0D%0Ab%00%E2%80%AEtxt.exe", 'abtxt.exe'],
+    // Nothing that could be a name.
+    ['attachment; filename=".."', undefined],
+    ['attachment; filename="folder/"', undefined],
+    ['attachment; filename=', undefined],
+    ['attachment; filename="never ends', undefined],
+    ["attachment; filename*=UTF-8''%FF", undefined],
+    ['attachment; notfilename=a.txt', undefined],
+    ['attachment', undefined],
+    ['', undefined],
+  ] as const)
+    assert.equal(fileNameIn(header), name, header)
 })
 
 test('CL9 a download goes on where the line broke, as often as bytes come', async t => {

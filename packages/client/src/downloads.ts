@@ -1,4 +1,5 @@
 import type { Client } from './client.ts'
+import { fileNameIn } from './file-name.ts'
 import { brokenLine, CarrelNetworkError, CarrelProblem } from './problem.ts'
 import { pause } from './transport.ts'
 
@@ -20,6 +21,7 @@ export interface Progress {
 
 /** A file whose bytes are read from `stream`; broken lines are taken up again there. */
 export interface Download {
+  /** As the service calls it; the UUID where it doesn't. */
   readonly name: string
   readonly type: string
   /** In bytes. */
@@ -127,7 +129,7 @@ export async function download(
     { highWaterMark: 0 },
   )
   return {
-    name: nameIn(response, bitstream),
+    name: fileNameIn(response.headers.get('content-disposition') ?? '') ?? bitstream,
     type: response.headers.get('content-type') ?? '',
     size,
     etag,
@@ -142,12 +144,3 @@ const changed = () =>
     title: 'The file has changed',
     detail: 'The file is another one than when the download began. Download it again from the start.',
   })
-
-/** RFC 6266 §4.3: the encoded name is the better one. */
-function nameIn(response: Response, otherwise: string): string {
-  const header = response.headers.get('content-disposition') ?? ''
-  const [, encoded] = /filename\*=UTF-8''([^;\s]+)/i.exec(header) ?? []
-  if (encoded !== undefined) return decodeURIComponent(encoded)
-  const [, quoted] = /filename="((?:\\.|[^"\\])*)"/i.exec(header) ?? []
-  return quoted?.replaceAll(/\\(.)/g, '$1') ?? otherwise
-}
