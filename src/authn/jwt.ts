@@ -10,7 +10,7 @@ export interface Claims {
   readonly eid: string
   /** The ids of the special groups that came with the login. */
   readonly sg: readonly string[]
-  /** Seconds since 1970, with a fraction (RFC 7519 §2, NumericDate). */
+  /** Seconds since 1970 (RFC 7519 §2, NumericDate): whole ones in login tokens, with a fraction in others (T2). */
   readonly exp: number
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { clientOf } from '../http/client.ts'
@@ -166,13 +167,19 @@ async function byOwnPassword(
   return begun && { ...begun, method: passwordMethod, sg: specialGroups.ofLogin(passwordMethod) }
 }
 
-async function byToken({ clock, config, sessions }: Parts, request: FastifyRequest): Promise<Verified> {
+async function byToken(
+  { clock, config, sessions, tokens }: Parts,
+  request: FastifyRequest,
+): Promise<Verified> {
   const { caller } = request
   if (caller.kind === 'anonymous')
     throw new Problem(
       'login-failed',
       'The request has no credentials (user and password as a form), no valid token, and no single sign-on of the last minute.',
     )
+  // One that ends in the same second would be the same token (T3). If the session ends meanwhile, the new one is not valid.
+  const wait = tokens.untilLater(caller)
+  if (wait > 0) await sleep(wait)
   const { session, begun } = caller
   const { begun: used, expires } = newSession(clock, config)
   const refreshed = { begun, used, expires, stamp: session.stamp }

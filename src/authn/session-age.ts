@@ -28,6 +28,15 @@ export function createSessionAge(clock: Clock, { sessionLifetime, tokenLifetime 
     expiry: (begun: number, lifetime: number): number =>
       Math.min(Math.round(clock.now() + lifetime * 1000), endOf(begun)) / 1000,
 
+    /**
+     * Time in ms after which a new login token ends at a later second than one that ends then. 0 if it would do so now, and
+     * if it can't, because the session ends.
+     */
+    untilLater: (ends: number, begun: number): number => {
+      const wait = ends + 1000 - (clock.now() + tokenLifetime * 1000)
+      return wait > 0 && wait <= 1000 && endOf(begun) >= ends + 1000 ? Math.ceil(wait) : 0
+    },
+
     /** @returns undefined for a token that has expired, at `exp` and without grace (T3, RFC 7519 §4.1.4) */
     lifeOf: ({ claims, begun: given }: Pick<UnverifiedJwt, 'claims' | 'begun'>): Life | undefined => {
       const now = clock.now()

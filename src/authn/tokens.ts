@@ -30,6 +30,8 @@ export interface Verified {
   readonly sg: readonly string[]
   /** When the session began, in ms since 1970. */
   readonly begun: number
+  /** When the login token ends, in ms since 1970; undefined for other tokens, and for a login that has none yet. */
+  readonly ends?: number
   /** What an access token may do; undefined for login tokens and what is made from them. */
   readonly grant?: Grant
   /** The administrator who acts as the eperson, if any (B4). */
@@ -44,20 +46,17 @@ export interface Tokens {
   mint(kind: TokenKind, verified: Minted, lifetime: number): string
   /** The same while acting on behalf of somebody. */
   mintActing(kind: Exclude<TokenKind, 'login'>, caller: Acting, lifetime: number): Promise<string>
+  /** Time in ms after which a refresh gives a login token with a later `exp` (T3): up to a second, as `exp` is whole. */
+  untilLater(verified: Pick<Verified, 'ends' | 'begun'>): number
   /** @returns undefined for a token that is malformed, forged, expired, invalidated or of another kind */
   verify(kind: TokenKind, token: string): Awaitable<Verified | undefined>
 }
 
-type Minted = Omit<Verified, 'acting'>
+type Minted = Omit<Verified, 'acting' | 'ends'>
+type LoggedIn = Verified & { readonly ends: number }
 
 /** Of cached login tokens: the signature is verified once, the session is checked on every request. */
 const maxCached = 10_000
-
-interface Cached {
-  /** In ms since 1970. */
-  readonly ends: number
-  readonly verified: Verified
-}
 
 interface Parts {
   readonly accounts: Accounts
@@ -84,15 +83,15 @@ export function createTokens({
 }: Parts): Tokens {
   const age = createSessionAge(clock, config)
   const methods = [...loginMethods, commandLineMethod]
-  const cached = new Map<string, Cached>()
+  const cached = new Map<string, LoggedIn>()
   let cachedWith: readonly Uint8Array[] = []
 
-  function addToCache(token: string, ends: number, verified: Verified): void {
+  function addToCache(token: string, verified: LoggedIn): void {
     if (cached.size >= maxCached) {
       const [oldest] = cached.keys()
       if (oldest !== undefined) cached.delete(oldest)
     }
-    cached.set(token, { ends, verified })
+    cached.set(token, verified)
   }
 
   /** Derived keys are cached by session, which is the same object until something about its eperson changes. */
@@ -135,8 +134,9 @@ export function createTokens({
     const method = methodOf(jwt, (secret, one) => keyOf(secret, kind, one, session, begun))
     if (method !== undefined) {
       if (session.ended.has(begun)) return refuse(kind, 'ended')
-      const verified: Verified = { session, method, sg, begun }
-      if (kind === 'login') addToCache(token, ends, verified)
+      if (kind !== 'login') return { session, method, sg, begun }
+      const verified = { session, method, sg, begun, ends }
+      addToCache(token, verified)
       return verified
     }
     // The same rules as for X-On-Behalf-Of (B1, B2).
@@ -164,8 +164,8 @@ export function createTokens({
     return method === undefined ? undefined : { method, acting: { actor, reason: kept?.reason ?? null } }
   }
 
-  function recheck(token: string, known: Cached, stamp: number | undefined) {
-    if (stamp === known.verified.session.stamp && clock.now() < known.ends) return known.verified
+  function recheck(token: string, known: LoggedIn, stamp: number | undefined) {
+    if (stamp === known.session.stamp && clock.now() < known.ends) return known
     cached.delete(token)
     return verifyUncached('login', token)
   }
@@ -176,22 +176,33 @@ export function createTokens({
     return secret
   }
 
-  const sign = ({ session, sg, begun }: Minted, lifetime: number, key: Mac) =>
-    signJwt({ eid: session.eperson.uuid, sg, exp: age.expiry(begun, lifetime) }, begun, ofSession(key, begun))
+  function sign(kind: TokenKind, { session, sg, begun }: Minted, lifetime: number, key: Mac): string {
+    const expiry = age.expiry(begun, lifetime)
+    // Many programs that read JWTs take whole numbers only. It is rounded down: no token outlives its lifetime (T2).
+    const exp = kind === 'login' ? Math.floor(expiry) : expiry
+    return signJwt({ eid: session.eperson.uuid, sg, exp }, begun, ofSession(key, begun))
+  }
 
   return {
     mint: (kind, minted, lifetime) => {
       // Their routes are never reached with one (`scope.ts`); this holds even if one is.
       if (minted.grant) throw new Error('an access token never gives another token')
       const { method, session, begun } = minted
-      return sign(minted, lifetime, keyOf(newestSecret(), kind, method, session, begun))
+      return sign(kind, minted, lifetime, keyOf(newestSecret(), kind, method, session, begun))
     },
     mintActing: async (kind, caller, lifetime) => {
       const { session, method, actor, reason, begun } = caller
-      const token = sign(caller, lifetime, actingKey(newestSecret(), kind, method, session, actor, begun))
+      const token = sign(
+        kind,
+        caller,
+        lifetime,
+        actingKey(newestSecret(), kind, method, session, actor, begun),
+      )
       await tickets.keep('acting', nameOf(token), { actor: actor.eperson.uuid, reason }, lifetime)
       return token
     },
+
+    untilLater: ({ ends, begun }) => (ends === undefined ? 0 : age.untilLater(ends, begun)),
 
     verify: (kind, token) => {
       if (kind !== 'login') return verifyUncached(kind, token)
@@ -201,7 +212,7 @@ export function createTokens({
       }
       const known = cached.get(token)
       if (!known) return verifyUncached(kind, token)
-      const stamp = accounts.stampOf(known.verified.session.eperson.uuid)
+      const stamp = accounts.stampOf(known.session.eperson.uuid)
       return stamp instanceof Promise
         ? stamp.then(now => recheck(token, known, now))
         : recheck(token, known, stamp)

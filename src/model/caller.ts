@@ -16,6 +16,8 @@ export interface Authenticated {
   readonly sg: readonly string[]
   /** When the session began, in ms since 1970. That of an administrator who acts is theirs. */
   readonly begun: number
+  /** When the caller's login token ends, in ms since 1970; undefined for other tokens. */
+  readonly ends?: number
   readonly specialGroups: readonly Group[]
   /** What the caller's access token may do; undefined for somebody who has logged in. */
   readonly grant?: Grant

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { passwordOf } from '../service/service.ts'
 import { inTime, shortLife } from '../service/waiting.ts'
+import { claimsOf } from './jwt.ts'
 
 /** What an HTTP client of the service does: keeps the CSRF pair and the token, nothing more. */
 export class Client {
@@ -153,8 +154,12 @@ export interface Status {
 }
 
 /** The token in the answer of a login. */
+/** The token of any login. Its `exp` is a whole number, however the login came about (T2). */
 export function bearerOf(response: Response): string {
   const header = response.headers.get('authorization')
   assert.match(header ?? '', /^Bearer \S+$/)
-  return (header ?? '').slice('Bearer '.length)
+  const token = (header ?? '').slice('Bearer '.length)
+  const { exp } = claimsOf(token)
+  assert.ok(Number.isInteger(exp), `exp is ${exp}`)
+  return token
 }
