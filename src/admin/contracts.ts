@@ -126,13 +126,17 @@ const refused = [
   'entity-refused',
   'precondition-failed',
 ] as const satisfies readonly ProblemCode[]
-const records = [
-  'text/csv',
-  'application/x-ndjson',
-  'application/json',
-  'application/gzip',
-  'application/octet-stream',
-]
+/** Files, as programs send them: all but the packed ones are text. */
+const records = {
+  'text/csv': text,
+  'application/x-ndjson': text,
+  'application/json': Type.String({
+    contentMediaType: 'application/json',
+    description: 'An array of records.',
+  }),
+  'application/gzip': Type.String({ contentMediaType: 'application/gzip' }),
+  'application/octet-stream': Type.String({ contentMediaType: 'application/octet-stream' }),
+}
 
 export const contracts = {
   listTables: {
@@ -204,7 +208,7 @@ export const contracts = {
       type: parameter(Type.Array(text), 'Such as `year=integer`.'),
       collation: parameter(Type.Array(text), 'Such as `name=sv`.'),
     },
-    body: Object.fromEntries(records.map(type => [type, Type.Unknown()])),
+    body: records,
     bodyIsOptional: true,
     answers: {
       200: answer('The preview.', json(Preview)),

@@ -39,14 +39,16 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [name: string]: JsonValue }
 
-const ofAny = { $ref: '#/components/schemas/Json' }
-/** Whatever a record, a condition or a patch may have in it. It has a name because it has itself in it. */
+/**
+ * Whatever a record, a condition or a patch may have in it. It doesn't refer to itself: types that are made of the document
+ * may not be in their own definition.
+ */
 export const Json = Type.Unsafe<JsonValue>({
   $id: 'Json',
   description: 'Any JSON.',
   type: ['string', 'number', 'boolean', 'null', 'array', 'object'],
-  items: ofAny,
-  additionalProperties: ofAny,
+  items: {},
+  additionalProperties: {},
 })
 
 export const JsonPatch = Type.Array(

@@ -15,7 +15,7 @@ export const contracts = {
     tag: 'Start',
     headers: { 'If-None-Match': parameter(text) },
     answers: {
-      200: answer('OpenAPI 3.1.', json(Document), { ETag: text }),
+      200: answer('OpenAPI 3.1.', json(Document), { ETag: text, 'Content-Encoding': Type.Optional(text) }),
       304: nothing('It has not changed.', { ETag: text }),
     },
   },

@@ -1,6 +1,7 @@
 import { type DescribedRoute, tags } from '../http/contract.ts'
 import { version } from '../lib/version.ts'
 import { Components, csrfName, type Json } from './components.ts'
+import { Names } from './names.ts'
 import { type Operation, operationOf, parameters } from './operations.ts'
 import { ProblemBody } from './problem-schema.ts'
 import { headersOfAll, type Surroundings } from './rules.ts'
@@ -20,22 +21,32 @@ const schemaHeader = (description: string, schema: Json = { type: 'string' }): J
   schema,
 })
 
-/** The document of a service, without what depends on who asks. */
+/** Names that are taken. */
+export interface Taken {
+  readonly operations: Names
+  readonly schemas: Names
+}
+
+/** @returns the document of a service, without what depends on who asks, and the names in it */
 export async function describe(
   routes: readonly DescribedRoute[],
   surroundings: Surroundings,
-): Promise<OpenApi> {
+): Promise<{ readonly document: OpenApi; readonly taken: Taken }> {
   const components = new Components()
   components.schema(ProblemBody)
+  const taken: Taken = { operations: new Names(), schemas: new Names() }
   const paths: Record<string, Record<string, Operation>> = {}
   for (const route of routes) {
     const contract = await route.contract?.()
     if (!contract) continue
     const path = route.url.replaceAll(/:(\w+)/g, '{$1}')
     paths[path] ??= {}
-    paths[path][route.method.toLowerCase()] = operationOf(route, contract, surroundings, components)
+    const operationId = taken.operations.add(contract.operationId)
+    const named = { ...contract, operationId }
+    paths[path][route.method.toLowerCase()] = operationOf(route, named, surroundings, components)
   }
-  return {
+  for (const name of components.schemas.keys()) taken.schemas.add(name)
+  const document: OpenApi = {
     openapi: '3.1.1',
     info: {
       title: 'Carrel',
@@ -54,6 +65,7 @@ export async function describe(
       securitySchemes: schemesIn(surroundings),
     },
   }
+  return { document, taken }
 }
 
 const inOrder = (map: ReadonlyMap<string, Json>) =>

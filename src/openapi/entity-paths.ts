@@ -1,7 +1,10 @@
+import { hash } from 'node:crypto'
 import type { Caller } from '../model/caller.ts'
 import type { Entity, Field } from '../model/entities.ts'
 import { mayReadEntity, mayWriteEntity } from '../query/readable.ts'
 import type { Json } from './components.ts'
+import type { Taken } from './document.ts'
+import { Names } from './names.ts'
 
 /** Fields of all entities of a document: one is read by programs that make a type of each. */
 const maxFields = 20_000
@@ -15,31 +18,87 @@ export interface EntityParts {
   readonly schemas: Json
 }
 
-/** @param queryBase as a path */
+/** An entity that a reader is shown. */
+export interface Shown {
+  readonly entity: Entity
+  /** True if they may write its records. */
+  readonly writable: boolean
+}
+
+/** @returns the entities that the caller may read, in the order of their names, as far as a document has room for them */
+export function shownTo(all: ReadonlyMap<string, Entity>, caller: Caller): readonly Shown[] {
+  const readable = [...all.values()]
+    .filter(entity => nameable.test(entity.name) && mayReadEntity(caller, entity))
+    .toSorted((one, other) => (one.name < other.name ? -1 : 1))
+  let fields = 0
+  const end = readable.findIndex(entity => {
+    fields += entity.fields.length
+    return fields > maxFields
+  })
+  return readable
+    .slice(0, end === -1 ? undefined : end)
+    .map(entity => ({ entity, writable: mayWriteEntity(caller, entity) }))
+}
+
+/** What the entity's part of a document is made of, made once of each. */
+const identities = new WeakMap<Entity, string>()
+function identityOf(entity: Entity): string {
+  let known = identities.get(entity)
+  if (known === undefined) {
+    const { name, description, key, fields } = entity
+    known = hash('sha256', JSON.stringify([name, description, key, fields]), 'base64url')
+    identities.set(entity, known)
+  }
+  return known
+}
+
+/** @returns a text that is the same for those who are shown the same */
+export const identityOfAll = (shown: readonly Shown[]): string =>
+  hash(
+    'sha256',
+    shown.map(({ entity, writable }) => `${identityOf(entity)}${writable ? '!' : ''}`).join(),
+    'base64url',
+  )
+
+/**
+ * @param queryBase as a path
+ * @param taken names that entities can't have any more
+ */
 export function entityParts(
-  all: ReadonlyMap<string, Entity>,
-  caller: Caller,
+  all: readonly Shown[],
   { queryBase }: { readonly queryBase: string },
+  taken: Taken,
 ): EntityParts {
+  const [operations, components] = [new Names(taken.operations), new Names(taken.schemas)]
   const paths: Record<string, unknown> = {}
   const schemas: Record<string, unknown> = {}
-  let fields = 0
-  for (const entity of all.values()) {
-    if (!mayReadEntity(caller, entity) || !nameable.test(entity.name)) continue
-    fields += entity.fields.length
-    if (fields > maxFields) break
-    schemas[componentOf(entity)] = recordOf(entity)
-    paths[`${queryBase}/${entity.name}`] = { get: listing(entity) }
+  for (const { entity, writable } of all) {
+    const component = components.add(`records.${entity.name}`)
+    const named = {
+      entity,
+      record: { $ref: `#/components/schemas/${component}` },
+      id: (start: string) => operations.add(start + inPascalCase(entity.name)),
+    }
+    schemas[component] = recordOf(entity)
+    paths[`${queryBase}/${entity.name}`] = { get: listing(named) }
     paths[`${queryBase}/${entity.name}/{key}`] = {
-      get: single(entity),
-      ...(mayWriteEntity(caller, entity) && { put: writing(entity) }),
+      get: single(named),
+      ...(writable && { put: writing(named) }),
     }
   }
   return { paths, schemas }
 }
 
-const componentOf = ({ name }: Entity) => `records.${name}`
-const refTo = (entity: Entity) => ({ $ref: `#/components/schemas/${componentOf(entity)}` })
+interface Named {
+  readonly entity: Entity
+  /** Refers to the schema of its records. */
+  readonly record: Json
+  /** @returns the name of an operation */
+  id(start: string): string
+}
+
+const inPascalCase = (name: string) =>
+  name.replaceAll(/(?:^|[._-]+)([^._-]?)/g, (_, letter: string) => letter.toUpperCase())
 
 /** Only what identifies a record is always there: a record may lack any other member. */
 const recordOf = (entity: Entity): Json => ({
@@ -78,8 +137,8 @@ const key = {
 const parameter = (name: string, type: string) => ({ name, in: 'query', schema: { type } })
 const security = [{}, { bearer: [] }]
 
-const listing = (entity: Entity): Json => ({
-  operationId: `list.${entity.name}`,
+const listing = ({ entity, record, id }: Named): Json => ({
+  operationId: id('listRecordsOf'),
   summary: `The records of ${entity.name}`,
   description:
     'Whole records, or rows of what a query extracts. `explain` answers what was understood instead of records.',
@@ -100,7 +159,7 @@ const listing = (entity: Entity): Json => ({
         'application/json': {
           schema: {
             anyOf: [
-              { type: 'array', items: refTo(entity) },
+              { type: 'array', items: record },
               { type: 'array', items: { $ref: '#/components/schemas/EntityRecord' } },
               { $ref: '#/components/schemas/Explanation' },
             ],
@@ -116,27 +175,29 @@ const listing = (entity: Entity): Json => ({
   security,
 })
 
-const one = (entity: Entity) => ({
+const one = (record: Json) => ({
   description: 'The record.',
   headers: { ETag: { schema: { type: 'string' } } },
-  content: { 'application/json': { schema: refTo(entity) } },
+  content: { 'application/json': { schema: record } },
 })
 
-const single = (entity: Entity): Json => ({
-  operationId: `show.${entity.name}`,
+const single = ({ entity, record, id }: Named): Json => ({
+  operationId: id('showRecordOf'),
   summary: `A record of ${entity.name}`,
+  description: 'The record with this key, if the caller may read it; otherwise 404.',
   tags: ['Queries'],
   parameters: [key],
-  responses: { 200: one(entity), '4XX': problem, '5XX': problem },
+  responses: { 200: one(record), '4XX': problem, '5XX': problem },
   security,
 })
 
-const writing = (entity: Entity): Json => ({
-  operationId: `put.${entity.name}`,
+const writing = ({ entity, record, id }: Named): Json => ({
+  operationId: id('putRecordOf'),
   summary: `Write a record of ${entity.name}`,
+  description: 'The whole record: a new one, or in place of the one that is there.',
   tags: ['Queries'],
   parameters: [key],
-  requestBody: { required: true, content: { 'application/json': { schema: refTo(entity) } } },
-  responses: { 200: one(entity), 201: one(entity), '4XX': problem, '5XX': problem },
+  requestBody: { required: true, content: { 'application/json': { schema: record } } },
+  responses: { 200: one(record), 201: one(record), '4XX': problem, '5XX': problem },
   security: [{ bearer: [] }],
 })

@@ -7,7 +7,7 @@ import { issuesCsrf, needsCsrf, problemsOf, type Surroundings } from './rules.ts
 export interface Operation {
   readonly operationId: string
   readonly summary: string
-  readonly description?: string
+  readonly description: string
   readonly tags: readonly string[]
   readonly parameters?: readonly Json[]
   readonly requestBody?: Json
@@ -21,12 +21,12 @@ export function operationOf(
   surroundings: Surroundings,
   components: Components,
 ): Operation {
-  const { operationId, summary, description: more, tag, body } = contract
+  const { operationId, summary, tag, body } = contract
   const given = parametersOf(route, contract, components)
   return {
     operationId,
     summary,
-    ...(more === undefined ? {} : { description: more }),
+    description: descriptionOf(route, contract, surroundings),
     tags: [tag],
     ...(given.length === 0 ? {} : { parameters: given }),
     ...(body && {
@@ -35,6 +35,27 @@ export function operationOf(
     responses: responsesOf(route, contract, surroundings, components),
     security: securityOf(route, contract, surroundings),
   }
+}
+
+/** What is special about the operation, and then who may use it. */
+function descriptionOf(
+  route: DescribedRoute,
+  { description, caller }: Contract,
+  surroundings: Surroundings,
+): string {
+  const who =
+    caller === 'administrator'
+      ? 'For administrators; others get 401 or 403.'
+      : caller === 'eperson'
+        ? 'For those who are logged in; others get 401.'
+        : route.knowsCaller
+          ? 'For everybody, within the rights that they have.'
+          : 'For everybody, logged in or not.'
+  return [
+    ...(description === undefined ? [] : [description]),
+    who,
+    ...(needsCsrf(route, surroundings) ? ['Needs a CSRF pair.'] : []),
+  ].join(' ')
 }
 
 function parametersOf(route: DescribedRoute, contract: Contract, components: Components): readonly Json[] {

@@ -25,13 +25,20 @@ export function piecesOf({ paths, components, ...first }: OpenApi): Pieces {
   return { ...pieces, digest: hash('sha256', JSON.stringify(pieces), 'base64url') }
 }
 
-export function joined(pieces: Pieces, more: EntityParts) {
+/** A whole document, ready to be sent. */
+export interface Joined {
+  readonly etag: string
+  readonly body: Buffer
+}
+
+export function joined(pieces: Pieces, more: EntityParts): Joined {
   const [paths, schemas] = [members(more.paths), members(more.schemas)]
   const and = (one: string, other: string) => (other === '' ? one : `${one},${other}`)
   return {
-    etag: `"${hash('sha256', `${pieces.digest} ${paths} ${schemas}`, 'base64url')}"`,
-    body: () =>
+    etag: hash('sha256', `${pieces.digest} ${paths} ${schemas}`, 'base64url'),
+    body: Buffer.from(
       `{${pieces.beforePaths},"paths":{${and(pieces.paths, paths)}},` +
-      `"components":{"schemas":{${and(pieces.schemas, schemas)}},${pieces.afterSchemas}}}`,
+        `"components":{"schemas":{${and(pieces.schemas, schemas)}},${pieces.afterSchemas}}}`,
+    ),
   }
 }

@@ -1,13 +1,19 @@
 import { hash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
+import { acceptedEncodings } from '../http/accept.ts'
 import { prefixInUse } from '../http/addresses.ts'
 import { contractsIn, type DescribedRoute } from '../http/contract.ts'
 import { escapeHtml } from '../http/html-page.ts'
 import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
+import { RecentlyUsed } from '../lib/recently-used.ts'
+import type { Caller } from '../model/caller.ts'
 import type { Entities } from '../storage/entities.ts'
-import { entityParts } from './entity-paths.ts'
-import { joined, type Pieces, piecesOf } from './pieces.ts'
+import type { Taken } from './document.ts'
+import { entityParts, identityOfAll, shownTo } from './entity-paths.ts'
+import { type Joined, joined, type Pieces, piecesOf } from './pieces.ts'
 import type { Surroundings } from './rules.ts'
 import { page, pageFile, policy } from './swagger-ui.ts'
 
@@ -19,17 +25,27 @@ interface Parts {
 }
 
 const route = contractsIn(() => import('./contracts.ts'))
-const asIs = (body: string) => body
+
+/** Documents of at most about a megabyte that a worker keeps: as many as there are sets of rights among those who ask. */
+const maxDocuments = 8
+
+interface Ready extends Joined {
+  /** With gzip, once it has been asked for. */
+  packed?: Promise<Buffer>
+}
+
+const pack = promisify<Buffer, Buffer>(gzip)
 
 /** `GET /api/openapi.json`: every route as OpenAPI describes it, and `GET /api/docs`, a page of it (docs/decisions/0046). */
 export function openapiRoutes(app: FastifyInstance, { config, entities, routes }: Parts): void {
-  let made: Promise<Pieces> | undefined
-  /** Loaded and made when it is asked for. Of the service, once; of a caller, each time. */
+  let made: Promise<{ readonly pieces: Pieces; readonly taken: Taken }> | undefined
+  /** Loaded and made when it is asked for: of the service once, and once for all who may read the same. */
   const make = async () => {
     const { describe } = await import('./document.ts')
-    return piecesOf(await describe(routes, config))
+    const { document, taken } = await describe(routes, config)
+    return { pieces: piecesOf(document), taken }
   }
-  const pieces = () => {
+  const madeOnce = () => {
     made ??= make().catch(error => {
       // The next request tries it once more.
       made = undefined
@@ -38,11 +54,34 @@ export function openapiRoutes(app: FastifyInstance, { config, entities, routes }
     return made
   }
 
+  /** By what they show of entities. */
+  const documents = new RecentlyUsed<string, Ready>(maxDocuments)
+  async function documentFor(caller: Caller): Promise<Ready> {
+    const { pieces, taken } = await madeOnce()
+    const shown = shownTo(await entities.all(), caller)
+    const identity = identityOfAll(shown)
+    let document = documents.get(identity)
+    if (!document) {
+      document = joined(pieces, entityParts(shown, config, taken))
+      documents.add(identity, document)
+    }
+    return document
+  }
+
   app.get('/openapi.json', route('showOpenApi'), async (request, reply) => {
-    const { etag, body } = joined(await pieces(), entityParts(await entities.all(), request.caller, config))
-    reply.header('etag', etag).header('cache-control', 'private, no-cache')
+    const document = await documentFor(request.caller)
+    const isPacked = acceptedEncodings(request, ['gzip']).length > 0
+    // Each encoding is a representation of its own (RFC 9110 §8.8.3).
+    const etag = `"${document.etag}${isPacked ? '-gzip' : ''}"`
+    reply
+      .header('etag', etag)
+      .header('cache-control', 'private, no-cache')
+      .header('vary', 'Origin, Accept-Encoding')
     if (precondition(request.headers, etag) === 304) return reply.code(304).send()
-    return reply.type('application/json').serializer(asIs).send(body())
+    reply.type('application/json')
+    if (!isPacked) return reply.send(document.body)
+    document.packed ??= pack(document.body)
+    return reply.header('content-encoding', 'gzip').send(await document.packed)
   })
 
   app.get('/docs', route('showReference'), async (request, reply) =>

@@ -78,8 +78,11 @@ const listing = (method: 'GET' | 'POST', one: Listing): Contract => ({
   problems: [...refused, ...ofForms],
 })
 
+/** The same address with `_` for `-` is another one, which PuppetDB's clients may ask for. */
 const named = (start: string, path: string) =>
-  start + path.replace(/(?:^|[/-])(\w)/g, (_, letter: string) => letter.toUpperCase())
+  start +
+  path.replace(/(?:^|[/_-])(\w)/g, (_, letter: string) => letter.toUpperCase()) +
+  (path.includes('_') ? 'Underscored' : '')
 
 export const contracts = {
   query: (method: 'GET' | 'POST') =>

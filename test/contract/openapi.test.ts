@@ -123,6 +123,75 @@ test('OD2 a document of very many fields ends', async t => {
   assert.ok(shown.length > 5 && shown.length < 12, `${shown.length}`)
 })
 
+test('OD2 operations and schemas of entities have names of their own, in every case that generators use', async t => {
+  const service = await startService(t)
+  const names = ['items-2', 'items2', 'audit-event-s', 'a', 'a-', 'a2', 'a-2', 'records']
+  for (const name of names) await service.addRecords(name, 'id', [{ id: 1 }])
+  const { paths, components } = await documentFor(service.client())
+  const operations = Object.values(paths).flatMap(methods =>
+    Object.values(methods).map(({ operationId }) => operationId),
+  )
+  for (const all of [operations, Object.keys(components.schemas)]) {
+    const plain = all.map(name => name.replaceAll(/[^A-Za-z0-9]/g, '').toLowerCase())
+    assert.deepEqual(
+      all.filter((_, at) => plain.indexOf(plain[at] ?? '') !== at),
+      [],
+    )
+  }
+  for (const name of names) {
+    const { responses } = paths[`/api/query/v4/${name}/{key}`]?.get ?? {}
+    const [, component = ''] =
+      /"#\/components\/schemas\/(records[^"]*)"/.exec(JSON.stringify(responses)) ?? []
+    assert.deepEqual(components.schemas[component]?.required, ['id'], name)
+  }
+})
+
+test('OD1 the document is packed for those who take it, is the same bytes until something changes, and is another after that', async t => {
+  const service = await startService(t)
+  await withLetters(service)
+  await service.addEperson('root@example.org', { admin: true })
+  const administrator = service.client()
+  await administrator.login('root@example.org')
+  const open = service.client()
+  const ask = async (client: typeof open, encoding: string, tag?: string) => {
+    const response = await client.get('/api/openapi.json', {
+      'accept-encoding': encoding,
+      ...(tag === undefined ? {} : { 'if-none-match': tag }),
+    })
+    return {
+      status: response.status,
+      tag: response.headers.get('etag') ?? '',
+      encoding: response.headers.get('content-encoding'),
+      vary: response.headers.get('vary'),
+      text: await response.text(),
+    }
+  }
+  const [plain, packed] = [await ask(open, 'identity'), await ask(open, 'gzip, br')]
+  assert.deepEqual([plain.encoding, packed.encoding], [null, 'gzip'])
+  assert.match(packed.vary ?? '', /Origin.*Accept-Encoding/)
+  assert.equal(packed.text, plain.text)
+  assert.notEqual(packed.tag, plain.tag, 'each encoding has a tag of its own')
+  for (const [encoding, one] of [
+    ['identity', plain],
+    ['gzip', packed],
+  ] as const) {
+    assert.deepEqual(await ask(open, encoding), one)
+    assert.equal((await ask(open, encoding, one.tag)).status, 304)
+    assert.equal((await ask(administrator, encoding, one.tag)).status, 200, 'who may read more')
+  }
+  await service.addRecords('letters', 'id', [{ id: 1, other: true }])
+  const after = await ask(open, 'gzip', packed.tag)
+  assert.equal(after.status, 200)
+  assert.match(after.text, /"other"/)
+  // More sets of rights than are kept, and each gets its own.
+  for (let n = 0; n < 12; n++) {
+    await service.addRecords(`more${n}`, 'id', [{ id: n }])
+    assert.match((await ask(open, 'gzip')).text, new RegExp(`/more${n}/`))
+  }
+  assert.equal((await ask(administrator, 'gzip')).text.includes('sealed'), true)
+  assert.equal((await ask(open, 'gzip')).text.includes('sealed'), false)
+})
+
 test('OD4 the reference page and its files come from the service alone', async t => {
   const service = await startService(t)
   const client = service.client()

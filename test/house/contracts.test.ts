@@ -13,8 +13,10 @@ recordAnswers(app => {
 })
 
 const document = JSON.parse(await openApi()) as {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, { readonly operationId: string }>>>>
-  readonly components: { readonly responses: Readonly<Record<string, unknown>> }
+  readonly paths: Readonly<
+    Record<string, Readonly<Record<string, { readonly operationId: string; readonly description?: string }>>>
+  >
+  readonly components: Readonly<Record<'responses' | 'schemas', Readonly<Record<string, unknown>>>>
 }
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, ...operation })),
@@ -29,13 +31,51 @@ test('OD1 every route has a contract', () => {
   )
 })
 
-test('OD1 every operation has a name of its own', () => {
-  const names = operations.map(({ operationId }) => operationId)
+test('OD1 every operation and every component has a name of its own, also in camel, Pascal and snake case', () => {
+  assert.ok(operations.length > 200)
+  for (const names of [
+    operations.map(({ operationId }) => operationId),
+    ...Object.values(document.components).map(components => Object.keys(components)),
+  ]) {
+    const plain = names.map(name => name.replaceAll(/[^A-Za-z0-9]/g, '').toLowerCase())
+    assert.deepEqual(
+      names.filter((_, at) => plain.indexOf(plain[at] ?? '') !== at),
+      [],
+    )
+    // The contracts give these names, and no number had to be added.
+    assert.deepEqual(
+      names.filter(name => /_\d+$/.test(name)),
+      [],
+    )
+  }
+})
+
+test('OD1 every operation has a description', () => {
   assert.deepEqual(
-    names.filter((name, at) => names.indexOf(name) !== at),
+    operations.filter(({ description = '' }) => !/^\S.*\.$/s.test(description)).map(one => one.operationId),
     [],
   )
-  assert.ok(operations.length > 200)
+})
+
+test('OD1 no schema refers to itself, which types made of the document could not', () => {
+  const schemas = Object.entries(document.components.schemas)
+  const referred = new Map(
+    schemas.map(([name, schema]) => [
+      name,
+      [...JSON.stringify(schema).matchAll(/"#\/components\/schemas\/([^"]+)"/g)].map(([, one = '']) => one),
+    ]),
+  )
+  const leadsTo = (name: string, seen: Set<string>): boolean =>
+    (referred.get(name) ?? []).some(one => {
+      if (one === [...seen][0]) return true
+      if (seen.has(one)) return false
+      seen.add(one)
+      return leadsTo(one, seen)
+    })
+  assert.deepEqual(
+    schemas.map(([name]) => name).filter(name => leadsTo(name, new Set([name]))),
+    [],
+  )
 })
 
 test('OD1 every problem that a contract names is in the catalogue, and every one in the catalogue is in a contract', () => {

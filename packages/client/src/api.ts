@@ -1188,6 +1188,18 @@ export interface Schemas {
     readonly startDate?: (string | null)
     readonly endDate?: (string | null)
   }
+  readonly 'records.bitstreams': {
+    readonly uuid: string
+    readonly item?: string
+    readonly bundle?: string
+    readonly name?: string
+    readonly description?: (string | null)
+    readonly mime_type?: string
+    readonly size?: number
+    readonly sha256?: string
+    readonly readers?: unknown
+    readonly created?: string
+  }
   readonly 'records.items': {
     readonly uuid: string
     readonly identifier?: string
@@ -1202,18 +1214,6 @@ export interface Schemas {
     readonly modified?: string
     readonly withdrawn?: boolean
     readonly discoverable?: boolean
-  }
-  readonly 'records.bitstreams': {
-    readonly uuid: string
-    readonly item?: string
-    readonly bundle?: string
-    readonly name?: string
-    readonly description?: (string | null)
-    readonly mime_type?: string
-    readonly size?: number
-    readonly sha256?: string
-    readonly readers?: unknown
-    readonly created?: string
   }
 }
 
@@ -2142,13 +2142,13 @@ export interface Routes {
   readonly 'puppetdb-status': Schemas['PuppetService']
 } }
     readonly '/status/v1/services/puppetdb-status': { answer: Schemas['PuppetService'] }
-    readonly '/api/query/v4/items': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly explain?: string }; answer: (readonly (Schemas['records.items'])[] | readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) }
-    readonly '/api/query/v4/items/{key}': { path: { readonly key: string }; answer: Schemas['records.items'] }
     readonly '/api/query/v4/bitstreams': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly explain?: string }; answer: (readonly (Schemas['records.bitstreams'])[] | readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) }
     readonly '/api/query/v4/bitstreams/{key}': { path: { readonly key: string }; answer: Schemas['records.bitstreams'] }
+    readonly '/api/query/v4/items': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly explain?: string }; answer: (readonly (Schemas['records.items'])[] | readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) }
+    readonly '/api/query/v4/items/{key}': { path: { readonly key: string }; answer: Schemas['records.items'] }
   }
   readonly post: {
-    readonly '/api/admin/entities/{name}/import': { path: { readonly name: string }; query: { readonly mode?: 'replace' | 'update' | 'delete'; readonly preview?: boolean; readonly format?: 'csv' | 'ndjson' | 'json'; readonly upload?: string; readonly read?: string; readonly key?: readonly (string)[]; readonly type?: readonly (string)[]; readonly collation?: readonly (string)[] }; json: unknown; answer: Schemas['ImportPreview'] | Schemas['Process'] }
+    readonly '/api/admin/entities/{name}/import': { path: { readonly name: string }; query: { readonly mode?: 'replace' | 'update' | 'delete'; readonly preview?: boolean; readonly format?: 'csv' | 'ndjson' | 'json'; readonly upload?: string; readonly read?: string; readonly key?: readonly (string)[]; readonly type?: readonly (string)[]; readonly collation?: readonly (string)[] }; json: string; answer: Schemas['ImportPreview'] | Schemas['Process'] }
     readonly '/api/admin/ingest': { query: { readonly upload?: string; readonly read?: string; readonly from?: string; readonly until?: string; readonly addOnly?: boolean; readonly dryRun?: boolean; readonly name?: string }; answer: Schemas['Process'] }
     readonly '/api/admin/secret/rotate': { answer: {
   readonly accepted: number

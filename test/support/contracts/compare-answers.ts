@@ -41,7 +41,8 @@ export function comparisonWith(
     routes.map(({ method, url }) => [method, url]),
   ])
   const made =
-    known.get(key) ?? describe(routes, surroundings).then(document => compare(document, routes, surroundings))
+    known.get(key) ??
+    describe(routes, surroundings).then(({ document }) => compare(document, routes, surroundings))
   known.set(key, made)
   return made
 }

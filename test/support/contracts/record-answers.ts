@@ -1,5 +1,6 @@
 import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { gunzipSync } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
 /** What a service answered, for a comparison with its contracts. Knows nothing of them: it is loaded into every service. */
@@ -37,6 +38,9 @@ export function recordAnswers(begun: (app: FastifyInstance) => (answered: Answer
   })
 }
 
+const unpacked = (body: Buffer, headers: Answered['headers']): Buffer =>
+  body.length > 0 && headers['content-encoding'] === 'gzip' ? gunzipSync(body) : body
+
 function listen(raw: IncomingMessage, response: ServerResponse, tell: (answered: Answered) => void): void {
   const pieces: Buffer[] = []
   let length = 0
@@ -66,16 +70,23 @@ function listen(raw: IncomingMessage, response: ServerResponse, tell: (answered:
   response.on('close', () => {
     if (!response.headersSent) return
     const request = found.get(raw)
-    const headers = Object.entries({ ...response.getHeaders(), ...written })
+    const headers: Answered['headers'] = Object.fromEntries(
+      Object.entries({ ...response.getHeaders(), ...written }).map(([name, value]) => [
+        name.toLowerCase(),
+        String(value),
+      ]),
+    )
     tell({
       method: raw.method ?? '',
       path: (raw.url ?? '').split(/[?#]/, 1)[0] ?? '',
       route: request?.is404 === false ? request.routeOptions.url : undefined,
       isPreflight: raw.method === 'OPTIONS' && 'access-control-request-method' in raw.headers,
       status: response.statusCode,
-      headers: Object.fromEntries(headers.map(([name, value]) => [name.toLowerCase(), String(value)])),
+      headers,
       body:
-        response.writableFinished && length <= maxBody ? Buffer.concat(pieces).toString('latin1') : undefined,
+        response.writableFinished && length <= maxBody
+          ? unpacked(Buffer.concat(pieces), headers).toString('latin1')
+          : undefined,
     })
   })
 }
