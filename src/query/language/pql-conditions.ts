@@ -4,6 +4,7 @@ import { inPql } from './pql-errors.ts'
 import type { PqlScanner } from './pql-scanner.ts'
 import {
   isName,
+  isOperator,
   readField,
   readItem,
   readList,
@@ -60,7 +61,10 @@ function readSingle(scanner: PqlScanner, around: Around): Node {
     return readIn(scanner, fields, around) ?? readMatch(scanner, fields) ?? refuse(scanner)
   }
   if (scanner.accepts('*')) return readMatch(scanner, scanner.text('*', token.at)) ?? refuse(scanner)
-  if (!isName(token)) throw scanner.expecting('<field>', '<entity> {').fail()
+  // A field may be called so, and then an operator follows.
+  const isOthersWord = token.kind === 'word' && /^(not|and|or)$/i.test(token.text)
+  if (!isName(token) || (isOthersWord && !scanner.isFollowedBy(isOperator)))
+    throw scanner.expecting('<field>', '<entity> {').fail()
   if (token.kind === 'word' && scanner.isFollowedBy(/\{/y)) return readRelated(scanner, around)
   return readComparison(scanner, readTarget(scanner, around), around)
 }
@@ -113,10 +117,7 @@ function readComparison(scanner: PqlScanner, field: Node, around: Around): Node 
   if (scanner.sees('is', 'is null'))
     return scanner.array([scanner.text('null?', at), field, readIsNull(scanner)], field.at)
   scanner.expecting('is not null')
-  const condition = readIn(scanner, field, around) ?? readMatch(scanner, field)
-  if (condition) return condition
-  const isNot = field.kind === 'text' && /^not$/i.test(field.text)
-  throw scanner.fail(isNot ? 'Write ! instead of not.' : undefined)
+  return readIn(scanner, field, around) ?? readMatch(scanner, field) ?? refuse(scanner)
 }
 
 function readIsNull(scanner: PqlScanner): Node {

@@ -1,4 +1,5 @@
 import type { Node } from './node.ts'
+import { inPql } from './pql-errors.ts'
 import type { PqlScanner, Token } from './pql-scanner.ts'
 
 /** The parts that conditions and clauses of PQL are made of: fields, functions, values and lists of them. */
@@ -9,12 +10,24 @@ const part = /[^\s.",[\](){}!<=>~']+/y
 /** A quoted part ends at a quote before one of these, or before the end. */
 const behindQuoted = ' \t\r\n.,[](){}!<=>~'
 
+/** What follows a field that is called like a keyword: an operator, the rest of a path, or the records of an entity. */
+export const isOperator = /[=<>~.[{]|![=~]|(?:in|is|match)(?![\w-])/y
+
 /** The name of a field, and a path inside of it. A name with other characters than a word's is a text in quotes. */
 export function readField(scanner: PqlScanner): Node {
   const { token } = scanner
   if (!isName(token)) throw scanner.expecting('<field>').fail()
   const end = pathEnd(scanner.source, token.end)
   scanner.jump(end)
+  if (scanner.source.charAt(end) === '[') {
+    const [written] = /^\[[^\s\]]{0,20}\]?/.exec(scanner.source.slice(end, end + 30)) ?? ['[']
+    const advice = 'For an array, =, ~ and in look at each element: leave the brackets out.'
+    throw inPql(
+      scanner.source,
+      scanner.token.at,
+      `${written} is no index; an index is a whole number, such as [0]. ${advice}`,
+    )
+  }
   const isQuotedAlone = token.kind === 'text' && end === token.end
   return scanner.text(isQuotedAlone ? token.text : scanner.source.slice(token.start, end), token.at)
 }

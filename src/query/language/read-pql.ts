@@ -4,7 +4,7 @@ import { Columns } from './pql-columns.ts'
 import { readColumn, readCondition } from './pql-conditions.ts'
 import { inPql } from './pql-errors.ts'
 import { PqlScanner } from './pql-scanner.ts'
-import { readField, readItem, readWholeNumber, startsFunction } from './pql-terms.ts'
+import { isOperator, readField, readItem, readWholeNumber, startsFunction } from './pql-terms.ts'
 
 /**
  * Reads a query in PQL, PuppetDB's other language, as the AST that means the same:
@@ -58,9 +58,6 @@ function readProjection(scanner: PqlScanner) {
   }
   return { at, items: scanner.array(items, at), distinct, columns: new Columns(items) }
 }
-
-/** Fields may be called like clauses: then an operator follows, or the rest of a path. */
-const isOperator = /[=<>~.[{]|![=~]|(?:in|is|match)(?![\w-])/y
 
 /** Whether no condition comes before the clauses and the end. */
 function atClause(scanner: PqlScanner): boolean {

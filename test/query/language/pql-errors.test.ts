@@ -86,6 +86,9 @@ test('Q23 what others would write is understood, and named as PQL writes it', ()
     ['n { a = 1 orderby b }', 'order by'],
     ['n { a = 1 order_by b }', 'order by'],
     ['n { a = 1 limt 5 }', 'limit'],
+    ['n { not a = 1 }', '!'],
+    ['n { NOT (a is null) }', '!'],
+    ['n { a = 1 and not(a is null) }', '!'],
   ] as const)
     assert.equal(errorOf(pql).members.nearest, nearest, pql)
 
@@ -93,12 +96,22 @@ test('Q23 what others would write is understood, and named as PQL writes it', ()
     ['n { a = null }', /Write "is null" or "is not null" after the field\.$/],
     ['n { a = foo }', /Texts need quotes\.$/],
     ['n { a = “x” }', /Quotes are straight/],
-    ['n { not a = 1 }', /Write ! instead of not\.$/],
+    ['n { not (a is null) }', /column 5: found "not", expected one of: .*<field>.* Did you mean "!"\?$/],
+    ['n { and (a = 1) }', /column 5: found "and", expected one of: /],
+    ['n { a[*] = "x" }', /column 6: \[\*\] is no index; .* =, ~ and in look at each element/],
+    ['n { a.b[-1].c = "x" }', /column 8: \[-1\] is no index/],
+    ['n[a[first]] {}', /column 4: \[first\] is no index/],
+    ['n { a[ = 1 }', /column 6: \[ is no index/],
     ["n { a = 'x }", /found a string without a closing quote\.$/],
     ['n { a = "\\d" }', /a backslash that begins no escape of JSON/],
     ['n { a = "x\n" }', /a line break/],
   ] as const)
     assert.match(errorOf(pql).message, hint, pql)
+})
+
+test('Q23 a field that is called like a keyword is one where an operator follows', () => {
+  for (const pql of ['n { not = 1 and !and = 2 }', 'n { or.a[0] is null }', 'n { not in [1] or and match "x" }'])
+    assert.doesNotThrow(() => readPql(pql), pql)
 })
 
 test('Q23 functions and clauses where they mean nothing are refused with the way out', () => {
