@@ -17,7 +17,16 @@ import {
   uuid,
 } from '../http/schema.ts'
 import { Figures } from './figures-schema.ts'
-import { Access, Backup, Explained, Identity, Providers, Report, SpecialGroupRules } from './schemas.ts'
+import {
+  Access,
+  Backup,
+  Explained,
+  Identity,
+  Providers,
+  Report,
+  SignOnReport,
+  SpecialGroupRules,
+} from './schemas.ts'
 
 const tag = 'Operation'
 
@@ -33,8 +42,8 @@ export const contracts = {
     summary: 'What carrel sso check says',
     tag,
     caller: 'administrator',
-    answers: { 200: answer('The findings.', json(Report)) },
-    problems: ['bad-parameter', 'not-found'],
+    answers: { 200: answer('The findings.', json(SignOnReport)) },
+    problems: ['bad-parameter'],
   },
   explainSignOn: {
     summary: 'What a login at a provider would do',

@@ -35,8 +35,11 @@ export function questionRoutes(app: FastifyInstance, { config, questions }: Part
   }
   app.get('/sso/check', route('checkSignOn'), async request => {
     singleParameters(request.query as Query, [])
-    requireSignOn()
-    return counted(await questions.ask({ kind: 'sso-check' }, clientOf(request)))
+    const configured = config.singleSignOn !== null
+    const report = configured
+      ? await questions.ask({ kind: 'sso-check' }, clientOf(request))
+      : { findings: [] }
+    return { configured, ...counted(report) }
   })
   app.post('/sso/explain', { ...route('explainSignOn'), bodyLimit }, async request => {
     singleParameters(request.query as Query, [])

@@ -10,6 +10,14 @@ const Finding = named('Finding', {
 })
 export const Report = named('Report', { counts: Type.Record(text, count), findings: Type.Array(Finding) })
 
+export const SignOnReport = named('SignOnReport', {
+  configured: Type.Boolean({
+    description: 'Single sign-on is set up. If it is not, there is nothing to find.',
+  }),
+  counts: Type.Record(text, count),
+  findings: Type.Array(Finding),
+})
+
 export const Explained = named('ExplainedSignOn', {
   provider: text,
   signature: orNull(text),

@@ -175,12 +175,14 @@ test('OP2 the check says over HTTP what the command says; without single sign-on
   const root = await administrator(service)
   const answer = await root.client.get('/api/admin/sso/check')
   assert.equal(answer.status, 200)
-  const { findings } = (await answer.json()) as Body
+  const { configured, findings } = (await answer.json()) as Body
+  assert.equal(configured, true)
   assert.ok(
     findings.some(({ about, what }: Body) => about === 'uni' && what.includes(provider.entityId)),
     JSON.stringify(findings),
   )
   const plain = await administrator(await startService(t))
-  await assertProblem(await plain.client.get('/api/admin/sso/check'), 404, 'not-found')
+  const nothing = await plain.client.get('/api/admin/sso/check')
+  assert.deepEqual(await nothing.json(), { configured: false, counts: {}, findings: [] })
   await assertProblem(await ask(plain.client, { attributes: {} }), 404, 'not-found')
 })

@@ -998,6 +998,11 @@ export interface Schemas {
     readonly attributes?: ({ readonly [name: string]: unknown } | null)
     readonly assertion?: (string | null)
   }
+  readonly SignOnReport: {
+    readonly configured: boolean
+    readonly counts: { readonly [name: string]: number }
+    readonly findings: readonly (Schemas['Finding'])[]
+  }
   readonly Site: {
     readonly id: string
     readonly uuid: string
@@ -1258,7 +1263,7 @@ export interface Routes {
     readonly '/api/admin/epersons/{uuid}/access': { path: { readonly uuid: string }; query: { readonly address?: string; readonly method?: string; readonly object?: string; readonly entity?: string; readonly key?: string }; answer: Schemas['Access'] }
     readonly '/api/admin/figures': { answer: Schemas['Figures'] }
     readonly '/api/admin/special-groups': { query: { readonly eperson?: string }; answer: Schemas['SpecialGroupRules'] }
-    readonly '/api/admin/sso/check': { answer: Schemas['Report'] }
+    readonly '/api/admin/sso/check': { answer: Schemas['SignOnReport'] }
     readonly '/api/admin/sso/identities': { query: { readonly eperson?: string; readonly page?: number; readonly size?: number }; answer: Schemas['LinkedIdentityPage'] }
     readonly '/api/admin/sso/providers': { answer: Schemas['SignOnProviders'] }
     readonly '/api/admin/tables': { query: { readonly query?: string; readonly page?: number; readonly size?: number }; answer: Schemas['ExposableTablePage'] }
