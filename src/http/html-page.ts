@@ -1,19 +1,34 @@
 import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** The few pages that people see: one style, readable on a phone and in dark mode, all working without script. */
+/**
+ * The few pages that people see: one style, readable on a phone and in dark mode, all working without script. The colours are
+ * those of the console (console/src/styles/tokens.css): to people both are one service.
+ */
 const style = `
-:root { color-scheme: light dark; font: 1.05rem/1.5 system-ui, sans-serif }
-body { max-width: 34rem; margin: 12vh auto 2rem; padding: 0 1.25rem; overflow-wrap: anywhere }
-h1 { font-size: 1.4rem; line-height: 1.25 }
+:root { color-scheme: light dark; font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", "Open Sans", sans-serif;
+  --paper: light-dark(oklch(0.988 0.005 90), oklch(0.205 0.012 210));
+  --desk: light-dark(oklch(0.963 0.009 88), oklch(0.172 0.012 210));
+  --raised: light-dark(oklch(1 0 0), oklch(0.245 0.013 210));
+  --ink: light-dark(oklch(0.255 0.018 70), oklch(0.925 0.01 90));
+  --line: light-dark(oklch(0.888 0.012 85), oklch(0.33 0.013 205));
+  --line-strong: light-dark(oklch(0.62 0.018 80), oklch(0.58 0.016 200));
+  --accent: light-dark(oklch(0.43 0.085 165), oklch(0.8 0.095 168));
+  --accent-wash: light-dark(oklch(0.938 0.026 165), oklch(0.29 0.035 172)) }
+body { margin: 0; padding: 8vh 1rem 2rem; background: var(--desk); color: var(--ink); overflow-wrap: anywhere }
+main { box-sizing: border-box; max-width: 34rem; margin: 0 auto; padding: 1.5rem; border: 1px solid var(--line); border-radius: 9px; background: var(--paper) }
+h1 { margin-top: 0; font-size: 1.5rem; line-height: 1.25 }
+a { color: var(--accent) }
 ul { list-style: none; padding: 0 }
 li { margin: .6rem 0 }
-a.choice { display: block; padding: .8rem 1rem; border: 1px solid color-mix(in srgb, currentColor 35%, transparent); border-radius: .5rem; text-decoration: none; color: inherit }
-a.choice:hover, a.choice:focus-visible { border-color: currentColor; outline: 2px solid currentColor }
+a.choice { display: block; padding: .7rem 1rem; border: 1px solid var(--line-strong); border-radius: 6px; background: var(--raised); text-decoration: none; color: inherit }
+a.choice:hover { background: var(--accent-wash); border-color: var(--accent) }
+:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px }
 form p.search { display: flex; gap: .5rem; margin: .5rem 0 1rem }
-input, button { font: inherit; padding: .6rem .8rem; border: 1px solid color-mix(in srgb, currentColor 50%, transparent); border-radius: .5rem; background: none; color: inherit }
+input, button { font: inherit; padding: .5rem .8rem; border: 1px solid var(--line-strong); border-radius: 6px; background: var(--raised); color: inherit }
+button { cursor: pointer }
 input { flex: 1; min-width: 0 }
-code, small { opacity: .75 }
+code, small { opacity: .8 }
 `
 const styleHash = createHash('sha256').update(style).digest('base64')
 /** The policy of every answer, and this one style (https://www.w3.org/TR/CSP3/#framework-directive-source-list). */
