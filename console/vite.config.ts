@@ -41,7 +41,8 @@ export default defineConfig(({ command }) => ({
         html
           .replaceAll('{base}', '/console/')
           .replaceAll('{query}', '/api/query/v4')
-          .replaceAll('{csrf}', 'DSPACE-XSRF-TOKEN'),
+          .replaceAll('{csrf}', 'DSPACE-XSRF-TOKEN')
+          .replaceAll('{providers}', '{}'),
     },
   ],
 }))

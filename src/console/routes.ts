@@ -9,7 +9,7 @@ import { Problem } from '../http/problems.ts'
 import { type Built, encodings, readBuilt } from './built.ts'
 
 interface Parts {
-  readonly config: Pick<Config, 'basePath' | 'console' | 'csrfHeader' | 'queryBase'>
+  readonly config: Pick<Config, 'basePath' | 'console' | 'csrfHeader' | 'queryBase' | 'singleSignOn'>
   /** Where `console/build.js` put it. */
   readonly folder: string
   /** What a program gets at the same address. */
@@ -83,13 +83,23 @@ export function consoleRoutes(app: FastifyInstance, { config, folder, root }: Pa
 }
 
 /** The paths are those of the configured base URL, so that the console works below any path (CO1). */
-function pageOf({ page }: Built, { basePath, csrfHeader, queryBase }: Parts['config']) {
+function pageOf({ page }: Built, config: Parts['config']) {
+  const { basePath, csrfHeader, queryBase } = config
   const html = page
     .replaceAll('{base}', escapeHtml(`${basePath}/console/`))
     .replaceAll('{query}', escapeHtml(queryBase))
     .replaceAll('{csrf}', escapeHtml(csrfHeader))
+    .replaceAll('{providers}', () => escapeHtml(JSON.stringify(providerNames(config))))
   return { html, etag: `"${createHash('sha256').update(html).digest('base64url')}"` }
 }
 
 /** Browsers name HTML; programs name nothing, or JSON. */
 const acceptsPage = ({ headers }: FastifyRequest) => /\btext\/html\b/i.test(headers.accept ?? '')
+
+/** The providers' names by scheme, for the form of the login: `WWW-Authenticate` has the schemes alone. */
+function providerNames({ singleSignOn }: Pick<Config, 'singleSignOn'>): Readonly<Record<string, string[]>> {
+  const names = new Map<string, string[]>()
+  for (const { scheme, name } of singleSignOn?.providers ?? [])
+    names.set(scheme, [...(names.get(scheme) ?? []), name])
+  return Object.fromEntries(names)
+}

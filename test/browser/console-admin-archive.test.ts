@@ -85,7 +85,7 @@ testOn(
     assert.equal((await service.storage.entities.all()).get('ships')?.description, 'Ships of the line')
     await settled(page)
 
-    await button(page, 'Drop').click()
+    await button(page, 'Delete the entity').click()
     await dialog(page).waitFor()
     await page.keyboard.type('ships')
     await page.keyboard.press('Enter')

@@ -39,7 +39,7 @@ testOn(
 
     await desk.open('admin/system/backups')
     await button(page, 'Back up now').click()
-    await dialog(page).getByLabel('keep').fill('3')
+    await dialog(page).getByLabel('Backups to keep').fill('3')
     await dialog(page).getByRole('button', { name: 'Start' }).click()
     await page.getByRole('main').getByText('completed').waitFor()
     await page
@@ -245,7 +245,7 @@ testOn(
     const again = await openDesk(t, service.front)
     await again.open('login')
     await logInAtProxy(again.page)
-    await again.page.getByRole('heading', { level: 1, name: 'What is here' }).waitFor()
+    await again.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
     await again.open('account')
     assert.equal((await again.page.getByText(reader).count()) > 0, true, 'somebody else is logged in')
     again.assertQuiet()
@@ -275,11 +275,16 @@ testOn(
     const { service, desk, page } = await openArchive(t)
     await desk.open('admin/system/alert')
     await page.getByLabel('Message').fill('Away <b>on Sunday</b>')
+    await page.getByLabel('Time that it is about (UTC)').fill('2031-02-03T18:30')
+    // Nothing is shown to everybody unless somebody says so.
+    await page.getByLabel('Show it').check()
     await button(page, 'Save').click()
     await page.locator('.alert').getByText('Away <b>on Sunday</b>').waitFor()
     const anybody = await openDesk(t, service.front)
     await anybody.open('items')
     await anybody.page.locator('.alert').getByText('Away <b>on Sunday</b>').waitFor()
+    // One zone, wherever the browser is.
+    await anybody.page.locator('.alert').getByText('3 Feb 2031, 18:30 UTC').waitFor()
     await assertAccessible(anybody.page, 'an alert')
     await page.getByLabel('Sessions while it is shown').selectOption('Only administrators are logged in')
     await button(page, 'Save').click()
@@ -289,17 +294,14 @@ testOn(
 
     await page.getByRole('button', { name: 'Appearance, Language' }).click()
     await page.getByRole('button', { name: 'Deutsch' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Eine Nachricht für alle' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Hinweis' }).waitFor()
     await page.getByLabel('Zeigen', { exact: true }).uncheck()
     await button(page, 'Speichern').click()
     await page.locator('.alert').waitFor({ state: 'detached' })
     // A page that begins in German waits for its texts.
     await desk.open('admin/people')
     await page.getByRole('heading', { level: 1, name: 'Personen' }).waitFor()
-    await page
-      .getByRole('row', { name: /darf sich anmelden/ })
-      .first()
-      .waitFor()
+    await page.getByRole('row', { name: /aktiv/ }).first().waitFor()
     const paths = ['admin/entities/letters', 'admin/import', 'admin/system', 'admin/audit']
     for (const path of isLong ? paths : paths.slice(0, 1)) {
       await desk.open(path)
@@ -312,7 +314,7 @@ testOn(
 )
 
 async function logInAtProxy(page: Page): Promise<void> {
-  await page.getByRole('link', { name: 'Continue with Shibboleth' }).click()
+  await page.getByRole('link', { name: 'Continue with Apache' }).click()
   await page.getByLabel('User').fill('ruth')
   await page.getByLabel('Password').fill('ruth')
   await page.getByRole('button', { name: 'Log in at the proxy' }).click()

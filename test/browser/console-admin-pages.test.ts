@@ -110,7 +110,7 @@ const pages: readonly Shown[] = [
     path: () => 'admin/system/figures',
     ...(isLong && { act: ({ page }) => page.waitForTimeout(7_000) }),
   },
-  { name: 'sign-on-off', path: () => 'admin/system/sign-on', refused: true },
+  { name: 'sign-on-off', path: () => 'admin/system/sign-on' },
   { name: 'logins', path: () => 'admin/system/logins' },
   { name: 'backups', path: () => 'admin/system/backups' },
   { name: 'alert', path: () => 'admin/system/alert' },

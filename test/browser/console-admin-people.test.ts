@@ -92,6 +92,7 @@ testOn(
     await dialog(page).getByRole('button', { name: 'Set a password' }).click()
     await said(page, 'Eva Ortiz has a new password.')
     assert.equal((await eva.tryLogin('eva@example.org', 'another password of hers')).status, 200)
+    assert.equal(await button(page, 'Act on behalf').count(), 0, 'where it is off, it isn’t offered')
 
     await choose(page, 'Disable the account')
     await dialog(page).getByRole('button', { name: 'Disable the account' }).click()

@@ -45,6 +45,7 @@ testOn(
     assert.equal(await page.getByRole('link', { name: '9007199254740995' }).count(), 0)
 
     // Put together by hand.
+    await page.getByRole('button', { name: 'Filter' }).click()
     await page
       .getByLabel(/^Value/)
       .first()

@@ -38,6 +38,9 @@ const naughty = [
   '',
   'W'.repeat(10_000),
   'word '.repeat(2_000),
+  'https://example.org/?a=<b>&c="d"',
+  'https://example.org/?a=1#b',
+  'data:text/html,<script>alert(1)</script>',
 ]
 
 testOn('sqlite', 'CO7 naughty values, names and keys are text on every page that shows them', async t => {
@@ -86,6 +89,11 @@ testOn('sqlite', 'CO7 naughty values, names and keys are text on every page that
         path,
       )
       assert.equal(await page.locator('main a[href^="javascript:"]').count(), 0, path)
+      const addresses = await page
+        .locator('main a[target=_blank]')
+        .evaluateAll(all => all.map(one => `${one.getAttribute('href')} ${one.getAttribute('rel')}`))
+      for (const one of addresses) assert.equal(one, 'https://example.org/?a=1#b noopener noreferrer', path)
+      if (path === 'entities/hostile') assert.ok(addresses.length > 0, 'an address of a page is a link')
       assert.ok((await page.locator('main h1').innerText()).length < 400, path)
       await assertFits(page, path.slice(0, 60))
     }

@@ -45,6 +45,7 @@ const pages: readonly Shown[] = [
   {
     name: 'filter-by-hand',
     path: () => `entities/letters?q=${encodeURIComponent('sender = "Zoë" and year < 1790')}`,
+    act: click('Filter'),
   },
   {
     name: 'filter-wrong',
@@ -124,6 +125,7 @@ if (isLong)
       ['cells', 'entities/letters/draw?by=year&and=sender&as=cells&of=sum:pages'],
     ] as const) {
       await desk.open(path)
+      if (name === 'filter') await desk.page.getByRole('button', { name: 'Filter' }).click()
       await takePicture(desk.page, `docs-${name}`)
     }
     desk.assertQuiet()

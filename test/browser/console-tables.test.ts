@@ -84,10 +84,10 @@ testOn(
     await page.getByRole('row', { name: /Œuvres.*oeuvres/ }).waitFor()
 
     await page.getByRole('link', { name: 'oeuvres', exact: true }).last().click()
-    await button(page, 'Drop').click()
+    await button(page, 'Delete the entity').click()
     await dialog(page).getByText('The table is no longer shown. Its rows stay where they are.').waitFor()
     await dialog(page).getByLabel('Type “oeuvres” to confirm').fill('oeuvres')
-    await dialog(page).getByRole('button', { name: 'Drop' }).click()
+    await dialog(page).getByRole('button', { name: 'Delete the entity' }).click()
     await page.getByRole('heading', { level: 1, name: 'Entities' }).waitFor()
     assert.equal((await service.client().get('/api/query/v4/oeuvres')).status, 404)
     const { url } = service.config.database as { url: string }

@@ -51,7 +51,7 @@ testOn(
     await tabTo(page, 'Password')
     await page.keyboard.type(passwordOf(reader))
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { level: 1, name: 'What is here' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
     // The title gets the focus with the next frame.
     await page.locator('h1:focus').waitFor()
 
@@ -97,7 +97,13 @@ testOn('sqlite', 'CO4 filters by hand, columns, pages and downloads: the address
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByLabel('Field of condition 1').selectOption('year')
   await page.getByLabel('Comparison of condition 1').selectOption('at-least')
+  // What is no number is said at its field, and the service isn't asked.
+  await page.getByLabel('Value of condition 1').fill('1790x')
+  await page.getByRole('button', { name: 'Show the records' }).click()
+  await page.getByText('Not a whole number').waitFor()
+  assert.equal(await page.getByLabel('Value of condition 1').getAttribute('aria-invalid'), 'true')
   await page.getByLabel('Value of condition 1').fill('1790')
+  await page.getByText('Not a whole number').waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Add a condition' }).click()
   await page.getByLabel('Field of condition 2').selectOption('title')
   await page.getByLabel('Value of condition 2').fill('(Aarhus')
@@ -116,15 +122,25 @@ testOn('sqlite', 'CO4 filters by hand, columns, pages and downloads: the address
   await page.keyboard.press('Escape')
   assert.equal(await page.getByRole('columnheader', { name: 'shelfmark' }).count(), 0)
 
-  await page.getByRole('button', { name: 'Download' }).click()
-  const [csv] = await Promise.all([
-    page.waitForEvent('download'),
-    page.getByRole('button', { name: 'CSV', exact: true }).click(),
-  ])
-  assert.equal(csv.suggestedFilename(), 'letters.csv')
-  const lines = (await textOf(csv)).trim().split('\n')
-  assert.match(lines[0] ?? '', /^id,shelfmark,title/)
-  assert.equal(lines.length, shown, 'the head and the records that are shown')
+  await page.getByRole('columnheader', { name: 'year' }).getByRole('button').click()
+  await page.waitForURL(/sort=year/)
+  await settled(page)
+  for (const [columns, head] of [
+    [/^The \d+ columns that are shown$/, /^id,title,sender,/],
+    [/^All \d+ columns$/, /^id,shelfmark,title,sender,/],
+  ] as const) {
+    await page.getByRole('button', { name: 'Download' }).click()
+    const [csv] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('group', { name: columns }).getByRole('button', { name: 'CSV', exact: true }).click(),
+    ])
+    assert.equal(csv.suggestedFilename(), 'letters.csv')
+    const lines = (await textOf(csv)).trim().split('\n')
+    assert.match(lines[0] ?? '', head)
+    assert.equal(lines.length, shown, 'the head and the records that are shown')
+    const years = lines.slice(1).map(line => /,(1[78]\d\d),/.exec(line)?.[1] ?? '')
+    assert.deepEqual(years, years.toSorted(), 'in the order of the table')
+  }
 
   const address = page.url()
   const other = await openDesk(t, service.front)
@@ -132,6 +148,9 @@ testOn('sqlite', 'CO4 filters by hand, columns, pages and downloads: the address
   await other.page.goto(address)
   await settled(other.page)
   await assertCount(other.page.getByRole('row'), shown)
+  // Who follows a link sees its records, and what it asks for in a line.
+  assert.equal(await other.page.getByLabel('Value of condition 1').count(), 0)
+  await other.page.locator('.applied', { hasText: condition }).waitFor()
 
   await desk.open('entities/letters?size=25')
   await page.getByLabel('Page', { exact: true }).fill('12')
@@ -169,6 +188,19 @@ testOn(
     await takePicture(page, 'sorting-360-light')
     await assertAccessible(page, 'the panel of orders')
     await assertFits(page, 'the panel of orders')
+    // Nothing of the panel is out of sight, or of its contents out of the panel.
+    const [panel, window] = await page
+      .locator('.menu-list')
+      .evaluate(one => [
+        [
+          one.getBoundingClientRect().left,
+          one.getBoundingClientRect().right,
+          one.scrollWidth - one.clientWidth,
+        ],
+        document.documentElement.clientWidth,
+      ])
+    const [left = 0, right = 0, hidden = 0] = panel as readonly number[]
+    assert.ok(left >= 0 && right <= Number(window) && hidden <= 0, `${left} to ${right}, ${hidden} px hidden`)
     // The button keeps the focus where it goes, so that it can be pressed again.
     await page.getByRole('button', { name: 'Sort by pages earlier' }).focus()
     await page.keyboard.press('Enter')
@@ -199,6 +231,45 @@ testOn('sqlite', 'CO4 a mistake in PQL is shown at its place, with what was perh
   await page.getByRole('button', { name: 'Use “year”' }).click()
   assert.equal(await editor.inputValue(), 'pages > 3 and\n year < 1790')
   await page.getByRole('alert').waitFor({ state: 'detached' })
+  for (const [condition, message] of [
+    ['year <', 'The condition breaks off here. What can follow: a text in quotes, a number'],
+    ['letters[id] { year < 1790 }', 'This is a whole query. Only its condition goes here'],
+    ['["=", "year", 1790]', 'This is a whole query. Only its condition goes here'],
+  ] as const) {
+    await editor.fill(condition)
+    // What could follow stands over what is wrong, until it isn't wanted.
+    await editor.press('Escape')
+    await page.getByRole('alert').getByText(message).waitFor()
+  }
+  // Of what is wrong, the service is asked once, however often it is looked at.
+  const asked: string[] = []
+  page.on('response', response => response.status() === 400 && asked.push(response.url()))
+  await editor.fill('nothing = 1')
+  await editor.press('Escape')
+  await page.getByRole('alert').locator('mark', { hasText: 'nothing' }).waitFor()
+  await page.getByRole('button', { name: 'Show the records' }).click()
+  await page.waitForURL(/q=nothing/)
+  await settled(page)
+  await page.getByRole('alert').locator('mark', { hasText: 'nothing' }).waitFor()
+  assert.equal(asked.length, 1)
+  // What was wrong before is not said of what is right now.
+  await editor.fill('letters { year < 1790 }')
+  await editor.press('Escape')
+  await page.getByRole('button', { name: 'Use “year < 1790”' }).click()
+  assert.equal(await page.getByRole('alert').count(), 0)
+  await page.getByRole('button', { name: 'Show the records' }).click()
+  await page.waitForURL(/q=year/)
+  await page.getByRole('row').nth(1).waitFor()
+
+  await page.getByRole('button', { name: 'Appearance, Language' }).click()
+  await page.getByRole('button', { name: 'Deutsch' }).click()
+  const german = page.getByRole('textbox', { name: /PQL/ })
+  await german.fill('yaer = 1')
+  await german.press('Escape')
+  await page.getByRole('alert').getByText('Es gibt kein Feld yaer.').waitFor()
+  await german.fill('year = "x"')
+  await german.press('Escape')
+  await page.getByRole('alert').getByText('"x" passt nicht: Hierher gehört eine Zahl.').waitFor()
   desk.assertQuiet()
 })
 
@@ -354,10 +425,10 @@ testOn(
     await desk.open('')
     await page.getByRole('button', { name: 'Appearance, Language' }).click()
     await page.getByRole('button', { name: 'Deutsch' }).click()
-    await page.getByRole('heading', { level: 1, name: 'Was es hier gibt' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Überblick' }).waitFor()
     await page.getByRole('button', { name: 'Dunkel' }).click()
     await page.reload()
-    await page.getByRole('heading', { level: 1, name: 'Was es hier gibt' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Überblick' }).waitFor()
     assert.deepEqual(
       await page.evaluate(() => [document.documentElement.lang, document.documentElement.dataset.theme]),
       ['de', 'dark'],
@@ -377,6 +448,6 @@ testOn('sqlite', 'CO4 a language whose name no format takes is no reason to show
     Object.defineProperty(navigator, 'languages', { value: ['en-US@posix', 'en-GB'] })
   })
   await open('')
-  await page.getByRole('heading', { name: 'Kept by Carrel' }).waitFor()
+  await page.getByRole('heading', { name: 'What every repository has' }).waitFor()
   assertQuiet()
 })

@@ -64,14 +64,6 @@ const locale = computed(() => {
 })
 const plurals = computed(() => new Intl.PluralRules(locale.value))
 const numbers = computed(() => new Intl.NumberFormat(locale.value))
-const dateTimes = computed(
-  () => new Intl.DateTimeFormat(locale.value, { dateStyle: 'medium', timeStyle: 'short' }),
-)
-const dates = computed(() => new Intl.DateTimeFormat(locale.value, { dateStyle: 'medium', timeZone: 'UTC' }))
-const moments = computed(
-  () => new Intl.DateTimeFormat(locale.value, { dateStyle: 'medium', timeStyle: 'medium' }),
-)
-const clocks = computed(() => new Intl.DateTimeFormat(locale.value, { timeStyle: 'medium' }))
 const relative = computed(() => new Intl.RelativeTimeFormat(locale.value, { numeric: 'auto' }))
 
 /** All digits of an integer, however large: a text, too, is one of digits. */
@@ -86,18 +78,48 @@ export function formatShort(value: number): string {
   return new Intl.NumberFormat(locale.value, { notation }).format(value)
 }
 
-/** Midnight in UTC is a day, not a moment. */
-export function formatTime(text: string): string {
-  const time = new Date(text)
-  if (Number.isNaN(time.getTime())) return text
-  return /T00:00:00(\.0+)?Z$/.test(text) ? dates.value.format(time) : dateTimes.value.format(time)
+/**
+ * The zone of every time that the console shows or asks for: that of queries, drawings and logs, so that two people who look
+ * at one address read the same. It stands beside each time.
+ */
+export const zone = 'UTC'
+
+const day = { year: 'numeric', month: 'short', day: 'numeric' } as const
+const clock = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
+const precisions = {
+  day,
+  minute: { ...day, hour: '2-digit', minute: '2-digit', timeZoneName: 'short' },
+  second: { ...day, ...clock, timeZoneName: 'short' },
+  clock,
+} as const
+type Precision = keyof typeof precisions
+
+const times = computed(() => {
+  const format = (precision: Precision) =>
+    new Intl.DateTimeFormat(locale.value, { ...precisions[precision], timeZone: zone })
+  return {
+    day: format('day'),
+    minute: format('minute'),
+    second: format('second'),
+    clock: format('clock'),
+  }
+})
+
+/** The one place where a time becomes text. What is no time stays as it is. */
+function inZone(given: string | number, precision: Precision): string {
+  const time = new Date(given)
+  return Number.isNaN(time.getTime()) ? String(given) : times.value[precision].format(time)
 }
 
-/** With seconds, for what follows in quick order. */
-export const formatMoment = (text: string): string => moments.value.format(new Date(text))
+/** Midnight is a day, not a moment. */
+export const formatTime = (text: string): string =>
+  inZone(text, /T00:00:00(\.0+)?Z$/.test(text) ? 'day' : 'minute')
 
-/** The time of day. */
-export const formatClock = (time: number): string => clocks.value.format(time)
+/** With seconds, for what follows in quick order. */
+export const formatMoment = (text: string): string => inZone(text, 'second')
+
+/** The time of day, where the zone is named once for many. */
+export const formatClock = (time: string | number): string => inZone(time, 'clock')
 
 const steps = [
   ['year', 365 * 86_400],

@@ -28,17 +28,24 @@ interface Asked {
   readonly parameters: Readonly<Record<string, string | undefined>>
 }
 
+/** A selection of columns for the file. */
+interface Choice {
+  /** Its name, if there are several. */
+  readonly label?: string
+  readonly asked: (signal: AbortSignal) => Asked | Promise<Asked>
+}
+
 /** All records that a query asks for, as a file. */
 export function DownloadMenu({
   name,
-  asked,
+  choices,
 }: {
   /** Of the file, without its ending. */
   readonly name: string
-  readonly asked: (signal: AbortSignal) => Asked | Promise<Asked>
+  readonly choices: readonly Choice[]
 }): JSX.Element {
   const [running, setRunning] = useState<Running>()
-  const start = async (extension: string, type: string) => {
+  const start = async (asked: Choice['asked'], extension: string, type: string) => {
     const controller = new AbortController()
     const { signal } = controller
     const file = `${name}.${extension}`
@@ -77,18 +84,24 @@ export function DownloadMenu({
         {close => (
           <>
             <p class="menu-title">{t('download.all')}</p>
-            {formats.map(([extension, label, type]) => (
-              <button
-                key={extension}
-                type="button"
-                class="menu-item"
-                onClick={() => {
-                  close()
-                  start(extension, type).catch(() => {})
-                }}
-              >
-                {label}
-              </button>
+            {choices.map(({ label, asked }) => (
+              // biome-ignore lint/a11y/useSemanticElements: a fieldset's legend can't stand in a line
+              <div key={label} role="group" aria-label={label ?? t('download.all')}>
+                {label && <p class="menu-title">{label}</p>}
+                {formats.map(([extension, format, type]) => (
+                  <button
+                    key={extension}
+                    type="button"
+                    class="menu-item"
+                    onClick={() => {
+                      close()
+                      start(asked, extension, type).catch(() => {})
+                    }}
+                  >
+                    {format}
+                  </button>
+                ))}
+              </div>
             ))}
           </>
         )}

@@ -36,7 +36,7 @@ export function HalTable<Row>(parts: Parts<Row>): JSX.Element {
   if (!value) return <Loading />
   if (value.total === 0) return empty
   return (
-    <div aria-busy={loading}>
+    <div class={loading ? 'stale' : ''} aria-busy={loading}>
       <Progress busy={loading} />
       <Table
         label={label}

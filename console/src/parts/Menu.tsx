@@ -24,6 +24,7 @@ export function Menu({ button, label, buttonClass = 'button', side, children }: 
 
   useEffect(() => {
     if (!open) return
+    intoWindow(whole.current?.querySelector<HTMLElement>('.menu-list'))
     stops(whole.current)[0]?.focus()
     const elsewhere = (event: Event) => {
       if (!whole.current?.contains(event.target as Node)) close()
@@ -76,6 +77,18 @@ export function Menu({ button, label, buttonClass = 'button', side, children }: 
       )}
     </div>
   )
+}
+
+/** In px, between a panel and the edge of the window. */
+const edge = 8
+
+/** Wherever its button stands, a panel is whole. */
+function intoWindow(panel: HTMLElement | null | undefined): void {
+  if (!panel) return
+  const { left, right } = panel.getBoundingClientRect()
+  const { clientWidth } = document.documentElement
+  const shift = Math.max(edge - left, Math.min(0, clientWidth - edge - right))
+  panel.style.setProperty('--shift', `${shift}px`)
 }
 
 const stops = (element: Element | null): HTMLElement[] => [

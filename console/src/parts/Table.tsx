@@ -14,6 +14,8 @@ export interface Column<Row> {
   /** Long text that may take several lines. */
   readonly wrap?: boolean
   readonly sortable?: boolean
+  /** It stays when the table is scrolled sideways: the first column, which says what a row is. */
+  readonly pinned?: boolean
 }
 
 export interface Order {
@@ -58,8 +60,11 @@ export function Table<Row>(parts: Parts<Row>): JSX.Element {
                 class={path === undefined ? '' : 'opens'}
                 onClick={event => path !== undefined && opensRow(event) && go(path)}
               >
-                {columns.map(({ id, cell, numeric, wrap }) => (
-                  <td key={id} class={`${numeric ? 'numeric' : ''} ${wrap ? 'wrap' : ''}`}>
+                {columns.map(({ id, cell, numeric, wrap, pinned }) => (
+                  <td
+                    key={id}
+                    class={`${numeric ? 'numeric' : ''} ${wrap ? 'wrap' : ''} ${pinned ? 'pinned' : ''}`}
+                  >
                     {cell(row)}
                   </td>
                 ))}
@@ -85,8 +90,8 @@ interface HeadParts<Row> {
 }
 
 function Head<Row>({ column, order, onOrder }: HeadParts<Row>): JSX.Element {
-  const { id, label, numeric, sortable } = column
-  const style = numeric ? 'numeric' : ''
+  const { id, label, numeric, sortable, pinned } = column
+  const style = `${numeric ? 'numeric' : ''} ${pinned ? 'pinned' : ''}`
   if (!sortable || !onOrder)
     return (
       <th scope="col" class={style}>

@@ -10,9 +10,12 @@ const longest = 240
 export function Value({
   value,
   type,
+  plain,
 }: {
   readonly value: Data | undefined
   readonly type?: string
+  /** It stands in a link of its own: addresses are none. */
+  readonly plain?: boolean
 }): JSX.Element {
   if (value === null || value === undefined)
     return (
@@ -25,7 +28,14 @@ export function Value({
     return <span class="number">{String(value)}</span>
   if (typeof value === 'string') {
     if (type === 'date-time') return <time dateTime={value}>{formatTime(value)}</time>
-    return <bdi title={value.length > 40 ? cut(value, 1_000) : undefined}>{cut(value, longest)}</bdi>
+    const shown = <bdi title={value.length > 40 ? cut(value, 1_000) : undefined}>{cut(value, longest)}</bdi>
+    return !plain && isAddress(value) ? (
+      <a href={value} target="_blank" rel="noopener noreferrer">
+        {shown}
+      </a>
+    ) : (
+      shown
+    )
   }
   if (Array.isArray(value) && value.every(one => ['string', 'number', 'bigint'].includes(typeof one))) {
     if (value.length === 0) return <span class="null">{t('none')}</span>
@@ -33,6 +43,10 @@ export function Value({
   }
   return <bdi class="json">{cut(printExactly(value), longest)}</bdi>
 }
+
+/** True for the address of a page: nothing else becomes a link, whatever it calls itself. */
+export const isAddress = (text: string): boolean =>
+  text.length <= 2_000 && /^https?:\/\/[^\s<>"]+$/i.test(text) && URL.canParse(text)
 
 /** Not through the middle of a character. */
 export const cut = (text: string, length: number): string =>

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import type { Json } from '../entities.ts'
 import { printExactly } from '../exact.ts'
 import { formatNumber, t } from '../i18n/i18n.ts'
-import { cut, Value } from './Value.tsx'
+import { cut, isAddress, Value } from './Value.tsx'
 
 /** So much of a text is shown until somebody wants more. */
 const first = 2_000
@@ -28,7 +28,7 @@ export function Whole({
       </ul>
     )
   if (typeof value === 'string' && type !== 'date-time') return <Long text={value} />
-  if (typeof value === 'object' && value !== null) return <Long text={printExactly(value, 2)} code />
+  if (typeof value === 'object' && value !== null) return <Folded text={printExactly(value, 2)} />
   if (typeof value === 'string')
     return (
       <span>
@@ -36,6 +36,23 @@ export function Whole({
       </span>
     )
   return <Value value={value} type={type} />
+}
+
+/** More lines than these are folded. */
+const mostLines = 20
+
+function Folded({ text }: { readonly text: string }): JSX.Element {
+  const lines = text.split('\n').length
+  if (lines <= mostLines) return <Long text={text} code />
+  return (
+    <details>
+      <summary>
+        {t('value.json', { n: lines })}{' '}
+        <code class="soft small">{cut(text.replaceAll(/\s+/g, ' '), 80)}</code>
+      </summary>
+      <Long text={text} code />
+    </details>
+  )
 }
 
 function Long({ text, code }: { readonly text: string; readonly code?: boolean }): JSX.Element {
@@ -46,6 +63,8 @@ function Long({ text, code }: { readonly text: string; readonly code?: boolean }
       {code ? (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled from the keyboard
         <pre tabIndex={0}>{shown}</pre>
+      ) : isAddress(text) ? (
+        <Value value={text} />
       ) : (
         <bdi class="text">{shown}</bdi>
       )}

@@ -14,18 +14,24 @@ interface StateParts {
   readonly title: string
   readonly tone?: 'bad' | 'warn'
   readonly help?: ComponentChildren
+  /** The language of both, if it is another than that of the page: what the service says is English. */
+  readonly lang?: string
   /** What can be done about it. */
   readonly children?: ComponentChildren
 }
 
 /** Where the content of a page would stand, and there is none. */
-export const State = ({ icon, title, tone, help, children }: StateParts): JSX.Element => (
+export const State = ({ icon, title, tone, help, lang, children }: StateParts): JSX.Element => (
   <section class={`state ${tone ?? ''}`}>
     <span class="picture">
       <Icon of={icon} size={22} />
     </span>
-    <h2>{title}</h2>
-    {help && <p class="help">{help}</p>}
+    <h2 lang={lang}>{title}</h2>
+    {help && (
+      <p class="help" lang={lang}>
+        {help}
+      </p>
+    )}
     {children && <div class="row">{children}</div>}
   </section>
 )
@@ -151,7 +157,7 @@ export function ProblemView({
     return <Forbidden />
   if (problem instanceof CarrelProblem)
     return (
-      <State icon={CircleAlert} tone="bad" title={problem.title} help={problem.detail}>
+      <State icon={CircleAlert} tone="bad" title={problem.title} help={problem.detail} lang="en">
         {again}
         <span class="small soft">
           {t('failed.code', { code: problem.code, status: String(problem.status) })}
@@ -174,7 +180,11 @@ export function ProblemView({
 export const ProblemNotice = ({ problem }: { readonly problem: unknown }): JSX.Element | null => {
   if (problem === undefined) return null
   if (problem instanceof CarrelNetworkError) return <Notice tone="warn">{t('offline.help')}</Notice>
-  return <Notice tone="bad">{problem instanceof Error ? problem.message : t('failed')}</Notice>
+  return (
+    <Notice tone="bad">
+      {problem instanceof Error ? <span lang="en">{problem.message}</span> : t('failed')}
+    </Notice>
+  )
 }
 
 const beginAgain = () => tryToBegin()

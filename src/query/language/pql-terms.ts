@@ -10,7 +10,7 @@ const part = /[^\s.",[\](){}!<=>~']+/y
 /** A quoted part ends at a quote before one of these, or before the end. */
 const behindQuoted = ' \t\r\n.,[](){}!<=>~'
 
-/** What follows a field that is called like a keyword: an operator, the rest of a path, or the records of an entity. */
+/** An operator, the rest of a path, or records of an entity: one of these follows a field that is called like a keyword. */
 export const isOperator = /[=<>~.[{]|![=~]|(?:in|is|match)(?![\w-])/y
 
 /** The name of a field, and a path inside of it. A name with other characters than a word's is a text in quotes. */

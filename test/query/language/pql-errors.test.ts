@@ -110,7 +110,11 @@ test('Q23 what others would write is understood, and named as PQL writes it', ()
 })
 
 test('Q23 a field that is called like a keyword is one where an operator follows', () => {
-  for (const pql of ['n { not = 1 and !and = 2 }', 'n { or.a[0] is null }', 'n { not in [1] or and match "x" }'])
+  for (const pql of [
+    'n { not = 1 and !and = 2 }',
+    'n { or.a[0] is null }',
+    'n { not in [1] or and match "x" }',
+  ])
     assert.doesNotThrow(() => readPql(pql), pql)
 })
 

@@ -117,7 +117,7 @@ function Audit(): JSX.Element {
       ) : value.total === 0 ? (
         <Empty icon={ScrollText} title={a('audit.none')} help={a('audit.none.help')} />
       ) : (
-        <div aria-busy={loading}>
+        <div class={loading ? 'stale' : ''} aria-busy={loading}>
           <Table
             label={a('audit.title')}
             columns={columns(value.names)}

@@ -7,6 +7,8 @@ import { exportOf, type Filter, trail } from './trail.ts'
 export const Export = ({ filter }: { readonly filter: Filter }): JSX.Element => (
   <DownloadMenu
     name={trail}
-    asked={async signal => ({ path: pathOf(trail), parameters: await exportOf(filter, signal) })}
+    choices={[
+      { asked: async signal => ({ path: pathOf(trail), parameters: await exportOf(filter, signal) }) },
+    ]}
   />
 )

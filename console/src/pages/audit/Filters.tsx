@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { eventNames } from '../../../../src/model/audit-events.ts'
 import { a } from '../../i18n/admin.ts'
-import { t } from '../../i18n/i18n.ts'
+import { t, zone } from '../../i18n/i18n.ts'
 import { Field } from '../../parts/Field.tsx'
 import { AddressSearch } from '../../parts/SearchBox.tsx'
 import { query, setQuery } from '../../router.ts'
@@ -60,10 +60,10 @@ export function Filters({ filter }: { readonly filter: Filter }): JSX.Element {
           <option value="failure">{t('outcome.failure')}</option>
         </select>
       </Field>
-      <Field label={a('audit.from')}>
+      <Field label={a('audit.from', { zone })}>
         <input type="date" value={filter.from} onChange={event => set({ from: event.currentTarget.value })} />
       </Field>
-      <Field label={a('audit.until')}>
+      <Field label={a('audit.until', { zone })}>
         <input
           type="date"
           value={filter.until}

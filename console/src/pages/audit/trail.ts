@@ -55,10 +55,10 @@ export async function conditionOf(filter: Filter, signal: AbortSignal): Promise<
       event.endsWith('.') ? ['~', 'event', `^${event.replaceAll('.', '\\.')}`] : ['=', 'event', event],
     )
   if (outcome !== '') conditions.push(['=', 'outcome', outcome])
-  if (from !== '') conditions.push(['>=', 'time', new Date(`${from}T00:00`).toISOString()])
+  if (from !== '') conditions.push(['>=', 'time', `${from}T00:00:00Z`])
   if (until !== '') {
-    const end = new Date(`${until}T00:00`)
-    end.setDate(end.getDate() + 1)
+    const end = new Date(`${until}T00:00:00Z`)
+    end.setUTCDate(end.getUTCDate() + 1)
     conditions.push(['<', 'time', end.toISOString()])
   }
   if (conditions.length === 0) return ''

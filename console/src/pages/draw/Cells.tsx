@@ -1,46 +1,75 @@
+import { max, min } from 'd3-array'
 import { scaleBand } from 'd3-scale'
 import type { JSX } from 'preact'
 import { formatNumber } from '../../i18n/i18n.ts'
 import { longestOf, nameRoom } from './Axes.tsx'
-import { Frame, Text, widthOf } from './Frame.tsx'
-import type { Group } from './groups.ts'
+import { Frame, roomFor, Text, widthOf } from './Frame.tsx'
+import { type Axis, type Group, isOrdered } from './groups.ts'
 import { every, keptOf, label as name, written } from './series.ts'
+import { stepsOf } from './steps.ts'
 
 /** What there is room for. */
 const [mostColumns, mostRows] = [400, 60]
 
+/** In pixels, below the cells, for names that are slanted. */
+const slantRoom = 110
+
 export interface Grid {
   readonly columns: readonly string[]
   readonly rows: readonly string[]
-  /** Some of them were left out. */
-  readonly cut: boolean
+  /** The columns have an order of their own. */
+  readonly ordered: boolean
+  /** The number of groups that are drawn. */
+  readonly count: number
+  /** There is a column for each step, whether there are records or not. */
+  readonly isWhole: boolean
 }
 
-export function gridOf(groups: readonly Group[]): Grid {
-  const columns = keptOf(groups, one => name(one.name), mostColumns)
+export function gridOf(groups: readonly Group[], axis: Axis): Grid {
+  const kept = keptOf(groups, one => name(one.name), mostColumns)
   const rows = keptOf(groups, one => name(one.within), mostRows)
+  const ordered = isOrdered(axis)
+  const steps = ordered ? stepsOf(kept, axis, mostColumns) : { all: kept, isWhole: true }
+  const [columns, isRow] = [new Set(kept), new Set(rows)]
   return {
-    columns: columns.all,
-    rows: rows.all.toSorted((a, b) => a.localeCompare(b, undefined, { numeric: true })),
-    cut: columns.cut || rows.cut,
+    columns: steps.all,
+    rows: rows.toSorted((a, b) => a.localeCompare(b, undefined, { numeric: true })),
+    ordered,
+    count: groups.filter(one => columns.has(name(one.name)) && isRow.has(name(one.within))).length,
+    isWhole: steps.isWhole,
   }
 }
 
-/** The furthest from zero that any group is. */
-const mostOf = (groups: readonly Group[]) =>
-  Math.max(0, ...groups.map(({ value }) => Math.abs(Number(value ?? 0)))) || 1
+/** The values of the faintest and the strongest colour: distances from zero, if values are on both sides of it. */
+interface Range {
+  readonly low: number
+  readonly high: number
+}
+
+function rangeOf(groups: readonly Group[]): Range {
+  const values = groups.flatMap(({ value }) => (value === null ? [] : [Number(value)]))
+  const [low, high] = [min(values) ?? 0, max(values) ?? 0]
+  return low >= 0
+    ? { low, high }
+    : high <= 0
+      ? { low: -high, high: -low }
+      : { low: 0, high: Math.max(-low, high) }
+}
 
 /** By the root: where one value is far above the others, they can still be told apart. */
-const strength = (value: number, most: number) =>
-  value === 0 ? 0.06 : 0.16 + 0.8 * Math.sqrt(Math.abs(value) / most)
+function strength(value: number, { low, high }: Range): number {
+  const part = high === low ? 1 : (Math.abs(value) - low) / (high - low)
+  return value === 0 ? 0.06 : 0.16 + 0.8 * Math.sqrt(Math.max(0, part))
+}
 
 /** What the colours of cells stand for, where there is no room for numbers in them. */
 function Scale({ groups }: { readonly groups: readonly Group[] }): JSX.Element {
-  const most = mostOf(groups)
+  const range = rangeOf(groups)
+  const { low, high } = range
   const steps = [0, 0.25, 0.5, 0.75, 1]
   return (
     <p class="legend">
-      <span>{formatNumber(0)}</span>
+      <span>{formatNumber(low)}</span>
       <svg width={steps.length * 24} height="12" aria-hidden="true">
         {steps.map((part, at) => (
           <rect
@@ -49,11 +78,11 @@ function Scale({ groups }: { readonly groups: readonly Group[] }): JSX.Element {
             width="24"
             height="12"
             fill="var(--series-1)"
-            fill-opacity={strength(part * part * most, most)}
+            fill-opacity={strength(low + part * part * (high - low), range)}
           />
         ))}
       </svg>
-      <span>{formatNumber(most)}</span>
+      <span>{formatNumber(high)}</span>
     </p>
   )
 }
@@ -61,7 +90,7 @@ function Scale({ groups }: { readonly groups: readonly Group[] }): JSX.Element {
 /** Two fields: each pair is a cell, the darker the more. */
 export function Cells({
   groups,
-  grid: { columns, rows },
+  grid: { columns, rows, ordered },
   width,
   label,
 }: {
@@ -70,15 +99,18 @@ export function Cells({
   readonly width: number
   readonly label: string
 }): JSX.Element {
-  const most = mostOf(groups)
-  const left = Math.min(150, width * 0.28)
+  const range = rangeOf(groups)
+  const left = Math.min(width * 0.36, roomFor(rows))
   const step = 36
-  const height = rows.length * step + 60
+  // Names without an order can't be guessed from their neighbours, so all are there: slanted, if there is no room.
+  const isSlanted = !ordered && (width - left) / columns.length < longestOf(columns) + 10
+  const below = isSlanted ? slantRoom : 60
+  const height = rows.length * step + below
   const x = scaleBand<string>(columns, [left, width - 8]).padding(0.04)
-  const y = scaleBand<string>(rows, [8, height - 52]).padding(0.06)
+  const y = scaleBand<string>(rows, [8, height - below + 8]).padding(0.06)
   const filled = new Set(groups.map(one => `${name(one.name)}\n${name(one.within)}`))
   const isWide = x.bandwidth() > Math.max(...groups.map(({ value }) => widthOf(written(value))))
-  const skip = every(columns.length, width - left, longestOf(columns) + 10)
+  const skip = every(columns.length, width - left, isSlanted ? 18 : longestOf(columns) + 10)
   return (
     <>
       {!isWide && <Scale groups={groups} />}
@@ -95,7 +127,15 @@ export function Cells({
           />
         ))}
         {columns.map((column, at) =>
-          at % skip === 0 ? (
+          at % skip !== 0 ? null : isSlanted ? (
+            <Text
+              key={column}
+              text={column}
+              room={slantRoom}
+              transform={`translate(${(x(column) ?? 0) + x.bandwidth() / 2 + 4} ${height - below + 20}) rotate(-40)`}
+              text-anchor="end"
+            />
+          ) : (
             <Text
               key={column}
               text={column}
@@ -104,7 +144,7 @@ export function Cells({
               y={height - 30}
               text-anchor={at === columns.length - 1 ? 'end' : 'middle'}
             />
-          ) : null,
+          ),
         )}
         {rows.flatMap(row =>
           columns.map(column =>
@@ -125,7 +165,7 @@ export function Cells({
           const [column, row] = [x(name(one.name)), y(name(one.within))]
           if (column === undefined || row === undefined) return null
           const value = Number(one.value ?? 0)
-          const opacity = one.value === null ? 0 : strength(value, most)
+          const opacity = one.value === null ? 0 : strength(value, range)
           return (
             <g key={`${one.name} ${one.within}`}>
               <rect

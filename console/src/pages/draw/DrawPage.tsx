@@ -7,11 +7,13 @@ import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
+import { cut } from '../../parts/Value.tsx'
 import { href, type Parameters, query, setQuery, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { useEntity } from '../entity/EntityPage.tsx'
 import { FilterPanel } from '../entity/FilterPanel.tsx'
-import { faultOf, QueryFault } from '../entity/QueryFault.tsx'
+import { QueryFault } from '../entity/QueryFault.tsx'
+import { RefusedCondition } from '../entity/refused.ts'
 import { Figure, type Kind } from './Figure.tsx'
 import { type Axis, isOrdered, loadGroups, type Measure, queryOf, type Unit, units } from './groups.ts'
 import '../entity/entity.css'
@@ -114,17 +116,23 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
   const title = asked.within
     ? t('draw.caption.two', { what: measured, by: nameOf(asked.by), within: nameOf(asked.within) })
     : t('draw.caption', { what: measured, by: nameOf(asked.by) })
-  const fault = faultOf(problem, condition, (text ?? '').slice(0, (text ?? '').indexOf(condition)))
   return (
     <section class="stack">
       <Progress busy={loading && value !== undefined} />
       <Form entity={entity} by={asked.by} within={asked.within} measure={measure} kind={kind} />
-      <details open={condition !== ''}>
-        <summary>{t('filter')}</summary>
-        <FilterPanel entity={entity} condition={condition} />
+      <details open={problem instanceof RefusedCondition}>
+        <summary>
+          {t('filter')}
+          {condition !== '' && (
+            <>
+              : <code>{cut(condition, 200)}</code>
+            </>
+          )}
+        </summary>
+        <FilterPanel entity={entity} condition={condition} problem={problem} />
       </details>
-      {fault ? (
-        <QueryFault fault={fault} />
+      {problem instanceof RefusedCondition ? (
+        <QueryFault fault={problem.fault} />
       ) : problem ? (
         <ProblemView problem={problem} retry={reload} />
       ) : !value ? (
@@ -132,16 +140,18 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
       ) : value.groups.length === 0 ? (
         <Empty title={t('entity.none.filtered')} help={t('entity.none.filtered.help')} />
       ) : (
-        <Figure
-          groups={value}
-          kind={kind}
-          ordered={ordered}
-          by={nameOf(asked.by)}
-          within={asked.within && nameOf(asked.within)}
-          measured={measured}
-          measure={measure.kind}
-          title={title}
-        />
+        <div class={loading ? 'stale' : ''}>
+          <Figure
+            groups={value}
+            kind={kind}
+            axis={asked.by}
+            by={nameOf(asked.by)}
+            within={asked.within && nameOf(asked.within)}
+            measured={measured}
+            measure={measure.kind}
+            title={title}
+          />
+        </div>
       )}
       <details>
         <summary>{t('draw.query')}</summary>

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { t } from '../../i18n/i18n.ts'
+import { formatNumber, t } from '../../i18n/i18n.ts'
 import { Download } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { Cells, gridOf } from './Cells.tsx'
-import type { Groups, Measure } from './groups.ts'
+import { type Axis, type Groups, isOrdered, type Measure } from './groups.ts'
 import { savePng, saveSvg } from './picture.ts'
 import { Columns, Lines, Rows } from './plots.tsx'
 import { colour, drawnOf, label as nameOf, written } from './series.ts'
@@ -16,8 +16,8 @@ export type Kind = 'bars' | 'lines' | 'cells'
 interface Parts {
   readonly groups: Groups
   readonly kind: Kind
-  /** The names have an order of their own. */
-  readonly ordered: boolean
+  /** The field, or the unit of time, that the names are values of. */
+  readonly axis: Axis
   /** What the axes and the values are called. */
   readonly by: string
   readonly within: string | undefined
@@ -30,9 +30,9 @@ const mostNames = 40
 
 /** A drawing, what its colours mean, the same as a table, and as a file. */
 export function Figure({
-  groups: { groups, cut },
+  groups: { groups, total },
   kind,
-  ordered,
+  axis,
   by,
   within,
   measured,
@@ -41,8 +41,10 @@ export function Figure({
 }: Parts): JSX.Element {
   const frame = useRef<HTMLDivElement>(null)
   const width = useWidth(frame)
-  const drawn = drawnOf(groups, { measured, measure, ...(ordered ? {} : { limit: mostNames }) })
-  const grid = kind === 'cells' ? gridOf(groups) : undefined
+  const ordered = isOrdered(axis)
+  const drawn = drawnOf(groups, { measured, measure, ...(ordered ? { axis } : { limit: mostNames }) })
+  const grid = kind === 'cells' ? gridOf(groups, axis) : undefined
+  const { count, isWhole } = grid ?? drawn
   const label = `${title}. ${t('draw.table.is')}`
   const Plot = kind === 'lines' ? Lines : ordered ? Columns : Rows
   const drawing = () => frame.current?.querySelector<SVGSVGElement>('svg.plot') ?? undefined
@@ -58,7 +60,8 @@ export function Figure({
       <div class="row spread">
         <figcaption>
           {title}
-          {(cut || (grid ?? drawn).cut) && ` (${t('draw.cut')})`}
+          {count < total && ` (${t('draw.cut', { n: count, all: formatNumber(total) })})`}
+          {ordered && !isWhole && ` (${t('draw.gaps')})`}
         </figcaption>
         <div class="row">
           {(['SVG', 'PNG'] as const).map(as => (
@@ -74,7 +77,7 @@ export function Figure({
           {drawn.series.map(({ name }, at) => (
             <li key={name}>
               <svg width="12" height="12" aria-hidden="true">
-                <rect width="12" height="12" rx="2" fill={colour(at)} />
+                <rect width="12" height="12" rx="2" fill={colour(at, name)} />
               </svg>
               <bdi>{name}</bdi>
             </li>

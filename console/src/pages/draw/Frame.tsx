@@ -28,6 +28,10 @@ export function widthOf(text: string): number {
   return pen?.measureText(text).width ?? text.length * letterSize * 0.6
 }
 
+/** In pixels, beside a drawing: as much as the longest of these names takes, and a little space. */
+export const roomFor = (names: readonly string[]): number =>
+  14 + Math.max(40, ...names.map(name => widthOf(name.slice(0, 120))))
+
 /** As much of a text as there is room for. */
 function fitting(text: string, room: number): string {
   const whole = cut(text, 200)

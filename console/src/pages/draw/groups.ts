@@ -2,6 +2,7 @@ import { service } from '../../api.ts'
 import { type Entity, type EntityField, type Json, pathOf } from '../../entities.ts'
 import { type Amount, isAmount, printExactly, readExactly } from '../../exact.ts'
 import { written } from '../entity/pql.ts'
+import { asking } from '../entity/refused.ts'
 
 /** What is drawn: how many records there are of each value, and, if wanted, of each pair of values. */
 export interface Asked {
@@ -42,8 +43,8 @@ export interface Group {
 
 export interface Groups {
   readonly groups: readonly Group[]
-  /** There are more groups than are drawn. */
-  readonly cut: boolean
+  /** The number of groups, those that weren't loaded included. */
+  readonly total: number
 }
 
 /** More bars than this say nothing; time has its own order, and more room. */
@@ -65,17 +66,12 @@ const shownMeasure = (measure: Measure) =>
 /** The query as PQL: people can take it to the API. */
 export function queryOf({ entity, condition, by, within, measure }: Asked): string {
   const columns = [shownBy(by), ...(within ? [shownBy(within)] : [])]
-  const order =
-    within || isOrdered(by)
-      ? columns.map(one => (one.startsWith('to_string') ? '' : one)).filter(Boolean)
-      : [`${shownMeasure(measure)} desc`]
-  const limit = within ? mostPairs : isOrdered(by) ? mostTimes : mostGroups
+  const order = within || isOrdered(by) ? columns : [`${shownMeasure(measure)} desc`]
   return [
     `${entity.name}[${[...columns, shownMeasure(measure)].join(', ')}] {`,
     condition,
     `group by ${columns.join(', ')}`,
-    ...(order.length > 0 ? [`order by ${order.join(', ')}`] : []),
-    `limit ${limit + 1} }`,
+    `order by ${order.join(', ')} }`,
   ]
     .filter(Boolean)
     .join(' ')
@@ -83,10 +79,14 @@ export function queryOf({ entity, condition, by, within, measure }: Asked): stri
 
 export async function loadGroups(asked: Asked, signal: AbortSignal): Promise<Groups> {
   const query = queryOf(asked)
-  const response = await service.value.request('GET', pathOf(), { query: { query }, signal })
+  const limit = asked.within ? mostPairs : isOrdered(asked.by) ? mostTimes : mostGroups
+  const parameters = { query, limit, include_total: true }
+  const prefix = query.slice(0, query.indexOf('{') + 2)
+  const response = await asking(asked.entity, asked.condition, prefix, () =>
+    service.value.request('GET', pathOf(), { query: parameters, signal }),
+  )
   const rows = readExactly(await response.text()) as readonly Readonly<Record<string, Json>>[]
-  const most = asked.within ? mostPairs : isOrdered(asked.by) ? mostTimes : mostGroups
-  const groups = rows.slice(0, most).map((row): Group => {
+  const groups = rows.map((row): Group => {
     // Columns come in the order of the query, whatever their names are.
     const values = Object.values(row)
     const value = values.at(-1)
@@ -96,15 +96,8 @@ export async function loadGroups(asked: Asked, signal: AbortSignal): Promise<Gro
       value: isAmount(value) ? value : null,
     }
   })
-  const isTime = asked.by.field.type === 'date-time'
-  return {
-    groups: isTime ? groups.toSorted((a, b) => compare(a.name, b.name)) : groups,
-    cut: rows.length > most,
-  }
+  return { groups, total: Number(response.headers.get('x-records')) }
 }
-
-const compare = (a: string | null, b: string | null) =>
-  a === b ? 0 : a === null ? 1 : b === null ? -1 : a < b ? -1 : 1
 
 const nameOf = (value: Json | undefined): string | null =>
   value === null || value === undefined

@@ -4,7 +4,7 @@ import { line } from 'd3-shape'
 import type { JSX } from 'preact'
 import type { Amount } from '../../exact.ts'
 import { Axes, margin, plotHeight, upwards } from './Axes.tsx'
-import { Frame, Text, widthOf } from './Frame.tsx'
+import { Frame, roomFor, Text, widthOf } from './Frame.tsx'
 import { colour, type Drawn, spansOf, written } from './series.ts'
 
 interface PlotParts {
@@ -23,7 +23,7 @@ export function Rows({ drawn, width, label }: PlotParts): JSX.Element {
   const lines = isStacked ? 1 : series.length
   const [thick, gap] = lines === 1 ? [20, 0] : [14, 1]
   const step = lines * (thick + gap) + 8
-  const left = Math.min(190, width * 0.32)
+  const left = Math.min(width * 0.4, roomFor(names))
   const height = names.length * step + 8
   const shown = (row: number, at: number) =>
     written(isStacked ? (totals[row] ?? null) : (series[at]?.values[row] ?? null))
@@ -59,7 +59,7 @@ export function Rows({ drawn, width, label }: PlotParts): JSX.Element {
                   width={Math.abs(x(to) - x(from))}
                   height={thick}
                   rx={2}
-                  fill={colour(at)}
+                  fill={colour(at, part)}
                 >
                   <title>{titleOf(drawn, name, part, values[row] ?? null)}</title>
                 </rect>
@@ -102,14 +102,14 @@ export function Columns({ drawn, width, label }: PlotParts): JSX.Element {
         )
         return series.map(({ name: part, values }, at) => {
           const [from, to] = spans[at] ?? [0, 0]
-          return (
+          return from === to ? null : (
             <rect
               key={`${name} ${part}`}
               x={(x(name) ?? 0) + (isStacked ? 0 : at * thick)}
               y={Math.min(y(from), y(to))}
               width={thick}
               height={Math.abs(y(to) - y(from))}
-              fill={colour(at)}
+              fill={colour(at, part)}
             >
               <title>{titleOf(drawn, name, part, values[column] ?? null)}</title>
             </rect>
@@ -133,17 +133,19 @@ export function Lines({ drawn, width, label }: PlotParts): JSX.Element {
     <Frame width={width} height={plotHeight} label={label}>
       <Axes names={names} width={width} y={y} at={name => x(name) ?? 0} />
       {series.map(({ name: part, values }, at) => (
-        <g key={part} fill={colour(at)}>
+        <g key={part} fill={colour(at, part)}>
           <path
             d={path(values) ?? ''}
             fill="none"
-            stroke={colour(at)}
+            stroke={colour(at, part)}
             stroke-width={2}
             stroke-linejoin="round"
           />
           {values.map(
             (value, column) =>
-              value !== null && (
+              value !== null &&
+              // Most of many places may be empty.
+              (names.length <= 400 || Number(value) !== 0) && (
                 <circle
                   key={names[column]}
                   cx={x(names[column] ?? '')}

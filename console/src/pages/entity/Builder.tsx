@@ -2,7 +2,7 @@ import type { JSX, TargetedInputEvent } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
 import type { Entity, EntityField } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
-import { Plus, X } from '../../icons.ts'
+import { CircleAlert, Plus, X } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import {
   type Condition,
@@ -17,6 +17,8 @@ import { frequentValues } from './values.ts'
 interface Parts {
   readonly entity: Entity
   readonly filter: Filter
+  /** A message for each condition, if it is wrong. */
+  readonly faults: readonly (string | undefined)[]
   readonly onChange: (filter: Filter) => void
 }
 
@@ -28,7 +30,7 @@ export const conditionFor = ({ name, type }: EntityField): Condition => ({
 })
 
 /** Conditions, put together by hand: a line each. */
-export function Builder({ entity, filter, onChange }: Parts): JSX.Element {
+export function Builder({ entity, filter, faults, onChange }: Parts): JSX.Element {
   const { join, conditions } = filter
   const [first] = entity.fields
   const change = (at: number, condition: Condition | undefined) =>
@@ -57,6 +59,7 @@ export function Builder({ entity, filter, onChange }: Parts): JSX.Element {
             entity={entity}
             condition={one}
             number={at + 1}
+            fault={faults[at]}
             onChange={next => change(at, next)}
           />
         ))}
@@ -78,10 +81,12 @@ interface LineParts {
   readonly condition: Condition
   /** From 1, for those who hear it. */
   readonly number: number
+  readonly fault: string | undefined
   readonly onChange: (condition: Condition | undefined) => void
 }
 
-function Line({ entity, condition, number, onChange }: LineParts): JSX.Element {
+function Line({ entity, condition, number, fault, onChange }: LineParts): JSX.Element {
+  const id = useId()
   const field = entity.fields.find(({ name }) => name === condition.field) ?? entity.fields[0]
   const operators = operatorsFor(field?.type ?? 'text')
   return (
@@ -117,6 +122,7 @@ function Line({ entity, condition, number, onChange }: LineParts): JSX.Element {
           field={field}
           label={t('filter.value', { n: number })}
           value={condition.value}
+          faultId={fault === undefined ? undefined : id}
           onInput={value => onChange({ ...condition, value })}
         />
       ) : (
@@ -131,6 +137,12 @@ function Line({ entity, condition, number, onChange }: LineParts): JSX.Element {
       >
         <Icon of={X} />
       </button>
+      {fault !== undefined && (
+        <p class="fault" id={id}>
+          <Icon of={CircleAlert} size={15} />
+          {fault}
+        </p>
+      )}
     </li>
   )
 }
@@ -140,10 +152,12 @@ interface OperandParts {
   readonly field: EntityField
   readonly label: string
   readonly value: string
+  /** The id of the message that says why it is wrong. */
+  readonly faultId: string | undefined
   readonly onInput: (value: string) => void
 }
 
-function Operand({ entity, field, label, value, onInput }: OperandParts): JSX.Element {
+function Operand({ entity, field, label, value, faultId, onInput }: OperandParts): JSX.Element {
   const id = useId()
   const [frequent, setFrequent] = useState<readonly string[]>([])
   useEffect(() => {
@@ -159,6 +173,7 @@ function Operand({ entity, field, label, value, onInput }: OperandParts): JSX.El
     'aria-label': label,
     value,
     required: true,
+    ...(faultId === undefined ? {} : { 'aria-invalid': 'true' as const, 'aria-describedby': faultId }),
     onInput: (event: TargetedInputEvent<HTMLInputElement>) => onInput(event.currentTarget.value),
   }
   if (field.type === 'boolean')

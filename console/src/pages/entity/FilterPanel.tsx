@@ -5,17 +5,21 @@ import { t } from '../../i18n/i18n.ts'
 import { useDraft } from '../../parts/draft.ts'
 import { recall, remember } from '../../settings.ts'
 import { Builder, conditionFor } from './Builder.tsx'
-import { type Filter, needsValue, printFilter, readFilter } from './conditions.ts'
+import { conditionAt, type Filter, needsValue, printFilter, readFilter, wrongValue } from './conditions.ts'
 import { PqlEditor } from './PqlEditor.tsx'
+import { RefusedCondition } from './refused.ts'
 import { showCondition } from './view.ts'
 
 /** Which records are shown: conditions by hand, or PQL. They are the same, as long as the first can say it. */
 export function FilterPanel({
   entity,
   condition,
+  problem,
 }: {
   readonly entity: Entity
   readonly condition: string
+  /** Why the records of the page didn't come. */
+  readonly problem: unknown
 }): JSX.Element {
   const draft = useDraft(`filter.${entity.name}`, condition)
   const read = readFilter(draft.value, entity.fields)
@@ -36,11 +40,22 @@ export function FilterPanel({
       setFilter(now.conditions.length > 0 ? now : start)
   }, [condition])
 
+  // A value is called no number only when its line is done.
+  const [isDone, setDone] = useState(false)
+  const faults = filter.conditions.map(one => (isDone ? wrongValue(one, entity.fields) : undefined))
+  const refused = problem instanceof RefusedCondition && problem.condition === condition ? problem : undefined
+  const refusedAt =
+    refused && printFilter(filter, entity.fields) === condition
+      ? conditionAt(filter, entity.fields, refused.fault.at)
+      : undefined
+
   const byHand = (next: Filter) => {
     setFilter(next)
     draft.set(printFilter(next, entity.fields))
   }
   const apply = () => {
+    setDone(true)
+    if (mode === 'hand' && filter.conditions.some(one => wrongValue(one, entity.fields))) return
     draft.done()
     showCondition(mode === 'hand' ? printFilter(filter, entity.fields) : draft.value)
   }
@@ -82,14 +97,27 @@ export function FilterPanel({
             PQL
           </button>
         </fieldset>
-        {!read && mode === 'pql' && draft.value === condition && (
+        {!read && mode === 'pql' && draft.value === condition && !refused && (
           <span class="small soft">{t('filter.too-much')}</span>
         )}
       </div>
       {mode === 'hand' ? (
-        <Builder entity={entity} filter={filter} onChange={byHand} />
+        <Builder
+          entity={entity}
+          filter={filter}
+          faults={faults.map((one, at) =>
+            one ? t(`filter.wrong.${one}`) : at === refusedAt ? refused?.fault.message : undefined,
+          )}
+          onChange={byHand}
+        />
       ) : (
-        <PqlEditor entity={entity} value={draft.value} onInput={draft.set} onApply={apply} />
+        <PqlEditor
+          entity={entity}
+          value={draft.value}
+          onInput={draft.set}
+          onApply={apply}
+          problem={problem}
+        />
       )}
       <div class="row">
         <button type="submit" class="button primary">

@@ -3,8 +3,9 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { service } from '../../api.ts'
 import { type Entity, pathOf } from '../../entities.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
-import { placeAt, type Suggestion, suggest } from './pql.ts'
-import { type Fault, faultOf, QueryFault } from './QueryFault.tsx'
+import { placeAt, type Suggestion, suggest, written } from './pql.ts'
+import { QueryFault } from './QueryFault.tsx'
+import { asking, type Fault, RefusedCondition } from './refused.ts'
 import { frequentValues } from './values.ts'
 import { pqlOf, prefixOf } from './view.ts'
 
@@ -13,19 +14,21 @@ interface Parts {
   readonly value: string
   readonly onInput: (text: string) => void
   readonly onApply: () => void
+  /** Why the records of the page didn't come. */
+  readonly problem: unknown
 }
 
 /** After so many milliseconds without a key, what is written is checked. */
 const patience = 350
 
 /** A condition as text: with completion at the cursor, and what is wrong under the place where it is. */
-export function PqlEditor({ entity, value, onInput, onApply }: Parts): JSX.Element {
+export function PqlEditor({ entity, value, onInput, onApply, problem }: Parts): JSX.Element {
   const id = useId()
   const area = useRef<HTMLTextAreaElement>(null)
   const [list, setList] = useState<readonly Suggestion[]>([])
   const [chosen, setChosen] = useState(0)
   const [open, setOpen] = useState(false)
-  const fault = useFault(entity, value)
+  const fault = useFault(entity, value, problem)
   const shown = open && list.length > 0
 
   const look = async (text: string, cursor: number) => {
@@ -101,7 +104,7 @@ export function PqlEditor({ entity, value, onInput, onApply }: Parts): JSX.Eleme
           autoComplete="off"
           autoCapitalize="none"
           spellcheck={false}
-          placeholder={t('filter.pql.example')}
+          placeholder={exampleFor(entity)}
           value={value}
           onInput={event => {
             onInput(event.currentTarget.value)
@@ -143,6 +146,7 @@ export function PqlEditor({ entity, value, onInput, onApply }: Parts): JSX.Eleme
       {fault && !shown && (
         <QueryFault
           fault={fault}
+          onInstead={onInput}
           onNearest={
             fault.at === undefined
               ? undefined
@@ -160,26 +164,47 @@ export function PqlEditor({ entity, value, onInput, onApply }: Parts): JSX.Eleme
 const wordEnd = (text: string, start: number) =>
   start + (/^["\w.-]+/.exec(text.slice(start))?.[0].length ?? 0)
 
-/** Asks how the query would run, which finds every mistake and reads no record. */
-function useFault(entity: Entity, text: string): Fault | undefined {
-  const [fault, setFault] = useState<Fault>()
+/**
+ * Asks how the query would run, which finds every mistake and reads no record. What is wrong with a text is shown as long as
+ * that text is there.
+ */
+function useFault(entity: Entity, text: string, problem: unknown): Fault | undefined {
+  const [refused, setRefused] = useState<unknown>()
+  const isKnown = problem instanceof RefusedCondition && problem.condition === text.trim()
   useEffect(() => {
-    if (text.trim() === '') {
-      setFault(undefined)
-      return
-    }
+    if (text.trim() === '' || isKnown) return
     const controller = new AbortController()
-    const timer = setTimeout(() => {
-      const asked = { query: pqlOf(entity, text), explain: true }
-      service.value.request('GET', pathOf(), { query: asked, signal: controller.signal }).then(
-        () => setFault(undefined),
-        problem => controller.signal.aborted || setFault(faultOf(problem, text, prefixOf(entity))),
-      )
-    }, patience)
+    const { signal } = controller
+    const asked = { query: pqlOf(entity, text), explain: true }
+    const timer = setTimeout(
+      () =>
+        asking(entity, text, prefixOf(entity), () =>
+          service.value.request('GET', pathOf(), { query: asked, signal }),
+        ).catch(error => signal.aborted || setRefused(error)),
+      patience,
+    )
     return () => {
       clearTimeout(timer)
       controller.abort()
     }
-  }, [entity, text])
-  return fault
+  }, [entity, text, isKnown])
+  const found = [problem, refused].find(
+    one => one instanceof RefusedCondition && one.condition.trim() === text.trim(),
+  )
+  return found instanceof RefusedCondition ? found.fault : undefined
+}
+
+/** A condition as one of this entity looks. */
+function exampleFor({ fields }: Entity): string {
+  const field = fields.find(({ type }) => type === 'text') ?? fields[0]
+  if (!field) return ''
+  const values = {
+    text: '"Zoë"',
+    integer: '5',
+    number: '5',
+    boolean: 'true',
+    'date-time': '"1998-01-31"',
+    json: '"Zoë"',
+  }
+  return `${written(field.name)} = ${values[field.type]}`
 }

@@ -11,19 +11,25 @@ import { type Column, Table } from '../../parts/Table.tsx'
 import { Value } from '../../parts/Value.tsx'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
+import { step } from '../../shell/tour.ts'
 import { Columns } from './Columns.tsx'
 import { readFilter } from './conditions.ts'
 import { FilterPanel } from './FilterPanel.tsx'
-import { faultOf, QueryFault } from './QueryFault.tsx'
+import { QueryFault } from './QueryFault.tsx'
+import { RefusedCondition } from './refused.ts'
 import { Sorting } from './Sorting.tsx'
-import { loadRecords, prefixOf, showCondition, showOrder, usualSize, type View, viewOf } from './view.ts'
+import { loadRecords, showCondition, showOrder, usualSize, type View, viewOf } from './view.ts'
 
 export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
   const view = viewOf(entity)
   const { condition } = view
-  const [open, setOpen] = useState(condition !== '' && condition.length < 400)
   const asked = ['q', 'sort', 'page', 'size'].map(name => query.value.get(name))
   const loaded = useLoad(signal => loadRecords(entity, view, signal), [entity.name, who.value, ...asked])
+  const { problem } = loaded
+  const [chosen, setOpen] = useState<boolean>()
+  // A link with a condition shows its records. Where that is wrong, it can be changed at once; the tour shows how.
+  const open =
+    chosen ?? (condition !== '' && (problem instanceof RefusedCondition || step.value !== undefined))
   return (
     <section class="stack" aria-busy={loaded.loading}>
       <Progress busy={loaded.loading && loaded.value !== undefined} />
@@ -56,7 +62,7 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
         )}
       </div>
       <div id="filter" hidden={!open}>
-        {open && <FilterPanel entity={entity} condition={condition} />}
+        {open && <FilterPanel entity={entity} condition={condition} problem={problem} />}
       </div>
       <Shown entity={entity} view={view} isFiltering={open} {...loaded} />
     </section>
@@ -70,7 +76,15 @@ type ShownParts = ReturnType<typeof useLoad<Awaited<ReturnType<typeof loadRecord
   readonly isFiltering: boolean
 }
 
-function Shown({ entity, view, isFiltering, value, problem, reload }: ShownParts): JSX.Element | null {
+function Shown({
+  entity,
+  view,
+  isFiltering,
+  value,
+  problem,
+  loading,
+  reload,
+}: ShownParts): JSX.Element | null {
   const { condition, page, size, order } = view
   const pages = value && Math.max(1, Math.ceil(value.total / size))
   // Records may have gone since somebody made the address.
@@ -78,9 +92,10 @@ function Shown({ entity, view, isFiltering, value, problem, reload }: ShownParts
   useEffect(() => {
     if (isPast) setQuery({ page: pages === 1 ? null : String(pages) }, { replace: true })
   }, [isPast])
-  const fault = faultOf(problem, condition, prefixOf(entity))
-  if (fault && isFiltering && readFilter(condition, entity.fields) === undefined) return null
-  if (fault) return <QueryFault fault={fault} />
+  if (problem instanceof RefusedCondition) {
+    const isShown = isFiltering && readFilter(condition, entity.fields) === undefined
+    return isShown ? null : <QueryFault fault={problem.fault} />
+  }
   if (problem) return <ProblemView problem={problem} retry={reload} />
   if (!value || isPast) return <Loading />
   if (value.total === 0 && condition !== '')
@@ -94,7 +109,7 @@ function Shown({ entity, view, isFiltering, value, problem, reload }: ShownParts
   if (value.total === 0)
     return <Empty title={t('entity.none')} help={t('entity.none.help', { name: entity.name })} />
   return (
-    <div>
+    <div class={loading ? 'stale' : ''}>
       <Table
         label={t('entity.lead', { name: entity.name })}
         columns={columnsOf(entity, view)}
@@ -124,8 +139,9 @@ function columnsOf(entity: Entity, { columns }: View): readonly Column<DataRecor
     label: <bdi title={field.type}>{field.name}</bdi>,
     numeric: field.type === 'integer' || field.type === 'number',
     sortable: isSortable(field),
+    pinned: field === linked && field === columns[0],
     cell: record => {
-      const shown = <Value value={record[field.name]} type={field.type} />
+      const shown = <Value value={record[field.name]} type={field.type} plain={field === linked} />
       return field === linked ? <a href={href(recordPath(entity, record))}>{shown}</a> : shown
     },
   }))

@@ -66,6 +66,33 @@ function printCondition({ field, operator, value }: Condition, fields: readonly 
   return `${name} ${signs[operator]} ${isBare && /^[\w.+-]+$/.test(value) ? value : JSON.stringify(value)}`
 }
 
+/** The index of the condition that a place in the printed filter belongs to. */
+export function conditionAt(
+  { join, conditions }: Filter,
+  fields: readonly EntityField[],
+  place: number | undefined,
+): number | undefined {
+  if (place === undefined) return undefined
+  let end = 0
+  return conditions.findIndex(one => {
+    end += printCondition(one, fields).length + join.length + 2
+    return place < end
+  })
+}
+
+const numeric = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
+
+/** The type that a value should have and plainly doesn't. The service knows more of times. */
+export function wrongValue(
+  { field, operator, value }: Condition,
+  fields: readonly EntityField[],
+): 'integer' | 'number' | 'date-time' | undefined {
+  const type = fields.find(({ name }) => name === field)?.type
+  if (!needsValue(operator) || value === '') return undefined
+  if (type === 'integer' || type === 'number') return numeric.test(value) ? undefined : type
+  return type === 'date-time' && !/^[+-]?\d{4}/.test(value) ? type : undefined
+}
+
 /** @returns undefined if the text is more than a filter made by hand can say */
 export function readFilter(text: string, fields: readonly EntityField[]): Filter | undefined {
   const tokens = tokensIn(text)

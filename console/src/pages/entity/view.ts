@@ -4,6 +4,8 @@ import { type DataRecord, type Entity, type EntityField, keyOf, pathOf } from '.
 import { readExactly } from '../../exact.ts'
 import type { Order } from '../../parts/Table.tsx'
 import { query, setQuery } from '../../router.ts'
+import { written } from './pql.ts'
+import { asking } from './refused.ts'
 
 /** What the table of an entity shows, as its address says it: the same for all who have the address. */
 export interface View {
@@ -87,6 +89,22 @@ export function askedBy(
     : { path: pathOf(), parameters: { order_by, query: pqlOf(entity, condition) } }
 }
 
+/**
+ * A download has all records of the view in its order.
+ * @param columns those that are in the file; all of them unless told otherwise
+ */
+export function downloadOf(
+  entity: Entity,
+  view: Pick<View, 'condition' | 'order'>,
+  columns?: readonly EntityField[],
+): ReturnType<typeof askedBy> {
+  const asked = askedBy(entity, view)
+  if (!columns) return asked
+  const names = columns.map(({ name }) => written(name)).join(', ')
+  const query = `${entity.name}[${names}] { ${view.condition} }`
+  return { path: pathOf(), parameters: { ...asked.parameters, query } }
+}
+
 /** Before the condition in what is sent: places in errors count from there. */
 export const prefixOf = (entity: Entity): string => `${entity.name} { `
 export const pqlOf = (entity: Entity, condition: string): string => `${prefixOf(entity)}${condition} }`
@@ -99,7 +117,9 @@ export async function loadRecords(
   const { path, parameters } = askedBy(entity, view)
   const offset = (view.page - 1) * view.size
   const asked = { ...parameters, limit: view.size, offset: offset || undefined, include_total: true }
-  const response = await service.value.request('GET', path, { query: asked, signal })
+  const response = await asking(entity, view.condition, prefixOf(entity), () =>
+    service.value.request('GET', path, { query: asked, signal }),
+  )
   return {
     records: readExactly(await response.text()) as readonly DataRecord[],
     total: Number(response.headers.get('x-records')),

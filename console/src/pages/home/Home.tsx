@@ -15,7 +15,7 @@ import './home.css'
 function Home(): JSX.Element {
   const { value: list, problem, reload } = useLoad(loadEntities, [who.value])
   return (
-    <Page title={t('home.title')} windowTitle={t('nav.home')} lead={t('home.lead')}>
+    <Page title={t('home.title')} lead={t('home.lead')}>
       {problem ? (
         <ProblemView problem={problem} retry={reload} />
       ) : list ? (

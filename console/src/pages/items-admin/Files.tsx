@@ -66,7 +66,7 @@ export function Files({ item }: { readonly item: string }): JSX.Element {
       id: 'actions',
       label: <span class="sr-only">{a('actions')}</span>,
       cell: file => (
-        <span class="row">
+        <span class="row apart">
           <button
             type="button"
             class="link-button"
@@ -77,7 +77,7 @@ export function Files({ item }: { readonly item: string }): JSX.Element {
           </button>
           <button
             type="button"
-            class="link-button"
+            class="link-button danger"
             aria-label={`${t('delete')}: ${file.name}`}
             onClick={() => setLeaving(file)}
           >

@@ -30,18 +30,23 @@ export function LoginForm({ returnTo, onDone, email: known = '' }: Parts): JSX.E
       {providers.map(({ scheme, location }) => (
         <a key={scheme} class={`button ${byPassword ? '' : 'primary'}`} href={location ?? ''} target="_self">
           <Icon of={LogIn} />
-          {t('login.with', { name: schemeNames[scheme] ?? scheme })}
+          {t('login.with', { name: nameOf(scheme) })}
         </a>
       ))}
     </div>
   )
 }
 
-/** What people call the ways; the service names their protocols. */
-const schemeNames: Readonly<Record<string, string>> = {
-  shibboleth: 'Shibboleth',
-  saml: 'SAML',
-  oidc: 'OpenID Connect',
+/** The names of the providers by scheme, as the page brings them. */
+const names = JSON.parse(
+  document.querySelector<HTMLMetaElement>('meta[name="carrel"]')?.dataset.providers ?? '{}',
+) as Readonly<Record<string, readonly string[] | undefined>>
+
+/** If a scheme has several providers, one is chosen on the next page. */
+function nameOf(scheme: string): string {
+  const [first, ...more] = names[scheme] ?? []
+  if (first === undefined) return scheme
+  return more.length === 0 ? first : more.length === 1 ? `${first} / ${more[0]}` : t('login.elsewhere')
 }
 
 function ByPassword({

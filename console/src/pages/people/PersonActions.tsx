@@ -4,13 +4,14 @@ import { a } from '../../i18n/admin.ts'
 import { Ban, ChevronDown, CircleCheck, KeyRound, LogOut, Trash2, UserRoundCog } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
 import { Icon } from '../../parts/Icon.tsx'
+import { useLoad } from '../../parts/load.ts'
 import { Menu } from '../../parts/Menu.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { go } from '../../router.ts'
 import { eperson } from '../../session.ts'
 import { ActAs } from './ActAs.tsx'
 import { NewPassword } from './NewPassword.tsx'
-import { deletePerson, letLogIn, logOutEverywhere, nameOf, type Person } from './people.ts'
+import { deletePerson, letLogIn, logOutEverywhere, mayActAs, nameOf, type Person } from './people.ts'
 
 type Open = 'act' | 'password' | 'logout' | 'login' | 'delete'
 
@@ -27,6 +28,10 @@ export function PersonActions({
   const { uuid, canLogIn, email } = person
   const name = nameOf(person)
   const isSelf = eperson.value?.uuid === uuid
+  const { value: mayAct } = useLoad(
+    signal => (isSelf || !canLogIn ? Promise.resolve(false) : mayActAs(uuid, signal)),
+    [uuid, canLogIn, isSelf],
+  )
   const entries = [
     ['password', KeyRound, a('person.set-password')],
     ['logout', LogOut, a('person.log-out')],
@@ -35,7 +40,7 @@ export function PersonActions({
   ] as const
   return (
     <>
-      {!isSelf && canLogIn && (
+      {mayAct && (
         <button type="button" class="button" onClick={() => setOpen('act')}>
           <Icon of={UserRoundCog} />
           {a('act.do')}

@@ -24,7 +24,7 @@ export function Tokens({ uuid }: { readonly uuid: string }): JSX.Element {
             id: 'revoke',
             label: <span class="sr-only">{a('actions')}</span>,
             cell: token => (
-              <button type="button" class="link-button" onClick={() => setLeaving(token)}>
+              <button type="button" class="link-button danger" onClick={() => setLeaving(token)}>
                 {a('tokens.revoke')}
               </button>
             ),

@@ -67,6 +67,15 @@ export const setPassword = (uuid: string, password: string): Promise<unknown> =>
 export const logOutEverywhere = (uuid: string): Promise<unknown> =>
   service.value.delete(`${addressOf(uuid)}/sessions`)
 
+/** True if the caller may act as this person: the service may forbid it, and nobody acts as an administrator. */
+export async function mayActAs(uuid: string, signal: AbortSignal): Promise<boolean> {
+  const query = { uri: service.value.address(addressOf(uuid)), feature: 'loginOnBehalfOf' }
+  const { total } = await service.value
+    .list('/api/authz/authorizations/search/object', { query })
+    .page(0, 1, signal)
+  return total > 0
+}
+
 export const deletePerson = (uuid: string): Promise<unknown> => service.value.delete(addressOf(uuid))
 
 export type AccessToken = Schemas['AccessToken']

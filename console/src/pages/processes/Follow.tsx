@@ -3,9 +3,10 @@ import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { service } from '../../api.ts'
 import { a, aOf } from '../../i18n/admin.ts'
-import { formatBytes, formatNumber, formatTime, t } from '../../i18n/i18n.ts'
+import { formatBytes, formatClock, formatNumber, formatTime, zone } from '../../i18n/i18n.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { Loading, Notice, ProblemView } from '../../parts/states.tsx'
+import { hasFailures, resultOf } from './details.ts'
 import { tones } from './processes.ts'
 import './processes.css'
 
@@ -72,15 +73,18 @@ export function Follow({
     <div class="stack">
       <Status process={process} />
       {process.fault !== null && <Notice tone="bad">{process.fault}</Notice>}
-      <Result of={process.result} />
+      <Result of={process} />
       <Log lines={lines} />
     </div>
   )
 }
 
-export const StateTag = ({ state }: { readonly state: Process['state'] }): JSX.Element => (
-  <span class={`tag ${tones[state]}`}>{aOf('state', state)}</span>
-)
+export function StateTag({ process }: { readonly process: Process }): JSX.Element {
+  const { state } = process
+  if (state === 'completed' && hasFailures(process))
+    return <span class="tag warn">{a('state.with-failures')}</span>
+  return <span class={`tag ${tones[state]}`}>{aOf('state', state)}</span>
+}
 
 interface Progress {
   readonly done: number
@@ -88,17 +92,14 @@ interface Progress {
   readonly unit: string
 }
 
-function Status({
-  process: { state, progress: given, endTime },
-}: {
-  readonly process: Process
-}): JSX.Element {
+function Status({ process }: { readonly process: Process }): JSX.Element {
+  const { state, progress: given, endTime } = process
   const progress = given as Progress | null
   const write = (value: number) => (progress?.unit === 'bytes' ? formatBytes(value) : formatNumber(value))
   const isRunning = state === 'running'
   return (
     <div class="process-status" role="status">
-      <StateTag state={state} />
+      <StateTag process={process} />
       {isRunning && (
         <progress
           aria-label={a('process.progress')}
@@ -117,28 +118,10 @@ function Status({
   )
 }
 
-const written = (value: unknown): string =>
-  typeof value === 'number'
-    ? formatNumber(value)
-    : typeof value === 'boolean'
-      ? t(value ? 'yes' : 'no')
-      : typeof value === 'string'
-        ? value
-        : JSON.stringify(value, null, 1)
-
-/** Nothing is said by an empty list. */
-const isSaid = ([, value]: readonly [string, unknown]) => !Array.isArray(value) || value.length > 0
-
-/** What a process made: its members, as the service calls them. */
-function Result({ of }: { readonly of: unknown }): JSX.Element | null {
-  if (typeof of !== 'object' || of === null || Object.keys(of).length === 0) return null
-  return (
-    <Facts
-      of={Object.entries(of)
-        .filter(isSaid)
-        .map(([name, value]) => [aOf('result', name), <bdi>{written(value)}</bdi>])}
-    />
-  )
+/** The outcome of a process. */
+function Result({ of }: { readonly of: Process }): JSX.Element | null {
+  const said = resultOf(of)
+  return said.length === 0 ? null : <Facts of={said.map(([name, value]) => [name, <bdi>{value}</bdi>])} />
 }
 
 function Log({ lines }: { readonly lines: readonly Line[] }): JSX.Element | null {
@@ -150,25 +133,29 @@ function Log({ lines }: { readonly lines: readonly Line[] }): JSX.Element | null
     if (element && isAtEnd.current) element.scrollTop = element.scrollHeight
   }, [lines])
   if (lines.length === 0) return null
+  const label = a('process.log', { zone })
   return (
-    <div
-      class="log"
-      ref={frame}
-      role="log"
-      aria-label={a('process.log')}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled from the keyboard
-      tabIndex={0}
-      onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
-        isAtEnd.current = scrollTop + clientHeight > scrollHeight - 8
-      }}
-    >
-      <ol>
-        {lines.map(({ n, time, text }) => (
-          <li key={n}>
-            <time dateTime={time}>{time.slice(11, 19)}</time> <bdi>{text}</bdi>
-          </li>
-        ))}
-      </ol>
+    <div class="log-frame">
+      <p class="label">{label}</p>
+      <div
+        class="log"
+        ref={frame}
+        role="log"
+        aria-label={label}
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled from the keyboard
+        tabIndex={0}
+        onScroll={({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
+          isAtEnd.current = scrollTop + clientHeight > scrollHeight - 8
+        }}
+      >
+        <ol>
+          {lines.map(({ n, time, text }) => (
+            <li key={n}>
+              <time dateTime={time}>{formatClock(time)}</time> <bdi>{text}</bdi>
+            </li>
+          ))}
+        </ol>
+      </div>
     </div>
   )
 }

@@ -15,6 +15,7 @@ import { toast } from '../../parts/toast.tsx'
 import { go, href } from '../../router.ts'
 import { who } from '../../session.ts'
 import { loadPerson, nameOf, personPath } from '../people/people.ts'
+import { parametersOf } from './details.ts'
 import { Follow } from './Follow.tsx'
 import { isUnderWay, processPath, removeProcess, resume } from './processes.ts'
 
@@ -44,9 +45,7 @@ function ProcessPage({
           of={[
             [a('process.begun'), formatTime(value.creationTime)],
             [a('process.by'), value.userId === null ? a('command-line') : <Beginner uuid={value.userId} />],
-            ...value.parameters.map(
-              ({ name, value: text }) => [aOf('parameter', name), <bdi>{text}</bdi>] as const,
-            ),
+            ...parametersOf(value).map(([name, text]) => [name, <bdi>{text}</bdi>] as const),
           ]}
         />
       </section>

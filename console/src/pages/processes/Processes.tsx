@@ -10,6 +10,7 @@ import { Page } from '../../parts/Page.tsx'
 import { Empty } from '../../parts/states.tsx'
 import type { Column } from '../../parts/Table.tsx'
 import { href, query, setQuery } from '../../router.ts'
+import { inOneLine } from './details.ts'
 import { StateTag } from './Follow.tsx'
 import { processes, processPath } from './processes.ts'
 import { StartScript } from './StartScript.tsx'
@@ -23,16 +24,14 @@ const columns = (): readonly Column<Process>[] => [
     cell: ({ processId }) => <a href={href(processPath(processId))}>{processId}</a>,
   },
   { id: 'script', label: a('process.kind'), cell: ({ scriptName }) => aOf('script', scriptName) },
-  { id: 'state', label: a('process.state'), cell: ({ state }) => <StateTag state={state} /> },
+  { id: 'state', label: a('process.state'), cell: process => <StateTag process={process} /> },
   { id: 'begun', label: a('process.begun'), cell: ({ creationTime }) => formatTime(creationTime) },
   { id: 'took', label: a('process.took'), numeric: true, cell: tookOf },
   {
     id: 'what',
     label: a('process.what'),
     wrap: true,
-    cell: ({ parameters, fault }) => (
-      <bdi>{fault ?? parameters.map(({ name, value }) => `${name}: ${value}`).join(', ')}</bdi>
-    ),
+    cell: process => <bdi>{inOneLine(process)}</bdi>,
   },
 ]
 

@@ -78,7 +78,7 @@ export function StartScript({
             </p>
           )}
           {script?.parameters.map(({ nameLong, description, type }) => (
-            <Field key={nameLong} label={nameLong.replace(/^--/, '')} hint={description}>
+            <Field key={nameLong} label={aOf('parameter', nameLong)} hint={description}>
               <input
                 inputMode={type === 'integer' ? 'numeric' : 'text'}
                 autoComplete="off"

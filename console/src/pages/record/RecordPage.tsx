@@ -173,7 +173,7 @@ function Related({
             label: <bdi>{field.name}</bdi>,
             numeric: field.type === 'integer' || field.type === 'number',
             cell: one => {
-              const text = <Value value={one[field.name]} type={field.type} />
+              const text = <Value value={one[field.name]} type={field.type} plain={at === 0} />
               return at === 0 ? <a href={href(recordPath(other, one))}>{text}</a> : text
             },
           }))}

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { a } from '../../i18n/admin.ts'
-import { t } from '../../i18n/i18n.ts'
+import { t, zone } from '../../i18n/i18n.ts'
 import { Field } from '../../parts/Field.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
 import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
@@ -15,7 +15,7 @@ import { type AlertBody, loadAlert, writeAlert } from './system.ts'
 function Alert(): JSX.Element {
   const { value, problem, reload } = useLoad(loadAlert, [who.value])
   return (
-    <SystemPage title={a('alert.title')} lead={a('alert.lead')}>
+    <SystemPage title={a('alert.tab')} lead={a('alert.lead')}>
       {problem ? (
         <ProblemView problem={problem} retry={reload} />
       ) : value === undefined ? (
@@ -27,12 +27,9 @@ function Alert(): JSX.Element {
   )
 }
 
-/** As the browser's field for times wants it: of this place, to the minute. */
-function localTime(text: string | null): string {
-  if (text === null) return ''
-  const time = new Date(text)
-  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
-}
+/** As the browser's field for times wants it: to the minute, and without the zone. */
+const inField = (text: string | null): string =>
+  text === null ? '' : new Date(text).toISOString().slice(0, 16)
 
 const allowed = ['all', 'current', 'admin'] as const
 
@@ -45,9 +42,9 @@ function AlertForm({
 }): JSX.Element {
   const start = {
     message: alert?.message ?? '',
-    active: alert?.active ?? true,
+    active: alert?.active ?? false,
     sessions: alert?.allowSessions ?? 'all',
-    until: localTime(alert?.countdownTo ?? null),
+    until: inField(alert?.countdownTo ?? null),
   }
   const [values, setValues] = useTyped(start)
   const isSame = alert !== null && JSON.stringify(values) === JSON.stringify(start)
@@ -55,7 +52,7 @@ function AlertForm({
     await writeAlert(alert?.alertId, {
       message: values.message.trim(),
       active: values.active,
-      countdownTo: values.until === '' ? null : new Date(values.until).toISOString(),
+      countdownTo: values.until === '' ? null : new Date(`${values.until}Z`).toISOString(),
       allowSessions: values.sessions,
     })
     toast(values.active ? a('alert.shown') : a('alert.hidden'))
@@ -79,7 +76,7 @@ function AlertForm({
           onInput={event => setValues({ ...values, message: event.currentTarget.value })}
         />
       </Field>
-      <Field label={a('alert.until')} hint={a('alert.until.hint')}>
+      <Field label={a('alert.until', { zone })} hint={a('alert.until.hint')}>
         <input
           type="datetime-local"
           value={values.until}

@@ -31,7 +31,7 @@ export function AllTokens(): JSX.Element {
       {total === 0 ? (
         <p class="soft">{t('none')}</p>
       ) : (
-        <div aria-busy={loading}>
+        <div class={loading ? 'stale' : ''} aria-busy={loading}>
           <Progress busy={loading} />
           <Table
             whole
@@ -64,7 +64,7 @@ export function AllTokens(): JSX.Element {
                 id: 'revoke',
                 label: <span class="sr-only">{a('actions')}</span>,
                 cell: token => (
-                  <button type="button" class="link-button" onClick={() => setLeaving(token)}>
+                  <button type="button" class="link-button danger" onClick={() => setLeaving(token)}>
                     {a('tokens.revoke')}
                     <span class="sr-only"> {token.name}</span>
                   </button>

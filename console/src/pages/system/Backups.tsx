@@ -52,7 +52,7 @@ function Backups(): JSX.Element {
   const [starting, setStarting] = useState<'backup' | 'verify-backups'>()
   return (
     <SystemPage
-      title={a('backups.title')}
+      title={a('backups.tab')}
       lead={a('backups.lead')}
       actions={
         value?.configured && (
@@ -86,7 +86,7 @@ function Backups(): JSX.Element {
             <Empty icon={Archive} title={a('backups.none')} help={a('backups.none.help')} />
           ) : (
             <Table
-              label={a('backups.title')}
+              label={a('backups.tab')}
               columns={columns()}
               rows={value.backups}
               idOf={({ name }) => name}

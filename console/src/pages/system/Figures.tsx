@@ -48,7 +48,7 @@ function Figures(): JSX.Element {
   const last = taken.at(-1)
   return (
     <SystemPage
-      title={a('figures.title')}
+      title={a('figures.tab')}
       lead={a('figures.lead')}
       actions={
         <button type="button" class="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>

@@ -59,7 +59,7 @@ export function Identities({
             id: 'unlink',
             label: <span class="sr-only">{a('actions')}</span>,
             cell: one => (
-              <button type="button" class="link-button" onClick={() => setLeaving(one)}>
+              <button type="button" class="link-button danger" onClick={() => setLeaving(one)}>
                 {a('identities.unlink')}
                 <span class="sr-only"> {one.email}</span>
               </button>

@@ -2,7 +2,7 @@ import { scaleLinear } from 'd3-scale'
 import { line } from 'd3-shape'
 import type { JSX } from 'preact'
 import { a } from '../../i18n/admin.ts'
-import { formatClock, formatNumber } from '../../i18n/i18n.ts'
+import { formatClock, formatNumber, zone } from '../../i18n/i18n.ts'
 
 export interface Series {
   readonly name: string
@@ -59,10 +59,10 @@ export function LinePlot({ title, unit, times, series: all }: Parts): JSX.Elemen
           </g>
         ))}
         <text x={left} y={height - 4}>
-          {formatClock(first)}
+          {`${formatClock(first)} ${zone}`}
         </text>
         <text x={width - right} y={height - 4} text-anchor="end">
-          {formatClock(last)}
+          {`${formatClock(last)} ${zone}`}
         </text>
         {series.map(({ name, values }, at) => (
           <path key={name} class={`series series-${at + 1}`} d={path(values) ?? ''} />

@@ -17,7 +17,7 @@ function Logins(): JSX.Element {
   const [open, setOpen] = useState<'end' | 'rotate'>()
   return (
     <SystemPage
-      title={a('logins.title')}
+      title={a('logins.tab')}
       lead={a('logins.lead')}
       actions={
         <>

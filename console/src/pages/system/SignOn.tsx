@@ -1,5 +1,4 @@
 import type { JSX } from 'preact'
-import { CarrelProblem } from '../../api.ts'
 import { a } from '../../i18n/admin.ts'
 import { KeyRound, RotateCw } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
@@ -14,10 +13,10 @@ import { loadSignOn } from './system.ts'
 /** What `carrel sso check` and `carrel sso explain` say. */
 function SignOn(): JSX.Element {
   const { value, problem, loading, reload } = useLoad(loadSignOn, [who.value])
-  const isOff = problem instanceof CarrelProblem && problem.status === 404
+  const isOff = value?.configured === false
   return (
     <SystemPage
-      title={a('sign-on.title')}
+      title={a('sign-on.tab')}
       lead={a('sign-on.lead')}
       actions={
         !isOff && (

@@ -2,6 +2,7 @@ import type { ComponentChildren, JSX } from 'preact'
 import { a } from '../../i18n/admin.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Tabs } from '../../parts/Tabs.tsx'
+import { href } from '../../router.ts'
 import './system.css'
 
 /** One of the pages about the service itself. */
@@ -16,9 +17,9 @@ export const SystemPage = ({
   readonly actions?: ComponentChildren
   readonly children: ComponentChildren
 }): JSX.Element => (
-  <Page title={title} lead={lead} actions={actions}>
+  <Page title={title} crumbs={[[a('system.title'), href('admin/system')]]} lead={lead} actions={actions}>
     <Tabs
-      label={a('system.title')}
+      label={a('system.pages')}
       pages={[
         ['admin/system', a('doctor.tab')],
         ['admin/system/figures', a('figures.tab')],

@@ -9,8 +9,8 @@ export type Report = Schemas['Report']
 const admin = '/api/admin'
 export const loadDoctor = (signal: AbortSignal): Promise<Report> =>
   service.value.get<Report>(`${admin}/doctor`, { signal })
-export const loadSignOn = (signal: AbortSignal): Promise<Report> =>
-  service.value.get<Report>(`${admin}/sso/check`, { signal })
+export const loadSignOn = (signal: AbortSignal): Promise<Schemas['SignOnReport']> =>
+  service.value.get<Schemas['SignOnReport']>(`${admin}/sso/check`, { signal })
 
 export type Explained = Schemas['ExplainedSignOn']
 
