@@ -100,6 +100,11 @@ const counts = {
   deleted: Type.Optional(count),
   unchanged: Type.Optional(count),
 }
+const Loss = closed({
+  records: closed({ before: count, after: count, gone: count, isEstimate: Type.Boolean() }),
+  fields: closed({ before: count, after: count, gone: Type.Array(text) }),
+  needsReplace: Type.Boolean({ description: 'Whether the import is refused without `replace=true`.' }),
+})
 const Preview = named('ImportPreview', {
   entity: text,
   format: orNull(oneOf('csv', 'ndjson', 'json')),
@@ -108,6 +113,7 @@ const Preview = named('ImportPreview', {
   fields: Type.Array(closed({ ...FieldDescription, nulls: Type.Optional(count), mix: Type.Optional(Mix) })),
   sample: Type.Array(Type.Record(text, Json)),
   changes: Type.Optional(closed(counts)),
+  loss: Type.Optional(Loss),
   faults: Type.Array(closed({ line: orNull(count), field: orNull(text), message: text })),
   moreFaults: count,
 })
@@ -204,6 +210,10 @@ export const contracts = {
       format: parameter(oneOf('csv', 'ndjson', 'json')),
       upload: parameter(text, 'A finished upload, instead of a body.'),
       read: parameter(rule),
+      replace: parameter(
+        Type.Boolean(),
+        'Whether more than a tenth of the records may go, and fields. Otherwise such an import fails.',
+      ),
       key: parameter(Type.Array(text)),
       type: parameter(Type.Array(text), 'Such as `year=integer`.'),
       collation: parameter(Type.Array(text), 'Such as `name=sv`.'),

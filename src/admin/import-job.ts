@@ -24,6 +24,8 @@ export interface ImportWork {
   readonly name: string
   readonly key: Entity['key'] | null
   readonly read: ReadRule | null
+  /** Whatever goes by that. */
+  readonly replace: boolean
   readonly types: ReadonlyMap<string, FieldType>
   readonly collations: ReadonlyMap<string, string>
 }

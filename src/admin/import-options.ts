@@ -12,6 +12,8 @@ export interface ImportQuery {
   readonly upload: string | null
   readonly key: readonly string[] | null
   readonly read: ReadRule | null
+  /** What the entity has may go, however much of it. */
+  readonly replace: boolean
   readonly types: ReadonlyMap<string, FieldType>
   readonly collations: ReadonlyMap<string, string>
 }
@@ -23,10 +25,10 @@ const formats = ['csv', 'ndjson', 'json'] as const
 /** Of one parameter: nobody names more fields than there can be. */
 const maxRepeated = 1_900
 
-const single = ['mode', 'preview', 'format', 'upload', 'read'] as const
+const single = ['mode', 'preview', 'format', 'upload', 'read', 'replace'] as const
 const repeated = ['key', 'type', 'collation'] as const
 /** Those that an import has again when it is resumed. */
-export const repeatable = ['mode', 'format', 'read', ...repeated] as const
+export const repeatable = ['mode', 'format', 'read', 'replace', ...repeated] as const
 
 /** @throws Problem 400 naming the parameter that is wrong */
 export function importQuery(query: Query): ImportQuery {
@@ -48,6 +50,13 @@ export function importQuery(query: Query): ImportQuery {
         query.values.get(name)?.[0] ?? '',
         `The parameter ${name} is for importing all records: mode=${mode} keeps the types and collations that there are.`,
       )
+  const replace = oneOf('replace', given.replace, ['true', 'false']) === 'true'
+  if (replace && mode !== 'replace')
+    throw badParameter(
+      'replace',
+      'true',
+      `The parameter replace is for importing all records: mode=${mode} changes those that the file names, and no others.`,
+    )
   return {
     mode,
     preview: oneOf('preview', given.preview, ['true', 'false']) === 'true',
@@ -55,6 +64,7 @@ export function importQuery(query: Query): ImportQuery {
     upload: given.upload ?? null,
     key: all(query, 'key', addKey) ?? null,
     read: given.read === undefined ? null : ruleIn(given.read),
+    replace,
     types,
     collations,
   }

@@ -30,4 +30,5 @@ export async function runImport(job: Job, descriptor: number | null, running: Ru
 const inParameters = (message: string) =>
   message
     .replaceAll('--update or --delete', 'mode=update or mode=delete')
+    .replaceAll('--replace', 'the parameter replace=true')
     .replaceAll(/--(key|type|collation|read)\b/g, 'the parameter $1')

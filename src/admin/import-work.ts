@@ -18,7 +18,7 @@ import { refused } from './refused.ts'
 /** @throws Problem 409 for a name of another kind, 404 for changes of what isn't there, 400 for a missing or wrong key */
 export function workOf(name: string, asked: ImportQuery, all: ReadonlyMap<string, Entity>): ImportWork {
   requireOwn(name)
-  const { mode, key, read, types, collations, preview } = asked
+  const { mode, key, read, replace, types, collations, preview } = asked
   const kind = mode === 'replace' ? 'import' : mode
   const before = kind === 'import' ? all.get(name) : known(all, name)
   if (before && before.source.kind !== 'records')
@@ -48,7 +48,7 @@ export function workOf(name: string, asked: ImportQuery, all: ReadonlyMap<string
     )
   const [first, ...more] = wanted
   return {
-    ...{ kind, preview, name, read, types, collations },
+    ...{ kind, preview, name, read, replace, types, collations },
     key: first !== undefined && more.length === 0 ? first : wanted,
   }
 }
@@ -67,13 +67,14 @@ export const jobOf = (config: Config, request: FastifyRequest, input: Input, wor
 
 /** With `upload` and `query`, it can be resumed. */
 export function parametersOf(query: Query, asked: ImportQuery, input: Input): Process['parameters'] {
-  const { key, read, mode, upload } = asked
+  const { key, read, replace, mode, upload } = asked
   return {
     mode,
     file: input.name,
     bytes: String(input.bytes),
     ...(key && { key: key.join(', ') }),
     ...(read && { read }),
+    ...(replace && { replace: 'true' }),
     ...(upload !== null && { upload, query: textOf(query) }),
   }
 }

@@ -79,6 +79,7 @@ export function createImports({ addresses, start, processes }: Parts): Imports {
       const report = await runImport(job, input?.descriptor ?? null, {
         signal: run.signal,
         progress: telling(run),
+        log: run.log,
       })
       isDone = true
       return report

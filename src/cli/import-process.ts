@@ -1,5 +1,6 @@
 import type { Job } from '../admin/import-job.ts'
 import { type ImportReport, importFile } from '../import/import-entity.ts'
+import { lossInWords } from '../import/loss.ts'
 import { preview } from '../import/preview.ts'
 import { recollate } from '../import/recollate.ts'
 import { reviseFile } from '../import/revise-entity.ts'
@@ -16,7 +17,7 @@ import { withStoreOf } from './store.ts'
 async function work(
   { file, format, work: asked, event }: Job,
   entities: Entities,
-  { signal, progress }: Running,
+  { signal, progress, log }: Running,
 ): Promise<Report> {
   const { name } = asked
   const report = (done: object) => ({ ...done })
@@ -25,7 +26,7 @@ async function work(
       withoutMix(await recollate(entities, { name, collations: asked.collations, event, signal }, progress)),
     )
   const input = { name: file, descriptor: fileDescriptor, ...(format && { format }) }
-  const { kind, key, read, types, collations } = asked
+  const { kind, key, read, replace, types, collations } = asked
   if (asked.preview) {
     const change = kind === 'import' ? {} : { kind }
     return report(
@@ -43,7 +44,10 @@ async function work(
         await importFile(
           input,
           entities,
-          { name, key: key ?? [], read, types, collations, event, signal },
+          {
+            ...{ name, key: key ?? [], read, replace, types, collations, event, signal },
+            losing: loss => log?.(`${lossInWords(name, loss)}.`),
+          },
           progress,
         ),
       ),
@@ -54,6 +58,10 @@ async function work(
 }
 
 /** A process keeps little of its result: fields are read at the entity. */
-const withoutMix = ({ fields, ...rest }: ImportReport) => ({ ...rest, fields: fields.length })
+const withoutMix = ({ fields, loss, ...rest }: ImportReport) => ({
+  ...rest,
+  fields: fields.length,
+  ...(loss && { gone: loss.records.gone, goneFields: loss.fields.gone.length }),
+})
 
 serveChild<Job>((job, running) => withStoreOf(job.config, storage => work(job, storage.entities, running)))

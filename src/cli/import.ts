@@ -2,6 +2,7 @@ import { Command } from 'commander'
 import type { ChangeKind } from '../import/change-plan.ts'
 import type { Findings } from '../import/field-list.ts'
 import { type ImportReport, importFile } from '../import/import-entity.ts'
+import { type Loss, lossInWords } from '../import/loss.ts'
 import { type ReviseReport, reviseFile } from '../import/revise-entity.ts'
 import type { Field, FieldType } from '../model/entities.ts'
 import { Interrupted } from '../model/errors.ts'
@@ -21,6 +22,7 @@ interface Options {
   readonly key?: readonly string[]
   readonly update?: boolean
   readonly delete?: boolean
+  readonly replace?: boolean
   readonly read?: string
   readonly type?: ReadonlyMap<string, FieldType>
   readonly collation?: ReadonlyMap<string, string>
@@ -42,6 +44,10 @@ export function importCommand(): Command {
     )
     .option('--update', 'insert these records, or replace those that have the same key; keep all others')
     .option('--delete', 'delete the records that have the key of one of these; keep all others')
+    .option(
+      '--replace',
+      'replace the records also where more than a tenth of them goes, or any field; without it, such an import is refused',
+    )
     .option(
       '--type <field=type>',
       'the type of a field: text, integer, number, boolean, date-time or json; can be repeated (default: found from its values)',
@@ -73,6 +79,10 @@ function checkChangeOptions(options: Options): void {
     throw new Misuse(
       '--type and --collation are for importing all records: an update keeps the types and collations that there are',
     )
+  if (options.replace)
+    throw new Misuse(
+      '--replace is for importing all records: --update and --delete change those that the file names, and no others',
+    )
 }
 
 /** @param kind undefined: the file has all records */
@@ -100,9 +110,15 @@ const run = (file: string, options: Options, kind?: ChangeKind): Promise<void> =
         }
         if (kind !== undefined)
           return reviseFile(path, entities, { ...common, kind, ...(options.key && { key }) }, both)
+        const losing = (loss: Loss) => {
+          const words = `${lossInWords(options.entity, loss)}.`
+          run.log(words)
+          progress.note(words)
+        }
         const given = {
           ...(options.type && { types: options.type }),
           ...(options.collation && { collations: options.collation }),
+          ...{ replace: options.replace ?? false, losing },
         }
         return importFile(path, entities, { ...common, key, ...given }, both)
       }

@@ -27,11 +27,13 @@ export function serveChild<Job>(work: (job: Job, running: Running) => Promise<Re
     say({ kind: 'progress', step, share })
   }
 
+  const log = (line: string) => say({ kind: 'log', line })
+
   async function run(job: Job): Promise<FromChild> {
     try {
       return {
         kind: 'done',
-        report: JSON.stringify(await work(job, { signal: interruption.signal, progress })),
+        report: JSON.stringify(await work(job, { signal: interruption.signal, progress, log })),
       }
     } catch (error) {
       if (interruption.signal.aborted) return { kind: 'cancelled' }

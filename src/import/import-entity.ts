@@ -3,12 +3,13 @@ import { join } from 'node:path'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { reservedEntities } from '../model/built-in-entities.ts'
 import type { Entity, Field, FieldType, ReadRule } from '../model/entities.ts'
-import type { Entities, NewEntity } from '../storage/entities.ts'
+import type { Agreed, Entities, NewEntity } from '../storage/entities.ts'
 import { csvColumns, readCsv } from './csv.ts'
 import { asImportError } from './faults.ts'
 import type { Findings } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import { arrayPieces, ndjsonPieces, type ReadRecord } from './json-lines.ts'
+import { agreedTo, type Loss, lossOf, lossRefused } from './loss.ts'
 import { type GivenFile, openSource, type Source } from './source.ts'
 import { createStaging, type Staged, type Staging } from './staging.ts'
 
@@ -22,6 +23,10 @@ export interface ImportOptions {
   readonly types?: ReadonlyMap<string, FieldType>
   /** Collations of text fields, as `canonicalCollation` returns them. */
   readonly collations?: ReadonlyMap<string, string>
+  /** True: what the entity has may go, however much of it (docs/decisions/0058). */
+  readonly replace?: boolean
+  /** Is told before something goes. */
+  readonly losing?: (loss: Loss) => void
   /** Who did it, for the audit trail. */
   readonly event: AuditEvent
   /** Aborts the import with the signal's reason, unless everything is written already. */
@@ -35,6 +40,8 @@ export interface ImportReport {
   readonly read: ReadRule
   readonly records: number
   readonly fields: readonly (Field & Findings)[]
+  /** What went of the records and fields that there were; undefined: there were no records. */
+  readonly loss?: Loss
   readonly milliseconds: number
 }
 
@@ -47,7 +54,7 @@ export type Progress = (step: 'reading' | 'sorting' | 'writing', share: number) 
 /**
  * Replaces the records of an entity with those of a file, whole or not at all (D2).
  * @param input NDJSON, a JSON array or CSV, gzip or not; `-`: standard input
- * @throws ImportError naming the line that is wrong; then nothing has changed
+ * @throws ImportError naming the line that is wrong, or what would go and may not; then nothing has changed
  */
 export async function importFile(
   input: string | GivenFile,
@@ -95,6 +102,8 @@ export async function importStaged(
     replaces,
     keepsNewer = false,
     declare,
+    replace = false,
+    losing = () => {},
     event,
     signal,
     types = new Map(),
@@ -119,23 +128,38 @@ export async function importStaged(
       isWritten = share === 1
       progress('writing', share)
     }
+    let loss: Loss | undefined
+    const measure = async (): Promise<Agreed> => {
+      const before = (await entities.all()).get(name)
+      loss = await lossOf(before, staged, key, entities)
+      signal?.throwIfAborted()
+      if (loss?.needsReplace && !replace) throw new ImportError(lossRefused(name, loss))
+      if (loss && (loss.records.gone > 0 || loss.fields.gone.length > 0)) losing(loss)
+      return agreedTo(before, loss)
+    }
+    // Where anything may go, it is only said.
+    if (replaces === undefined && replace) await measure()
     const rule = await entities.publish(
       {
         ...{ name, key, read, fields: staged.fields, ranks: ranksWith(written, staged) },
-        ...(replaces !== undefined && { replaces }),
+        ...(replaces !== undefined ? { replaces } : replace ? {} : { agree: measure }),
         ...(keepsNewer && { keepsNewer }),
         ...(declare && { declare }),
       },
       recordsWith(written, staged),
       event,
     )
-    if (rule === undefined) throw new VersionReplaced(name)
+    if (rule === undefined) {
+      if (replaces !== undefined) throw new VersionReplaced(name)
+      throw new ImportError(`${name} is being changed by others all the time; try again later`)
+    }
     return {
       entity: name,
       key,
       read: rule,
       records: staged.count,
       fields: staged.fields.map((field, at) => ({ ...field, ...(staged.findings[at] ?? { nulls: 0 }) })),
+      ...(loss && { loss }),
       milliseconds: Math.round(performance.now() - start),
     }
   } catch (error) {

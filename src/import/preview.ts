@@ -9,6 +9,7 @@ import type { Findings } from './field-list.ts'
 import { type ImportOptions, type Progress, readInto, temporaryName } from './import-entity.ts'
 import { arrayPieces, ndjsonPieces, recordsOf } from './json-lines.ts'
 import { readLines } from './lines.ts'
+import { type Loss, lossOf } from './loss.ts'
 import { importedEntity } from './revise-entity.ts'
 import { type Format, type GivenFile, openSource, type Source } from './source.ts'
 import { createStaging } from './staging.ts'
@@ -27,6 +28,8 @@ export interface Preview {
   readonly sample: readonly Readonly<Record<string, unknown>>[]
   /** What an update or deletion would do. */
   readonly changes?: Counts
+  /** What an import of all records would take away; undefined: there are none yet, or something is wrong with the file. */
+  readonly loss?: Loss
   /** What is wrong: the first ones, in the order of the file. */
   readonly faults: readonly Fault[]
   /** How many more were found. */
@@ -70,7 +73,7 @@ export async function preview(
   }
 }
 
-type Found = Pick<Preview, 'records' | 'fields' | 'changes' | 'faults' | 'moreFaults'>
+type Found = Pick<Preview, 'records' | 'fields' | 'changes' | 'loss' | 'faults' | 'moreFaults'>
 
 async function ofAll(
   source: Source,
@@ -79,20 +82,23 @@ async function ofAll(
   progress: Progress,
 ): Promise<Found> {
   const { key, types = new Map(), collations = new Map(), signal } = options
+  let loss: Loss | undefined
   const staging = createStaging(temporaryName(entities), { types, collations }, [key].flat())
   try {
     const faults = await faultsOf(signal, async () => {
       await readInto(staging, source, options, progress)
-      await staging.finish(share => {
+      const staged = await staging.finish(share => {
         progress('sorting', share)
         signal?.throwIfAborted()
       })
+      loss = await lossOf((await entities.all()).get(options.name), staged, key, entities)
     })
     const { count, fields, findings } = staging.found()
     return {
       records: count,
       fields: fields.map((field, at) => ({ ...field, ...(findings[at] ?? { nulls: 0 }) })),
       ...faults,
+      ...(loss && { loss }),
     }
   } finally {
     await staging.close()

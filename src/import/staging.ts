@@ -9,6 +9,7 @@ import { Faults } from './faults.ts'
 import { type Declarations, FieldList, type Findings } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import type { Piece, ReadRecord } from './json-lines.ts'
+import { countKnown } from './known-keys.ts'
 import { batchOf, mergeRecords, recordsIn, reordered } from './ordered-records.ts'
 import { createRanking, type StagedBatch } from './ranking.ts'
 import { release } from './spool.ts'
@@ -49,6 +50,8 @@ export interface Staged {
   readonly fields: readonly Field[]
   /** Per field. */
   readonly findings: readonly Findings[]
+  /** Counts those of these keys that a record has. @param keys the values of each, in the order of the key fields */
+  countKnown(keys: readonly (readonly unknown[])[]): number
   /** Can be read once. */
   records(): Iterable<string>
   /** The array is used again for the next field. */
@@ -165,11 +168,19 @@ export function createStaging(file: string, declarations: Declarations, key: rea
       progress(0.5 + at / batches.length / 2)
       await turn()
     }
+    /** These have their runs where they were written. */
+    const read = batches
     batches = ordered
     return {
       count,
       fields,
       findings: list.findings,
+      countKnown: keys =>
+        countKnown(
+          read,
+          keyPlaces.map(place => ({ place, type: fields[place]?.type ?? 'text' })),
+          keys,
+        ),
       records: () =>
         mergeRecords(
           ordered,

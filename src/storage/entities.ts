@@ -174,6 +174,14 @@ export class ExposeError extends OperatorError {}
 /** The JSON of records, one by one or some at a time. */
 export type NewRecords = Iterable<string> | AsyncIterable<readonly string[]>
 
+/** What an entity must still be when its records are replaced. */
+export interface Agreed {
+  /** As its source has it; null: there are no imported records of this name. */
+  readonly version: string | null
+  /** Single records that may have been written since. */
+  readonly changes: number
+}
+
 /** An imported entity. Records come in the order of the key, numbered from 0. */
 export interface NewEntity {
   readonly name: string
@@ -183,6 +191,11 @@ export interface NewEntity {
   readonly read: ReadRule | null
   /** The version that it replaces; null: there must be no entity of this name; undefined: whichever there is. */
   readonly replaces?: string | null
+  /**
+   * Asked before anything is written, and again where the entity has become another one since. It may throw to stop. Not
+   * together with `replaces`.
+   */
+  readonly agree?: () => Promise<Agreed>
   /** The records are those of the version that it replaces, so single records that were written since stay. */
   readonly keepsNewer?: boolean
   /** What is declared of it from now on; without it, what is declared already. */
@@ -210,7 +223,7 @@ export interface OpenVersion {
 }
 
 /** A version that shares its other records with the one that it is made from. */
-export interface Revision extends Omit<NewEntity, 'replaces' | 'declare'> {
+export interface Revision extends Omit<NewEntity, 'replaces' | 'agree' | 'declare'> {
   readonly of: RecordEntity
   /** The slot of each record, in the order of the key. */
   readonly slots: Uint32Array

@@ -8,6 +8,8 @@ export interface Running {
   /** Stops it; the work ends with the signal's reason. */
   readonly signal: AbortSignal
   progress(step: string, share: number): void
+  /** A line for the log. */
+  log?(line: string): void
 }
 
 export type Report = Readonly<Record<string, unknown>>
@@ -18,6 +20,7 @@ export type ToChild<Job> = { readonly job: Job } | { readonly cancel: true }
 /** And back. */
 export type FromChild =
   | { readonly kind: 'progress'; readonly step: string; readonly share: number }
+  | { readonly kind: 'log'; readonly line: string }
   /** As JSON: numbers with more digits than a double holds are objects that can't be sent. */
   | { readonly kind: 'done'; readonly report: string }
   /** Somebody can put it right: the message says how. */
@@ -57,7 +60,10 @@ const graceToStop = 10_000
  * @returns its report
  * @throws Refusal for what somebody can put right
  */
-export async function runInChild<Job>(work: Work<Job>, { signal, progress }: Running): Promise<Report> {
+export async function runInChild<Job>(
+  work: Work<Job>,
+  { signal, progress, log = () => {} }: Running,
+): Promise<Report> {
   signal.throwIfAborted()
   const { program, descriptor, name, consequence = '' } = work
   const file = programFile(`cli/${program}`)
@@ -73,7 +79,7 @@ export async function runInChild<Job>(work: Work<Job>, { signal, progress }: Run
   }
   signal.addEventListener('abort', stop)
   try {
-    const outcome = await outcomeOf(child, work, progress)
+    const outcome = await outcomeOf(child, work, { progress, log })
     switch (outcome.kind) {
       case 'done':
         return parseExact(outcome.report) as Report
@@ -93,17 +99,18 @@ export async function runInChild<Job>(work: Work<Job>, { signal, progress }: Run
   }
 }
 
-type Outcome = Exclude<FromChild, { kind: 'progress' }>
+type Outcome = Exclude<FromChild, { kind: 'progress' | 'log' }>
 
 function outcomeOf<Job>(
   child: ChildProcess,
   { job, name, consequence = '' }: Work<Job>,
-  progress: Running['progress'],
+  { progress, log }: Required<Pick<Running, 'progress' | 'log'>>,
 ): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     let outcome: Outcome | undefined
     child.on('message', (message: FromChild) => {
       if (message.kind === 'progress') progress(message.step, message.share)
+      else if (message.kind === 'log') log(message.line)
       else outcome = message
     })
     child.once('error', cause => reject(new StoreUnavailable(`${name} can't be started`, { cause })))

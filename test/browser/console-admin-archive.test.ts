@@ -68,6 +68,27 @@ testOn(
     const rows = await (await service.client().get('/api/query/v4/ships?include_total=true&limit=1')).headers
     assert.equal(rows.get('x-records'), '3')
 
+    // A file with less than there is.
+    await desk.open('admin/import?entity=ships')
+    await page.getByRole('heading', { name: 'Import into ships' }).waitFor()
+    await give(page, 'one.csv', 'id,name\n3,Endurance\n')
+    await page.getByText('2 of 3 records go; there will be 1.').waitFor()
+    await page.getByText('One of 3 fields goes: built').waitFor()
+    await assertAccessible(page, 'loss')
+    await button(page, 'Import as ships').click()
+    const asked = page.getByRole('dialog', { name: 'Replace the records of ships?' })
+    await asked.getByText('2 of 3 records go; there will be 1.').waitFor()
+    assert.equal(
+      await asked.getByRole('button', { name: 'Import as ships' }).getAttribute('aria-disabled'),
+      'true',
+    )
+    await assertAccessible(page, 'loss is asked')
+    await asked.getByLabel('Type “ships” to confirm').fill('ships')
+    await asked.getByRole('button', { name: 'Import as ships' }).click()
+    await page.locator('main').getByText('completed').waitFor()
+    const left = await (await service.client().get('/api/query/v4/ships?include_total=true&limit=1')).headers
+    assert.equal(left.get('x-records'), '1')
+
     // What is declared.
     await desk.open('admin/entities/ships')
     await page.getByLabel('What these records are, for readers').fill('Ships of the line')

@@ -108,7 +108,7 @@ test('EA5 mode=update and mode=delete change some records, with the key and the 
     { id: 3, title: 'Three' },
   ])
   // Importing all again keeps key and rule, too.
-  const again = await root.imports('/books/import', table, csv)
+  const again = await root.imports('/books/import?replace=true', table, csv)
   assert.equal(again.state, 'completed', again.fault ?? '')
   assert.deepEqual(await list(service.client(), 'books'), rows)
 })
@@ -289,7 +289,7 @@ test('EA7 of two imports of one entity at once, one is refused, also on another 
   assert.equal((await root.post('/books/import?key=id&preview=true', lines, ndjson)).status, 200)
   assert.equal((await root.imports('/others/import?key=id', lines, ndjson)).state, 'completed')
   assert.equal((await root.ended(begun)).state, 'completed')
-  assert.equal((await root.imports('/books/import', lines, ndjson)).state, 'completed')
+  assert.equal((await root.imports('/books/import?replace=true', lines, ndjson)).state, 'completed')
 })
 
 test('EA7 a body that is too large is refused, whether it says so or not, and leaves nothing', async t => {

@@ -286,7 +286,18 @@ test('D2 the command reads standard input: NDJSON, a JSON array, CSV, and gzip o
   // What is read is the same for every store; what is left behind by it is not.
   const inputs = plain.flatMap(text => [text, gzipSync(text)])
   for (const input of engineIn(t) === 'sqlite' ? inputs : inputs.slice(1, 3)) {
-    const args = ['import', '-', '--entity', 'books', '--key', 'id', '--read', 'anonymous', '--json']
+    const args = [
+      'import',
+      '-',
+      '--entity',
+      'books',
+      '--key',
+      'id',
+      '--read',
+      'anonymous',
+      '--replace',
+      '--json',
+    ]
     const done = await carrel(service.dataFolder, args, { input, env })
     assert.equal(done.code, 0, done.stderr)
     const report = JSON.parse(done.stdout) as { records: number; entity: string }

@@ -128,7 +128,7 @@ test('D1 the progress of an import grows in every step and ends with 1', async t
     await importFile(
       join(folder, file),
       service.storage.entities,
-      { name: 'letters', key: 'id', read: null, event: commandEvent('entity.import') },
+      { name: 'letters', key: 'id', read: null, replace: true, event: commandEvent('entity.import') },
       (step, share) => shares.set(step, [...(shares.get(step) ?? []), share]),
     )
     assert.deepEqual([...shares.keys()], ['reading', 'sorting', 'writing'], file)

@@ -18,7 +18,7 @@ const thorough = [
   'cli/copy',
   'client/{browser*,exact,examples,files,guide,records,size}',
   'console/{drawings,folders,journeys,waiting}',
-  'contract/{cli,copy*,entities-import,entities-uploads,every-route,expose*,import-changes,ingest-uploads}',
+  'contract/{cli,copy*,entities-import,import-loss,entities-uploads,every-route,expose*,import-changes,ingest-uploads}',
   'contract/{ldap-throttle,operator,pipelining,processes,query-errors,query-hostile,query-streaming,sso-explain}',
   'contract/{sso-metadata-*,sso-oidc-front-channel,sso-oidc-refused}',
   'contract/{sso-saml-*,store,three-valued,throttle,turns}',
@@ -43,7 +43,7 @@ const onPostgres = [
   'property/{audiences,list-audiences,item-states,nested-groups}',
   // Changes of several rows are one transaction; what the store refuses is decided inside it.
   'contract/{people,groups,metadata-registry,write-items,write-files,entities-admin}',
-  'contract/{sessions,registration,throttle,alert-sessions,audit-*,turns,long-lists,store,copy}',
+  'contract/{sessions,registration,throttle,alert-sessions,audit-*,turns,long-lists,store,copy,import-loss}',
   'processes/processes',
   'property/{changes,record-writes}',
   'cli/{groups-in-groups,item-state}',

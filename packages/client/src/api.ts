@@ -579,6 +579,20 @@ export interface Schemas {
       readonly deleted?: number
       readonly unchanged?: number
     }
+    readonly loss?: {
+      readonly records: {
+        readonly before: number
+        readonly after: number
+        readonly gone: number
+        readonly isEstimate: boolean
+      }
+      readonly fields: {
+        readonly before: number
+        readonly after: number
+        readonly gone: readonly (string)[]
+      }
+      readonly needsReplace: boolean
+    }
     readonly faults: readonly ({
       readonly line: (number | null)
       readonly field: (string | null)
@@ -2153,7 +2167,7 @@ export interface Routes {
     readonly '/api/query/v4/items/{key}': { path: { readonly key: string }; answer: Schemas['records.items'] }
   }
   readonly post: {
-    readonly '/api/admin/entities/{name}/import': { path: { readonly name: string }; query: { readonly mode?: 'replace' | 'update' | 'delete'; readonly preview?: boolean; readonly format?: 'csv' | 'ndjson' | 'json'; readonly upload?: string; readonly read?: string; readonly key?: readonly (string)[]; readonly type?: readonly (string)[]; readonly collation?: readonly (string)[] }; json: string; answer: Schemas['ImportPreview'] | Schemas['Process'] }
+    readonly '/api/admin/entities/{name}/import': { path: { readonly name: string }; query: { readonly mode?: 'replace' | 'update' | 'delete'; readonly preview?: boolean; readonly format?: 'csv' | 'ndjson' | 'json'; readonly upload?: string; readonly read?: string; readonly replace?: boolean; readonly key?: readonly (string)[]; readonly type?: readonly (string)[]; readonly collation?: readonly (string)[] }; json: string; answer: Schemas['ImportPreview'] | Schemas['Process'] }
     readonly '/api/admin/ingest': { query: { readonly upload?: string; readonly read?: string; readonly from?: string; readonly until?: string; readonly addOnly?: boolean; readonly dryRun?: boolean; readonly name?: string }; answer: Schemas['Process'] }
     readonly '/api/admin/secret/rotate': { answer: {
   readonly accepted: number

@@ -5,6 +5,7 @@ import { type Entity, newEntityRule, type ReadRule } from '../../model/entities.
 import { StoreUnavailable } from '../../model/errors.ts'
 import { changedDescription, type DescriptionChange, descriptionOf } from '../../model/relations.ts'
 import {
+  type Agreed,
   type Entities,
   EntityChanged,
   ExposeError,
@@ -13,8 +14,10 @@ import {
   type NewRecords,
   type Revision,
 } from '../entities.ts'
+import { pointAgreed } from '../shared/agreed.ts'
 import { withChangedSlots } from '../shared/changed-entities.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
+import { type EntityRow, toEntity } from './entity-list.ts'
 import { recordEvent } from './events.ts'
 import { grantReader, tableExists } from './expose.ts'
 import { dropChanges, takeChanges } from './record-changes.ts'
@@ -30,10 +33,11 @@ import { baseOf, writeRevision, writeVersion } from './record-versions.ts'
 export async function publishEntity(
   pool: Pool,
   db: Connection,
-  { ranks, ...definition }: NewEntity,
+  { ranks, agree, ...definition }: NewEntity,
   records: NewRecords,
   event: AuditEvent | null,
 ): Promise<ReadRule | undefined> {
+  const first = await agree?.()
   const version = randomBytes(16).toString('hex')
   await db.exec('BEGIN')
   // The version counts as retired until the entity points at it. If this process dies, another one removes it.
@@ -41,21 +45,24 @@ export async function publishEntity(
   const fields = definition.fields.length
   const written = await writeVersion(db, { version, fields, ranks, records })
   await db.exec('COMMIT')
-  return pool.transaction(async changes => {
-    await lockList(changes)
-    if ((await changes.run('DELETE FROM carrel.retired WHERE version = $1', version)) === 0)
-      throw new StoreUnavailable(
-        'the imported records were removed before they were published; import them again',
-      )
-    const { replaces: _, keepsNewer: __, declare: description, ...entity } = definition
-    const before = await findEntity(changes, entity.name)
-    if (!(await takeChanges(changes, definition, versionOf(before)))) {
-      await changes.run('INSERT INTO carrel.retired (version, at) VALUES ($1, to_timestamp(0))', version)
-      return undefined
-    }
-    const source = { kind: 'records', version, ...written, imported: now() } as const
-    return replace(changes, before, { ...entity, source, ...(description ?? declared(before)) }, event)
-  })
+  const point = (agreed: Agreed | undefined) =>
+    pool.transaction(async changes => {
+      await lockList(changes)
+      if ((await changes.run('DELETE FROM carrel.retired WHERE version = $1', version)) === 0)
+        throw new StoreUnavailable(
+          'the imported records were removed before they were published; import them again',
+        )
+      const { replaces: _, keepsNewer: __, declare: description, ...entity } = definition
+      const before = await findEntity(changes, entity.name)
+      if (!(await takeChanges(changes, { ...definition, ...(agreed && { agreed }) }, versionOf(before)))) {
+        // It may be pointed at once more, if what goes is agreed to again. Otherwise it is removed like any other.
+        await changes.run('INSERT INTO carrel.retired (version, at) VALUES ($1, now())', version)
+        return undefined
+      }
+      const source = { kind: 'records', version, ...written, imported: now() } as const
+      return replace(changes, before, { ...entity, source, ...(description ?? declared(before)) }, event)
+    })
+  return pointAgreed(agree, first, point)
 }
 
 const versionOf = (entity: Entity | undefined) =>
@@ -235,10 +242,3 @@ async function exposedColumns(db: Queries, { schema, table }: ExposedTable) {
 }
 
 type ExposedTable = Pick<ExposeRequest, 'schema' | 'table'>
-
-export type EntityRow = { name: string; definition: string }
-
-export const toEntity = ({ name, definition }: EntityRow): Entity => ({
-  name,
-  ...(JSON.parse(definition) as Omit<Entity, 'name'>),
-})

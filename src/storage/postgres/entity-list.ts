@@ -2,7 +2,13 @@ import type { Entity } from '../../model/entities.ts'
 import type { RecordEntity } from '../entities.ts'
 import { baseEntity, type ChangeRow, createChangedEntities } from '../shared/changed-entities.ts'
 import type { Queries } from './driver.ts'
-import { toEntity } from './entity-changes.ts'
+
+export type EntityRow = { name: string; definition: string }
+
+export const toEntity = ({ name, definition }: EntityRow): Entity => ({
+  name,
+  ...(JSON.parse(definition) as Omit<Entity, 'name'>),
+})
 
 type ListRow =
   | ({ definition: null; name: string } & Omit<ChangeRow, 'entity'>)

@@ -4,7 +4,7 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Changed, GroupUse } from '../accounts.ts'
 import { useOf } from '../shared/account-rules.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
-import { type EntityRow, toEntity } from './entity-changes.ts'
+import { type EntityRow, toEntity } from './entity-list.ts'
 import { now, recordEvent } from './events.ts'
 import { type EpersonRow, epersonColumns } from './rows.ts'
 

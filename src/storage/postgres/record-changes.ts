@@ -1,7 +1,7 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
-import type { NewEntity } from '../entities.ts'
-import { type ChangeRow, versionParts } from '../shared/changed-entities.ts'
+import type { Agreed } from '../entities.ts'
+import { agreedParts, type ChangeRow, type TakenChanges, versionParts } from '../shared/changed-entities.ts'
 import type { Pool, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
 
@@ -112,10 +112,11 @@ const writeAll = (pool: Pool, batch: readonly Waiting[]): Promise<readonly boole
  */
 export async function takeChanges(
   db: Queries,
-  { name, replaces, keepsNewer = false }: Pick<NewEntity, 'name' | 'replaces' | 'keepsNewer'>,
+  { name, replaces, agreed, keepsNewer = false }: TakenChanges,
   version: string | undefined,
 ): Promise<boolean> {
   if (replaces === undefined) {
+    if (agreed && !(await stillAgreed(db, name, agreed, version))) return false
     await dropChanges(db, name)
     return true
   }
@@ -129,6 +130,22 @@ export async function takeChanges(
   if (!keepsNewer && (last?.seq ?? 0) !== seq) return false
   await db.run('DELETE FROM carrel.record_change WHERE entity = $1 AND seq <= $2', name, seq)
   return true
+}
+
+async function stillAgreed(
+  db: Queries,
+  name: string,
+  agreed: Agreed,
+  version: string | undefined,
+): Promise<boolean> {
+  const { stored, seq } = agreedParts(agreed)
+  if (stored !== version) return false
+  const [newer] = await db.rows<{ count: number }>(
+    'SELECT count(*)::int AS count FROM carrel.record_change WHERE entity = $1 AND seq > $2',
+    name,
+    seq,
+  )
+  return (newer?.count ?? 0) <= agreed.changes
 }
 
 export const dropChanges = (db: Queries, entity: string): Promise<number> =>

@@ -1,6 +1,6 @@
 import { parseExact } from '../../lib/json.ts'
 import type { RecordChange } from '../../model/record-changes.ts'
-import type { RecordEntity, Revision } from '../entities.ts'
+import type { Agreed, NewEntity, RecordEntity, Revision } from '../entities.ts'
 import { slotsOf } from './record-source.ts'
 
 /**
@@ -67,6 +67,14 @@ export function versionParts(version: string): { readonly stored: string; readon
   const [stored = '', seq = '0'] = version.split(separator)
   return { stored, seq: Number(seq) }
 }
+
+/** What decides about the changes that a version had, when another one takes its place. */
+export type TakenChanges = Pick<NewEntity, 'name' | 'replaces' | 'keepsNewer'> & { readonly agreed?: Agreed }
+
+export const agreedParts = ({
+  version,
+}: Agreed): { readonly stored: string | undefined; readonly seq: number } =>
+  version === null ? { stored: undefined, seq: 0 } : versionParts(version)
 
 function withChanges(base: RecordEntity, changes: readonly LoadedChange[]): RecordEntity {
   const last = changes.at(-1)

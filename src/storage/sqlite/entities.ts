@@ -9,6 +9,7 @@ import type { Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import type { Entities, Listing, NewEntity, NewRecords, RecordEntity, Revision } from '../entities.ts'
+import { pointAgreed } from '../shared/agreed.ts'
 import { baseEntity, changesOf, createChangedEntities, withChangedSlots } from '../shared/changed-entities.ts'
 import type { Shared } from '../shared/event-loops.ts'
 import { explanationOf, noRows } from '../shared/explain.ts'
@@ -115,9 +116,15 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     }
   }
   /** @returns as `publish` */
-  async function point(entity: PublishedEntity, event: AuditEvent | null): Promise<ReadRule | undefined> {
+  async function point(
+    entity: PublishedEntity,
+    event: AuditEvent | null,
+    agree?: NewEntity['agree'],
+  ): Promise<ReadRule | undefined> {
     try {
-      const read = await write('pointEntity', entity, event)
+      const read = await pointAgreed(agree, entity.agreed, agreed =>
+        write('pointEntity', { ...entity, ...(agreed && { agreed }) }, event),
+      )
       await sweep()
       return read
     } finally {
@@ -152,10 +159,11 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
   }
 
   async function publish(entity: NewEntity, lines: NewRecords, event: AuditEvent | null) {
+    const { ranks: _, agree, ...definition } = entity
+    const agreed = await agree?.()
     const version = `${entity.name}.${randomBytes(8).toString('hex')}`
     const written = await writeRecordFile(fileOf(version), entity, lines)
-    const { ranks: _, ...definition } = entity
-    return point({ ...definition, version, ...written }, event)
+    return point({ ...definition, version, ...written, ...(agreed && { agreed }) }, event, agree)
   }
 
   async function revise(revision: Revision, event: AuditEvent | null) {

@@ -14,7 +14,7 @@ import {
   type DescriptionChange,
   descriptionOf,
 } from '../../model/relations.ts'
-import type { Entities, NewEntity, RecordEntity } from '../entities.ts'
+import type { Agreed, Entities, NewEntity, RecordEntity } from '../entities.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 import { dropChanges, takeChanges } from './record-changes.ts'
@@ -195,7 +195,8 @@ export function forgetRetired(db: Database, versions: readonly string[]): void {
   for (const version of versions) db.run('DELETE FROM retired WHERE version = ?', version)
 }
 
-export type PublishedEntity = Omit<NewEntity, 'ranks'> & {
+export type PublishedEntity = Omit<NewEntity, 'ranks' | 'agree'> & {
+  readonly agreed?: Agreed
   readonly version: string
   readonly count: number
   readonly bytes: number

@@ -1,6 +1,6 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
-import type { NewEntity } from '../entities.ts'
-import { type ChangeRow, versionParts } from '../shared/changed-entities.ts'
+import type { Agreed } from '../entities.ts'
+import { agreedParts, type ChangeRow, type TakenChanges, versionParts } from '../shared/changed-entities.ts'
 import type { Database } from './driver.ts'
 import { recordEvent } from './events.ts'
 
@@ -39,10 +39,11 @@ export function writeRecord(db: Database, write: StoredWrite, event: AuditEvent)
  */
 export function takeChanges(
   db: Database,
-  { name, replaces, keepsNewer = false }: Pick<NewEntity, 'name' | 'replaces' | 'keepsNewer'>,
+  { name, replaces, agreed, keepsNewer = false }: TakenChanges,
   version: string | undefined,
 ): boolean {
   if (replaces === undefined) {
+    if (agreed && !stillAgreed(db, name, agreed, version)) return false
     dropChanges(db, name)
     return true
   }
@@ -56,6 +57,17 @@ export function takeChanges(
   if (!keepsNewer && (last?.seq ?? 0) !== seq) return false
   db.run('DELETE FROM record_change WHERE entity = ? AND seq <= ?', name, seq)
   return true
+}
+
+function stillAgreed(db: Database, name: string, agreed: Agreed, version: string | undefined): boolean {
+  const { stored, seq } = agreedParts(agreed)
+  if (stored !== version) return false
+  const newer = db.get<{ count: number }>(
+    'SELECT count(*) AS count FROM record_change WHERE entity = ? AND seq > ?',
+    name,
+    seq,
+  )
+  return (newer?.count ?? 0) <= agreed.changes
 }
 
 export const dropChanges = (db: Database, entity: string): number =>

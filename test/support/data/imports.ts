@@ -14,7 +14,7 @@ import { databaseOf, runSqlIn } from '../service/engines.ts'
 import { repository } from '../service/process.ts'
 import type { Service } from '../service/service.ts'
 
-interface FileImport extends Pick<ImportOptions, 'key' | 'types' | 'collations'> {
+interface FileImport extends Pick<ImportOptions, 'key' | 'types' | 'collations' | 'replace'> {
   readonly entity: string
   readonly read?: ReadRule
   /** Name of the file; its ending tells the format. */
@@ -29,7 +29,7 @@ export function importText(
 ): Promise<ImportReport> {
   const path = join(dataFolder, file)
   writeFileSync(path, content)
-  const options = { ...fields, name: entity, read, event: commandEvent('entity.import') }
+  const options = { replace: true, ...fields, name: entity, read, event: commandEvent('entity.import') }
   return importFile(path, storage.entities, options, () => {})
 }
 

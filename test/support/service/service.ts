@@ -121,7 +121,7 @@ export async function startService(t: TestContext, options: StartOptions = {}): 
           yield batch
         })(),
         storage.entities,
-        { name: entity, key, read, event: commandEvent('entity.import') },
+        { name: entity, key, read, replace: true, event: commandEvent('entity.import') },
         () => {},
       )
     },

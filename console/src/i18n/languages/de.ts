@@ -662,6 +662,20 @@ export const administration: Administration = {
   'import.do.update': '{name} ergänzen',
   'import.do.delete': 'Aus {name} löschen',
   'import.another': 'Noch eine Datei importieren',
+  'import.loss.records': {
+    one: 'Einer von {before} Datensätzen verschwindet; danach sind es {after}.',
+    other: '{n} von {before} Datensätzen verschwinden; danach sind es {after}.',
+  },
+  'import.loss.about': 'Etwa {n} von {before} Datensätzen verschwinden; danach sind es {after}.',
+  'import.loss.fields': {
+    one: 'Eines von {before} Feldern verschwindet:',
+    other: '{n} von {before} Feldern verschwinden:',
+  },
+  'import.loss.deleted': { one: 'Ein Datensatz verschwindet.', other: '{n} Datensätze verschwinden.' },
+  'import.ask.replace': 'Die Datensätze von {name} ersetzen?',
+  'import.ask.update': '{name} ergänzen?',
+  'import.ask.delete': 'Aus {name} löschen?',
+  'import.ask.help': 'Das lässt sich nicht rückgängig machen.',
 
   // Items
   'items.title': 'Objekte und Dateien',
@@ -822,6 +836,8 @@ export const administration: Administration = {
   'result.replaced': 'Ersetzt',
   'result.deleted': 'Gelöscht',
   'result.unchanged': 'Unverändert',
+  'result.gone': 'Verschwunden',
+  'result.goneFields': 'Verschwundene Felder',
   'result.added': 'Hinzugefügt',
   'result.changed': 'Geändert',
   'result.failed': 'Gescheitert',

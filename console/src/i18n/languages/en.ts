@@ -644,6 +644,17 @@ export const administration = {
   'import.do.update': 'Update {name}',
   'import.do.delete': 'Delete from {name}',
   'import.another': 'Import another file',
+  'import.loss.records': {
+    one: 'One of {before} records goes; there will be {after}.',
+    other: '{n} of {before} records go; there will be {after}.',
+  },
+  'import.loss.about': 'About {n} of {before} records go; there will be {after}.',
+  'import.loss.fields': { one: 'One of {before} fields goes:', other: '{n} of {before} fields go:' },
+  'import.loss.deleted': { one: 'One record goes.', other: '{n} records go.' },
+  'import.ask.replace': 'Replace the records of {name}?',
+  'import.ask.update': 'Update {name}?',
+  'import.ask.delete': 'Delete from {name}?',
+  'import.ask.help': 'It can’t be undone.',
 
   // Items
   'items.title': 'Items and files',
@@ -800,6 +811,8 @@ export const administration = {
   'result.replaced': 'Replaced',
   'result.deleted': 'Deleted',
   'result.unchanged': 'Unchanged',
+  'result.gone': 'Gone',
+  'result.goneFields': 'Fields that are gone',
   'result.added': 'Added',
   'result.changed': 'Changed',
   'result.failed': 'Failed',

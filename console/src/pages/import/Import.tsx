@@ -7,6 +7,7 @@ import { a } from '../../i18n/admin.ts'
 import { formatBytes, t } from '../../i18n/i18n.ts'
 import { Table2 } from '../../icons.ts'
 import { useStopper } from '../../parts/abort.ts'
+import { Confirm } from '../../parts/Confirm.tsx'
 import { Drop } from '../../parts/Drop.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useWork } from '../../parts/load.ts'
@@ -22,9 +23,11 @@ import {
   nameFrom,
   type Preview,
   preview,
+  takesMuch,
   type Wanted,
 } from './imports.ts'
 import { Look } from './Look.tsx'
+import { LossInWords } from './LossInWords.tsx'
 import { Options } from './Options.tsx'
 import './import.css'
 
@@ -44,6 +47,7 @@ function Import(): JSX.Element {
   const [sending, setSending] = useState<{ readonly file: File; readonly done: number }>()
   const [seen, setSeen] = useState<{ readonly of: string; readonly preview: Preview }>()
   const [process, setProcess] = useState<{ readonly id: string; readonly ended: boolean }>()
+  const [asking, setAsking] = useState(false)
   const stopper = useStopper()
 
   /** The entity may be there: then its key is the key. */
@@ -93,11 +97,12 @@ function Import(): JSX.Element {
     await find(wanted.entity)
     await look(wanted, sent.upload, signal)
   })
-  const begin = useWork(async () => {
+  const beginNow = async (replace: boolean) => {
     if (!sent) return
-    const { processId } = await beginImport(wanted, sent.upload)
+    const { processId } = await beginImport(wanted, sent.upload, replace)
     setProcess({ id: processId, ended: false })
-  })
+  }
+  const begin = useWork(() => beginNow(false))
   const restart = () => {
     setSent(undefined)
     setSeen(undefined)
@@ -107,6 +112,7 @@ function Import(): JSX.Element {
 
   const isSeen = seen?.of === JSON.stringify(wanted)
   const isFaulty = (seen?.preview.faults.length ?? 0) > 0
+  const isMuch = seen !== undefined && takesMuch(seen.preview, known?.records ?? 0)
   return (
     <Page
       title={fixed === '' ? a('import.title') : a('import.title.of', { name: fixed })}
@@ -168,10 +174,14 @@ function Import(): JSX.Element {
               <div class="row">
                 <button
                   type="button"
-                  class={`button ${isSeen && !isFaulty ? 'primary' : ''} ${wanted.mode === 'delete' ? 'danger' : ''}`}
+                  class={`button ${wanted.mode === 'delete' || isMuch ? 'danger' : isSeen && !isFaulty ? 'primary' : ''}`}
                   aria-disabled={!isSeen || isFaulty}
                   aria-busy={begin.busy}
-                  onClick={() => isSeen && !isFaulty && begin.run()}
+                  onClick={() => {
+                    if (!isSeen || isFaulty) return
+                    if (isMuch) setAsking(true)
+                    else begin.run()
+                  }}
                 >
                   {a(`import.do.${wanted.mode}`, { name: wanted.entity })}
                 </button>
@@ -181,6 +191,21 @@ function Import(): JSX.Element {
                   </button>
                 )}
               </div>
+              {asking && seen && (
+                <Confirm
+                  title={a(`import.ask.${wanted.mode}`, { name: wanted.entity })}
+                  act={a(`import.do.${wanted.mode}`, { name: wanted.entity })}
+                  typed={{
+                    label: a('confirm.typed', { word: wanted.entity }),
+                    word: wanted.entity,
+                  }}
+                  onClose={() => setAsking(false)}
+                  work={() => beginNow(true)}
+                >
+                  <LossInWords preview={seen.preview} />
+                  <p>{a('import.ask.help')}</p>
+                </Confirm>
+              )}
             </>
           )}
         </>

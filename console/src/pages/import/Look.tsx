@@ -6,6 +6,7 @@ import { Notice } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { Value } from '../../parts/Value.tsx'
 import { type Preview, type PreviewField, types, type Wanted } from './imports.ts'
+import { LossInWords } from './LossInWords.tsx'
 
 interface Parts {
   readonly preview: Preview
@@ -15,7 +16,7 @@ interface Parts {
 
 /** What the service has seen in a file: what is wrong, the types, and the first records. */
 export function Look({ preview, wanted, onChange }: Parts): JSX.Element {
-  const { faults, moreFaults, fields, sample, records, format, changes } = preview
+  const { faults, moreFaults, fields, sample, records, format, changes, loss } = preview
   return (
     <section class="section">
       <h2>{a('import.seen')}</h2>
@@ -37,6 +38,11 @@ export function Look({ preview, wanted, onChange }: Parts): JSX.Element {
           {a('import.records', { n: records })}
           {format && ` (${format.toUpperCase()})`}
           {changes && `: ${changesInWords(changes)}`}
+        </Notice>
+      )}
+      {loss && (loss.records.gone > 0 || loss.fields.gone.length > 0) && (
+        <Notice tone="warn">
+          <LossInWords preview={preview} />
         </Notice>
       )}
       {fields.length > 0 && wanted.mode === 'replace' && (

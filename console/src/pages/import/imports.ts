@@ -21,6 +21,13 @@ export interface Wanted {
   readonly read: string
 }
 
+/** As much of the records as asks for a name to be typed. */
+const share = 10
+
+/** An import that takes away so much that it is asked again. */
+export const takesMuch = ({ loss, changes }: Preview, before: number): boolean =>
+  loss?.needsReplace === true || (changes?.deleted ?? 0) * share > before
+
 const queryOf = ({ mode, key, types: wanted, read }: Wanted, upload: string) => ({
   mode,
   upload,
@@ -38,8 +45,11 @@ export const preview = (wanted: Wanted, upload: string, signal: AbortSignal): Pr
     signal,
   })
 
-export const beginImport = (wanted: Wanted, upload: string): Promise<Process> =>
-  service.value.post<Process>(addressFor(wanted), { query: queryOf(wanted, upload) })
+/** @param replace whether everything may go that the entity has */
+export const beginImport = (wanted: Wanted, upload: string, replace: boolean): Promise<Process> =>
+  service.value.post<Process>(addressFor(wanted), {
+    query: { ...queryOf(wanted, upload), replace: replace && wanted.mode === 'replace' ? true : undefined },
+  })
 
 /** A name for an entity, from that of its file. */
 export const nameFrom = (file: string): string =>

@@ -1,0 +1,105 @@
+import { parseExact } from '../lib/json.ts'
+import { binaryText, instant, markedText, textForm, textOfBinary } from '../lib/sort-keys.ts'
+import type { Field, FieldType } from '../model/entities.ts'
+import { orderOf } from '../model/value-order.ts'
+import { noCode, type Run, readRun } from './batches.ts'
+import type { StagedBatch } from './ranking.ts'
+import { RunCursor } from './run-cursor.ts'
+import { readAt } from './spool.ts'
+
+/** A field of the key of staged records. */
+export interface StagedKeyField {
+  readonly place: number
+  readonly type: Field['type']
+}
+
+/**
+ * Counts the keys that staged records have. It looks through the distinct values of the key fields, batch by batch, and
+ * parses no record.
+ * @param keys the values of each key, in the order of the fields
+ */
+export function countKnown(
+  batches: readonly StagedBatch[],
+  fields: readonly StagedKeyField[],
+  keys: readonly (readonly unknown[])[],
+): number {
+  const forms = keys.map(values => fields.map(({ type }, at) => formOf(values[at], type)))
+  const wanted = fields.map((_, at) => new Set(forms.flatMap(form => form[at] ?? [])))
+  const known = new Uint8Array(keys.length)
+  for (const batch of batches) {
+    const runs = wholeOf(
+      fields.map(({ place }) => {
+        const index = batch.indexes.get(place)
+        return index === undefined ? undefined : readRun(batch, index)
+      }),
+    )
+    if (!runs) continue
+    const codes = runs.map((run, at) => codesOf(run, fields[at]?.type, wanted[at] as ReadonlySet<string>))
+    /** The keys whose values are all in this batch, by their codes. */
+    const candidates = new Map<string, number[]>()
+    for (const [n, form] of forms.entries()) {
+      if (known[n] !== 0) continue
+      const tuple = wholeOf(form.map((one, at) => (one === undefined ? undefined : codes[at]?.get(one))))
+      if (!tuple) continue
+      // Each value of a run is in some record.
+      if (tuple.length === 1) known[n] = 1
+      else {
+        const name = tuple.join()
+        candidates.set(name, [...(candidates.get(name) ?? []), n])
+      }
+    }
+    if (candidates.size > 0) for (const n of candidatesIn(batch, runs, candidates)) known[n] = 1
+  }
+  return known.reduce((sum, one) => sum + one, 0)
+}
+
+/** @returns undefined where some are missing */
+function wholeOf<T>(list: readonly (T | undefined)[]): readonly T[] | undefined {
+  const found = list.filter(one => one !== undefined)
+  return found.length === list.length ? found : undefined
+}
+
+/** The codes of the values of a run that are wanted, by their forms. */
+function codesOf(run: Run, type: FieldType | undefined, wanted: ReadonlySet<string>): Map<string, number> {
+  const codes = new Map<string, number>()
+  const cursor = new RunCursor(run, true, 1)
+  for (let n = 0; n < run.size; n++, cursor.next()) {
+    const form = type === 'date-time' ? instant(textOfBinary(cursor.key.slice(1))) : cursor.key
+    if (wanted.has(form)) codes.set(form, cursor.code)
+  }
+  return codes
+}
+
+/** The candidates that some record of the batch is. */
+function candidatesIn(
+  { descriptor, count }: StagedBatch,
+  runs: readonly Run[],
+  candidates: ReadonlyMap<string, readonly number[]>,
+): Set<number> {
+  const columns = runs.map(run => {
+    const codes = new Uint16Array(count).fill(noCode)
+    readAt(descriptor, codes, run.codes)
+    return codes
+  })
+  const found = new Set<number>()
+  for (let at = 0; at < count; at++)
+    for (const n of candidates.get(columns.map(codes => codes[at]).join()) ?? []) found.add(n)
+  return found
+}
+
+/**
+ * A text that equal values of a field share. The value comes from a record that may have another type in the field: a number
+ * that becomes text is the text of its digits, and a text that becomes a number is that number.
+ * @returns undefined for what the field can't have
+ */
+function formOf(value: unknown, type: FieldType): string | undefined {
+  if (value === null || value === undefined) return undefined
+  if (type === 'text') return markedText(binaryText(textForm(value)))
+  if (type === 'date-time') return typeof value === 'string' ? instant(value) : undefined
+  if (typeof value !== 'string') return anyOrder.key(value)
+  return isNumber.test(value) ? anyOrder.key(parseExact(value)) : undefined
+}
+
+const anyOrder = orderOf({ type: 'json' })
+/** RFC 8259 §6. */
+const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/

@@ -1,0 +1,141 @@
+import { parseExact } from '../lib/json.ts'
+import type { Entity } from '../model/entities.ts'
+import { keyValues } from '../model/record-changes.ts'
+import type { Agreed, Entities, RecordEntity } from '../storage/entities.ts'
+import type { Staged } from './staging.ts'
+
+/** What goes when the records of an entity are replaced by others (D2, docs/decisions/0058). */
+export interface Loss {
+  readonly records: {
+    readonly before: number
+    readonly after: number
+    /** Those whose keys are not among the new ones. */
+    readonly gone: number
+    /** True where not every record was looked at. */
+    readonly isEstimate: boolean
+  }
+  readonly fields: {
+    readonly before: number
+    readonly after: number
+    readonly gone: readonly string[]
+  }
+  /** True where so much goes that it has to be said again. */
+  readonly needsReplace: boolean
+}
+
+/** Records whose keys are looked up; of more records, as many that are spread evenly. */
+const maxSample = 20_000
+/** Records that are read at a time, of no more than this many bytes if each is as large as the largest. */
+const maxRead = 1_000
+const readBytes = 8 * 1024 * 1024
+/** Bytes of all keys together, if each is as large as the largest record. */
+const sampleBytes = 256 * 1024 * 1024
+/** More than one record in this many is much. */
+const share = 10
+
+/** @returns undefined where there is nothing to lose */
+export async function lossOf(
+  before: Entity | undefined,
+  staged: Staged,
+  key: Entity['key'],
+  entities: Pick<Entities, 'openVersion'>,
+): Promise<Loss | undefined> {
+  if (!isImported(before) || before.source.count === 0) return undefined
+  const { count } = before.source
+  const names = new Set(staged.fields.map(field => field.name))
+  const gone = before.fields.map(field => field.name).filter(name => !names.has(name))
+  const records = { before: count, after: staged.count, ...(await goneOf(before, staged, key, entities)) }
+  return {
+    records,
+    fields: { before: before.fields.length, after: names.size, gone },
+    needsReplace: records.gone * share > count || gone.length > 0,
+  }
+}
+
+const isImported = (entity: Entity | undefined): entity is RecordEntity => entity?.source.kind === 'records'
+
+async function goneOf(
+  before: RecordEntity,
+  staged: Staged,
+  key: Entity['key'],
+  { openVersion }: Pick<Entities, 'openVersion'>,
+): Promise<Pick<Loss['records'], 'gone' | 'isEstimate'>> {
+  const { count, largest } = before.source
+  if (staged.count === 0) return { gone: count, isEstimate: false }
+  const sample = Math.max(1, Math.min(count, maxSample, Math.floor(sampleBytes / Math.max(largest, 1))))
+  const version = await openVersion(before)
+  try {
+    const slots = await version.slots()
+    const some = Uint32Array.from({ length: sample }, (_, n) => slots[placeOf(n, sample, count)] as number)
+    some.sort()
+    const keys: (readonly unknown[])[] = []
+    const step = Math.max(1, Math.min(maxRead, Math.floor(readBytes / Math.max(largest, 1))))
+    for (let from = 0; from < sample; from += step)
+      for (const json of await version.read(some.subarray(from, from + step)))
+        keys.push(keyValues({ key }, parseExact(json) as Readonly<Record<string, unknown>>))
+    const missing = sample - staged.countKnown(keys)
+    if (sample === count) return { gone: missing, isEstimate: false }
+    // At least as many go as there are fewer afterwards.
+    const gone = Math.max(Math.round((missing / sample) * count), count - staged.count)
+    return { gone, isEstimate: true }
+  } finally {
+    await version.close()
+  }
+}
+
+/**
+ * One record of each part of the same size, somewhere in it: what goes may follow a pattern, such as every second record.
+ * The same for the same version, so that a preview and its import say the same.
+ */
+function placeOf(n: number, sample: number, count: number): number {
+  const within = (Math.imul(n + 1, 2_654_435_761) >>> 0) / 2 ** 32
+  return sample === count ? n : Math.floor(((n + within) * count) / sample)
+}
+
+/**
+ * How long the engine may count on what was found: until so many single records were written that it might be otherwise.
+ * @param entity that was looked at
+ */
+export function agreedTo(entity: Entity | undefined, loss: Loss | undefined): Agreed {
+  if (!isImported(entity)) return { version: null, changes: 0 }
+  const { version } = entity.source
+  if (!loss) return { version, changes: 0 }
+  const { before, gone } = loss.records
+  // Each change takes a record away at most, and is one more that goes at most.
+  return { version, changes: Math.max(0, Math.floor((before - share * gone) / (share + 1))) }
+}
+
+/** Names that are listed, and characters of each. */
+const maxNames = 10
+const maxName = 60
+
+/** For the log, before it is done. */
+export const lossInWords = (entity: string, loss: Loss): string =>
+  `${entity} goes from ${inWords(loss, 'loses')}`
+
+/** Says what would be lost, and what to say to do it anyway. */
+export const lossRefused = (entity: string, loss: Loss): string =>
+  `${entity} would go from ${inWords(loss, 'lose')}; nothing was imported. If that is right, import it with --replace`
+
+function inWords({ records, fields }: Loss, lose: string): string {
+  const { before, after, gone, isEstimate } = records
+  const lost = [
+    ...(gone > 0 ? [`${isEstimate ? 'about ' : ''}${inDigits(gone)} of them`] : []),
+    ...(fields.gone.length > 0
+      ? [`${fields.gone.length} of its ${fields.before} fields (${listed(fields.gone)})`]
+      : []),
+  ]
+  const losing = lost.length === 0 ? '' : ` and ${lose} ${lost.join(' and ')}`
+  return `${inDigits(before)} ${before === 1 ? 'record' : 'records'} to ${inDigits(after)}${losing}`
+}
+
+const inDigits = (n: number) => n.toLocaleString('en')
+
+function listed(names: readonly string[]): string {
+  const shown = names
+    .slice(0, maxNames)
+    .map(name => (name.length > maxName ? `${name.slice(0, maxName)}…` : name))
+    .map(name => (/[\p{Cc}\p{Bidi_Control},()"]/u.test(name) ? JSON.stringify(name) : name))
+  const more = names.length - shown.length
+  return `${shown.join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+}
