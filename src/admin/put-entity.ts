@@ -3,6 +3,7 @@ import { clientOf } from '../http/client.ts'
 import { Problem } from '../http/problems.ts'
 import { checkName, importStaged, VersionReplaced } from '../import/import-entity.ts'
 import { ImportError } from '../import/import-error.ts'
+import { listsOf } from '../import/rewrite.ts'
 import type { FairQueue } from '../lib/fair-queue.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { declaredOf, entityTag } from '../model/declared.ts'
@@ -152,7 +153,8 @@ function requireSame({ name, key, fields }: Entity, wanted: Wanted): void {
 const isLike = (wanted: NonNullable<Wanted['fields']>[number], field: Field | undefined) =>
   wanted.name === field?.name &&
   (wanted.type ?? field.type) === field.type &&
-  (wanted.collation ?? field.collation) === field.collation
+  (wanted.collation ?? field.collation) === field.collation &&
+  (wanted.list ?? field.list) === field.list
 
 /** An imported entity without records: they come by an import, or one by one. */
 async function create(
@@ -170,9 +172,10 @@ async function create(
   const described: Described = {
     name,
     key: key.length === 1 && key[0] !== undefined ? key[0] : key,
-    fields: fields.map(({ name: field, type = 'text', collation }) => ({
+    fields: fields.map(({ name: field, type = 'text', collation, list }) => ({
       ...{ name: field, type, nullable: false },
       ...(collation !== undefined && { collation }),
+      ...(list && { list }),
     })),
     source: { kind: 'records', version: '', count: 0, bytes: 0, largest: 0 },
   }
@@ -191,6 +194,7 @@ async function create(
             field.collation === undefined ? [] : [[field.name, field.collation] as const],
           ),
         ),
+        lists: listsOf(described),
         declare: descriptionOf(declared),
         // Nobody's records are replaced by none.
         replaces: null,

@@ -27,6 +27,7 @@ export interface WantedField {
   readonly name: string
   readonly type?: FieldType
   readonly collation?: string
+  readonly list?: true
 }
 
 /** Nobody writes without a login (R2). */
@@ -144,17 +145,19 @@ function fieldsIn(value: unknown): readonly WantedField[] {
   const found = fields.map((one, at) => {
     const here = pointer('fields', at)
     if (typeof one === 'string') return { name: textIn(here, one, maxName) }
-    const { name, type, collation } = objectIn(here, one, [
+    const { name, type, collation, list } = objectIn(here, one, [
       'name',
       'type',
       'collation',
       'nullable',
       'sortable',
+      'list',
     ])
     return {
       name: textIn(`${here}/name`, name, maxName),
       ...(type !== undefined && { type: typeIn(`${here}/type`, type) }),
       ...(collation !== undefined && { collation: collationIn(`${here}/collation`, collation) }),
+      ...(list !== undefined && { list: listIn(`${here}/list`, list, type) }),
     }
   })
   namesIn(
@@ -162,6 +165,14 @@ function fieldsIn(value: unknown): readonly WantedField[] {
     found.map(({ name }) => name),
   )
   return found
+}
+
+function listIn(member: string, value: unknown, type: unknown): true {
+  if (value === true && type === 'json') return true
+  throw refused(
+    member,
+    'list is true for a field of type json that holds arrays of texts; leave it out of others.',
+  )
 }
 
 function typeIn(member: string, value: unknown): FieldType {

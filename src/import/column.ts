@@ -4,7 +4,7 @@ import { noCode, runKinds, runNumbers } from './batches.ts'
 import { ImportError } from './import-error.ts'
 import { isSameText, type PackedTexts, packTexts, sortTexts } from './sort-texts.ts'
 import type { Appender } from './spool.ts'
-import { fits, isUniformDateTime, kindOf } from './types.ts'
+import { fits, isTextList, isUniformDateTime, kindOf } from './types.ts'
 
 /** The values of a field in a batch. */
 export class Column {
@@ -12,6 +12,7 @@ export class Column {
   /** The first line that has the field. */
   readonly line: number
   readonly kinds = new Map<FieldType, number>()
+  hasLists = true
   filled = 0
   readonly #declared: FieldType | undefined
   readonly #refuse: (error: ImportError) => void
@@ -53,6 +54,7 @@ export class Column {
           ),
         )
     }
+    if (kind === 'json' && this.hasLists) this.hasLists = isTextList(value)
     if (n >= this.#codes.length) this.#grow(n)
     this.#codes[n] =
       typeof value === 'string'

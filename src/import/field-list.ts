@@ -7,6 +7,8 @@ import { type FieldStatistics, fieldOf, type Mix, mixOf } from './types.ts'
 export interface Declarations {
   readonly types: ReadonlyMap<string, FieldType>
   readonly collations: ReadonlyMap<string, string>
+  /** Which of the declared fields are lists; without it, their values say so. */
+  readonly lists?: ReadonlySet<string>
 }
 
 /** What an import reports of a field. */
@@ -64,11 +66,14 @@ export class FieldList {
     const place = this.#statistics.length
     if (place === maxFields) throw tooManyFields(line)
     this.#places.set(name, place)
+    const { types, lists } = this.#declarations
     this.#statistics.push({
       name,
-      declared: this.#declarations.types.get(name),
+      declared: types.get(name),
+      isList: types.has(name) ? lists?.has(name) : undefined,
       collation: this.#declarations.collations.get(name),
       kinds: new Map(),
+      hasLists: true,
       // It is missing in all records so far.
       nulls: this.#count,
     })
@@ -79,8 +84,9 @@ export class FieldList {
   add(fields: readonly BatchField[], count: number): ReadonlyMap<number, number> {
     const indexes = new Map(fields.map(({ name, line }, index) => [this.declare(name, line), index]))
     for (const [place, statistics] of this.#statistics.entries()) {
-      const { kinds = [], filled = 0 } = fields[indexes.get(place) ?? -1] ?? {}
+      const { kinds = [], hasLists = true, filled = 0 } = fields[indexes.get(place) ?? -1] ?? {}
       for (const [kind, line] of kinds) if (!statistics.kinds.has(kind)) statistics.kinds.set(kind, line)
+      statistics.hasLists &&= hasLists
       statistics.nulls += count - filled
     }
     this.#count += count

@@ -27,6 +27,8 @@ export interface ImportOptions {
   readonly replace?: boolean
   /** Is told before something goes. */
   readonly losing?: (loss: Loss) => void
+  /** Which of the fields with a declared type are lists; without it, their values say so. */
+  readonly lists?: ReadonlySet<string>
   /** Who did it, for the audit trail. */
   readonly event: AuditEvent
   /** Aborts the import with the signal's reason, unless everything is written already. */
@@ -108,10 +110,15 @@ export async function importStaged(
     signal,
     types = new Map(),
     collations = new Map(),
+    lists,
   } = options
   checkName(name)
   const start = performance.now()
-  const staging = createStaging(temporaryName(entities), { types, collations }, [key].flat())
+  const staging = createStaging(
+    temporaryName(entities),
+    { types, collations, ...(lists && { lists }) },
+    [key].flat(),
+  )
   let isWritten = false
   try {
     await fill(staging)

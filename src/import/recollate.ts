@@ -4,6 +4,7 @@ import { type ImportReport, importStaged, type Progress, VersionReplaced } from 
 import { ImportError } from './import-error.ts'
 import type { Piece } from './json-lines.ts'
 import { importedEntity } from './revise-entity.ts'
+import { listsOf } from './rewrite.ts'
 
 export interface RecollateOptions {
   readonly name: string
@@ -41,6 +42,7 @@ export async function recollate(
           keepsNewer: true,
           types: new Map(entity.fields.map(field => [field.name, field.type])),
           collations: collationsOf(entity, options),
+          lists: listsOf(entity),
           ...(signal && { signal }),
         },
         progress,

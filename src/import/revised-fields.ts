@@ -7,7 +7,7 @@ import { maxFields } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import { type Place, searchAll } from './search.ts'
 import { readAt, writeAt } from './spool.ts'
-import { kindOf, typeOf } from './types.ts'
+import { isTextList, kindOf, typeOf } from './types.ts'
 
 /**
  * The fields of a new version and their ranks, which wait in a file.
@@ -19,7 +19,7 @@ export async function reviseFields(plan: ChangePlan, descriptor: number, progres
   const fields: Field[] = []
   for (const [at, field] of all.entries()) {
     const old = await oldRanks(plan, at)
-    const typed = hasType(field, old) ? field : { ...field, type: typeIn(plan, field.name) }
+    const typed = hasType(field, old) ? field : { ...field, ...typeIn(plan, field.name) }
     const values = await newValues(plan, typed, old)
     const { ranks, distinct } = revisedRanks(old, plan.origins, values, orderOf(typed).compare)
     writeAt(descriptor, new Uint8Array(ranks.buffer, ranks.byteOffset, ranks.byteLength), at * bytes)
@@ -69,12 +69,11 @@ export async function oldRanks({ entity, version }: ChangePlan, field: number): 
   return { ranks, distinct: known.nullable ? Math.max(highest, 0) : highest + 1 }
 }
 
-const typeIn = ({ written }: ChangePlan, name: string) =>
-  typeOf([
-    ...new Set(
-      written.map(({ record }) => kindOf(fieldValue(record, name))).filter(kind => kind !== undefined),
-    ),
-  ])
+function typeIn({ written }: ChangePlan, name: string): Pick<Field, 'type' | 'list'> {
+  const values = written.map(({ record }) => fieldValue(record, name)).filter(value => value !== null)
+  const type = typeOf([...new Set(values.map(kindOf).filter(kind => kind !== undefined))])
+  return type === 'json' && values.every(isTextList) ? { type, list: true } : { type }
+}
 
 /** What the changes have in a field. */
 async function newValues(plan: ChangePlan, field: Field, old: FieldRanks): Promise<NewValue[]> {

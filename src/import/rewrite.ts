@@ -1,4 +1,4 @@
-import type { ReadRule } from '../model/entities.ts'
+import type { Entity, ReadRule } from '../model/entities.ts'
 import type { Entities } from '../storage/entities.ts'
 import type { ChangePlan } from './change-plan.ts'
 import { type ImportOptions, importStaged, type Progress } from './import-entity.ts'
@@ -32,7 +32,7 @@ export async function rewrite(
     },
     entities,
     {
-      ...{ name: entity.name, key: entity.key, read, types, collations, event },
+      ...{ name: entity.name, key: entity.key, read, types, collations, lists: listsOf(entity), event },
       ...{ replaces: entity.source.version, ...(signal && { signal }) },
     },
     (step, share) => {
@@ -42,6 +42,10 @@ export async function rewrite(
   )
   return report.read
 }
+
+/** The fields that are lists. */
+export const listsOf = ({ fields }: Pick<Entity, 'fields'>): ReadonlySet<string> =>
+  new Set(fields.flatMap(({ name, list }) => (list ? [name] : [])))
 
 async function* piecesOf({ origins, slots, version, written }: ChangePlan): AsyncIterable<Piece> {
   for (let from = 0; from < origins.length; from += readStep) {

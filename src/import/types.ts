@@ -9,6 +9,10 @@ export interface FieldStatistics {
   readonly collation: string | undefined
   /** The kinds of values, each with the first line that has one, in the order of these lines. */
   readonly kinds: Map<FieldType, number>
+  /** Whether it stays a list, or no list, whatever its values are; undefined: the values say so. */
+  readonly isList: boolean | undefined
+  /** Whether all values that are JSON are lists of texts. */
+  hasLists: boolean
   /** Records in which the field is null or missing. */
   nulls: number
 }
@@ -53,10 +57,20 @@ export function kindOf(value: unknown): FieldType | undefined {
 export const fits = (kind: FieldType, type: FieldType): boolean =>
   kind === type || type === 'text' || type === 'json' || (type === 'number' && kind === 'integer')
 
-export function fieldOf({ name, declared, collation, kinds, nulls }: FieldStatistics): Field {
-  const field = { name, type: declared ?? typeOf([...kinds.keys()]), nullable: nulls > 0 }
-  return collation === undefined ? field : { ...field, collation }
+/** Whether a value is an array of texts. */
+export const isTextList = (value: unknown): boolean =>
+  Array.isArray(value) && value.every(element => typeof element === 'string')
+
+export function fieldOf(statistics: FieldStatistics): Field {
+  const { name, declared, collation, kinds, nulls } = statistics
+  const { isList = statistics.hasLists && isOnlyJson(kinds) } = statistics
+  const type = declared ?? typeOf([...kinds.keys()])
+  const field = { name, type, nullable: nulls > 0 }
+  if (collation !== undefined) return { ...field, collation }
+  return type === 'json' && isList ? { ...field, list: true } : field
 }
+
+const isOnlyJson = (kinds: ReadonlyMap<FieldType, unknown>) => kinds.size === 1 && kinds.has('json')
 
 export function typeOf(kinds: readonly FieldType[]): FieldType {
   const [only] = kinds

@@ -53,9 +53,15 @@ const maxPrinted = 20_000
 /** One text for equal numbers: as JavaScript prints the double that is equal, else all digits. */
 export function printNumber(number: string): string {
   const double = Number(number)
+  if (readDecimal(number).digits === '') return '0'
+  if (Number.isFinite(double) && decimalKey(String(double)) === decimalKey(number)) return String(double)
+  return plainNumber(number)
+}
+
+/** One text for equal numbers, without an exponent unless there are very many digits. */
+export function plainNumber(number: string): string {
   const { isNegative, digits, exponent } = readDecimal(number)
   if (digits === '') return '0'
-  if (Number.isFinite(double) && decimalKey(String(double)) === decimalKey(number)) return String(double)
   if (Math.abs(exponent) + digits.length > maxPrinted)
     return `${isNegative ? '-' : ''}0.${digits}e${exponent}`
   const whole = exponent <= 0 ? '0' : digits.slice(0, exponent).padEnd(exponent, '0')

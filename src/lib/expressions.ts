@@ -95,6 +95,21 @@ function longestForV8(tree: Expression): number {
 }
 
 /**
+ * An expression for texts that match as a whole.
+ * @param text of an expression that was checked
+ */
+export function wholeExpression(text: string): string {
+  const whole = `^(?:${text})$`
+  try {
+    library().RE2JS.compile(whole)
+    return whole
+  } catch {
+    // A quotation (\Q) may go on to the end.
+    return `^(?:${text}\\E)$`
+  }
+}
+
+/**
  * The same for PostgreSQL's operator `~`. A column with a nondeterministic collation needs COLLATE "C" there.
  * @returns undefined if PostgreSQL can't: `postgresRefusal` says why
  */

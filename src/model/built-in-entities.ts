@@ -1,10 +1,10 @@
 import type { Entity, Field, FieldType, ReadRule, Relation, RowRule } from './entities.ts'
 
-type FieldSpec = FieldType | `!${FieldType}`
+type FieldSpec = FieldType | `!${FieldType}` | '!texts'
 
 /**
  * The built-in entities (Q13). Each reads a view, whose columns are the fields: a column that is not
- * listed here is not shown. A type that starts with `!` is never null.
+ * listed here is not shown. A type that starts with `!` is never null; `texts` is a list of them.
  */
 const table = (
   name: string,
@@ -17,11 +17,10 @@ const table = (
   key,
   read,
   fields: Object.entries(fields).map(
-    ([field, type]): Field => ({
-      name: field,
-      type: type.replace('!', '') as FieldType,
-      nullable: !type.startsWith('!'),
-    }),
+    ([field, type]): Field =>
+      type === '!texts'
+        ? { name: field, type: 'json', nullable: false, list: true }
+        : { name: field, type: type.replace('!', '') as FieldType, nullable: !type.startsWith('!') },
   ),
   source: { kind: 'table', table: view, rows },
   ...more,
@@ -35,7 +34,7 @@ export const builtInEntities: readonly Entity[] = [
     last_name: 'text',
     enabled: '!boolean',
     has_password: '!boolean',
-    groups: '!json',
+    groups: '!texts',
     created: '!date-time',
     last_login: 'date-time',
   }),
@@ -76,11 +75,11 @@ export const builtInEntities: readonly Entity[] = [
     uuid: '!text',
     identifier: '!text',
     title: 'text',
-    authors: '!json',
+    authors: '!texts',
     issued: 'text',
     type: 'text',
     metadata: '!json',
-    collections: '!json',
+    collections: '!texts',
     // Null unless the viewer is an administrator: group names are not public.
     readers: 'json',
     created: '!date-time',

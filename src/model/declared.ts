@@ -29,7 +29,12 @@ export function entityTag(entity: Entity): string {
   } = declaredOf(entity)
   const text = JSON.stringify([
     key,
-    fields.map(({ name, type, collation = null }) => [name, type, collation]),
+    fields.map(({ name, type, collation = null, list }) => [
+      name,
+      type,
+      collation,
+      ...(list ? ['list'] : []),
+    ]),
     source.kind === 'exposed' ? [source.schema, source.table] : source.kind,
     read,
     relations.map(({ fields: own, to }) => [own, to.entity, to.fields]),

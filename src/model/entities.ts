@@ -10,6 +10,8 @@ export interface Field {
   readonly sortable?: false
   /** The collation that text is sorted by, as a BCP 47 tag; without one, by code point (Q17). */
   readonly collation?: string
+  /** Present only as true, if JSON is a list here: every value is an array of texts, or a column of a database is an array. */
+  readonly list?: true
 }
 
 export interface Entity {

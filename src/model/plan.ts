@@ -23,7 +23,8 @@ export const listOf = (entity: Entity, page: Page): Plan => ({
 
 /**
  * Conditions are two-valued when they run: the check has moved every `not` to the leaves. Of a leaf, a record matches if
- * it has a value there (is not null), and the comparison is true; `negated`: false.
+ * it has a value there (is not null), and the comparison is true; `negated`: false. Within JSON, what is missing or null
+ * differs from every value (`differsIfMissing`): there, `=` and `in` that are negated match also without a value.
  */
 export type Condition =
   | { readonly kind: 'and' | 'or'; readonly of: readonly Condition[] }
@@ -47,7 +48,7 @@ export type Condition =
     }
   /**
    * The values are those of one row of the inner plan, whose shape is plain fields, as many as these. Rows with a null in
-   * them match nothing, and neither does a record with a null, negated or not.
+   * them match nothing. A record with a null in a field that isn't within JSON matches neither, negated or not.
    */
   | {
       readonly kind: 'in plan'
@@ -65,18 +66,21 @@ export type Condition =
       readonly rows: string
       readonly negated: boolean
     }
-  /** The text matches an expression of RE2's syntax, unanchored (docs/decisions/0036). */
+  /**
+   * The text matches an expression of RE2's syntax, unanchored (docs/decisions/0036). Of JSON, numbers, booleans and
+   * structures have a text, too.
+   */
   | {
       readonly kind: 'matches'
       readonly field: FieldRef
       readonly expression: string
       readonly negated: boolean
     }
-  /** The value is an array, each element of which matches: a text by an expression, a whole number by itself (`~>`). */
+  /** The value is an array, and its elements match these, one by one (`~>`). */
   | {
       readonly kind: 'path matches'
       readonly field: FieldRef
-      readonly elements: readonly (string | number)[]
+      readonly elements: readonly PathElement[]
       readonly negated: boolean
     }
   /** The words of the text are in the fields (`match`). */
@@ -86,6 +90,12 @@ export type Condition =
       readonly words: TextQuery
       readonly negated: boolean
     }
+
+/**
+ * What an element of a path may be: a whole number, or a text that the expression, which has anchors, matches;
+ * `indexes`: also a number whose digits it matches.
+ */
+export type PathElement = number | { readonly expression: string; readonly indexes: boolean }
 
 /** What `match` looks for: every phrase must be there. A phrase is words in a row; the last one may be a prefix. */
 export type TextQuery = readonly { readonly words: readonly string[]; readonly prefix: boolean }[]
@@ -97,12 +107,25 @@ export interface FieldRef {
   readonly path: readonly (string | number)[]
   /** json for a member. */
   readonly type: FieldType
+  /** As in the field; never of a member. */
+  readonly list?: true
 }
+
+/** Whether a missing value differs from every other one, as it does within JSON. Elsewhere nobody knows, as in SQL. */
+export const differsIfMissing = ({ type, list }: FieldRef): boolean => type === 'json' && list !== true
+
+/** Whether a comparison is true of a record without a value. */
+export const holdsIfMissing = (
+  leaf: Extract<Condition, { kind: 'compare' | 'in' | 'matches' | 'path matches' }>,
+): boolean =>
+  leaf.negated &&
+  differsIfMissing(leaf.field) &&
+  (leaf.kind === 'in' || (leaf.kind === 'compare' && leaf.operator === '='))
 
 /**
  * A value to compare with, converted to the type of the field. A field of JSON is compared with constants of any kind but
- * `instant`, and a constant of another kind than the value never matches, neither by `=` nor by order. A field of JSON
- * that is an array also matches `=`, `in` and an expression if one of its elements does.
+ * `instant`, and a constant of another kind than the value never matches, neither by `=` nor by order. A list also matches
+ * `=` and `in` if one of its elements does, and an expression only then.
  */
 export type Constant =
   | { readonly kind: 'text'; readonly text: string }

@@ -18,6 +18,9 @@ export const FieldDescription = {
   nullable: flag,
   sortable: Type.Optional(Type.Boolean({ const: false, description: 'The values have no order.' })),
   collation: Type.Optional(Type.String({ description: 'BCP 47: how text is sorted.' })),
+  list: Type.Optional(
+    Type.Boolean({ const: true, description: 'The values are lists, and comparisons ask their elements.' }),
+  ),
 }
 export const Field = named('Field', FieldDescription)
 export const Key = Type.Union([text, Type.Array(text)], {

@@ -106,16 +106,17 @@ const withEverything = (t: TestContext) =>
      INSERT INTO everything (id) VALUES (2)`,
   )
 
-test('Q12 the types of fields come from the catalogue, and what has no order says so', async t => {
+test('Q12 the types of fields come from the catalogue, and what has no order or is a list says so', async t => {
   const { client, expose } = await withEverything(t)
   await expose('everything')
   assert.deepEqual((await described(client, 'everything')).fields, [
     { name: 'id', type: 'integer', nullable: false },
-    ...everything.map(({ name, field: type, sortable }) => ({
+    ...everything.map(({ name, type: column, field: type, sortable }) => ({
       name,
       type,
       nullable: true,
       ...(sortable ? {} : { sortable }),
+      ...(/\[\]$/.test(column) ? { list: true } : {}),
     })),
   ])
 })

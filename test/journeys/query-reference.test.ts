@@ -36,6 +36,7 @@ for (const engine of engines)
       assert.ok(queries.length > 25, `${queries.length} examples`)
       for (const example of queries) {
         const [first = '', second, ...more] = queriesIn(example.text)
+        assert.ok(example.answer, `${example.place} shows an answer`)
         for (const query of [first, ...(second === undefined ? [] : [second]), ...more])
           assertShown(example, await ask({ query }))
         if (second === undefined) continue

@@ -21,7 +21,7 @@ const thorough = [
   'contract/{cli,copy*,entities-import,import-loss,entities-uploads,every-route,expose*,import-changes,ingest-uploads}',
   'contract/{ldap-throttle,operator,pipelining,processes,query-errors,query-hostile,query-streaming,sso-explain}',
   'contract/{sso-metadata-*,sso-oidc-front-channel,sso-oidc-refused}',
-  'contract/{sso-saml-*,store,three-valued,throttle,turns}',
+  'contract/{json-conditions,sso-saml-*,store,three-valued,throttle,turns}',
   'house/{lock-file,old-node,package}',
   'lib/{expressions,to-char}',
   'processes/processes',
@@ -35,7 +35,7 @@ const thorough = [
  */
 const onPostgres = [
   // Statements that each engine has of its own: queries, order and collations, text search.
-  'contract/{query,query-access,equal-values,subquery-kinds,three-valued,entity-relations,short-pages}',
+  'contract/{query,query-access,equal-values,json-conditions,subquery-kinds,three-valued,entity-relations,short-pages}',
   'property/{queries,query-audiences,order,people-search}',
   'storage/{match-on-records,plans-*,rows-*,text-search}',
   'journeys/ten-questions',

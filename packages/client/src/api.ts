@@ -285,6 +285,7 @@ export interface Schemas {
       readonly nullable: boolean
       readonly sortable?: false
       readonly collation?: string
+      readonly list?: true
     })[]
     readonly records: (number | null)
     readonly bytes: (number | null)
@@ -389,6 +390,7 @@ export interface Schemas {
       readonly nullable: boolean
       readonly sortable?: false
       readonly collation?: string
+      readonly list?: true
     })[]
     readonly entities: readonly (string)[]
   }
@@ -421,6 +423,7 @@ export interface Schemas {
     readonly nullable: boolean
     readonly sortable?: false
     readonly collation?: string
+    readonly list?: true
   }
   readonly Figures: {
     readonly time: string
@@ -562,6 +565,7 @@ export interface Schemas {
       readonly nullable: boolean
       readonly sortable?: false
       readonly collation?: string
+      readonly list?: true
       readonly nulls?: number
       readonly mix?: {
         readonly line: number
@@ -675,6 +679,7 @@ export interface Schemas {
       readonly nullable: boolean
       readonly sortable?: false
       readonly collation?: string
+      readonly list?: true
     })[]
     readonly records: (number | null)
     readonly bytes: (number | null)

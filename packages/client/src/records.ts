@@ -13,6 +13,7 @@ export interface Description {
     readonly nullable: boolean
     readonly collation?: string
     readonly sortable?: false
+    readonly list?: true
   }[]
   readonly relations?: readonly {
     readonly fields: readonly string[]

@@ -69,7 +69,7 @@ export function findField(node: Node, scope: Scope): Found {
 }
 
 export const whole = (field: Field): Found => ({
-  ref: { name: field.name, path: [], type: field.type },
+  ref: { name: field.name, path: [], type: field.type, ...(field.list && { list: true }) },
   field,
 })
 

@@ -1,5 +1,5 @@
 import { listed, quote, suggestion } from '../../http/parameters.ts'
-import type { Condition } from '../../model/plan.ts'
+import { type Condition, differsIfMissing } from '../../model/plan.ts'
 import type { Node } from '../language/node.ts'
 import { elementFor } from './constants.ts'
 import { type Found, fieldNamed, findField } from './fields.ts'
@@ -79,7 +79,10 @@ function inArray(node: ArrayNode, fields: readonly Subject[], negated: boolean, 
   return oneOfRows(list.items, fields, negated, scope)
 }
 
-/** Of several fields: as rows of a subquery are compared, so that a record with a null in one of them matches neither. */
+/**
+ * Of several fields: as rows of a subquery are compared, so that a record with a null in one of them that isn't within JSON
+ * matches neither.
+ */
 function oneOfRows(rows: readonly Node[], fields: readonly Found[], negated: boolean, scope: Scope): Checked {
   const matching = rows.map(row => {
     if (row.kind !== 'array' || row.items.length !== fields.length)
@@ -90,7 +93,9 @@ function oneOfRows(rows: readonly Node[], fields: readonly Found[], negated: boo
     return combined(negated ? 'or' : 'and', parts)
   })
   if (!negated) return combined('or', matching)
-  const present = fields.map(({ ref }): Condition => ({ kind: 'null', field: ref, negated: true }))
+  const present = fields.flatMap(({ ref }): Condition[] =>
+    differsIfMissing(ref) ? [] : [{ kind: 'null', field: ref, negated: true }],
+  )
   return combined('and', [...present, ...matching])
 }
 

@@ -1,5 +1,6 @@
 import { quote } from '../../http/parameters.ts'
-import { checkExpression } from '../../lib/expressions.ts'
+import { checkExpression, wholeExpression } from '../../lib/expressions.ts'
+import type { PathElement } from '../../model/plan.ts'
 import { maxWords, readTextQuery } from '../../model/text-query.ts'
 import type { Node } from '../language/node.ts'
 import { usable } from './constants.ts'
@@ -55,7 +56,10 @@ function expressionIn(node: Extract<Node, { kind: 'text' }>, scope: Scope): stri
 
 const maxElements = 100
 
-/** `["~>", field, [expression or index, …]]` */
+/**
+ * `["~>", field, [expression or index, …]]`. An expression is about a whole element. It may find an index by its digits, but
+ * digits alone are a text.
+ */
 export function pathMatches(node: ArrayNode, negated: boolean, scope: Scope): Checked {
   requireCount(node, 2, '["~>", field, ["expression", 0, …]]')
   const [, subject = node, list = node] = node.items
@@ -67,8 +71,9 @@ export function pathMatches(node: ArrayNode, negated: boolean, scope: Scope): Ch
   if (list.kind !== 'array')
     throw wrong(list, `The second argument of ~> is ${form}, not ${described(list)}.`)
   if (list.items.length > maxElements) throw wrong(list, `A path has at most ${maxElements} elements.`)
-  const elements = list.items.map(item => {
-    if (item.kind === 'text') return expressionIn(item, scope)
+  const elements = list.items.map((item): PathElement => {
+    if (item.kind === 'text')
+      return { expression: wholeExpression(expressionIn(item, scope)), indexes: !/^\d+$/.test(item.text) }
     if (item.kind === 'number' && /^\d{1,9}$/.test(item.text)) return Number(item.text)
     throw wrong(item, `${described(item)} has no place here: the second argument of ~> is ${form}.`)
   })

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Condition, Constant, FieldRef } from '../../model/plan.ts'
+import { type Condition, type Constant, differsIfMissing, type FieldRef } from '../../model/plan.ts'
 import type { Checked } from './scope.ts'
 
 /**
@@ -72,7 +72,7 @@ function mergedValues(kind: 'and' | 'or', parts: readonly Condition[]): readonly
     for (const value of values.values) found.values.push(value)
     fields.set(key, found)
   }
-  for (const { field, values } of fields.values()) rest.push(oneOf(field, values, negated))
+  for (const { field, values } of fields.values()) rest.push(oneOfSome(field, values, negated))
   return rest
 }
 
@@ -84,11 +84,16 @@ function valuesOf(condition: Condition, negated: boolean) {
 }
 
 /** @param values any number of them, in any order */
-export function oneOf(field: FieldRef, values: readonly Constant[], negated: boolean): Condition {
+export function oneOf(field: FieldRef, values: readonly Constant[], negated: boolean): Checked {
+  if (values.length > 0) return oneOfSome(field, values, negated)
+  if (!negated) return nothing
+  // A comparison with null is unknown, even if there is nothing to compare with.
+  return differsIfMissing(field) ? null : { kind: 'null', field, negated: true }
+}
+
+function oneOfSome(field: FieldRef, values: readonly Constant[], negated: boolean): Condition {
   const sorted = inOrder(values, value => JSON.stringify(value))
   const [only] = sorted
-  // A comparison with null is unknown, even if there is nothing to compare with.
-  if (!only) return negated ? { kind: 'null', field, negated: true } : nothing
-  if (sorted.length === 1) return { kind: 'compare', field, operator: '=', value: only, negated }
+  if (only && sorted.length === 1) return { kind: 'compare', field, operator: '=', value: only, negated }
   return { kind: 'in', field, values: sorted, negated }
 }

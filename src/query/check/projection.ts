@@ -116,10 +116,11 @@ const isCallOfSearch = (node: Node) =>
 function readHaving(clause: ArrayNode, columns: readonly Shown[], { shared }: Scope): Condition | null {
   const condition = onlyArgument(clause, '["having", [">", "count", 1]]')
   const fields = columns.map(
-    ({ name, type, isSortable }): Field => ({
+    ({ name, type, isSortable, value }): Field => ({
       name,
       type,
       nullable: true,
+      ...(value.kind === 'field' && value.field.list && { list: true }),
       ...(isSortable ? {} : { sortable: false }),
     }),
   )

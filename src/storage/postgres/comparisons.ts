@@ -1,6 +1,6 @@
 import { postgresExpression, postgresRefusal } from '../../lib/expressions.ts'
 import { PlanRefused } from '../../model/errors.ts'
-import type { Condition, Constant, FieldRef, Plan } from '../../model/plan.ts'
+import { type Condition, type Constant, type FieldRef, holdsIfMissing, type Plan } from '../../model/plan.ts'
 import {
   type Bound,
   type Comparison,
@@ -47,17 +47,36 @@ export function valueSql(field: FieldRef, { bind, cell, jsonb }: Scope): string 
  * @param test makes SQL that is true or false, of the name of the value
  */
 export function jsonLeaf(
-  { field, negated }: { readonly field: FieldRef; readonly negated: boolean },
+  leaf: Leaf<'compare' | 'in' | 'matches' | 'path matches'>,
   scope: Scope,
   test: (value: string) => string,
 ): string {
-  const value = valueSql(field, scope)
-  return `(SELECT v.v IS NOT NULL AND ${negated ? 'NOT ' : ''}(${test('v.v')}) FROM (SELECT ${value} AS v OFFSET 0) AS v)`
+  const value = valueSql(leaf.field, scope)
+  return jsonTest(value, { negated: leaf.negated, isTrueOfNull: holdsIfMissing(leaf) }, test)
 }
 
-/** Whether the value or, if it is an array, one of its elements passes the test. */
-export const someOf = (value: string, test: (one: string) => string): string =>
-  `${test(value)} OR CASE WHEN jsonb_typeof(${value}) = 'array' THEN EXISTS (SELECT 1 FROM jsonb_array_elements(${value}) AS e (v) WHERE ${test('e.v')}) ELSE false END`
+/** The same of any value. */
+export function jsonTest(
+  value: string,
+  { negated, isTrueOfNull }: { readonly negated: boolean; readonly isTrueOfNull: boolean },
+  test: (value: string) => string,
+): string {
+  const passed = `${negated ? 'NOT ' : ''}(${test('v.v')})`
+  const ofNull = isTrueOfNull ? 'v.v IS NULL OR' : 'v.v IS NOT NULL AND'
+  return `(SELECT ${ofNull} ${passed} FROM (SELECT ${value} AS v OFFSET 0) AS v)`
+}
+
+/** Whether the value or, of a list, one of its elements passes the test. */
+export function someOf(
+  value: string,
+  { list }: Pick<FieldRef, 'list'>,
+  test: (one: string) => string,
+): string {
+  return list ? `${test(value)} OR ${someElement(value, test)}` : test(value)
+}
+
+const someElement = (value: string, test: (one: string) => string) =>
+  `CASE WHEN jsonb_typeof(${value}) = 'array' THEN EXISTS (SELECT 1 FROM jsonb_array_elements(${value}) AS e (v) WHERE ${test('e.v')}) ELSE false END`
 
 const isNumber = (value: string, test: string) =>
   `CASE WHEN jsonb_typeof(${value}) = 'number' THEN CAST(${value} AS NUMERIC) ${test} ELSE false END`
@@ -70,10 +89,10 @@ export function jsonOf(constant: Constant): string | undefined {
   return isStorableNumber(constant.text) ? constant.text : undefined
 }
 
-export function compare({ field, operator, value, negated }: Leaf<'compare'>, scope: Scope): string {
+export function compare(condition: Leaf<'compare'>, scope: Scope): string {
+  const { field, operator, value, negated } = condition
   const cell = scope.cell(field)
-  if (cell.kind === 'json')
-    return jsonLeaf({ field, negated }, scope, name => compareJson(name, operator, value, scope))
+  if (cell.kind === 'json') return jsonLeaf(condition, scope, name => compareJson(name, condition, scope))
   const bound = boundOf(cell, comparisonOf(operator, negated), value)
   if (bound === 'none') return 'false'
   if (bound === 'all') return `${cell.sql} IS NOT NULL`
@@ -86,12 +105,12 @@ export function compare({ field, operator, value, negated }: Leaf<'compare'>, sc
     : `${cell.indexed} = ${right} AND ${exact}`
 }
 
-function compareJson(name: string, operator: Comparison, value: Constant, { bind }: Scope): string {
+function compareJson(name: string, { field, operator, value }: Leaf<'compare'>, { bind }: Scope): string {
   if (operator === '=') {
     const json = jsonOf(value)
     if (json === undefined) return 'false'
     const wanted = `CAST(${bind(json)} AS JSONB)`
-    return someOf(name, one => `${one} = ${wanted}`)
+    return someOf(name, field, one => `${one} = ${wanted}`)
   }
   if (value.kind !== 'number') return 'false'
   const bound = numericBound(operator, value.text)
@@ -128,15 +147,23 @@ export function boundOf({ kind }: Cell, comparison: Comparison, value: Constant)
   return comparison === '<>' ? 'all' : 'none'
 }
 
-export function matches({ field, expression, negated }: Leaf<'matches'>, scope: Scope): string {
+export function matches(condition: Leaf<'matches'>, scope: Scope): string {
+  const { field, expression, negated } = condition
   const cell = scope.cell(field)
   const wanted = `CAST(${scope.bind(dialect(expression))} AS TEXT)`
   if (cell.kind !== 'json') return `(${cell.sql}) COLLATE "C" ${negated ? '!~' : '~'} ${wanted}`
-  return jsonLeaf({ field, negated }, scope, name => someOf(name, one => matchesText(one, wanted)))
+  const test = (one: string) => `${matchedText(one)} COLLATE "C" ~ ${wanted}`
+  // A list is matched by its elements alone; what else stands in the place of one, as it is.
+  return jsonLeaf(condition, scope, name =>
+    field.list
+      ? `CASE jsonb_typeof(${name}) WHEN 'array' THEN ${someElement(name, test)} ELSE ${test(name)} END`
+      : test(name),
+  )
 }
 
-const matchesText = (value: string, wanted: string) =>
-  `CASE WHEN jsonb_typeof(${value}) = 'string' THEN (${value} #>> '{}') COLLATE "C" ~ ${wanted} ELSE false END`
+/** The text that expressions see of `jsonb`: of a number, all digits. */
+const matchedText = (value: string) =>
+  `(CASE jsonb_typeof(${value}) WHEN 'number' THEN CAST(trim_scale(CAST(${value} AS NUMERIC)) AS TEXT) ELSE ${value} #>> '{}' END)`
 
 function dialect(expression: string): string {
   const converted = postgresExpression(expression)
@@ -146,13 +173,16 @@ function dialect(expression: string): string {
   )
 }
 
-export function pathMatches({ field, elements, negated }: Leaf<'path matches'>, scope: Scope): string {
-  return jsonLeaf({ field, negated }, scope, name => {
+export function pathMatches(condition: Leaf<'path matches'>, scope: Scope): string {
+  const { elements } = condition
+  return jsonLeaf(condition, scope, name => {
     const tests = elements.map((element, at) => {
       const value = `(${name} -> ${at})`
       if (typeof element === 'number')
         return isNumber(value, `= CAST(${scope.bind(String(element))} AS NUMERIC)`)
-      return matchesText(value, `CAST(${scope.bind(dialect(element))} AS TEXT)`)
+      const wanted = `CAST(${scope.bind(dialect(element.expression))} AS TEXT)`
+      const kinds = element.indexes ? "'string', 'number'" : "'string'"
+      return `CASE WHEN jsonb_typeof(${value}) IN (${kinds}) THEN ${matchedText(value)} COLLATE "C" ~ ${wanted} ELSE false END`
     })
     const all = [`jsonb_array_length(${name}) = ${elements.length}`, ...tests].join(' AND ')
     return `CASE WHEN jsonb_typeof(${name}) = 'array' THEN ${all} ELSE false END`

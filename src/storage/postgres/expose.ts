@@ -132,7 +132,8 @@ export function toField(column: ColumnRow): Field {
   // Arrays and composite types become nested JSON. Every other type without an entry in `types` becomes text.
   const shown = types[type] ?? (category === 'A' || kind === 'c' || castsToJson ? 'json' : 'text')
   const sortable = isText(column) || (ordered && shown !== 'json')
-  return sortable ? { name, type: shown, nullable } : { name, type: shown, nullable, sortable: false }
+  const order = sortable ? {} : ({ sortable: false } as const)
+  return { name, type: shown, nullable, ...order, ...(category === 'A' && ({ list: true } as const)) }
 }
 
 /** @returns none where there is no such key */

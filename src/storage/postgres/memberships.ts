@@ -1,4 +1,4 @@
-import type { FieldRef } from '../../model/plan.ts'
+import { differsIfMissing, type FieldRef } from '../../model/plan.ts'
 import type { Cell } from '../shared/cells.ts'
 import { keyOf } from './cells.ts'
 import {
@@ -6,6 +6,7 @@ import {
   type Inner,
   jsonLeaf,
   jsonOf,
+  jsonTest,
   type Leaf,
   type Scope,
   someOf,
@@ -16,12 +17,13 @@ import { alternativesOf, storableRows } from './json.ts'
 
 /** Whether values are among others, as SQL (Q21). */
 
-export function inValues({ field, values, negated }: Leaf<'in'>, scope: Scope): string {
+export function inValues(condition: Leaf<'in'>, scope: Scope): string {
+  const { field, values, negated } = condition
   const cell = scope.cell(field)
   if (cell.kind === 'json') {
     const list = values.flatMap(value => jsonOf(value) ?? [])
     const wanted = `CAST(${scope.bind(list)} AS JSONB[])`
-    return jsonLeaf({ field, negated }, scope, name => someOf(name, one => `${one} = ANY(${wanted})`))
+    return jsonLeaf(condition, scope, name => someOf(name, field, one => `${one} = ANY(${wanted})`))
   }
   const storable = values.flatMap(value => {
     const bound = boundOf(cell, '=', value)
@@ -90,24 +92,26 @@ function among(fields: readonly FieldRef[], inner: Inner, negated: boolean, scop
   const [first] = fields
   if (first !== undefined && fields.length === 1 && outer[0]?.kind === 'json') {
     const select = `SELECT ${wanted[0]} FROM (${inner.sql}) AS i WHERE ${complete.join(' AND ')}`
-    return jsonLeaf({ field: first, negated }, scope, name => someOf(name, one => `${one} IN (${select})`))
+    const ofNull = { negated, isTrueOfNull: negated && differsIfMissing(first) }
+    return jsonTest(valueSql(first, scope), ofNull, name =>
+      someOf(name, first, one => `${one} IN (${select})`),
+    )
   }
   const values = fields.map(field => valueSql(field, scope))
-  const elements = values.flatMap((value, at) =>
-    outer[at]?.kind === 'json'
-      ? [
-          `, (SELECT ${value} AS v OFFSET 0) AS o${at}, jsonb_array_elements(${alternativesOf(`o${at}.v`)}) AS e${at} (v)`,
-        ]
-      : [],
-  )
-  const equal = outer.map((cell, at) =>
-    cell.kind === 'json'
-      ? `e${at}.v = ${wanted[at]}`
-      : `${comparable(cell, isJson[at] === true)} = ${wanted[at]}`,
-  )
+  const elements = values.flatMap((value, at) => {
+    if (outer[at]?.kind !== 'json') return []
+    const own = `, (SELECT ${value} AS v OFFSET 0) AS o${at}`
+    return fields[at]?.list
+      ? [`${own}, jsonb_array_elements(${alternativesOf(`o${at}.v`)}) AS e${at} (v)`]
+      : [own]
+  })
+  const equal = outer.map((cell, at) => {
+    if (cell.kind !== 'json') return `${comparable(cell, isJson[at] === true)} = ${wanted[at]}`
+    return `${fields[at]?.list ? 'e' : 'o'}${at}.v = ${wanted[at]}`
+  })
   const found = `EXISTS (SELECT 1 FROM (${inner.sql}) AS i${elements.join('')} WHERE ${[...complete, ...equal].join(' AND ')})`
-  const known = values.map(value => `${value} IS NOT NULL`).join(' AND ')
-  return `${known} AND ${negated ? 'NOT ' : ''}${found}`
+  const known = fields.flatMap((field, at) => (differsIfMissing(field) ? [] : [`${values[at]} IS NOT NULL`]))
+  return [...known, `${negated ? 'NOT ' : ''}${found}`].join(' AND ')
 }
 
 /** In the form in which the values of both sides are equal: numbers as such, and JSON as `jsonb`. */

@@ -1,8 +1,9 @@
-import { compileExpression } from '../../lib/expressions.ts'
 import { exactText, parseExact } from '../../lib/json.ts'
+import { numberText } from '../../lib/json-text.ts'
 import { decimalKey } from '../../lib/sort-keys.ts'
-import type { Constant, FieldRef } from '../../model/plan.ts'
+import type { Constant, FieldRef, PathElement } from '../../model/plan.ts'
 import type { Comparison } from './bounds.ts'
+import { ofList, pathTest, textTest } from './json-matches.ts'
 
 /** What JSON values are equal to, sorted by and matched with, for engines that have no exact type for them (Q20). */
 
@@ -23,10 +24,6 @@ export function memberAt(whole: unknown, path: FieldRef['path']): unknown {
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && exactText(value) === undefined
-
-/** The text of a number as JSON writes it; undefined for other values. */
-export const numberText = (value: unknown): string | undefined =>
-  typeof value === 'number' ? String(value) : exactText(value)
 
 /** The same text for equal values, and for no others. */
 export function canonicalJson(value: unknown): string {
@@ -57,25 +54,26 @@ export function canonicalConstant(constant: Constant): string {
   return JSON.stringify(constant.kind === 'boolean' ? constant.value : constant.text)
 }
 
-/** The value, and if it is an array, its elements: one of them has to be equal. */
+/** A list and its elements: one of them has to be equal. */
 export const alternatives = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? [value, ...(value as unknown[])] : [value]
 
 /** What a leaf asks of a value that isn't null. It is plain data, to be passed to the store as JSON. */
-export type JsonTest =
+export type JsonTest = { readonly isList: boolean } & (
   | { readonly kind: 'compare'; readonly comparison: Exclude<Comparison, '<>'>; readonly value: Constant }
   | { readonly kind: 'matches'; readonly expression: string }
-  | { readonly kind: 'path matches'; readonly elements: readonly (string | number)[] }
+  | { readonly kind: 'path matches'; readonly elements: readonly PathElement[] }
+)
 
 export function compileJsonTest(test: JsonTest): (value: unknown) => boolean {
-  if (test.kind === 'matches') {
-    const matches = compileExpression(test.expression)
-    return value => alternatives(value).some(one => typeof one === 'string' && matches(one))
-  }
+  if (test.kind === 'matches') return textTest(test.expression, test.isList)
   if (test.kind === 'path matches') return pathTest(test.elements)
   const { comparison, value: constant } = test
   const wanted = canonicalConstant(constant)
-  if (comparison === '=') return value => alternatives(value).some(one => canonicalJson(one) === wanted)
+  if (comparison === '=') {
+    const isEqual = (value: unknown) => canonicalJson(value) === wanted
+    return test.isList ? ofList(isEqual, true) : isEqual
+  }
   if (constant.kind !== 'number') return () => false
   return value => {
     const number = numberText(value)
@@ -85,20 +83,4 @@ export function compileJsonTest(test: JsonTest): (value: unknown) => boolean {
     if (comparison === '<=') return key <= wanted
     return comparison === '>' ? key > wanted : key >= wanted
   }
-}
-
-function pathTest(elements: readonly (string | number)[]): (value: unknown) => boolean {
-  const tests = elements.map(element => {
-    if (typeof element === 'number') {
-      const wanted = decimalKey(String(element))
-      return (value: unknown) => {
-        const number = numberText(value)
-        return number !== undefined && decimalKey(number) === wanted
-      }
-    }
-    const matches = compileExpression(element)
-    return (value: unknown) => typeof value === 'string' && matches(value)
-  })
-  return value =>
-    Array.isArray(value) && value.length === tests.length && tests.every((test, at) => test(value[at]))
 }

@@ -1,5 +1,5 @@
 import { decimalKey } from '../../lib/sort-keys.ts'
-import type { Condition, Constant, FieldRef, Plan } from '../../model/plan.ts'
+import { type Condition, type Constant, type FieldRef, holdsIfMissing, type Plan } from '../../model/plan.ts'
 import {
   type Bound,
   type Comparison,
@@ -41,20 +41,27 @@ export function memberSql(field: FieldRef, { bind, cell }: Scope): string {
 export const valueSql = (field: FieldRef, scope: Scope): string =>
   isWhole(field) && scope.cell(field).kind !== 'json' ? scope.cell(field).sql : memberSql(field, scope)
 
-function jsonLeaf(
-  { field, negated }: { readonly field: FieldRef; readonly negated: boolean },
-  test: JsonTest,
-  { bind, cell }: Scope,
-): string {
-  const { sql } = cell(field)
+function jsonLeaf(leaf: Leaf<'compare' | 'matches' | 'path matches'>, { bind, cell }: Scope): string {
+  const { field, negated } = leaf
   const way = bind(JSON.stringify(field.path))
-  return `carrel_json(${sql}, ${way}, ${bind(JSON.stringify(test))}) = ${Number(!negated)}`
+  const passed = `carrel_json(${cell(field).sql}, ${way}, ${bind(JSON.stringify(testOf(leaf)))})`
+  if (holdsIfMissing(leaf)) return `${passed} IS NOT 1`
+  return `${passed} = ${Number(!negated)}`
 }
 
-export function compare({ field, operator, value, negated }: Leaf<'compare'>, scope: Scope): string {
+function testOf(leaf: Leaf<'compare' | 'matches' | 'path matches'>): JsonTest {
+  const isList = leaf.field.list === true
+  if (leaf.kind === 'compare')
+    return { kind: 'compare', comparison: leaf.operator, value: leaf.value, isList }
+  return leaf.kind === 'matches'
+    ? { kind: 'matches', expression: leaf.expression, isList }
+    : { kind: 'path matches', elements: leaf.elements, isList }
+}
+
+export function compare(condition: Leaf<'compare'>, scope: Scope): string {
+  const { field, operator, value, negated } = condition
   const cell = scope.cell(field)
-  if (cell.kind === 'json')
-    return jsonLeaf({ field, negated }, { kind: 'compare', comparison: operator, value }, scope)
+  if (cell.kind === 'json') return jsonLeaf(condition, scope)
   const comparison = comparisonOf(operator, negated)
   const bound = boundOf(cell, comparison, value)
   // The first term is that of the indexes (`sort` in cells.ts).
@@ -86,9 +93,9 @@ export function boundOf({ kind }: Cell, comparison: Comparison, value: Constant)
 export function matches(condition: Leaf<'matches'>, scope: Scope): string {
   const { field, expression, negated } = condition
   const { kind, sql } = scope.cell(field)
-  if (kind === 'json') return jsonLeaf(condition, { kind: 'matches', expression }, scope)
+  if (kind === 'json') return jsonLeaf(condition, scope)
   return `carrel_matches(${sql}, ${scope.bind(expression)}) = ${Number(!negated)}`
 }
 
 export const pathMatches = (condition: Leaf<'path matches'>, scope: Scope): string =>
-  jsonLeaf(condition, { kind: 'path matches', elements: condition.elements }, scope)
+  jsonLeaf(condition, scope)

@@ -1,6 +1,7 @@
 import { printNumber } from '../../lib/decimals.ts'
 import { compileExpression } from '../../lib/expressions.ts'
 import { parseExact } from '../../lib/json.ts'
+import { numberText } from '../../lib/json-text.ts'
 import { RecentlyUsed } from '../../lib/recently-used.ts'
 import { decimalKey } from '../../lib/sort-keys.ts'
 import { toChar } from '../../lib/to-char.ts'
@@ -14,7 +15,6 @@ import {
   jsonSortKey,
   memberAt,
   memberOf,
-  numberText,
 } from '../shared/json-values.ts'
 import { timeDigits } from './comparisons.ts'
 import type { OpenOptions, SqlValue } from './driver.ts'

@@ -1,4 +1,4 @@
-import type { FieldRef } from '../../model/plan.ts'
+import { differsIfMissing, type FieldRef } from '../../model/plan.ts'
 import { storableTexts } from '../shared/bounds.ts'
 import type { Cell } from '../shared/cells.ts'
 import { canonicalConstant } from '../shared/json-values.ts'
@@ -28,8 +28,12 @@ export function inValues({ field, values, negated }: Leaf<'in'>, scope: Scope): 
 /** @param wanted selects canonical texts */
 function jsonIn(field: FieldRef, negated: boolean, wanted: string, scope: Scope): string {
   const sql = memberSql(field, scope)
-  const found = `EXISTS (SELECT 1 FROM json_each(carrel_alternatives(${sql})) AS e WHERE e.value IN (${wanted}))`
-  return negated ? `${sql} IS NOT NULL AND NOT ${found}` : found
+  const found = field.list
+    ? `EXISTS (SELECT 1 FROM json_each(carrel_alternatives(${sql})) AS e WHERE e.value IN (${wanted}))`
+    : `carrel_canonical(${sql}) IN (${wanted})`
+  if (!negated) return found
+  // What is missing has no canonical text, and is in no list.
+  return differsIfMissing(field) ? `(${found}) IS NOT 1` : `${sql} IS NOT NULL AND NOT ${found}`
 }
 
 export const inPlan = ({ fields, plan, negated }: Leaf<'in plan'>, scope: Scope): string =>
@@ -66,19 +70,23 @@ function among(fields: readonly FieldRef[], inner: Inner, negated: boolean, scop
   const [first] = outer
   if (outer.length === 1 && first?.cell.kind === 'json') return jsonIn(first.field, negated, wanted, scope)
   const values = outer.map(({ field }) => valueSql(field, scope))
-  const known = values.map(sql => `${sql} IS NOT NULL`).join(' AND ')
-  const others = outer.flatMap(({ cell }, at) =>
-    cell.kind === 'json' ? [`json_each(carrel_alternatives(${values[at]})) AS e${at}`] : [],
+  const known = outer.flatMap(({ field }, at) =>
+    differsIfMissing(field) ? [] : [`${values[at]} IS NOT NULL`],
   )
-  const left = outer.map(({ cell }, at) =>
-    cell.kind === 'json' ? `e${at}.value` : isJson[at] ? canonical(cell) : key(cell),
+  const lists = outer.flatMap(({ field }, at) =>
+    field.list ? [`json_each(carrel_alternatives(${values[at]})) AS e${at}`] : [],
   )
+  const left = outer.map(({ field, cell }, at) => {
+    if (field.list) return `e${at}.value`
+    if (cell.kind === 'json') return `carrel_canonical(${values[at]})`
+    return isJson[at] ? canonical(cell) : key(cell)
+  })
   const one = `${left.length === 1 ? left[0] : `(${left.join(', ')})`}`
   const found =
-    others.length === 0
+    lists.length === 0
       ? `${one} IN (${wanted})`
-      : `EXISTS (SELECT 1 FROM ${others.join(' CROSS JOIN ')} WHERE ${one} IN (${wanted}))`
-  return `${known} AND ${negated ? `NOT (${found})` : found}`
+      : `EXISTS (SELECT 1 FROM ${lists.join(' CROSS JOIN ')} WHERE ${one} IN (${wanted}))`
+  return [...known, negated ? `(${found}) IS NOT 1` : found].join(' AND ')
 }
 
 /** The canonical text of any value. */

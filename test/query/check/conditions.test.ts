@@ -38,8 +38,18 @@ test('Q20 comparisons become leaves with constants of the type of their field', 
     [['null?', 'name', false], { kind: 'null', field: refs.name, negated: true }],
     [['~', 'name', '^a.c$'], { kind: 'matches', field: refs.name, expression: '^a.c$', negated: false }],
     [
-      ['~>', 'data', ['a.*', 0]],
-      { kind: 'path matches', field: refs.data, elements: ['a.*', 0], negated: false },
+      ['~>', 'data', ['a.*', '12', '\\Qa.b', 0]],
+      {
+        kind: 'path matches',
+        field: refs.data,
+        elements: [
+          { expression: '^(?:a.*)$', indexes: true },
+          { expression: '^(?:12)$', indexes: false },
+          { expression: '^(?:\\Qa.b\\E)$', indexes: true },
+          0,
+        ],
+        negated: false,
+      },
     ],
     [
       ['in', 'name', ['array', ['b', 'a', 'b']]],

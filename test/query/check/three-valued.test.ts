@@ -6,7 +6,8 @@ import { runs } from '../../support/scale.ts'
 import { entity, where } from './known.ts'
 
 /**
- * Conditions are unknown where there is no value, and a record is listed only if its condition is true. Here an evaluator
+ * Conditions are unknown where there is no value, and a record is listed only if its condition is true; only JSON that is
+ * missing differs from every value. Here an evaluator
  * with three values reads the query, and one with two values the plan: they must list the same records.
  */
 const small = entity('small', { n: 'integer', t: 'text', b: 'boolean', d: 'date-time', j: 'json' })
@@ -53,10 +54,9 @@ function truthOf([operator, ...args]: Query, row: Row): Truth {
   const value = row[String(args[0])] ?? null
   if (operator === 'null?') return (value === null) === args[1]
   if (operator === '=' && args[1] === null) return value === null
-  if (value === null) return null
+  if (value === null) return operator === '=' || operator === 'in' ? equalToNull(String(args[0])) : null
   const list = operator === 'in' ? ((args[1] as Query)[1] as readonly Value[]) : [args[1] as Value]
-  if (operator === '~')
-    return each(value).some(one => typeof one === 'string' && new RegExp(String(args[1])).test(one))
+  if (operator === '~') return new RegExp(String(args[1])).test(seen(value))
   if (operator === '=' || operator === 'in') return list.some(wanted => isEqual(value, wanted))
   const [wanted] = list
   if (typeof value !== typeof wanted || typeof value === 'object' || wanted === null || wanted === undefined)
@@ -67,19 +67,21 @@ function truthOf([operator, ...args]: Query, row: Row): Truth {
   )
 }
 
+/** JSON that is missing is equal to nothing, and all else may be. */
+const equalToNull = (field: string): Truth => (field === 'j' ? false : null)
+
 function truthOfRows([fields, [, list]]: [readonly string[], Query], row: Row): Truth {
   const own = fields.map(field => row[field] ?? null)
-  if (own.includes(null)) return null
+  if (fields.some(field => (row[field] ?? null) === null && equalToNull(field) === null)) return null
   return (list as readonly (readonly Value[])[]).some(one =>
-    one.every((value, at) => isEqual(own[at] ?? null, value)),
+    one.every((value, at) => (own[at] ?? null) !== null && isEqual(own[at] ?? null, value)),
   )
 }
 
-const each = (value: Value): readonly Value[] => (Array.isArray(value) ? value : [value])
+/** What an expression sees of a value. */
+const seen = (value: Value) => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** A value of JSON is equal also if one of its elements is. */
-const isEqual = (value: Value, wanted: Value) =>
-  JSON.stringify(value) === JSON.stringify(wanted) || (Array.isArray(value) && value.includes(wanted))
+const isEqual = (value: Value, wanted: Value) => JSON.stringify(value) === JSON.stringify(wanted)
 
 /** As an engine reads a plan. */
 function isListed(condition: Condition | null, row: Row): boolean {
@@ -98,9 +100,7 @@ function isListed(condition: Condition | null, row: Row): boolean {
     case 'in':
       return holds(row, condition, value => condition.values.some(one => isEqual(value, plain(one))))
     case 'matches':
-      return holds(row, condition, value =>
-        each(value).some(one => typeof one === 'string' && new RegExp(condition.expression).test(one)),
-      )
+      return holds(row, condition, value => new RegExp(condition.expression).test(seen(value)))
     default:
       return assert.fail(condition.kind)
   }
@@ -108,11 +108,14 @@ function isListed(condition: Condition | null, row: Row): boolean {
 
 function holds(
   row: Row,
-  { field, negated }: { field: { name: string }; negated: boolean },
+  condition: Extract<Condition, { kind: 'compare' | 'in' | 'matches' }>,
   test: (value: Value) => boolean,
 ): boolean {
+  const { field, negated } = condition
   const value = row[field.name] ?? null
-  return value !== null && test(value) !== negated
+  if (value !== null) return test(value) !== negated
+  const isEquality = condition.kind === 'in' || (condition.kind === 'compare' && condition.operator === '=')
+  return negated && isEquality && field.type === 'json'
 }
 
 function compares(value: Value, operator: string, wanted: Value): boolean {
@@ -153,6 +156,8 @@ const leaves: readonly Query[] = [
   ['=', 'j', []],
   ['~', 't', '^a'],
   ['~', 'j', '^a'],
+  ['~', 'j', '1'],
+  ['~', 'j', 't'],
   ...Object.keys(values).flatMap((field): Query[] => [
     ['=', field, null],
     ['null?', field, true],
@@ -180,7 +185,7 @@ const leaves: readonly Query[] = [
   ['in', ['n', 't'], ['array', []]],
 ]
 
-test('Q20 a comparison with null is unknown, and so is its negation', () => {
+test('Q20 a comparison with null is unknown, and so is its negation; JSON that is missing differs from every value', () => {
   for (const leaf of leaves) {
     sameRows(leaf)
     sameRows(['not', leaf])

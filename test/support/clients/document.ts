@@ -38,7 +38,8 @@ export function examplesIn(path: string): readonly Example[] {
   return blocks.flatMap(({ language, text: asked, start, end }) => {
     if (answers.has(start)) return []
     const below = blocks.find(other => other.start === end + 1)
-    const answer = below && language === 'sh' && outputs.includes(below.language) ? below : null
+    const answer =
+      below && (language === 'sh' || language === 'pql') && outputs.includes(below.language) ? below : null
     if (answer) answers.add(answer.start)
     return { language, text: asked, place: `${path}:${text.slice(0, start).split('\n').length}`, answer }
   })

@@ -199,10 +199,10 @@ function pathMatch({ name, values }: Subject): fc.Arbitrary<Ast> {
         .tuple(
           ...items.map(item =>
             item.kind === 'number' && /^\d{1,9}$/.test(item.raw)
-              ? fc.constantFrom<Ast>(literal(item.raw), literal('1'), '1')
+              ? fc.constantFrom<Ast>(literal(item.raw), literal('1'), '1', item.raw, '\\d', '.*')
               : item.kind === 'text'
                 ? expressions([item])
-                : fc.constantFrom<Ast>('a', literal('0')),
+                : fc.constantFrom<Ast>('a', '.*', literal('0')),
           ),
         )
         .map((elements): Ast => ['~>', name, elements]),

@@ -5,6 +5,7 @@ import type { AskedQuery } from './arbitrary-queries.ts'
 import type { Kind } from './oracle.ts'
 import type { KnownEntity, KnownRelation, World } from './query-oracle.ts'
 import type { Answer, AskedPage, Cell } from './query-oracle-rows.ts'
+import { tableNames } from './query-tables.ts'
 import { identity } from './query-values.ts'
 import { type Json, type JsonObject, readJson } from './raw-json.ts'
 
@@ -65,7 +66,9 @@ export async function worldOf(
     assert.equal(status, 200, body)
     const list = readJson(body)
     const records = list.kind === 'array' ? (list.items as readonly JsonObject[]) : []
-    entities.set(name, { name, key: [key].flat(), fields, records })
+    const isTable = Object.values<string>(tableNames).includes(name)
+    const known = isTable ? fields.map(field => ({ ...field, keepsZeros: true })) : fields
+    entities.set(name, { name, key: [key].flat(), fields: known, records })
   }
   return { entities, relations }
 }

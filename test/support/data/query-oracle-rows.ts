@@ -18,6 +18,8 @@ import { type Json, jsonNull, operatorOf } from './raw-json.ts'
 export interface Cell {
   readonly type: Kind
   readonly collation?: string
+  readonly list?: boolean
+  readonly keepsZeros?: boolean
   readonly json: Json
   /** Whether it is what stands in a record. Of values that are equal, any may stand for a group. */
   readonly exact: boolean
@@ -225,6 +227,8 @@ function scalar(node: Json, record: Ranked, { fields }: KnownEntity, exact: bool
   return {
     type: place.type,
     ...(place.collation !== undefined && { collation: place.collation }),
+    ...(place.list && { list: true }),
+    ...(place.keepsZeros && { keepsZeros: true }),
     json,
     exact,
     ...(isUnordered && { byText: true }),
@@ -309,9 +313,11 @@ const isColumnAlone = (group: Json, name: string, { fields }: KnownEntity) =>
   group.kind === 'text' && group.text === name && !fields.some(field => field.name === name)
 
 function havingTest(having: Json, { cells }: Made, world: World): boolean {
-  const fields = [...cells].map(([name, { type, collation }]) => ({
+  const fields = [...cells].map(([name, { type, collation, list, keepsZeros }]) => ({
     name,
     type,
+    ...(list && { list }),
+    ...(keepsZeros && { keepsZeros }),
     ...(collation !== undefined && { collation }),
   }))
   return (

@@ -8,6 +8,7 @@ import {
   instantConstant,
   type Place,
   placeOf,
+  seenText,
   type TypedField,
   textOf,
   valueAt,
@@ -27,7 +28,11 @@ export interface World {
 export interface KnownEntity {
   readonly name: string
   readonly key: readonly string[]
-  readonly fields: readonly (RawField & { readonly sortable?: boolean })[]
+  readonly fields: readonly (RawField & {
+    readonly sortable?: boolean
+    readonly list?: boolean
+    readonly keepsZeros?: boolean
+  })[]
   /** As a plain list shows them. */
   readonly records: readonly JsonObject[]
 }
@@ -98,13 +103,24 @@ function leaf(operator: string, place: Place, constant: Json): Test {
   if (operator === 'null?') return row => (valueAt(row, place) === undefined) === (constant.raw === 'true')
   if (operator === '=' && constant.kind === 'null') return row => valueAt(row, place) === undefined
   const test = ofValue(operator, place, constant)
+  const ofMissing = operator === '=' && isWithinJson(place) ? false : undefined
   return row => {
     const value = valueAt(row, place)
-    return value === undefined ? undefined : test(value)
+    return value === undefined ? ofMissing : test(value)
   }
 }
 
-/** An array of as many elements, each of which matches: a text by an expression, a whole number by itself. */
+/** There, what is missing is a value of its own, which no other one equals. */
+const isWithinJson = ({ type, list }: Place) => type === 'json' && !list
+
+/** Whether there is no telling, because a field that isn't within JSON has no value. */
+const isUnknown = (places: readonly Place[], found: readonly (Json | undefined)[]) =>
+  found.some((value, at) => value === undefined && !isWithinJson(places[at] as Place))
+
+/**
+ * An array of as many elements, each of which matches: a whole number by itself, and an expression by a whole text, or by
+ * the digits of a number unless it is nothing but digits itself.
+ */
 function pathMatches(place: Place, elements: readonly Json[]): Test {
   return row => {
     const value = valueAt(row, place)
@@ -116,22 +132,24 @@ function pathMatches(place: Place, elements: readonly Json[]): Test {
       elements.every((element, at) => {
         const item = items[at] as Json
         if (element.kind === 'number') return canonical(item) === canonical(element)
-        return item.kind === 'text' && new RegExp(textOf(element), 'u').test(item.text)
+        const legal = /^\d+$/.test(textOf(element)) ? ['text'] : ['text', 'number']
+        return legal.includes(item.kind) && new RegExp(`^(?:${textOf(element)})$`, 'u').test(seenText(item))
       })
     )
   }
 }
 
 /** What a comparison says of a value that isn't null. */
-function ofValue(operator: string, { type, collation }: Place, constant: Json): (value: Json) => boolean {
+function ofValue(operator: string, place: Place, constant: Json): (value: Json) => boolean {
+  const { type, collation } = place
   switch (operator) {
     case '=':
-      return equalTo(type, constant)
+      return equalTo(place, constant)
     case '~': {
       const expression = new RegExp(textOf(constant), 'u')
-      return type === 'json'
-        ? value => itselfAndElements(value).some(one => one.kind === 'text' && expression.test(one.text))
-        : value => expression.test(textOf(value))
+      if (type !== 'json') return value => expression.test(textOf(value))
+      const matches = (one: Json) => one.kind !== 'null' && expression.test(seenText(one, place.keepsZeros))
+      return value => (place.list && value.kind === 'array' ? value.items.some(matches) : matches(value))
     }
     case '<':
     case '<=':
@@ -153,14 +171,15 @@ function ofValue(operator: string, { type, collation }: Place, constant: Json): 
   }
 }
 
-/** Of an array, one element is enough. */
-const itselfAndElements = (value: Json): readonly Json[] =>
-  value.kind === 'array' ? [value, ...value.items] : [value]
+/** Of a list, one element is enough. */
+const alternatives = ({ list }: Place, value: Json): readonly Json[] =>
+  list && value.kind === 'array' ? [value, ...value.items] : [value]
 
-function equalTo(type: Place['type'], constant: Json): (value: Json) => boolean {
+function equalTo(place: Place, constant: Json): (value: Json) => boolean {
+  const { type } = place
   if (type === 'json') {
     const wanted = canonical(constant)
-    return value => itselfAndElements(value).some(one => canonical(one) === wanted)
+    return value => alternatives(place, value).some(one => canonical(one) === wanted)
   }
   const wanted = identity(type, type === 'date-time' ? instantConstant(constant) : constant)
   return value => identity(type, value) === wanted
@@ -182,36 +201,46 @@ function isIn(subject: Json | undefined, values: Json | undefined, scope: Scope)
 function inArray(places: readonly Place[], values: readonly Json[]): Test {
   const rows = values.map(value => (places.length > 1 ? partsOf(value) : [value]))
   // Numbers and booleans are texts here for a field of text, and only here: `identity` takes them so.
-  const tests = rows.map(row => places.map(({ type }, at) => equalTo(type, row[at] as Json)))
+  const tests = rows.map(row => places.map((place, at) => equalTo(place, row[at] as Json)))
   return row => {
     const found = places.map(place => valueAt(row, place))
-    if (found.includes(undefined)) return undefined
-    return tests.some(test => test.every((one, at) => one(found[at] as Json)))
+    if (isUnknown(places, found)) return undefined
+    return tests.some(test =>
+      test.every((one, at) => {
+        const value = found[at]
+        return value !== undefined && one(value)
+      }),
+    )
   }
 }
 
 /** Values of a subquery, each with the type of its field. */
 export type InnerRow = readonly (readonly [Place['type'], Json])[]
 
-/** A row with a null in it matches nothing, and a record with one neither matches nor doesn't. */
+/**
+ * A row with a null in it matches nothing. A record with one neither matches nor doesn't, unless it is within JSON, where it
+ * differs from all values.
+ */
 function inRows(places: readonly Place[], rows: readonly InnerRow[]): Test {
   const complete = rows.filter(row => row.every(([, value]) => value.kind !== 'null'))
   return row => {
     const found = places.map(place => valueAt(row, place))
-    if (found.includes(undefined)) return undefined
+    if (isUnknown(places, found)) return undefined
     return complete.some(one =>
-      one.every(([type, value], at) => areEqual(places[at] as Place, found[at] as Json, type, value)),
+      one.every(([type, value], at) => areEqual(places[at] as Place, found[at], type, value)),
     )
   }
 }
 
-function areEqual({ type }: Place, value: Json, otherType: Place['type'], other: Json): boolean {
+function areEqual(place: Place, value: Json | undefined, otherType: Place['type'], other: Json): boolean {
+  const { type } = place
+  if (value === undefined) return false
   const typed = (one: Place['type'], json: Json): Json =>
     one === 'text' ? { kind: 'text', raw: JSON.stringify(textOf(json)), text: textOf(json) } : json
   if (type === 'date-time') return identity(type, value) === identity(type, other)
   const wanted = canonical(typed(otherType, other))
-  const alternatives = type === 'json' ? itselfAndElements(value) : [typed(type, value)]
-  return alternatives.some(one => canonical(one) === wanted)
+  const all = type === 'json' ? alternatives(place, value) : [typed(type, value)]
+  return all.some(one => canonical(one) === wanted)
 }
 
 /** The same as `in` with the fields that the relation names. */

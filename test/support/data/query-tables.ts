@@ -6,7 +6,7 @@ import { lineOf, type Sheet } from './query-worlds.ts'
 /** The records of random queries as tables of the operator's own. */
 const columns = {
   things: `id bigint PRIMARY KEY, big numeric, price numeric, word text COLLATE "en-x-icu", at timestamptz, flag boolean,
-    doc json, tags jsonb, mixed json, owner smallint`,
+    doc json, tags jsonb, labels text[], mixed json, owner smallint`,
   links: `thing integer, label text COLLATE "sv-x-icu", note text, PRIMARY KEY (thing, label)`,
   owners: `number integer PRIMARY KEY, name varchar(20), rank numeric, born timestamptz, about json, nick text`,
   kinds: `id bigint PRIMARY KEY, mood mood, word text COLLATE blind, ratio double precision, part real, day date, code uuid,

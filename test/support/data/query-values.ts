@@ -14,6 +14,10 @@ export interface TypedField {
   readonly type: Kind
   /** Of text; without one it is in the order of code points. */
   readonly collation?: string
+  /** JSON whose values are lists, which are asked for their elements. */
+  readonly list?: boolean
+  /** JSON of a column of a database: numbers inside of structures keep the zeros that they end with. */
+  readonly keepsZeros?: boolean
 }
 
 /** A field, or with a path a member inside of one, which is JSON. */
@@ -51,6 +55,43 @@ function canonicalNumber(raw: string): string {
     exponent++
   }
   return `${digits}e${exponent}`
+}
+
+/** What a regular expression sees of JSON. */
+export function seenText(json: Json, keepsZeros = false): string {
+  const inside = (one: Json): string => {
+    switch (one.kind) {
+      case 'number':
+        return digitsOf(one.raw, keepsZeros)
+      case 'text':
+        return JSON.stringify(one.text)
+      case 'array':
+        return `[${one.items.map(inside).join(', ')}]`
+      case 'object': {
+        const bytes = (name: string) => Buffer.from(name)
+        const members = [...one.members].toSorted(
+          ([a], [b]) => bytes(a).length - bytes(b).length || bytes(a).compare(bytes(b)),
+        )
+        return `{${members.map(([name, member]) => `${JSON.stringify(name)}: ${inside(member)}`).join(', ')}}`
+      }
+      default:
+        return one.raw
+    }
+  }
+  if (json.kind === 'text') return json.text
+  return json.kind === 'number' ? digitsOf(json.raw, false) : inside(json)
+}
+
+/** A number in digits, without an exponent. */
+function digitsOf(raw: string, keepsZeros: boolean): string {
+  const { digits, exponent } = decimalOf(raw)
+  const places = Math.max(0, -exponent)
+  const unit = 10n ** BigInt(places)
+  const all = exponent > 0 ? digits * 10n ** BigInt(exponent) : digits
+  const size = all < 0n ? -all : all
+  const fraction = String(size % unit).padStart(places, '0')
+  const shown = keepsZeros ? fraction : fraction.replace(/0+$/, '')
+  return `${all < 0n ? '-' : ''}${size / unit}${places === 0 || shown === '' ? '' : `.${shown}`}`
 }
 
 /** The same text for values that are equal as values of this type. */
@@ -131,7 +172,7 @@ export function placeOf(name: string, fields: readonly TypedField[]): Place {
     .slice(parent.name.length)
     .matchAll(/\."(.*?)"(?=[.[]|$)|\.([^.[]+)|\[(\d+)\]/gy))
     path.push(index === undefined ? (quoted ?? key ?? '') : Number(index))
-  return { name: parent.name, type: 'json', path }
+  return { name: parent.name, type: 'json', path, ...(parent.keepsZeros && { keepsZeros: true }) }
 }
 
 /** @returns undefined for null, and for what isn't there */

@@ -108,6 +108,8 @@ const tags = fc.oneof(
   },
   { arbitrary: word.map(quoted), weight: 1 },
 )
+/** Only texts, as the tags of PuppetDB are. */
+const labels = fc.array(word.map(quoted), { maxLength: 3 }).map(all => `[${all.join()}]`)
 const mixed = fc.oneof(
   { arbitrary: scalarJson.filter(one => one !== 'null'), weight: 5 },
   { arbitrary: document, weight: 1 },
@@ -162,6 +164,7 @@ export const declaredTypes = {
     flag: 'boolean',
     doc: 'json',
     tags: 'json',
+    labels: 'json',
     mixed: 'json',
     owner: 'integer',
   },
@@ -197,6 +200,7 @@ export const sheets = (most: number): fc.Arbitrary<readonly Sheet[]> =>
         flag: boolean,
         doc: document,
         tags,
+        labels,
         mixed,
         owner: number,
       }),

@@ -1,4 +1,4 @@
-import type { Condition, FieldRef, Plan, Rows } from '../../../model/plan.ts'
+import { type Condition, differsIfMissing, type FieldRef, type Plan, type Rows } from '../../../model/plan.ts'
 import type { RecordEntity } from '../../entities.ts'
 import { whilePresent } from '../while-present.ts'
 import { type ColumnRef, columnOf, nameOf } from './column-ref.ts'
@@ -43,7 +43,7 @@ export function createInPlans(facts: Facts, find: Find) {
     const name = `translation ${nameOf(inner.entity, inner.ref)} ${outer.entity.source.version} ${nameOf(outer.entity, outer.ref)}`
     return facts.kept(turn, inner.entity, name, () =>
       whilePresent(turn.client, stop =>
-        turn.work.call('translate', sideOf(inner.facts), sideOf(outer.facts), stop),
+        turn.work.call('translate', sideOf(inner.facts, inner.ref), sideOf(outer.facts, outer.ref), stop),
       ),
     )
   }
@@ -77,7 +77,16 @@ export function createInPlans(facts: Facts, find: Find) {
         translation: await translation(turn, from, { entity: outer, ref: side.ref, facts: side }),
       })
     }
-    return { kind: 'member', facts: places, negated, count: entity.source.count, selection, inner }
+    const nullDiffers = condition.fields.map(differsIfMissing)
+    return {
+      kind: 'member',
+      facts: places,
+      negated,
+      nullDiffers,
+      count: entity.source.count,
+      selection,
+      inner,
+    }
   }
 }
 
@@ -91,25 +100,31 @@ function identity(distinct: number): Translation {
 /** Rows that were read already. */
 async function inRows(
   { work, client }: Turn,
-  { rows, negated }: Extract<PlanCondition, { kind: 'in rows' }>,
+  { fields, rows, negated }: Extract<PlanCondition, { kind: 'in rows' }>,
   places: readonly number[],
-  sides: readonly PackedFacts[],
+  sides: readonly (PackedFacts & { readonly ref: FieldRef })[],
 ): Promise<Membership> {
   const types = sides.map(({ type }) => type)
   const { count, columns } = await whilePresent(client, stop => work.call('columnsOf', rows, types, stop))
   const inner: Membership['inner'][number][] = []
   for (const [at, { column, values }] of columns.entries()) {
-    const side = sides[at] as PackedFacts
-    const from = { type: side.type, collation: undefined, distinct: column[0] as number, values }
-    const translation = await whilePresent(client, stop => work.call('translate', from, sideOf(side), stop))
+    const side = sides[at] as (typeof sides)[number]
+    const from = {
+      ...{ type: side.type, collation: undefined, isList: false },
+      ...{ distinct: column[0] as number, values },
+    }
+    const translation = await whilePresent(client, stop =>
+      work.call('translate', from, sideOf(side, side.ref), stop),
+    )
     inner.push({ column, translation })
   }
-  return { kind: 'member', facts: places, negated, count, selection: null, inner }
+  const nullDiffers = fields.map(differsIfMissing)
+  return { kind: 'member', facts: places, negated, nullDiffers, count, selection: null, inner }
 }
 
-function sideOf({ type, collation, column, values }: PackedFacts): TranslatedSide {
+function sideOf({ type, collation, column, values }: PackedFacts, { list }: ColumnRef): TranslatedSide {
   if (!values) throw new Error('the values of a field are not at hand')
-  return { type, collation, distinct: column[0] as number, values }
+  return { type, collation, isList: list === true, distinct: column[0] as number, values }
 }
 
 const onlyRanks = { values: false, lookups: 0, postings: false } as const

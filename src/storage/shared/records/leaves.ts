@@ -1,6 +1,7 @@
+import { matchedText } from '../../../lib/json-text.ts'
 import { markedText, oddKey } from '../../../lib/sort-keys.ts'
 import type { FieldType } from '../../../model/entities.ts'
-import type { Constant } from '../../../model/plan.ts'
+import { type Constant, holdsIfMissing } from '../../../model/plan.ts'
 import { orderOf } from '../../../model/value-order.ts'
 import type { Column } from './columns.ts'
 import { findPlace, orderIn, type Place, placesIn } from './look-up.ts'
@@ -37,9 +38,11 @@ export function ranksFor(
   places: readonly Place[] | undefined,
   tick: () => void,
 ): RankSet {
-  const { distinct } = facts.column
   const ranks = trueFor(condition, facts, places, tick)
-  return condition.negated ? complement(ranks, distinct) : ranks
+  if (!condition.negated) return ranks
+  const { distinct } = facts.column
+  // The last rank is that of null.
+  return complement(ranks, holdsIfMissing(condition) ? distinct + 1 : distinct)
 }
 
 function trueFor(
@@ -72,7 +75,8 @@ function trueFor(
     }
   }
   const equal = found.flatMap(({ at, isThere }) => (isThere ? at : [])).sort((one, other) => one - other)
-  if (facts.type !== 'json') return ranksOf(equal)
+  const mayBeNested = condition.field.list || soughtIn(condition).some(({ kind }) => kind === 'json')
+  if (facts.type !== 'json' || !mayBeNested) return ranksOf(equal)
   const values = required(facts)
   return union(ranksOf(equal), tested(condition, values, kindsOf(values).nested, distinct, tick), distinct)
 }
@@ -93,15 +97,22 @@ function scanned(condition: ValueCondition, facts: FieldFacts, tick: () => void)
   const values = required(facts)
   const { distinct } = facts.column
   const kinds = facts.type === 'json' ? kindsOf(values) : { texts: 0, booleans: distinct, nested: distinct }
-  const texts: number[] = []
-  if (condition.kind === 'matches') {
-    const test = testOf(condition, 'text')
-    eachText(values, kinds.texts, kinds.booleans, tick, (text, rank) => {
-      if (test(text)) texts.push(rank)
-    })
+  if (condition.kind !== 'matches') return tested(condition, values, kinds.nested, distinct, tick)
+  const test = testOf(condition, 'text')
+  const ranks: number[] = []
+  const testOthers = (from: number, end: number) => {
+    for (let rank = from; rank < end; rank++) {
+      if ((rank & 0xfff) === 0) tick()
+      if (test(matchedText(valueAt(values, rank)))) ranks.push(rank)
+    }
   }
-  if (facts.type !== 'json') return ranksOf(texts)
-  return union(ranksOf(texts), tested(condition, values, kinds.nested, distinct, tick), distinct)
+  testOthers(0, kinds.texts)
+  eachText(values, kinds.texts, kinds.booleans, tick, (text, rank) => {
+    if (test(text)) ranks.push(rank)
+  })
+  testOthers(kinds.booleans, condition.field.list ? kinds.nested : distinct)
+  if (!condition.field.list) return ranksOf(ranks)
+  return union(ranksOf(ranks), tested(condition, values, kinds.nested, distinct, tick), distinct)
 }
 
 /** The ranks of nested values for which a condition is true. */
@@ -113,11 +124,9 @@ function tested(
   tick: () => void,
 ): RankSet {
   const test = testOf(condition, 'json')
-  // Of what is nested, expressions and scalars match only arrays.
   const needsArray =
-    condition.kind === 'matches' ||
     condition.kind === 'path matches' ||
-    soughtIn(condition).every(({ kind }) => kind !== 'json')
+    (condition.kind !== 'matches' && soughtIn(condition).every(({ kind }) => kind !== 'json'))
   const ranks: number[] = []
   for (let rank = from; rank < end; rank++) {
     if ((rank & 0xfff) === 0) tick()

@@ -12,6 +12,8 @@ export interface Membership {
   /** The numbers of the facts of the fields. */
   readonly facts: readonly number[]
   readonly negated: boolean
+  /** For each field, whether null differs from all values; otherwise a record with a null doesn't match, negated or not. */
+  readonly nullDiffers: readonly boolean[]
   /** How many records the inner version has, and which of them are meant; null: all. */
   readonly count: number
   readonly selection: PackedSelection | null
@@ -21,7 +23,7 @@ export interface Membership {
 
 /** @param tick called now and then; it may throw to stop */
 export function membersOf(
-  { negated, count, selection, inner }: Membership,
+  { negated, nullDiffers, count, selection, inner }: Membership,
   outer: readonly FieldFacts[],
   outerCount: number,
   tick: () => void,
@@ -39,7 +41,11 @@ export function membersOf(
       if (met[rank] === 1) found[outerRank] = 1
     })
     const set = ranksIn(found)
-    return soughtRanks(field.column, field.postings, negated ? complement(set, distinct) : set)
+    return soughtRanks(
+      field.column,
+      field.postings,
+      negated ? complement(set, nullDiffers[0] ? distinct + 1 : distinct) : set,
+    )
   }
 
   const tuples = new TupleSet(
@@ -65,11 +71,12 @@ export function membersOf(
     }
     return false
   }
+  const known = outer.filter((_, place) => !nullDiffers[place])
   const words = noBits(outerCount)
   let size = 0
   for (let n = 0; n < outerCount; n++) {
     if ((n & 0xfff) === 0) tick()
-    if (outer.some(({ column }) => column.ranks[n] === column.distinct) || has(0, n) === negated) continue
+    if (known.some(({ column }) => column.ranks[n] === column.distinct) || has(0, n) === negated) continue
     words[n >>> 5] = (words[n >>> 5] as number) | (1 << (n & 31))
     size++
   }
@@ -88,7 +95,7 @@ function eachPair(
     take(translation[at] as number, translation[at + 1] as number)
 }
 
-/** The ranks of the inner field that a rank of the outer one matches: of an array, also those of its elements. */
+/** The ranks of the inner field that a rank of the outer one matches: of a list, also those of its elements. */
 function candidatesIn(
   translation: Translation,
   distinct: number,

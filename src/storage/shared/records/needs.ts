@@ -95,7 +95,7 @@ export function openCondition(where: Condition, entity: RecordEntity, needs: Nee
   }
 }
 
-/** Whether two fields are one, whose ranks need no translation. Of JSON, an array matches its elements as well. */
+/** Whether two fields are one, whose ranks need no translation. Objects of JSON are equal in any order of their members. */
 export const isSameColumn = (entity: Entity, field: FieldRef, other: Entity, inner: FieldRef): boolean =>
   entity.source.kind === 'records' &&
   other.source.kind === 'records' &&

@@ -1,6 +1,6 @@
 import { parseExact } from '../../../lib/json.ts'
 import type { FieldType } from '../../../model/entities.ts'
-import type { Condition } from '../../../model/plan.ts'
+import { type Condition, holdsIfMissing } from '../../../model/plan.ts'
 import { memberAt, testOf } from './value-tests.ts'
 
 /** A column of rows. */
@@ -39,9 +39,10 @@ export function rowTest(condition: Condition, columns: readonly RowColumn[]): Ro
       const test = condition.kind === 'null' ? () => true : testOf(condition, type, column.collation)
       // To be null is not to have a value.
       const wanted = condition.kind === 'null' ? negated : !negated
+      const ifMissing = condition.kind === 'null' ? !negated : holdsIfMissing(condition)
       return json => {
         const value = memberAt(parseExact(json(place)), field.path)
-        if (value === undefined) return condition.kind === 'null' && !negated
+        if (value === undefined) return ifMissing
         return test(value) === wanted
       }
     }

@@ -8,12 +8,15 @@ import { type Values, valueAt } from './values.ts'
 /** Where a value of the inner field is none of the outer one's. */
 export const noRank = 0xffff_ffff
 
-export type Translated = Pick<FieldFacts, 'type' | 'collation'> & { readonly values: Values }
+export type Translated = Pick<FieldFacts, 'type' | 'collation'> & {
+  readonly isList: boolean
+  readonly values: Values
+}
 
 /**
  * For each rank of the inner field, the rank that the same value has in the outer one; `noRank` where it has none, and for
  * null, which comes last. Behind that, if the outer field is JSON, pairs of ranks: an inner value, and another outer one that
- * equals it, or an array that has it as an element.
+ * equals it, or a list that has it as an element.
  */
 export type Translation = Uint32Array<SharedArrayBuffer>
 
@@ -23,7 +26,7 @@ const readsOfLookup = 20
 /** @param tick called now and then; it may throw to stop */
 export function translate(inner: Translated, outer: Translated, tick: () => void): Translation {
   const table = new Uint32Array(inner.values.length + 1).fill(noRank)
-  const pairs = outer.type === 'json' ? elementPairs(inner, outer, tick) : []
+  const pairs = outer.isList ? elementPairs(inner, outer, tick) : []
   const isPlain = orderKind(inner) === orderKind(outer) && inner.type !== 'json'
   if (isPlain && inner.values.length * readsOfLookup < outer.values.length) lookUp(inner, outer, table, tick)
   else if (isPlain && inner.collation === undefined && outer.collation === undefined)
@@ -96,7 +99,7 @@ function join(
   }
 }
 
-/** Arrays of the outer field that have a value of the inner one as an element. */
+/** Lists of the outer field that have a value of the inner one as an element. */
 function elementPairs(inner: Translated, outer: Translated, tick: () => void): number[] {
   const { values } = outer
   const arrays = new Map<string, number[]>()

@@ -4,6 +4,7 @@ import { textForm } from '../../../lib/sort-keys.ts'
 import type { FieldType } from '../../../model/entities.ts'
 import type { Condition, Constant } from '../../../model/plan.ts'
 import { orderOf } from '../../../model/value-order.ts'
+import { ofList, pathTest, textTest } from '../json-matches.ts'
 
 /** A condition on one value. */
 export type ValueCondition = Extract<Condition, { kind: 'compare' | 'in' | 'matches' | 'path matches' }>
@@ -56,10 +57,8 @@ const comparisons = {
 } as const
 
 function jsonTest(condition: Exclude<ValueCondition, { kind: 'path matches' }>) {
-  if (condition.kind === 'matches') {
-    const test = compileExpression(condition.expression)
-    return orElement(value => typeof value === 'string' && test(value))
-  }
+  const isList = condition.field.list === true
+  if (condition.kind === 'matches') return textTest(condition.expression, isList)
   if (condition.kind === 'compare' && condition.operator !== '=') {
     const { operator, value: constant } = condition
     if (constant.kind !== 'number') return () => false
@@ -73,9 +72,9 @@ function jsonTest(condition: Exclude<ValueCondition, { kind: 'path matches' }>) 
     constants.filter(one => one.kind !== 'json').map(one => scalarKey(constantValue(one))),
   )
   const nested = constants.filter(one => one.kind === 'json').map(constantValue)
-  return orElement(value =>
-    isNested(value) ? nested.some(one => isSameJson(one, value)) : scalars.has(scalarKey(value)),
-  )
+  const test = (value: unknown) =>
+    isNested(value) ? nested.some(one => isSameJson(one, value)) : scalars.has(scalarKey(value))
+  return isList ? ofList(test, true) : test
 }
 
 /** A text, a number or a boolean as a key that tells kinds apart. */
@@ -85,12 +84,6 @@ const isNumber = (value: unknown) => typeof value === 'number' || exactText(valu
 
 const isNested = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && exactText(value) === undefined
-
-/** Of an array, one element is enough. */
-const orElement =
-  (test: (value: unknown) => boolean) =>
-  (value: unknown): boolean =>
-    test(value) || (Array.isArray(value) && value.some(element => element !== null && test(element)))
 
 /** Whether two values are equal, objects in any order of their keys. It goes only as deep as the first, the constant. */
 export function isSameJson(constant: unknown, value: unknown): boolean {
@@ -122,17 +115,6 @@ function sortedKeys(value: unknown): unknown {
   if (!isNested(value)) return value
   const members = Object.entries(value).map(([key, member]) => [key, sortedKeys(member)] as const)
   return Object.fromEntries(members.sort(([one], [other]) => (one < other ? -1 : 1)))
-}
-
-/** An array, each element of which matches: a text by an expression, a whole number by itself. */
-function pathTest(elements: readonly (string | number)[]) {
-  const tests = elements.map(element => {
-    if (typeof element === 'number') return (value: unknown) => value === element
-    const test = compileExpression(element)
-    return (value: unknown) => typeof value === 'string' && test(value)
-  })
-  return (value: unknown): boolean =>
-    Array.isArray(value) && value.length === tests.length && tests.every((test, at) => test(value[at]))
 }
 
 /** What a path leads to; undefined where it leads to nothing, or to null. */
