@@ -70,7 +70,7 @@ export async function buildApp(
   const addresses = addressesOf(config)
   const ways = waysToLogIn(config, addresses)
   const logins = await createLogins({ config, limits, measures, passwordCost, storage, ways })
-  const { askAgain, challenge, csrf, keyring, passwords, specialGroups, throttle, tickets, tokens } = logins
+  const { lookAgain, challenge, csrf, keyring, passwords, specialGroups, throttle, tickets, tokens } = logins
   const leases = createLeases({ accounts, config, specialGroups, tokens })
 
   const files = createFileStore(config.filesFolder)
@@ -105,6 +105,7 @@ export async function buildApp(
     const ofSingle = { trade: single?.trade, offerLogout: single?.offerLogout }
     const known = { ...storage, ...logins, addresses, asksAgreement: config.endUserAgreement, config }
     inside.addHook('onRequest', authenticate({ accounts, config, measures, ...logins }))
+    lookAgain.guard(inside)
     await inside.register(
       async authn => {
         authnRoutes(authn, { ...known, directory, password, ...ofSingle })
@@ -128,25 +129,26 @@ export async function buildApp(
         const { scripts } = operator
         const { resume } = scriptRoutes(api, { addresses, scripts, start: runner.start })
         await operator.register(api)
-        const uploading = { addresses, askAgain, config, folder: uploadsIn(config.dataFolder) }
+        const uploading = { addresses, config, folder: uploadsIn(config.dataFolder), lookAgain }
         const uploads = createUploads(uploading.folder)
         const ingest = ingestRoutes(api, { ...uploading, accounts, repository, start: runner.start })
         uploadRoutes(api, uploading)
-        await editingRoutes(api, { accounts, addresses, askAgain, config, files, repository, uploads })
+        await editingRoutes(api, { accounts, addresses, lookAgain, config, files, repository, uploads })
         contentRoutes(api, {
           repository,
           files,
           leases,
           limits,
+          lookAgain: lookAgain.thoughExpired,
           handOver: createHandOver(config),
           recordDownload: (caller, request, object) =>
             accounts.recordEvent(eventOf(caller, request, { event: 'download', outcome: 'success', object })),
         })
-        const managing = { accounts, addresses, askAgain, config, entities, uploads }
+        const managing = { accounts, addresses, lookAgain, config, entities, uploads }
         const { processes } = storage
         const imports = await adminRoutes(api, { ...managing, ...runner, processes })
         const resumable = { ...resume, ingest: ingest.resume, import: imports.resume }
-        processRoutes(api, { accounts, addresses, processes, resume: resumable })
+        processRoutes(api, { addresses, lookAgain, processes, resume: resumable })
       },
       { prefix: '/api' },
     )
@@ -154,7 +156,7 @@ export async function buildApp(
     puppetDbServiceRoutes(inside, { entities, ping: storage.ping, config })
     await inside.register(
       async query => {
-        queryRoutes(query, { addresses, entities, config, ...working })
+        queryRoutes(query, { addresses, entities, config, lookAgain: lookAgain.afterWaiting, ...working })
         recordRoutes(query, { addresses, entities, config, limits })
       },
       { prefix: config.queryBase },

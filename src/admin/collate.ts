@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { eventOf } from '../authn/audit.ts'
 import type { Config } from '../config/config.ts'
+import { detached } from '../model/audit-events.ts'
 import type { Entity } from '../model/entities.ts'
 import type { Process } from '../model/processes.ts'
 import { fieldOf } from './declarations.ts'
@@ -42,6 +43,8 @@ export async function collate(
   )
   if (isSame) return undefined
   const work = { kind: 'collate', name, collations } as const
-  const event = eventOf(request.caller, request, { event: 'entity.change', outcome: 'success', object: name })
+  const event = detached(
+    eventOf(request.caller, request, { event: 'entity.change', outcome: 'success', object: name }),
+  )
   return imports.begin(request, { config, file: '', format: null, work, event }, null, { mode: 'collate' })
 }

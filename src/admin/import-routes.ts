@@ -1,11 +1,10 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { AskAgain } from '../authn/ask-again.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { LookAgain } from '../authn/look-again.ts'
 import type { Config } from '../config/config.ts'
 import { signalOf } from '../http/client.ts'
 import { contractsIn } from '../http/contract.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { requireAdministrator } from '../http/require-eperson.ts'
 import { Overloaded } from '../lib/fair-queue.ts'
 import type { Uploads } from '../model/uploads.ts'
 import type { Accounts } from '../storage/accounts.ts'
@@ -22,8 +21,7 @@ const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accounts: Pick<Accounts, 'groupsByName' | 'listGroups'>
-  /** After a body that may have come for hours. */
-  readonly askAgain: AskAgain
+  readonly lookAgain: LookAgain
   readonly config: Config
   readonly entities: Entities
   readonly imports: Imports
@@ -36,7 +34,7 @@ const maxReceiving = 4
 const maxPreviews = 2
 /** `POST {api}/admin/entities/{name}/import` (EA5 to EA8), below a scope for administrators. */
 export function importRoutes(app: FastifyInstance, parts: Parts): void {
-  const { accounts, askAgain, config, entities, imports } = parts
+  const { accounts, lookAgain, config, entities, imports } = parts
   const receiving = new Set<string>()
   let previews = 0
   // The handler reads the body, when it knows that it wants it.
@@ -48,15 +46,14 @@ export function importRoutes(app: FastifyInstance, parts: Parts): void {
     const asked = importQuery(request.query as Query)
     await requireGroup(asked.read ?? undefined, accounts)
     const work = workOf(name, asked, await entities.all())
-    if (asked.preview) return runPreview(request, asked, work)
+    if (asked.preview) return runPreview(request, reply, asked, work)
 
     await imports.requireFree(name)
     if (receiving.has(name))
       throw new Problem('entity-conflict', `Records of ${name} are being sent already. Wait for their end.`)
     const input = await received(request, name, asked)
     try {
-      await askAgain(request)
-      requireAdministrator(request.caller)
+      await lookAgain.thoughExpired(request, reply)
     } catch (error) {
       await input.close(false)
       throw error
@@ -86,7 +83,12 @@ export function importRoutes(app: FastifyInstance, parts: Parts): void {
     }
   }
 
-  async function runPreview(request: FastifyRequest, asked: ImportQuery, work: ImportWork) {
+  async function runPreview(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    asked: ImportQuery,
+    work: ImportWork,
+  ) {
     if (previews >= maxPreviews)
       throw new Overloaded(`${maxPreviews} previews are being made already. Try again in a moment.`)
     previews++
@@ -97,6 +99,7 @@ export function importRoutes(app: FastifyInstance, parts: Parts): void {
         patience: config.requestTimeout * 1000,
       })
       try {
+        await lookAgain.thoughExpired(request, reply)
         return await runImport(jobOf(config, request, input, work), input.descriptor, {
           signal: AbortSignal.any([signalOf(request), imports.stopping]),
           progress: () => {},

@@ -5,6 +5,7 @@ import { badParameter, type Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { checkName } from '../import/import-entity.ts'
 import { ImportError } from '../import/import-error.ts'
+import { detached } from '../model/audit-events.ts'
 import type { Entity } from '../model/entities.ts'
 import type { Process } from '../model/processes.ts'
 import { known, requireOwn } from './declarations.ts'
@@ -58,11 +59,13 @@ export const jobOf = (config: Config, request: FastifyRequest, input: Input, wor
   file: input.name,
   format: input.format,
   work,
-  event: eventOf(request.caller, request, {
-    event: work.kind === 'import' ? 'entity.import' : 'entity.update',
-    outcome: 'success',
-    object: work.name,
-  }),
+  event: detached(
+    eventOf(request.caller, request, {
+      event: work.kind === 'import' ? 'entity.import' : 'entity.update',
+      outcome: 'success',
+      object: work.name,
+    }),
+  ),
 })
 
 /** With `upload` and `query`, it can be resumed. */

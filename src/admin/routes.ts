@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { refuseShortLivedToken } from '../authn/authenticate.ts'
+import { checkEach } from '../authn/look-again.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
 import type { Resume } from '../processes/routes.ts'
 import { entityRoutes } from './entity-routes.ts'
@@ -20,7 +21,7 @@ export async function adminRoutes(app: FastifyInstance, given: Parts): Promise<{
   await app.register(
     async scope => {
       // Before anything of a body is read.
-      scope.addHook('onRequest', requireAdministration)
+      checkEach(scope, requireAdministration)
       // Each reads bodies in its way.
       await scope.register(async inside => entityRoutes(inside, parts), { prefix: '/entities' })
       await scope.register(async inside => importRoutes(inside, parts), { prefix: '/entities' })

@@ -2,14 +2,17 @@ import type { FastifyRequest } from 'fastify'
 import { clientAddress } from '../lib/addresses.ts'
 import type { LoginMethod } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import { type Caller, grantOf } from '../model/caller.ts'
+import { type Caller, grantOf, sessionsOf } from '../model/caller.ts'
 
 type What = Pick<AuditEvent, 'event' | 'outcome'> & {
   readonly object?: string
   readonly reason?: string | null
 }
 
-/** The event of something that the caller did. While they act on behalf of somebody, it names both (B4). */
+/**
+ * The event of something that the caller does. While they act on behalf of another eperson, it names both (B4). A change
+ * that is made with it is made only if their sessions are still as they were (T12).
+ */
 export function eventOf(caller: Caller, request: FastifyRequest, what: What): AuditEvent {
   const uuid = caller.kind === 'anonymous' ? null : caller.session.eperson.uuid
   return {
@@ -21,6 +24,9 @@ export function eventOf(caller: Caller, request: FastifyRequest, what: What): Au
     method: caller.kind === 'anonymous' ? null : caller.method,
     object: what.object ?? null,
     reason: what.reason ?? reasonOf(caller),
+    ...(caller.kind !== 'anonymous' && {
+      reliesOn: sessionsOf(caller).map(({ eperson, stamp }) => ({ uuid: eperson.uuid, stamp })),
+    }),
   }
 }
 

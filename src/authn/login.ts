@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { clientOf } from '../http/client.ts'
@@ -17,7 +16,7 @@ import type { Passwords } from './passwords.ts'
 import { newSession } from './session-age.ts'
 import type { SpecialGroups } from './special-groups.ts'
 import type { Account, Throttle } from './throttle.ts'
-import type { Tokens, Verified } from './tokens.ts'
+import type { Proven, Tokens } from './tokens.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -49,15 +48,15 @@ export interface DirectoryLogins {
   logIn(
     who: Account & { readonly password: Uint8Array },
     request: FastifyRequest,
-  ): Promise<Verified | undefined>
+  ): Promise<Proven | undefined>
 }
 
 /** A finished login at an identity provider, which a cookie exchanges for a token (X2). */
 export interface Trade {
   /** Who has logged in. The cookie stays valid. */
-  waiting(request: FastifyRequest): Promise<Verified | undefined>
+  waiting(request: FastifyRequest): Promise<Proven | undefined>
   /** Uses the cookie and clears it. @returns undefined if there is no cookie, or it is not valid any more */
-  pickUp(request: FastifyRequest, reply: FastifyReply): Promise<Verified | undefined>
+  pickUp(request: FastifyRequest, reply: FastifyReply): Promise<Proven | undefined>
   /** Discards the login when the caller logs out. */
   drop(request: FastifyRequest, reply: FastifyReply): Promise<void>
 }
@@ -86,7 +85,7 @@ export function loginRoutes(app: FastifyInstance, parts: Parts): void {
     },
   })
 
-  function handOut(reply: FastifyReply, verified: Verified): FastifyReply {
+  function handOut(reply: FastifyReply, verified: Proven): FastifyReply {
     csrf.issue(reply.request, reply)
     return reply
       .header('authorization', `Bearer ${tokens.mint('login', verified, config.tokenLifetime)}`)
@@ -110,7 +109,7 @@ async function byPassword(
   parts: Parts,
   form: ReadonlyMap<string, Buffer>,
   request: FastifyRequest,
-): Promise<Verified> {
+): Promise<Proven> {
   const { accounts, directory } = parts
   if (!parts.password && !directory) throw new Problem('login-failed', 'Login by password is disabled.')
   const [name, password] = [form.get('user'), form.get('password')]
@@ -141,7 +140,7 @@ async function byOwnPassword(
   { accounts, clock, config, specialGroups, passwords, throttle }: Parts,
   { user, password, known }: Claim,
   request: FastifyRequest,
-): Promise<Verified | undefined> {
+): Promise<Proven | undefined> {
   // Always one hash: for disabled accounts and those without a password, too (L5).
   const hash = known?.enabled ? known.passwordHash : null
   const { isRight, remark, client } = await throttle.verify(
@@ -167,19 +166,13 @@ async function byOwnPassword(
   return begun && { ...begun, method: passwordMethod, sg: specialGroups.ofLogin(passwordMethod) }
 }
 
-async function byToken(
-  { clock, config, sessions, tokens }: Parts,
-  request: FastifyRequest,
-): Promise<Verified> {
+async function byToken({ clock, config, sessions }: Parts, request: FastifyRequest): Promise<Proven> {
   const { caller } = request
   if (caller.kind === 'anonymous')
     throw new Problem(
       'login-failed',
       'The request has no credentials (user and password as a form), no valid token, and no single sign-on of the last minute.',
     )
-  // One that ends in the same second would be the same token (T3). If the session ends meanwhile, the new one is not valid.
-  const wait = tokens.untilLater(caller)
-  if (wait > 0) await sleep(wait)
   const { session, begun } = caller
   const { begun: used, expires } = newSession(clock, config)
   const refreshed = { begun, used, expires, stamp: session.stamp }

@@ -4,9 +4,9 @@ import { keyringOf } from '../model/keys.ts'
 import type { Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
 import type { Storage } from '../storage/storage.ts'
-import { createAskAgain } from './ask-again.ts'
 import type { Way } from './challenge.ts'
 import { challengeOf } from './challenge.ts'
+import { createLookAgain } from './look-again.ts'
 import { createOnBehalfOf } from './on-behalf-of.ts'
 import { createPasswords, type PasswordCost } from './passwords.ts'
 import { createPrograms } from './programs.ts'
@@ -30,6 +30,7 @@ export async function createLogins({ config, limits, measures, passwordCost, sto
   const keyring = keyringOf(config.tokenSecrets, secrets.current)
   const passwords = createPasswords(limits.passwords, passwordCost)
   const tickets = createTickets(identities, clock)
+  const specialGroups = await createSpecialGroups(config, { accounts, people })
   return {
     keyring,
     passwords,
@@ -43,7 +44,7 @@ export async function createLogins({ config, limits, measures, passwordCost, sto
       refusal: passwords.refusal,
       holdsWrong: Boolean(config.singleSignOn?.directory),
     }),
-    specialGroups: await createSpecialGroups(config, { accounts, people }),
+    specialGroups,
     tokens: createTokens({
       ...{ accounts, clock, config, keyring, tickets, measures },
       loginMethods: config.loginMethods,
@@ -51,6 +52,6 @@ export async function createLogins({ config, limits, measures, passwordCost, sto
     }),
     programs: createPrograms({ accessTokens, accounts, clock, config, measures }),
     onBehalfOf: createOnBehalfOf({ accounts, config }),
-    askAgain: createAskAgain({ accessTokens, accounts }),
+    lookAgain: createLookAgain({ accessTokens, accounts, clock, specialGroups }),
   }
 }

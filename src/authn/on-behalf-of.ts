@@ -73,6 +73,7 @@ export function createOnBehalfOf({ accounts, config }: Parts): OnBehalfOf {
       sg: [],
       specialGroups: ipGroups,
       begun: admin.begun,
+      ends: admin.ends,
       actor: admin.session,
       reason,
     } satisfies Acting

@@ -32,7 +32,6 @@ interface Parts {
 const maxCached = 10_000
 
 interface Cached {
-  readonly ends: number
   readonly verified: ByAccessToken
   readonly isFrom: (address: string | null) => boolean
   /** When its last use was sent to the store. */
@@ -58,12 +57,12 @@ export function createPrograms({ accessTokens, accounts, clock, config, measures
     // Again, now that the stamp is known: had it been revoked between the two, it would be cached with the stamp of after.
     if (!(await find(id, token))) return refuse('signature')
     const fresh: Cached = {
-      ends: Math.min(known.expires, known.created + longest),
       verified: {
         session,
         method: accessTokenMethod,
         sg: [],
         begun: known.created,
+        ends: Math.min(known.expires, known.created + longest),
         grant: { id, scope: known.scope },
       },
       isFrom: networksOf(known),
@@ -84,7 +83,7 @@ export function createPrograms({ accessTokens, accounts, clock, config, measures
 
   function admit(token: string, known: Cached, address: string | null): ByAccessToken | undefined {
     const now = clock.now()
-    if (now >= known.ends) {
+    if (now >= known.verified.ends) {
       cached.delete(token)
       return refuse('expired')
     }

@@ -20,21 +20,23 @@ export interface Life {
 export function createSessionAge(clock: Clock, { sessionLifetime, tokenLifetime }: SessionLifetimes) {
   const endOf = (begun: number) =>
     sessionLifetime === null ? Number.POSITIVE_INFINITY : begun + Math.round(sessionLifetime * 1000)
+  /** With a fraction (T2); never after the session's end. @param lifetime seconds */
+  const expiry = (begun: number, lifetime: number): number =>
+    Math.min(Math.round(clock.now() + lifetime * 1000), endOf(begun)) / 1000
 
   return {
     /** When a session ends at the latest, in ms since 1970. */
     endOf,
-    /** With a fraction (T2); never after the session's end. @param lifetime seconds */
-    expiry: (begun: number, lifetime: number): number =>
-      Math.min(Math.round(clock.now() + lifetime * 1000), endOf(begun)) / 1000,
+    expiry,
 
     /**
-     * Time in ms after which a new login token ends at a later second than one that ends then. 0 if it would do so now, and
-     * if it can't, because the session ends.
+     * The same in whole seconds, which many programs that read JWTs demand. It is rounded down: no token outlives its lifetime.
+     * @param before the end of the token that is refreshed, in ms since 1970: the new one ends in another second (T3), unless the session does
      */
-    untilLater: (ends: number, begun: number): number => {
-      const wait = ends + 1000 - (clock.now() + tokenLifetime * 1000)
-      return wait > 0 && wait <= 1000 && endOf(begun) >= ends + 1000 ? Math.ceil(wait) : 0
+    wholeExpiry: (begun: number, lifetime: number, before: number | undefined): number => {
+      const exp = Math.floor(expiry(begun, lifetime))
+      const isLast = exp * 1000 + 1000 > endOf(begun)
+      return exp * 1000 === before && !isLast && (exp - 1) * 1000 > clock.now() ? exp - 1 : exp
     },
 
     /** @returns undefined for a token that has expired, at `exp` and without grace (T3, RFC 7519 §4.1.4) */

@@ -75,7 +75,9 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
   async function callerOf(request: FastifyRequest): Promise<Caller> {
     const { caller } = request
     const waiting = caller.kind === 'anonymous' ? await trade?.waiting(request) : undefined
-    return waiting ? authenticated(accounts, waiting, caller.specialGroups) : caller
+    return waiting
+      ? authenticated(accounts, { ...waiting, ends: Number.POSITIVE_INFINITY }, caller.specialGroups)
+      : caller
   }
 
   app.get('/status', route('showStatus'), async (request, reply) => {

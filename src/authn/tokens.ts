@@ -23,8 +23,8 @@ import type { Tickets } from './tickets.ts'
  */
 export type TokenKind = TokenPurpose
 
-/** What a valid token says, with the current session of its eperson. */
-export interface Verified {
+/** An eperson's current session, and how it began: what a token is made from. */
+export interface Proven {
   readonly session: Session
   readonly method: LoginMethod
   readonly sg: readonly string[]
@@ -38,6 +38,12 @@ export interface Verified {
   readonly acting?: Pick<Acting, 'actor' | 'reason'>
 }
 
+/** What a valid token says. */
+export interface Verified extends Proven {
+  /** When the token expires, in ms since 1970. */
+  readonly ends: number
+}
+
 export interface Tokens {
   /**
    * The session must be the one that was verified. If it has ended meanwhile, the token is not valid.
@@ -46,14 +52,12 @@ export interface Tokens {
   mint(kind: TokenKind, verified: Minted, lifetime: number): string
   /** The same while acting on behalf of somebody. */
   mintActing(kind: Exclude<TokenKind, 'login'>, caller: Acting, lifetime: number): Promise<string>
-  /** Time in ms after which a refresh gives a login token with a later `exp` (T3): up to a second, as `exp` is whole. */
-  untilLater(verified: Pick<Verified, 'ends' | 'begun'>): number
   /** @returns undefined for a token that is malformed, forged, expired, invalidated or of another kind */
   verify(kind: TokenKind, token: string): Awaitable<Verified | undefined>
 }
 
-type Minted = Omit<Verified, 'acting' | 'ends'>
-type LoggedIn = Verified & { readonly ends: number }
+/** With the end of the token that is refreshed, if one is. */
+type Minted = Omit<Proven, 'acting'> & Partial<Pick<Verified, 'ends'>>
 
 /** Of cached login tokens: the signature is verified once, the session is checked on every request. */
 const maxCached = 10_000
@@ -83,10 +87,10 @@ export function createTokens({
 }: Parts): Tokens {
   const age = createSessionAge(clock, config)
   const methods = [...loginMethods, commandLineMethod]
-  const cached = new Map<string, LoggedIn>()
+  const cached = new Map<string, Verified>()
   let cachedWith: readonly Uint8Array[] = []
 
-  function addToCache(token: string, verified: LoggedIn): void {
+  function addToCache(token: string, verified: Verified): void {
     if (cached.size >= maxCached) {
       const [oldest] = cached.keys()
       if (oldest !== undefined) cached.delete(oldest)
@@ -134,15 +138,14 @@ export function createTokens({
     const method = methodOf(jwt, (secret, one) => keyOf(secret, kind, one, session, begun))
     if (method !== undefined) {
       if (session.ended.has(begun)) return refuse(kind, 'ended')
-      if (kind !== 'login') return { session, method, sg, begun }
-      const verified = { session, method, sg, begun, ends }
-      addToCache(token, verified)
+      const verified: Verified = { session, method, sg, begun, ends }
+      if (kind === 'login') addToCache(token, verified)
       return verified
     }
     // The same rules as for X-On-Behalf-Of (B1, B2).
     const mayBe = kind !== 'login' && mayAct && !session.administrator
     const acting = mayBe ? await verifyActing(kind, token, jwt, session, begun) : undefined
-    return acting ? { ...acting, session, sg, begun } : refuse(kind, 'signature')
+    return acting ? { ...acting, session, sg, begun, ends } : refuse(kind, 'signature')
   }
 
   const methodOf = (jwt: UnverifiedJwt, key: (secret: Uint8Array, method: LoginMethod) => Mac) =>
@@ -164,7 +167,7 @@ export function createTokens({
     return method === undefined ? undefined : { method, acting: { actor, reason: kept?.reason ?? null } }
   }
 
-  function recheck(token: string, known: LoggedIn, stamp: number | undefined) {
+  function recheck(token: string, known: Verified, stamp: number | undefined) {
     if (stamp === known.session.stamp && clock.now() < known.ends) return known
     cached.delete(token)
     return verifyUncached('login', token)
@@ -176,10 +179,8 @@ export function createTokens({
     return secret
   }
 
-  function sign(kind: TokenKind, { session, sg, begun }: Minted, lifetime: number, key: Mac): string {
-    const expiry = age.expiry(begun, lifetime)
-    // Many programs that read JWTs take whole numbers only. It is rounded down: no token outlives its lifetime (T2).
-    const exp = kind === 'login' ? Math.floor(expiry) : expiry
+  function sign(kind: TokenKind, { session, sg, begun, ends }: Minted, lifetime: number, key: Mac): string {
+    const exp = kind === 'login' ? age.wholeExpiry(begun, lifetime, ends) : age.expiry(begun, lifetime)
     return signJwt({ eid: session.eperson.uuid, sg, exp }, begun, ofSession(key, begun))
   }
 
@@ -201,8 +202,6 @@ export function createTokens({
       await tickets.keep('acting', nameOf(token), { actor: actor.eperson.uuid, reason }, lifetime)
       return token
     },
-
-    untilLater: ({ ends, begun }) => (ends === undefined ? 0 : age.untilLater(ends, begun)),
 
     verify: (kind, token) => {
       if (kind !== 'login') return verifyUncached(kind, token)

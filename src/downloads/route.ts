@@ -28,6 +28,8 @@ interface Parts {
   readonly files: FileStore
   readonly leases: Leases
   readonly limits: Pick<Limits, 'transfers' | 'largePieces'>
+  /** Brings `request.caller` up to date when the request has waited (T12); the token that has opened it may have expired. */
+  readonly lookAgain: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
   /** undefined: no proxy sends files. */
   readonly handOver: HandOver | undefined
   /** Records in the audit trail that the caller opened a bitstream (B4). */
@@ -66,7 +68,7 @@ const anonymousViewer = { kind: 'reader', eperson: null, groups: new Set<string>
  */
 export function contentRoutes(
   app: FastifyInstance,
-  { repository, files, leases, limits, handOver, recordDownload }: Parts,
+  { repository, files, leases, limits, lookAgain, handOver, recordDownload }: Parts,
 ): void {
   const url = '/core/bitstreams/:uuid/content'
   const transfers = createTransfers(limits.transfers)
@@ -145,8 +147,12 @@ export function contentRoutes(
       const all = { ...headers, ...presentation(bitstream) }
       return reply.headers(handOver.headers(all, path, wanted)).send('')
     }
-    await turnOf(reply)
-    return transfers.run(() => send(request, reply, sending))
+    if (!(await turnOf(reply))) return transfers.run(() => send(request, reply, sending))
+    // Other responses of the connection came first, at the client's pace: access may have been taken away meanwhile.
+    await lookAgain(request, reply)
+    return transfers.run(async () =>
+      send(request, reply, { ...sending, ...(await admit(request, bitstream)) }),
+    )
   }
 
   /** Before the first byte is sent. */

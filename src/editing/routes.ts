@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { AskAgain } from '../authn/ask-again.ts'
+import type { LookAgain } from '../authn/look-again.ts'
 import type { Config } from '../config/config.ts'
 import type { FileStore } from '../files/file-store.ts'
 import { claimFolder } from '../files/owner.ts'
@@ -16,7 +16,7 @@ import { uploadBitstreamRoutes } from './uploads.ts'
 interface Parts extends Omit<EditingParts, 'config' | 'addresses'> {
   readonly addresses: Addresses
   readonly accounts: Pick<Accounts, 'groupsByName' | 'groupsByUuid'>
-  readonly askAgain: AskAgain
+  readonly lookAgain: LookAgain
   readonly config: Config
   readonly files: FileStore
   readonly uploads: Uploads | undefined

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { AskAgain } from '../authn/ask-again.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { eventOf } from '../authn/audit.ts'
+import type { LookAgain } from '../authn/look-again.ts'
 import { bitstreamBody } from '../dspace/bodies.ts'
 import { mimeTypeOf } from '../files/mime-types.ts'
 import { contractsIn } from '../http/contract.ts'
@@ -25,7 +25,7 @@ const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts extends EditingParts, ReceiverParts {
   readonly repository: Repository
-  readonly askAgain: AskAgain
+  readonly lookAgain: LookAgain
 }
 
 /**
@@ -33,7 +33,7 @@ interface Parts extends EditingParts, ReceiverParts {
  * content is on disk before the store has a row, and the row before the answer.
  */
 export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void {
-  const { addresses, limits, repository, askAgain } = parts
+  const { addresses, limits, repository, lookAgain } = parts
   const core = `${addresses.api}/core`
   const receive = createReceiver(parts)
   // What a form is read by, as it arrives.
@@ -46,29 +46,29 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void 
     { ...route('addBitstream'), ...options },
     async (request, reply) => {
       const { uuid } = await writableBundle(repository, request.caller, request.params.uuid)
-      const bitstream = await receive(request, 0, file => add(request, uuid, file))
+      const bitstream = await receive(request, 0, file => add(request, reply, uuid, file))
       return reply.code(201).header('location', bitstream._links.self.href).send(bitstream)
     },
   )
   app.put<Route>(
     '/core/bitstreams/:uuid/content',
     { ...route('replaceContent'), ...options },
-    async request => {
+    async (request, reply) => {
       const before = await writableBitstream(repository, request.caller, request.params.uuid)
       const given = single(request.query as Query, 'replaceName')
       const takesName = given !== undefined && parseBoolean('replaceName', given)
       refuseOther(request, before)
-      return receive(request, before.size, file => replace(request, before, file, takesName))
+      return receive(request, before.size, file => replace(request, reply, before, file, takesName))
     },
   )
 
-  async function add(request: FastifyRequest, bundle: Bundle['uuid'], file: Received) {
+  async function add(request: FastifyRequest, reply: FastifyReply, bundle: Bundle['uuid'], file: Received) {
     const { name = file.name, description } = readProperties(file.properties)
     if (name === undefined)
       throw new Problem('change-refused', 'The file has no name; give it one in properties.')
     refuseName(name)
     // A long upload: the right may have been taken away meanwhile.
-    await askAgain(request)
+    await lookAgain.thoughExpired(request, reply)
     await writableBundle(repository, request.caller, bundle)
     const uuid = randomUUID()
     const { sha256, size } = file
@@ -84,12 +84,18 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void 
   }
 
   /** The file keeps its UUID, its place, its policies and whatever is said of it: links to it go on. */
-  async function replace(request: FastifyRequest, before: Bitstream, file: Received, takesName: boolean) {
+  async function replace(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    before: Bitstream,
+    file: Received,
+    takesName: boolean,
+  ) {
     if (takesName && file.name === undefined)
       throw new Problem('change-refused', 'The file has no name, and replaceName is true.')
     const name = (takesName ? file.name : undefined) ?? before.name
     refuseName(name)
-    await askAgain(request)
+    await lookAgain.thoughExpired(request, reply)
     const { uuid } = await writableBitstream(repository, request.caller, before.uuid)
     const { sha256, size } = file
     const mimeType = typeOf(file.mediaType, file.name ?? name)

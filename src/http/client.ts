@@ -43,10 +43,11 @@ const waiting = new WeakMap<Socket, number>()
  * Waits until the responses to all earlier requests of the connection are sent (RFC 9112 §9.3.2); Node gives a response its
  * socket then. A client may send a thousand requests at once, and each would hold what it needs until its turn comes.
  * They must not wait for each other in any other order, such as that in which their tokens have been verified.
+ * @returns whether it had to wait
  * @throws Overloaded if too many wait already; an AbortError if the client disconnects
  */
-export async function turnOf({ request, raw }: FastifyReply): Promise<void> {
-  if (raw.socket !== null) return
+export async function turnOf({ request, raw }: FastifyReply): Promise<boolean> {
+  if (raw.socket !== null) return false
   const { socket } = request.raw
   const others = waiting.get(socket) ?? 0
   if (others >= maxWaiting)
@@ -56,6 +57,7 @@ export async function turnOf({ request, raw }: FastifyReply): Promise<void> {
   waiting.set(socket, others + 1)
   try {
     await once(raw, 'socket', { signal: signalOf(request) })
+    return true
   } finally {
     waiting.set(socket, (waiting.get(socket) ?? 1) - 1)
   }

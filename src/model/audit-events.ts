@@ -89,6 +89,23 @@ export interface AuditEvent {
   readonly count?: number
   /** What an administrator changed: only the members that differ, and no secrets. */
   readonly changes?: Changes
+  /**
+   * The sessions that the change relies on, which is made only while their stamps are these (T12). It is not part of what
+   * is recorded. Not given: the change relies on none, as those of the command line.
+   */
+  readonly reliesOn?: readonly Stamped[]
+}
+
+/** A session as it was when it was verified. */
+export interface Stamped {
+  /** Of the eperson. */
+  readonly uuid: string
+  readonly stamp: number
+}
+
+/** The event of what goes on after its request has been answered, and relies on no session any more. */
+export function detached({ reliesOn: _, ...event }: AuditEvent): AuditEvent {
+  return event
 }
 
 /** Values as in the answers of the API; null: there was or is none. */

@@ -16,8 +16,8 @@ export interface Authenticated {
   readonly sg: readonly string[]
   /** When the session began, in ms since 1970. That of an administrator who acts is theirs. */
   readonly begun: number
-  /** When the caller's login token ends, in ms since 1970; undefined for other tokens. */
-  readonly ends?: number
+  /** When the token expires, in ms since 1970. */
+  readonly ends: number
   readonly specialGroups: readonly Group[]
   /** What the caller's access token may do; undefined for somebody who has logged in. */
   readonly grant?: Grant
@@ -32,6 +32,10 @@ export interface Acting extends Omit<Authenticated, 'kind'> {
 }
 
 export type Caller = Anonymous | Authenticated | Acting
+
+/** The sessions that the caller's rights come from: theirs, and that of the administrator who acts as them. */
+export const sessionsOf = (caller: Authenticated | Acting): readonly Session[] =>
+  caller.kind === 'acting' ? [caller.session, caller.actor] : [caller.session]
 
 /** Administrator rights are dropped while acting on behalf of someone (B3). */
 export const isAdministrator = (caller: Caller): boolean =>

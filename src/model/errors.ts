@@ -10,6 +10,9 @@ export class StoreUnavailable extends OperatorError {}
 /** A signal has ended the work. */
 export class Interrupted extends OperatorError {}
 
+/** The sessions that a change relies on had changed before it was made (T12). Nothing was done. */
+export class RightsChanged extends Error {}
+
 /** An engine can't run a query, although it is right. The message tells the client what it lacks, and what would do. */
 export class PlanRefused extends Error {}
 

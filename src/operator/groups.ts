@@ -47,7 +47,14 @@ export async function callerWith(
   const sg = method === null ? [] : specialGroups.ofLogin(method)
   const ofLogin = sg.length === 0 ? [] : await accounts.groupsByUuid(sg)
   return {
-    ...{ kind: 'eperson', session, sg, begun: 0, method: method ?? 'password' },
+    ...{
+      kind: 'eperson',
+      session,
+      sg,
+      begun: 0,
+      ends: Number.POSITIVE_INFINITY,
+      method: method ?? 'password',
+    },
     specialGroups: withoutRepeats([...ofLogin, ...ofAddress]),
   }
 }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { refuseShortLivedToken } from '../authn/authenticate.ts'
+import { checkEach } from '../authn/look-again.ts'
 import type { SpecialGroups } from '../authn/special-groups.ts'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
@@ -50,7 +51,7 @@ export function createOperator({ storage, ...more }: Parts): Operator {
       await app.register(
         async scope => {
           // Before anything of a body is read.
-          scope.addHook('onRequest', requireAdministration)
+          checkEach(scope, requireAdministration)
           questionRoutes(scope, parts)
           stateRoutes(scope, parts)
           accessRoutes(scope, parts)

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eventOf } from '../authn/audit.ts'
 import { refuseShortLivedToken } from '../authn/authenticate.ts'
+import type { LookAgain } from '../authn/look-again.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { signalOf, turnOf } from '../http/client.ts'
 import { contractsIn } from '../http/contract.ts'
@@ -13,8 +14,6 @@ import { sendPieces } from '../http/send-pieces.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { type Caller, isAdministrator } from '../model/caller.ts'
 import type { Process, ProcessKind, ProcessState } from '../model/processes.ts'
-import { isAllowed } from '../model/sessions.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import { maxLines, type Processes, type ProcessSearch } from '../storage/processes.ts'
 import { logText, outputBody, processAddress, processBody, statesOf, statusNames } from './bodies.ts'
 import { createListeners } from './events.ts'
@@ -25,8 +24,8 @@ const route = contractsIn(() => import('./contracts.ts'))
 export type Resume = (process: Process, request: FastifyRequest) => Promise<Process>
 
 interface Parts {
-  readonly accounts: Pick<Accounts, 'allowedSessions' | 'stampOf'>
   readonly addresses: Addresses
+  readonly lookAgain: LookAgain
   readonly processes: Processes
   readonly resume: Readonly<Partial<Record<ProcessKind, Resume>>>
 }
@@ -36,7 +35,10 @@ const isUnderWay = (state: ProcessState) => state === 'running' || state === 'sc
 const idle = 60_000
 
 /** `/api/system/processes`: administrators see all of them, epersons what they began. */
-export function processRoutes(app: FastifyInstance, { accounts, addresses, processes, resume }: Parts): void {
+export function processRoutes(
+  app: FastifyInstance,
+  { addresses, lookAgain, processes, resume }: Parts,
+): void {
   type Route = { Params: { id: string } }
   const path = '/system/processes'
   const all = `${addresses.api}${path}`
@@ -118,15 +120,7 @@ export function processRoutes(app: FastifyInstance, { accounts, addresses, proce
     { ...route('followProcess'), exposeHeadRoute: false },
     async (request, reply) => {
       const process = await readable(request)
-      const caller = requireEperson(request.caller)
-      const sessions = caller.kind === 'acting' ? [caller.session, caller.actor] : [caller.session]
-      const mayGoOn = async () => {
-        for (const { stamp, eperson } of sessions)
-          if ((await accounts.stampOf(eperson.uuid)) !== stamp) return false
-        return isAllowed(accounts.allowedSessions(), {
-          session: caller.kind === 'acting' ? caller.actor : caller.session,
-        })
-      }
+      const mayGoOn = () => lookAgain.isStill(request.caller)
       await turnOf(reply)
       const pieces = listeners.events(process, lastLine(request), mayGoOn, signalOf(request))
       reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no')

@@ -8,7 +8,7 @@ import { type Query, quote } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
 import type { ApiPart, ScopeMethod } from '../model/access-tokens.ts'
-import type { AuditEvent } from '../model/audit-events.ts'
+import { type AuditEvent, detached } from '../model/audit-events.ts'
 import { type Caller, mayUsePart } from '../model/caller.ts'
 import type { Process, ProcessKind, StartProcess } from '../model/processes.ts'
 import { processAddress, processBody } from './bodies.ts'
@@ -88,7 +88,7 @@ export function scriptRoutes(
         parameters: { ...Object.fromEntries(given), ...more },
         event: event(isResumed ? 'process.resume' : 'process.start'),
       },
-      script.work(given, event),
+      script.work(given, name => detached(event(name))),
     )
   }
 

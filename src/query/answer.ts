@@ -24,6 +24,8 @@ interface Parts {
   readonly config: Config
   readonly limits: Limits
   readonly measures: Pick<Measures, 'queue'>
+  /** Brings `request.caller` up to date when the request has waited (T12). */
+  readonly lookAgain: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 }
 
 export interface Parsed {
@@ -49,7 +51,7 @@ export interface Answers {
   inTurn<T>(reply: FastifyReply, timeout: Asked['timeout'], work: (client: Client) => Promise<T>): Promise<T>
 }
 
-export function createAnswers({ entities, texts, config, limits, measures }: Parts): Answers {
+export function createAnswers({ entities, texts, config, limits, lookAgain, measures }: Parts): Answers {
   const longListings = createLongListings(config, limits, measures.queue('listings'))
   const timeLimits = { idle: config.listingPatience, total: config.listingTimeLimit }
 
@@ -58,7 +60,10 @@ export function createAnswers({ entities, texts, config, limits, measures }: Par
       const { client, done } = limitedClient(reply.request, timeout)
       try {
         await turnOf(reply)
-        return await longListings.run(client, () => work(client))
+        return await longListings.run(client, async () => {
+          await lookAgain(reply.request, reply)
+          return work(client)
+        })
       } finally {
         done()
       }
@@ -66,7 +71,6 @@ export function createAnswers({ entities, texts, config, limits, measures }: Par
 
     answer: async (request, reply, address, parse, as = 'rows') => {
       const first = await parse()
-      const viewer = viewerOf(request.caller)
       const { client, done } = limitedClient(request, first.asked.timeout)
       try {
         if (first.asked.explain !== undefined) {
@@ -76,7 +80,12 @@ export function createAnswers({ entities, texts, config, limits, measures }: Par
               'Only administrators may run a query to explain it; explain=plan is for all.',
             )
           return await reply.send(
-            await entities.explain(first.plan, viewer, client, first.asked.explain === 'analyze'),
+            await entities.explain(
+              first.plan,
+              viewerOf(request.caller),
+              client,
+              first.asked.explain === 'analyze',
+            ),
           )
         }
         const format = chooseFormat(request.headers.accept)
@@ -90,7 +99,7 @@ export function createAnswers({ entities, texts, config, limits, measures }: Par
           const tag = known === undefined ? undefined : `W/${known}`
           return present(reply, { ...parsed, as, format, listing, address, timeLimits, texts, client, tag })
         }
-        const list = ({ plan }: Parsed) => entities.list(plan, viewer, format, client)
+        const list = ({ plan }: Parsed) => entities.list(plan, viewerOf(request.caller), format, client)
         if (isShortPage(first.plan.page, format)) {
           const listing = await list(first)
           if (listing.body instanceof Uint8Array) return await send(first, listing)
@@ -98,6 +107,7 @@ export function createAnswers({ entities, texts, config, limits, measures }: Par
         }
         await turnOf(reply)
         return await longListings.run(client, async () => {
+          await lookAgain(request, reply)
           const current = await parse()
           return send(current, await list(current))
         })

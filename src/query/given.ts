@@ -33,10 +33,16 @@ const none: Parameters = new Map()
 export const isAllInAddress = (request: FastifyRequest): boolean =>
   request.method !== 'POST' && (request.headers['content-type'] === undefined || !isForm(request))
 
+/** A hook that reads the form of a `GET` or `HEAD`, which the framework leaves alone, as it reads the body of a `POST`. */
+export async function readForm(request: FastifyRequest): Promise<void> {
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  if (isRead && !isAllInAddress(request)) request.body = await readGetBody(request, maxQueryBody)
+}
+
 async function ofGet(request: FastifyRequest, texts: Bodies): Promise<Parameters> {
   // Any other body of a GET has no meaning (RFC 9110 §9.3.1).
   if (!isForm(request)) return none
-  return texts.fields(await readGetBody(request, maxQueryBody), clientOf(request))
+  return texts.fields(request.body as Buffer, clientOf(request))
 }
 
 function ofPost(request: FastifyRequest, texts: Bodies): Awaitable<Parameters> {

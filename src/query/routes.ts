@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
@@ -12,7 +12,7 @@ import type { Threads } from '../threads/threads.ts'
 import { createAnswers } from './answer.ts'
 import { belowEntityRoutes } from './below-entity.ts'
 import { describeEntities } from './describe.ts'
-import { givenBy, isAllInAddress } from './given.ts'
+import { givenBy, isAllInAddress, readForm } from './given.ts'
 import { knownTo } from './known.ts'
 import { limitLargeBodies } from './large-bodies.ts'
 import { createLongTexts } from './long-texts.ts'
@@ -29,6 +29,8 @@ interface Parts {
   readonly entities: Entities
   readonly config: Config
   readonly limits: Limits
+  /** Brings `request.caller` up to date when the request has waited (T12). */
+  readonly lookAgain: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
   readonly measures: Pick<Measures, 'queue'>
   readonly threads: Threads
 }
@@ -38,6 +40,7 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
   const { addresses, entities, limits, measures, threads } = parts
   const texts = createLongTexts({ threads, loops: limits.loops, measures: measures.queue('long texts') })
   app.addHook('onClose', () => texts.close())
+  app.addHook('preParsing', readForm)
   limitLargeBodies(app, { loops: limits.loops, measures: measures.queue('large bodies') })
   const answers = createAnswers({ ...parts, texts })
 

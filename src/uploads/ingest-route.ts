@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { AskAgain } from '../authn/ask-again.ts'
 import { eventOf } from '../authn/audit.ts'
 import { refuseShortLivedToken } from '../authn/authenticate.ts'
+import type { LookAgain } from '../authn/look-again.ts'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
@@ -11,6 +11,7 @@ import { requireAdministrator } from '../http/require-eperson.ts'
 import { allowSlowBody, endSlowBody } from '../http/slow-bodies.ts'
 import { BadItem } from '../ingest/item.ts'
 import { parseReaders } from '../ingest/readers.ts'
+import { detached } from '../model/audit-events.ts'
 import { mayUsePart } from '../model/caller.ts'
 import type { Process, StartProcess } from '../model/processes.ts'
 import type { Readers } from '../model/readers.ts'
@@ -28,8 +29,7 @@ const route = contractsIn(() => import('./contracts.ts'))
 interface Parts {
   readonly accounts: Pick<Accounts, 'listGroups'>
   readonly addresses: Addresses
-  /** After a body that may have come for hours. */
-  readonly askAgain: AskAgain
+  readonly lookAgain: LookAgain
   readonly config: Pick<Config, 'uploads' | 'filesFolder'>
   readonly folder: string
   readonly repository: Repository
@@ -46,7 +46,7 @@ const mediaTypes = ['application/zip', 'application/gzip', 'application/x-tar', 
  * body. It is done as a process.
  */
 export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly resume: Resume } {
-  const { accounts, addresses, askAgain, config, folder, repository, start } = parts
+  const { accounts, addresses, lookAgain, config, folder, repository, start } = parts
   const { uploads: limits, filesFolder } = config
   const uploads = createUploads(folder)
 
@@ -64,7 +64,7 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
       addOnly: flag('addOnly', given.addOnly),
       dryRun: flag('dryRun', given.dryRun),
       name: nameOf(given.name),
-      event: eventOf(request.caller, request, { event: 'item.add', outcome: 'success' }),
+      event: detached(eventOf(request.caller, request, { event: 'item.add', outcome: 'success' })),
     }
     const event = resumes === undefined ? 'process.start' : 'process.resume'
     return start(
@@ -135,7 +135,7 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
       const id = upload ?? (await keepBody(request, eperson))
       let process: Process
       try {
-        await askAgain(request)
+        await lookAgain.thoughExpired(request, reply)
         process = await begin(request, id, { ...given, name: nameOf(name) })
       } catch (error) {
         if (upload === undefined) await removeUpload(folder, id)

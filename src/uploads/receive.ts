@@ -44,6 +44,19 @@ export async function receive(
   }
 }
 
+/** Takes back what a body has added. @param offset where the upload ended before */
+export async function cutBack(folder: string, id: string, offset: number): Promise<void> {
+  const file = await openData(folder, id)
+  try {
+    await written(async () => {
+      await file.truncate(offset)
+      await file.datasync()
+    })
+  } finally {
+    await file.close()
+  }
+}
+
 /** The body until it ends, breaks off, has all that may arrive, or is not wanted any more. */
 async function* upTo(
   most: number,

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { refuseShortLivedToken } from '../authn/authenticate.ts'
+import type { LookAgain } from '../authn/look-again.ts'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
@@ -19,6 +20,7 @@ interface Parts {
   readonly addresses: Addresses
   readonly config: Pick<Config, 'uploads'>
   readonly folder: string
+  readonly lookAgain: LookAgain
 }
 
 /** Upload-Metadata is kept as it is, so it has a bound. */
@@ -29,7 +31,7 @@ const offsetStream = 'application/offset+octet-stream'
  * `/api/uploads`: files that clients send piece by piece (tus 1.0), until something is made of them. An upload is its
  * eperson's own, and lives on the node on which it began.
  */
-export function uploadRoutes(app: FastifyInstance, { addresses, config, folder }: Parts): void {
+export function uploadRoutes(app: FastifyInstance, { addresses, config, folder, lookAgain }: Parts): void {
   const { uploads: limits } = config
   const all = `${addresses.api}/uploads`
   const addressOf = (id: string) => `${all}/${id}`
@@ -60,6 +62,7 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, folder }
       eperson,
       body: request.raw,
       admit: (added, size) => admitUpload({ folder, limits }, eperson, added, size),
+      lookAgain: () => lookAgain.thoughExpired(request, reply),
     })
     for (const [name, value] of headers) if (passedOn.has(name)) reply.header(name, value)
     // The rest of a body that was given up.

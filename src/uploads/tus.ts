@@ -4,7 +4,7 @@ import { DataStore, ERRORS, type Locker, Server, Upload } from '@tus/server'
 import { Problem } from '../http/problems.ts'
 import { addUpload, discardUpload, findUpload, newUploadId, removeUpload } from './folder.ts'
 import { lockOf } from './lock.ts'
-import { receive } from './receive.ts'
+import { cutBack, receive } from './receive.ts'
 
 /**
  * The only file that uses the library of tus (https://tus.io/protocols/resumable-upload). It checks headers, versions and
@@ -19,6 +19,8 @@ export interface TusRequest {
   readonly body: IncomingMessage
   /** Is asked before an upload is added. @throws Problem if it must not be */
   admit(id: string, size: number): Promise<void>
+  /** Is asked when what comes of a body has come. @throws Problem if it must not count */
+  lookAgain(): Promise<unknown>
 }
 
 export interface TusAnswer {
@@ -72,8 +74,15 @@ export function createTus({ folder, maxSize, lifetime, addressOf }: Parts): Tus 
     override async write(_: unknown, id: string, offset: number): Promise<number> {
       const found = await findUpload(folder, id)
       if (!found) throw ERRORS.FILE_NOT_FOUND
-      const { body, stop } = current()
-      return receive(body, { folder, id, offset, most: found.size - offset, signal: stop.signal })
+      const { body, lookAgain, method, stop } = current()
+      const end = await receive(body, { folder, id, offset, most: found.size - offset, signal: stop.signal })
+      try {
+        await lookAgain()
+      } catch (error) {
+        await (method === 'POST' ? removeUpload(folder, id) : cutBack(folder, id, offset))
+        throw error
+      }
+      return end
     }
 
     override async getUpload(id: string): Promise<Upload> {

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { listUploads, uploadsIn } from '../../src/uploads/folder.ts'
 import type { Client } from '../support/clients/client.ts'
+import { sendHalf } from '../support/clients/half-sent.ts'
 import { postJson } from '../support/clients/people.ts'
 import { change, newItem, read } from '../support/data/editing.ts'
 import { test } from '../support/service/engines.ts'
@@ -12,11 +11,6 @@ import { type Service, startService } from '../support/service/service.ts'
 
 /** Bodies that arrive slowly, while something happens to those who send them. */
 const email = 'curator@example.org'
-
-interface Half {
-  /** Sends the rest. @returns status and code of the answer */
-  end(): Promise<readonly [status: number | undefined, code: string | undefined]>
-}
 
 async function started(t: TestContext) {
   const service = await startService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true' } })
@@ -29,36 +23,13 @@ async function started(t: TestContext) {
   return { service, admin, client, uuid, item }
 }
 
-/** A request whose body has half arrived: the service has read so much of it. */
-async function half(client: Client, path: string, type: string, body: string, headers = {}): Promise<Half> {
-  const pair = await client.csrfPair()
-  const middle = Math.floor(body.length / 2)
-  const request: ClientRequest = httpRequest(client.address + path, {
-    method: 'POST',
-    headers: {
-      authorization: `Bearer ${client.token}`,
-      cookie: pair.cookie,
-      'x-xsrf-token': pair.value,
-      'content-type': type,
-      'content-length': body.length,
-      ...headers,
-    },
-  })
-  // Listened to from the start: a refusal may come before the end.
-  const answered = once(request, 'response') as Promise<[IncomingMessage]>
-  answered.catch(() => {})
-  // Who asks is known about when the service asks for the body.
-  request.setHeader('expect', '100-continue')
-  request.flushHeaders()
-  await once(request, 'continue')
-  request.write(body.slice(0, middle))
+/** @returns what sends the rest, and gives status and code of the answer */
+async function half(client: Client, path: string, type: string, body: string, headers = {}) {
+  const sent = await sendHalf(client, path, { type, body, headers })
   return {
     end: async () => {
-      request.end(body.slice(middle))
-      const [response] = await answered
-      let text = ''
-      for await (const piece of response) text += String(piece)
-      return [response.statusCode, (JSON.parse(text) as { code?: string }).code]
+      const { status, code } = await sent.end()
+      return [status, code] as const
     },
   }
 }

@@ -5,6 +5,7 @@ import type { Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { listPath } from '../support/clients/listings.ts'
 import { openSocket } from '../support/clients/raw.ts'
+import { newItem, upload } from '../support/data/editing.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
@@ -56,6 +57,32 @@ test('Q18 a connection is not read on while many of its requests wait for their 
   socket.write(get(path).repeat(sent))
   await until('a connection that is not read on', () => connection()?.isPaused())
   assert.ok(arrived() < sent, `${arrived()} were read`)
+})
+
+test('T12 what waits behind other answers of its connection shows nothing once its session has ended', async t => {
+  const service = await startService(t, { env: { CARREL_LISTINGS: '8' } })
+  await service.addEperson('admin@example.org', { admin: true })
+  const records = Array.from({ length: 100 }, (_, id) => ({ id, text: 'x'.repeat(250_000) }))
+  await service.addRecords('secrets', 'id', records, 'admin')
+  const admin = service.client()
+  await admin.login('admin@example.org')
+  const { bundle } = await newItem(admin)
+  const file = await upload(admin, bundle, { name: 'a.txt', content: 'hello' })
+  const token = `Authorization: Bearer ${admin.token}`
+  const { socket, arrived } = connectTo(t, service)
+  const list = listPath('secrets')
+  socket.write(
+    get(list, token) +
+      get(listPath('secrets', { limit: 100 }), token) +
+      get(`/api/core/bitstreams/${file.body.uuid}/content`, token) +
+      get(list, token, 'Connection: close'),
+  )
+  await until('four requests', arrived, count => count === 4)
+  await once(socket, 'readable')
+  assert.equal((await admin.post('/api/authn/logout')).status, 204)
+  const statuses = [...(await readAll(socket)).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
+  // The one that is being sent comes to its end.
+  assert.deepEqual(statuses, ['200', '401', '401', '401'])
 })
 
 test('Q18 a page of large records waits for its turn like a long listing', async t => {

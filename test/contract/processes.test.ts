@@ -278,6 +278,19 @@ test('PR2 S5 what somebody hears ends when the alert allows administrators only,
   await runner.close()
 })
 
+test('PR2 T3 what somebody hears ends when their token expires', async t => {
+  const { reader, readerId, runner } = await started(t, { CARREL_TOKEN_LIFETIME: '2' })
+  const { id } = await runner.start({ kind: 'import', eperson: readerId, parameters: {} }, aborted)
+  const listening = await until('an answer while the token lives', async () => {
+    await reader.login('reader@example.org')
+    const answer = await reader.get(`${path}/${id}/events`)
+    if (answer.status !== 200) await answer.arrayBuffer()
+    return answer.status === 200 ? answer : undefined
+  })
+  assert.ok(!(await listening?.text())?.includes('event: end'))
+  await runner.close()
+})
+
 test('PR3 administrators begin checks and backups by name, as DSpace’s interface does', async t => {
   const backups = temporaryFolder(t, 'sqlite')
   const { admin, adminId, reader, anonymous } = await started(t, { CARREL_BACKUPS: backups })

@@ -16,7 +16,7 @@ import { Refused } from '../sso/protocol.ts'
 import { matchingOf, readIdentity } from '../sso/read-identity.ts'
 import { noteRefusal, refusals } from '../sso/refusals.ts'
 import type { Throttle } from '../throttle.ts'
-import type { Verified } from '../tokens.ts'
+import type { Proven } from '../tokens.ts'
 import { createDirectory, type Found, type Person } from './directory.ts'
 import { DirectoryUnavailable } from './servers.ts'
 
@@ -37,7 +37,7 @@ export interface DirectoryParts {
 /** What became of an attempt. */
 interface Outcome {
   readonly isRight: boolean
-  readonly verified?: Verified
+  readonly verified?: Proven
   /** Whose entry it was, if that is known. */
   readonly eperson: string | null
 }

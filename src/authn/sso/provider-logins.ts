@@ -10,7 +10,7 @@ import type { Trade } from '../login.ts'
 import { newSession } from '../session-age.ts'
 import type { SpecialGroups } from '../special-groups.ts'
 import type { Tickets } from '../tickets.ts'
-import type { Verified } from '../tokens.ts'
+import type { Proven } from '../tokens.ts'
 import type { SignOnAddresses } from './addresses.ts'
 import type { SignOnCookies } from './cookies.ts'
 import type { LastProvider } from './last-provider.ts'
@@ -134,7 +134,7 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
     request: FastifyRequest,
     reply: FastifyReply,
     ticket: string,
-  ): Promise<Verified | undefined> {
+  ): Promise<Proven | undefined> {
     const waiting = await tickets.take<Waiting>('trade', ticket)
     if (!waiting || !isOffered(waiting)) return undefined
     const { uuid, method, sg } = waiting

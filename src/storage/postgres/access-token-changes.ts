@@ -3,7 +3,7 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import { useInterval } from '../access-tokens.ts'
 import type { Pool, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
-import { changeStamp } from './stamps.ts'
+import { changeStamp, changing } from './stamps.ts'
 
 /** Changes of access tokens (docs/decisions/0040). */
 export const addAccessToken = (
@@ -11,7 +11,7 @@ export const addAccessToken = (
   token: Omit<StoredAccessToken, 'used'>,
   event: AuditEvent,
 ): Promise<'added' | 'name-taken' | 'too-many' | 'no-eperson'> =>
-  pool.transaction(async db => {
+  changing(pool, event, 'own', async db => {
     const { id, eperson, name, hash, scope, networks, created, expires } = token
     // Locked, so that tokens made at once see each other.
     const [owner] = await db.rows<{ password_stamp: number }>(
@@ -52,7 +52,7 @@ export const revokeAccessToken = (
   eperson: string | null,
   event: AuditEvent,
 ): Promise<boolean> =>
-  pool.transaction(async db => {
+  changing(pool, event, 'own', async db => {
     const [row] = await db.rows<{ eperson: string }>(
       'DELETE FROM carrel.access_token WHERE id = $1 AND eperson = coalesce($2, eperson) RETURNING eperson',
       id,
@@ -65,7 +65,7 @@ export const revokeAccessToken = (
   })
 
 export const revokeAccessTokens = (pool: Pool, eperson: string, event: AuditEvent): Promise<number> =>
-  pool.transaction(async db => {
+  changing(pool, event, 'own', async db => {
     const revoked = await dropAccessTokens(db, eperson)
     if (revoked === 0) return 0
     await changeStamp(db, eperson)

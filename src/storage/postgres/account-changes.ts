@@ -20,7 +20,7 @@ import {
   toSession,
 } from './rows.ts'
 import { insertSession, keepOnly, newSessionValues, nextBegun } from './session-changes.ts'
-import { replaceSessionKey } from './stamps.ts'
+import { changing, replaceSessionKey } from './stamps.ts'
 
 export { replaceSessionKey } from './stamps.ts'
 
@@ -79,7 +79,7 @@ export async function logout(
 
 /** Each gets another key: a hash of the old one and of a random value. */
 export const logoutAll = (pool: Pool, event: AuditEvent, now: number): Promise<number> =>
-  pool.transaction(async db => {
+  changing(pool, event, 'own', async db => {
     const ended = await db.run(
       `WITH next AS MATERIALIZED (SELECT nextval('carrel.stamp') AS stamp)
        UPDATE carrel.eperson SET session_key = sha256($1 || session_key), stamp = next.stamp FROM next`,
@@ -93,7 +93,7 @@ export const logoutAll = (pool: Pool, event: AuditEvent, now: number): Promise<n
   })
 
 export const addEperson = (pool: Pool, eperson: NewEperson, event: AuditEvent) =>
-  pool.transaction(async db => {
+  changing(pool, event, 'own', async db => {
     const added = await insertEperson(db, eperson, event)
     if (added === 'exists') return added
     if (eperson.administrator)
@@ -181,7 +181,7 @@ export const changeEperson = (
   event: AuditEvent,
   change: (db: Connection, eperson: EpersonRow) => Promise<Changed>,
 ): Promise<Changed> =>
-  pool.transaction(async db => {
+  changing(pool, event, 'own', async db => {
     const eperson = await lockEperson(db, email)
     if (!eperson) return 'no-eperson'
     const changed = await change(db, eperson)

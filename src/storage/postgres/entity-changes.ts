@@ -22,6 +22,7 @@ import { recordEvent } from './events.ts'
 import { grantReader, tableExists } from './expose.ts'
 import { dropChanges, takeChanges } from './record-changes.ts'
 import { baseOf, writeRevision, writeVersion } from './record-versions.ts'
+import { requireRights } from './stamps.ts'
 
 /** Changes of the list of entities. */
 
@@ -48,6 +49,7 @@ export async function publishEntity(
   const point = (agreed: Agreed | undefined) =>
     pool.transaction(async changes => {
       await lockList(changes)
+      if (event) await requireRights(changes, event)
       if ((await changes.run('DELETE FROM carrel.retired WHERE version = $1', version)) === 0)
         throw new StoreUnavailable(
           'the imported records were removed before they were published; import them again',
@@ -105,6 +107,7 @@ export async function reviseEntity(
   if (versionOf(await findEntity(db, name)) !== of.source.version) return undefined
   const written = await writeRevision(db, version, whole)
   await lockList(db)
+  if (event) await requireRights(db, event)
   const before = await findEntity(db, name)
   if (!(await takeChanges(db, { name, replaces, keepsNewer }, versionOf(before)))) return undefined
   const source = { kind: 'records', version, ...written, imported: now() } as const
@@ -122,6 +125,7 @@ export const dropEntity = (
 ): Promise<boolean | 'changed'> =>
   pool.transaction(async db => {
     await lockList(db)
+    await requireRights(db, event)
     const before = await findEntity(db, name)
     if (!before) return false
     if (of !== undefined && entityTag(before) !== of) return 'changed'
@@ -163,6 +167,7 @@ const declare = (
 ): ReturnType<Entities['declare']> =>
   pool.transaction(async db => {
     await lockList(db)
+    await requireRights(db, event)
     const before = await findEntity(db, name)
     if (before === undefined) return 'missing'
     const declared = change(before)
@@ -185,6 +190,7 @@ export async function exposeEntity(
 ): Promise<Entity> {
   return pool.transaction(async db => {
     await lockList(db)
+    await requireRights(db, event)
     const before = await findEntity(db, table.name)
     if (before?.source.kind === 'records')
       throw new ExposeError(`${table.name} holds imported records; drop it first`)

@@ -21,8 +21,15 @@ export const above = (groups: string): string => `WITH RECURSIVE above (id) AS (
  * that would make a circle together, the later one sees the earlier one, and those who join meanwhile are stamped. Readers
  * don't wait. Every change of a membership locks its group's row, and so this table, first.
  */
-export const lockGroups = (db: Queries): Promise<unknown> =>
-  db.run('LOCK TABLE carrel.epersongroup IN EXCLUSIVE MODE')
+export async function lockGroups(db: Queries): Promise<void> {
+  await db.run('LOCK TABLE carrel.epersongroup IN EXCLUSIVE MODE')
+  // Its count of changes grows with them (`stampBelow`), and it comes before sessions (`requireRights`).
+  await db.rows('SELECT 1 FROM carrel.state FOR NO KEY UPDATE')
+}
+
+/** Waits until nobody changes all groups, and keeps those who would waiting until the transaction ends. */
+export const keepGroups = (db: Queries): Promise<unknown> =>
+  db.run('LOCK TABLE carrel.epersongroup IN ROW SHARE MODE')
 
 /** How many levels there are below a group, or above it, itself included. */
 export async function levels(

@@ -7,6 +7,7 @@ import { replaceSessionKey } from './account-changes.ts'
 import type { Connection, Pool } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 import { lockEperson } from './group-changes.ts'
+import { changing, requireRights } from './stamps.ts'
 
 /** Which subjects of providers are which epersons, as administrators change it. */
 
@@ -31,6 +32,7 @@ export const link = (
   event: AuditEvent,
 ): Promise<Linked> =>
   again(pool, async db => {
+    await requireRights(db, event, 'own')
     const eperson = await lockEperson(db, email)
     if (!eperson) return 'no-eperson'
     const { uuid } = eperson
@@ -51,7 +53,7 @@ export const link = (
   })
 
 export const unlink = (pool: Pool, email: string, provider: string, event: AuditEvent): Promise<Changed> =>
-  pool.transaction(async db => {
+  changing(pool, event, 'own', async db => {
     const eperson = await lockEperson(db, email)
     if (!eperson) return 'no-eperson'
     const { uuid } = eperson

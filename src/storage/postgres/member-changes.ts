@@ -10,11 +10,11 @@ import { groupWith, keepingAdministrator, lockEperson } from './people-changes.t
 /** Who and what is in a group. */
 
 export const setMember = (pool: Pool, isMember: boolean, group: string, eperson: string, event: AuditEvent) =>
-  keepingAdministrator(pool, !isMember, db => changeMember(db, isMember, group, eperson, event))
+  keepingAdministrator(pool, !isMember, event, db => changeMember(db, isMember, group, eperson, event))
 
 export const addMembers = (pool: Pool, group: string, epersons: readonly string[], event: AuditEvent) =>
   // In one order everywhere, so that no two changes wait for each other.
-  allOrNone(pool, false, epersons.toSorted(), (db, uuid) => changeMember(db, true, group, uuid, event))
+  allOrNone(pool, false, event, epersons.toSorted(), (db, uuid) => changeMember(db, true, group, uuid, event))
 
 async function changeMember(
   db: Connection,
@@ -36,10 +36,10 @@ export const setSubgroup = (
   parent: string,
   child: string,
   event: AuditEvent,
-) => keepingAdministrator(pool, true, db => changeSubgroup(db, isIncluded, parent, child, event))
+) => keepingAdministrator(pool, true, event, db => changeSubgroup(db, isIncluded, parent, child, event))
 
 export const addSubgroups = (pool: Pool, parent: string, children: readonly string[], event: AuditEvent) =>
-  allOrNone(pool, true, children, (db, uuid) => changeSubgroup(db, true, parent, uuid, event))
+  allOrNone(pool, true, event, children, (db, uuid) => changeSubgroup(db, true, parent, uuid, event))
 
 async function changeSubgroup(
   db: Connection,
@@ -88,12 +88,13 @@ class Refused extends Error {
 async function allOrNone<R extends string>(
   pool: Pool,
   mayEnd: boolean,
+  event: AuditEvent,
   uuids: readonly string[],
   change: (db: Connection, uuid: string) => Promise<R>,
 ) {
   type Why = Exclude<R, 'changed' | 'unchanged' | 'no-group'> | 'last-administrator'
   try {
-    const done = await keepingAdministrator(pool, mayEnd, async db => {
+    const done = await keepingAdministrator(pool, mayEnd, event, async db => {
       for (const uuid of uuids) {
         const one = await change(db, uuid)
         if (one === 'no-group') return 'no-group' as const

@@ -9,8 +9,9 @@ import { setPasswordIn } from './account-changes.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 import { dropGroup, groupNamed, insertGroup, useOfGroup } from './group-changes.ts'
-import { hasAdministrator, lockGroups, stampBelow } from './group-tree.ts'
+import { hasAdministrator, keepGroups, lockGroups, stampBelow } from './group-tree.ts'
 import { type EpersonRow, epersonColumns, toEperson } from './rows.ts'
+import { changing, requireRights } from './stamps.ts'
 
 /** What administrators change over HTTP, each in one transaction. */
 
@@ -19,7 +20,7 @@ export const createEperson = (
   person: NewPerson,
   event: AuditEvent,
 ): Promise<Eperson | 'exists'> =>
-  pool.transaction(async db => {
+  changing(pool, event, 'shared', async db => {
     const { email, firstName, lastName, enabled, profile } = person
     const added: Eperson = { uuid: randomUUID(), email, firstName, lastName, enabled, profile }
     const inserted = await db.run(
@@ -44,7 +45,7 @@ export const createEperson = (
   })
 
 export const changeEperson = (pool: Pool, uuid: string, change: EpersonChange, event: AuditEvent) =>
-  keepingAdministrator(pool, change.enabled === false, async db => {
+  keepingAdministrator(pool, change.enabled === false, event, async db => {
     const before = await lockEperson(db, uuid)
     if (!before) return 'no-eperson' as const
     const after = applyChange(before, change)
@@ -76,7 +77,7 @@ export const changeEperson = (pool: Pool, uuid: string, change: EpersonChange, e
   })
 
 export const replacePassword = (pool: Pool, uuid: string, hash: string, event: AuditEvent) =>
-  pool.transaction(async db => {
+  changing(pool, event, 'own', async db => {
     if (!(await lockEperson(db, uuid))) return 'no-eperson' as const
     await setPasswordIn(db, uuid, hash)
     await recordEvent(db, { ...event, eperson: uuid })
@@ -84,7 +85,7 @@ export const replacePassword = (pool: Pool, uuid: string, hash: string, event: A
   })
 
 export const removeEperson = (pool: Pool, uuid: string, event: AuditEvent) =>
-  keepingAdministrator(pool, true, async db => {
+  keepingAdministrator(pool, true, event, async db => {
     const before = await lockEperson(db, uuid)
     if (!before) return 'no-eperson' as const
     await db.run('DELETE FROM carrel.eperson WHERE uuid = $1', uuid)
@@ -98,6 +99,8 @@ export const createGroup = (
   event: AuditEvent,
 ): Promise<GroupDetails | 'exists'> =>
   pool.transaction(async db => {
+    await lockGroups(db)
+    await requireRights(db, event)
     const added = { uuid: randomUUID(), name, description }
     if ((await insertGroup(db, name, groupEvent(event, null, added), added.uuid)) === 'exists')
       return 'exists'
@@ -113,6 +116,7 @@ export const changeGroup = (
 ): Promise<GroupDetails | 'no-group' | 'exists' | GroupUse> =>
   pool.transaction(async db => {
     await lockGroups(db)
+    await requireRights(db, event, 'own')
     const before = await groupWith(db, uuid)
     if (!before) return 'no-group'
     const after = { ...before, ...change }
@@ -136,7 +140,7 @@ export const changeGroup = (
   })
 
 export const removeGroup = (pool: Pool, uuid: string, event: AuditEvent) =>
-  keepingAdministrator(pool, true, async (db): Promise<'changed' | 'no-group' | GroupUse> => {
+  keepingAdministrator(pool, true, event, async (db): Promise<'changed' | 'no-group' | GroupUse> => {
     const before = await groupWith(db, uuid)
     return before ? dropGroup(db, before.name, groupEvent(event, before, null)) : 'no-group'
   })
@@ -151,12 +155,14 @@ class LastAdministrator extends Error {}
 export async function keepingAdministrator<T>(
   pool: Pool,
   mayEnd: boolean,
+  event: AuditEvent,
   change: (db: Connection) => Promise<T>,
 ): Promise<T | 'last-administrator'> {
   try {
     return await pool.transaction(async db => {
       // Of two changes at once that each leave another administrator, the later one sees the earlier one.
-      if (mayEnd) await lockGroups(db)
+      await (mayEnd ? lockGroups(db) : keepGroups(db))
+      await requireRights(db, event, 'own')
       // Where there is none, nothing can take them away.
       const mustStay = mayEnd && (await hasAdministrator(db))
       const result = await change(db)

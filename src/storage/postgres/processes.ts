@@ -15,18 +15,20 @@ import {
   seenState,
   standingOf,
 } from './process-changes.ts'
+import { changing } from './stamps.ts'
 
 const columns = processColumns.replace('state,', `${seenState} AS state,`)
 
 /** Processes in PostgreSQL. */
 export const postgresProcesses = (pool: Pool): Processes => ({
-  begin: (process, place) => pool.transaction(db => beginProcess(db, process, place)),
+  begin: (process, place) =>
+    changing(pool, process.event ?? {}, 'shared', db => beginProcess(db, process, place)),
   promote: (id, place) => pool.transaction(db => promoteProcess(db, id, place)),
   keep: (id, owner, news) => pool.transaction(db => keepProcess(db, id, owner, news)),
   look: (id, owner) => standingOf(pool, id, owner),
   end: (id, owner, how, news) => pool.transaction(db => endProcess(db, id, owner, how, news)),
-  cancel: (id, event) => pool.transaction(db => cancelProcess(db, id, event)),
-  remove: (id, event) => pool.transaction(db => removeProcess(db, id, event)),
+  cancel: (id, event) => changing(pool, event, 'shared', db => cancelProcess(db, id, event)),
+  remove: (id, event) => changing(pool, event, 'shared', db => removeProcess(db, id, event)),
   one: async id => {
     const [row] = await pool.rows<ProcessRow>(`SELECT ${columns} FROM carrel.process WHERE id = $1`, id)
     return row && toProcess(row)

@@ -1,9 +1,10 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { StoreUnavailable } from '../../model/errors.ts'
+import { RightsChanged, StoreUnavailable } from '../../model/errors.ts'
 import type { Agreed } from '../entities.ts'
 import { agreedParts, type ChangeRow, type TakenChanges, versionParts } from '../shared/changed-entities.ts'
 import type { Pool, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
+import { haveRights } from './stamps.ts'
 
 /** Changes of single records (docs/decisions/0041). */
 
@@ -43,7 +44,11 @@ export function createRecordWriter(pool: Pool): RecordWriter {
       queue = queue.slice(maxTogether)
       try {
         const written = await writeAll(pool, batch)
-        for (const [at, { resolve }] of batch.entries()) resolve(written[at] ?? false)
+        for (const [at, { resolve, reject }] of batch.entries()) {
+          const result = written[at] ?? false
+          if (typeof result === 'boolean') resolve(result)
+          else reject(result)
+        }
       } catch (error) {
         for (const { reject } of batch) reject(error)
       }
@@ -66,11 +71,15 @@ export function createRecordWriter(pool: Pool): RecordWriter {
   }
 }
 
-const writeAll = (pool: Pool, batch: readonly Waiting[]): Promise<readonly boolean[]> =>
+const writeAll = (pool: Pool, batch: readonly Waiting[]): Promise<readonly (boolean | RightsChanged)[]> =>
   pool.transaction(async db => {
     // One transaction at a time, so that changes become visible in the order of their numbers.
     const [state] = await db.rows<{ records: number }>('SELECT records FROM carrel.state FOR UPDATE')
     let last = state?.records ?? 0
+    const allowed = await haveRights(
+      db,
+      batch.map(({ event }) => event),
+    )
     const versions = new Map(
       (
         await db.rows<{ name: string; version: string }>(
@@ -87,8 +96,12 @@ const writeAll = (pool: Pool, batch: readonly Waiting[]): Promise<readonly boole
         )
       ).map(({ key, seq }) => [key, seq] as const),
     )
-    const results: boolean[] = []
-    for (const { write, event } of batch) {
+    const results: (boolean | RightsChanged)[] = []
+    for (const [at, { write, event }] of batch.entries()) {
+      if (!allowed[at]) {
+        results.push(new RightsChanged())
+        continue
+      }
       const { entity, key, key_values, json, added, before } = write
       const isCurrent = versions.get(entity) === write.version && (known.get(key) ?? 0) === before
       results.push(isCurrent)

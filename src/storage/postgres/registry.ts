@@ -21,6 +21,7 @@ import {
   schemaIn,
 } from './registry-changes.ts'
 import { isStorable } from './rows.ts'
+import { changing } from './stamps.ts'
 
 /** A name is plain ASCII, so `lower` does what it says. */
 const matches = `($1::text IS NULL OR s.prefix = $1) AND ($2::text IS NULL OR f.element = $2)
@@ -57,12 +58,13 @@ export const postgresRegistry = (pool: Pool): MetadataRegistry => ({
     return { rows: rows.map(toField), total: counted?.total ?? 0 }
   },
   field: id => fieldIn(pool, id),
-  addSchema: (wanted, event) => pool.transaction(db => addMetadataSchema(db, wanted, event)),
+  addSchema: (wanted, event) => changing(pool, event, 'shared', db => addMetadataSchema(db, wanted, event)),
   changeSchema: (id, namespace, event) =>
-    pool.transaction(db => changeMetadataSchema(db, id, namespace, event)),
-  removeSchema: (id, event) => pool.transaction(db => removeMetadataSchema(db, id, event)),
-  addField: (schema, wanted, event) => pool.transaction(db => addMetadataField(db, schema, wanted, event)),
+    changing(pool, event, 'shared', db => changeMetadataSchema(db, id, namespace, event)),
+  removeSchema: (id, event) => changing(pool, event, 'shared', db => removeMetadataSchema(db, id, event)),
+  addField: (schema, wanted, event) =>
+    changing(pool, event, 'shared', db => addMetadataField(db, schema, wanted, event)),
   changeField: (id, scopeNote, event) =>
-    pool.transaction(db => changeMetadataField(db, id, scopeNote, event)),
-  removeField: (id, event) => pool.transaction(db => removeMetadataField(db, id, event)),
+    changing(pool, event, 'shared', db => changeMetadataField(db, id, scopeNote, event)),
+  removeField: (id, event) => changing(pool, event, 'shared', db => removeMetadataField(db, id, event)),
 })

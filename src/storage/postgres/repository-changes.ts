@@ -22,6 +22,7 @@ import { setReaders as setReadersOf, showAgain } from '../shared/reader-changes.
 import { audienceIn, type PostgresAudiences } from './audiences.ts'
 import type { Connection, Pool, Queries, Value } from './driver.ts'
 import { now, recordEvent } from './events.ts'
+import { changing } from './stamps.ts'
 
 /** Changes of items and bitstreams. */
 
@@ -39,7 +40,7 @@ export async function putItems(
     item: item === null ? null : numberOf(item),
     bitstreams: bitstreams.map(text => (text === null ? null : numberOf(text))),
   }))
-  return pool.transaction(async db => {
+  return changing(pool, event, 'shared', async db => {
     const outcomes: PutOutcome[] = []
     for (const [at, item] of items.entries())
       outcomes.push(
@@ -62,14 +63,14 @@ const numbersIn = (numbers: ReadonlyMap<string, number>) => (text: string) => {
 
 /** @returns undefined if there is no such item or bitstream */
 export const setReaders = (pool: Pool, change: AccessChange, event: AuditEvent) =>
-  pool.transaction(db => perform(db, setReadersOf(change, event)))
+  changing(pool, event, 'shared', db => perform(db, setReadersOf(change, event)))
 
 /** @returns whether there was such an item */
 export const deleteItem = (pool: Pool, identifier: string, event: AuditEvent): Promise<boolean> =>
-  pool.transaction(db => perform(db, deleteNamed(identifier, event)))
+  changing(pool, event, 'shared', db => perform(db, deleteNamed(identifier, event)))
 
 export const changeItem = (pool: Pool, change: ItemChange, event: AuditEvent): Promise<ItemOutcome> =>
-  pool.transaction(db => perform(db, itemChange(change, event)))
+  changing(pool, event, 'shared', db => perform(db, itemChange(change, event)))
 
 /** Runs a change, in the transaction of the caller. */
 async function perform<T>(db: Connection, change: Change<T>): Promise<T> {

@@ -3,6 +3,7 @@ import type { Secrets } from '../secrets.ts'
 import { createSigningOrder } from '../shared/signing-order.ts'
 import type { Pool, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
+import { requireRights } from './stamps.ts'
 
 /** How long a replaced secret is accepted, in days. The next rotation removes older ones. */
 const keptDays = 90
@@ -31,6 +32,7 @@ export function sharedSecrets(pool: Pool): SharedSecrets {
     rotate: event =>
       pool.transaction(async db => {
         await db.run('UPDATE carrel.state SET secrets = secrets + 1')
+        await requireRights(db, event)
         // A secret is replaced when the next one is created.
         await db.run(
           `DELETE FROM carrel.secret s WHERE EXISTS (SELECT 1 FROM carrel.secret newer

@@ -14,6 +14,7 @@ import {
 import type { Refreshed } from '../sessions.ts'
 import type { Connection, Pool, Value } from './driver.ts'
 import { eventValues, insertEvent, recordEvent, runRecording } from './events.ts'
+import { changing } from './stamps.ts'
 
 /** Changes of sessions (docs/decisions/0040). */
 
@@ -82,7 +83,7 @@ export const endSession = (
   certain: number,
   event: AuditEvent,
 ): Promise<boolean> =>
-  pool.transaction(async db => {
+  changing(pool, event, 'own', async db => {
     const known = await lockState(db, uuid)
     if (!known || readState(known.text, known.sessionKey).ended.has(begun)) return false
     const [row] = await db.rows<{ expires: number }>(
@@ -110,7 +111,7 @@ export const endOtherSessions = (
   own: KeptSession,
   event: AuditEvent,
 ): Promise<void> =>
-  pool.transaction(async db => {
+  changing(pool, event, 'own', async db => {
     await keepOnly(db, uuid, own)
     await recordEvent(db, event)
   })

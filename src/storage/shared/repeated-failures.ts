@@ -1,6 +1,6 @@
 import { networkOf } from '../../lib/addresses.ts'
 import { countRepeats } from '../../lib/repeats.ts'
-import type { AuditEvent } from '../../model/audit-events.ts'
+import { type AuditEvent, detached } from '../../model/audit-events.ts'
 
 export interface RepeatedFailures {
   record(event: AuditEvent): Promise<void>
@@ -15,7 +15,8 @@ export interface RepeatedFailures {
 export function countFailures(record: (event: AuditEvent) => Promise<void>): RepeatedFailures {
   const repeats = countRepeats()
   return {
-    record: async event => {
+    record: async given => {
+      const event = detached(given)
       if (event.outcome !== 'failure') return record(event)
       const from = { ...event, clientIp: event.clientIp === null ? null : networkOf(event.clientIp) }
       return repeats.add(JSON.stringify(Object.values(from)), {

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../model/errors.ts'
+import { RightsChanged, StoreUnavailable } from '../../model/errors.ts'
 import type { Keyring } from '../../model/keys.ts'
 import type { Shared } from '../shared/event-loops.ts'
 import type { changes } from './changes.ts'
@@ -41,6 +41,7 @@ export function createGroupCommit(opened: OpenedFiles, keyring: Keyring, { threa
         for (const [at, { resolve, reject }] of batch.entries()) {
           const reply = replies[at]
           if (reply && 'result' in reply) resolve(reply.result as never)
+          else if (reply && 'refused' in reply) reject(new RightsChanged())
           else reject(new Error(reply?.error ?? 'the writer did not reply'))
         }
       } catch (error) {

@@ -12,9 +12,11 @@ import {
 import { jsonOf, newProcess, rivalAmong, turnOf } from '../shared/process-rows.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
+import { requireRights } from './stamps.ts'
 
 /** Changes of processes, which the single writer makes one after the other. */
 export function beginProcess(db: Database, asked: NewProcess, place: Place): Process | Rival | undefined {
+  if (asked.event) requireRights(db, asked.event)
   const rival = rivalAmong(
     asked,
     db.all<{ id: number; parameters: string }>(

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import { RightsChanged } from '../../model/errors.ts'
 import type { Database } from './driver.ts'
 
 /** What tells every reader that it must not keep using what it cached of an eperson. */
@@ -14,3 +16,11 @@ export const changeStamp = (db: Database, uuid: string): number =>
 /** Ends every login token, and what was made from one. */
 export const endTokens = (db: Database, uuid: string, newKey: Uint8Array = randomBytes(32)) =>
   db.run('UPDATE eperson SET session_key = ?, stamp = ? WHERE uuid = ?', newKey, nextStamp(db), uuid)
+
+/** @throws RightsChanged unless the sessions that a change relies on are as they were when its request was admitted (T12) */
+export function requireRights(db: Database, { reliesOn = [] }: Pick<AuditEvent, 'reliesOn'>): void {
+  for (const { uuid, stamp } of reliesOn) {
+    const row = db.get<{ stamp: number }>('SELECT stamp FROM eperson WHERE uuid = ? AND enabled = 1', uuid)
+    if (row?.stamp !== stamp) throw new RightsChanged()
+  }
+}

@@ -1,13 +1,25 @@
-import { StoreUnavailable } from '../../model/errors.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import { RightsChanged, StoreUnavailable } from '../../model/errors.ts'
 import { serveThread } from '../../threads/thread.ts'
 import { changes } from './changes.ts'
 import { type Database, openDatabase, transaction } from './driver.ts'
 import { forgetEnd } from './events.ts'
 import { createFilesInPlace, type Loss, lookAgainAfter, type OpenedFiles } from './files-in-place.ts'
+import { requireRights } from './stamps.ts'
 import { openTrail } from './trail-changes.ts'
 
 export type WriteCall = readonly [name: keyof typeof changes, args: readonly unknown[]]
-export type WriteReply = { readonly result: unknown } | { readonly error: string }
+export type WriteReply =
+  | { readonly result: unknown }
+  | { readonly error: string }
+  /** Nothing was done: the sessions that the change relies on have changed (T12). */
+  | { readonly refused: 'rights' }
+
+/** Changes that are made whatever has become of the caller: an end stays one, and what was refused is recorded. */
+const regardless: ReadonlySet<keyof typeof changes> = new Set(['recordEvent', 'logout', 'refreshSession'])
+
+const isEvent = (arg: unknown): arg is Pick<AuditEvent, 'reliesOn'> =>
+  typeof arg === 'object' && arg !== null && 'reliesOn' in arg
 
 interface Waiting {
   readonly calls: readonly WriteCall[]
@@ -43,6 +55,7 @@ const handlersOn = (db: Database, requireFiles: () => void, requireTrail: () => 
       return calls.map(([name, args]) => {
         db.exec('SAVEPOINT call')
         try {
+          if (!regardless.has(name)) for (const arg of args) if (isEvent(arg)) requireRights(db, arg)
           const change = changes[name] as (...args: readonly unknown[]) => unknown
           const result = change(db, ...args)
           db.exec('RELEASE call')
@@ -51,6 +64,7 @@ const handlersOn = (db: Database, requireFiles: () => void, requireTrail: () => 
           // A full disk may have rolled back the whole transaction. Then this throws too, and every call fails.
           db.exec('ROLLBACK TO call; RELEASE call')
           forgetEnd(db)
+          if (error instanceof RightsChanged) return { refused: 'rights' }
           return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) }
         }
       })
