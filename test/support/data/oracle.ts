@@ -13,6 +13,8 @@ export interface RawField {
   readonly name: string
   readonly type: Kind
   readonly nullable: boolean
+  /** Whether all values are arrays of texts. */
+  readonly list?: boolean
 }
 
 export interface RawOrder {
@@ -39,9 +41,16 @@ export function fieldsOf(records: readonly RawRecord[]): RawField[] {
   const names = new Set(records.flatMap(record => [...record.keys()]))
   return [...names].map(name => {
     const values = records.map(record => record.get(name))
-    const kinds = new Set(values.filter(value => !isNull(value)).map(value => kindOf(value ?? '')))
-    return { name, type: typeOf(kinds), nullable: values.some(isNull) }
+    const known = values.flatMap(value => (isNull(value) ? [] : [value]))
+    const type = typeOf(new Set(known.map(kindOf)))
+    const field = { name, type, nullable: values.some(isNull) }
+    return type === 'json' && known.every(isTextList) ? { ...field, list: true } : field
   })
+}
+
+function isTextList(value: string): boolean {
+  const list: unknown = JSON.parse(value)
+  return Array.isArray(list) && list.every(one => typeof one === 'string')
 }
 
 function typeOf(kinds: ReadonlySet<Kind>): Kind {
