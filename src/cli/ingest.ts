@@ -1,10 +1,11 @@
+import { basename, resolve } from 'node:path'
 import { Command } from 'commander'
 import { createFileStore } from '../files/file-store.ts'
 import { claimFolder, OtherStore } from '../files/owner.ts'
 import { sweep } from '../files/sweep.ts'
 import { countsOf, type IngestReport, ingest } from '../ingest/ingest.ts'
 import { BadItem } from '../ingest/item.ts'
-import { parseDay } from '../ingest/readers.ts'
+import { parseDay, shellWord } from '../ingest/readers.ts'
 import { openItems } from '../ingest/source.ts'
 import type { Run } from '../model/processes.ts'
 import { describeReaders, type Readers } from '../model/readers.ts'
@@ -19,6 +20,7 @@ import { parseReadRule, readRule } from './read-rule.ts'
 import { commandEvent, withStoreOrNew } from './store.ts'
 
 interface Options {
+  readonly name?: string
   readonly read?: string
   readonly from?: string
   readonly until?: string
@@ -41,6 +43,11 @@ export function ingestCommand(): Command {
     )
     .option('--from <day>', 'the first day of --read (YYYY-MM-DD, UTC), such as the end of an embargo')
     .option('--until <day>', 'the last day of --read')
+    .option(
+      '--name <name>',
+      'what the source is called: with it begin the identifiers of items without a handle, and items that are there by ' +
+        'these identifiers are changed; default: the name of the folder, which changes items from the same folder only',
+    )
     .option('--add-only', 'change no existing item; one that would be changed is reported as bad')
     .option('--dry-run', 'check everything and report what would happen, but write nothing')
     .option('--json', 'print the report as JSON')
@@ -55,7 +62,9 @@ async function run(folder: string, options: Options): Promise<void> {
     const groups = new Set((await accounts.listGroups()).map(({ name }) => name))
     const progress = showProgress()
     try {
-      const items = await openItems(givenPath(folder), { groups })
+      const path = givenPath(folder)
+      const naming = { name: nameOf(options, path), isGiven: options.name !== undefined, isKept: true }
+      const items = await openItems(path, { groups, naming })
       const work = async (run: Run) => {
         // Before anything is added, so that what a killed run leaves belongs to this store too.
         const isOwn = options.dryRun || (await claimFolder(filesFolder, repository))
@@ -66,6 +75,7 @@ async function run(folder: string, options: Options): Promise<void> {
           event: commandEvent('item.add'),
           dryRun: options.dryRun ?? false,
           addOnly: options.addOnly ?? false,
+          nameIs: name => `--name ${shellWord(name)}`,
           failed: ({ item, reason }) => {
             run.log(`${item}: ${reason}`)
             progress.note(printable(`carrel: ${item}: ${reason}`))
@@ -92,6 +102,12 @@ async function run(folder: string, options: Options): Promise<void> {
       progress.stop()
     }
   })
+}
+
+function nameOf({ name }: Options, path: string): string {
+  if (name === undefined) return basename(resolve(path))
+  if (name.trim() === '') throw new Misuse('--name is empty; it takes what the source is called')
+  return name.trim()
 }
 
 /** @returns null without --read */

@@ -6,6 +6,7 @@ import { type ListedFile, parseContents } from './contents.ts'
 import { BadItem, type FoundItem, toItem } from './item.ts'
 import { manifestName } from './manifest.ts'
 import { createMetadata, parseMetadata } from './metadata.ts'
+import { folderMark, type Origin } from './origin.ts'
 import { findFiles, readText, toBadItem } from './read-file.ts'
 import { parseReaders } from './readers.ts'
 import { visible } from './similar-name.ts'
@@ -14,10 +15,9 @@ import { visible } from './similar-name.ts'
  * DSpace's Simple Archive Format: a folder of item folders. Each has `dublin_core.xml` and optionally
  * `metadata_<schema>.xml`, `contents`, `handle`, `collections` and, as our addition, `readers`.
  * @param folder without links
- * @param name the prefix of the identifiers of items without a handle
  * @throws ImportError if it holds no item folder
  */
-export async function openArchive(folder: string, name: string, options: SourceOptions): Promise<Candidates> {
+export async function openArchive(folder: string, options: SourceOptions): Promise<Candidates> {
   // Only the names: a million take some 100 MB. They are sorted, so that each run reports in the same order.
   const names = (await readdir(folder)).filter(one => !one.startsWith('.')).sort()
   const similar = names.find(one => one.trim().toLowerCase() === manifestName)
@@ -27,7 +27,7 @@ export async function openArchive(folder: string, name: string, options: SourceO
     throw new ImportError(
       `there is nothing to ingest in ${folder}: neither ${manifestName} nor item folders with dublin_core.xml`,
     )
-  return readArchive(folder, name, names, options)
+  return readArchive(folder, names, options)
 }
 
 /** Usually the first name is one. */
@@ -36,17 +36,10 @@ async function hasFolder(folder: string, names: readonly string[]): Promise<bool
   return false
 }
 
-async function* readArchive(
-  folder: string,
-  name: string,
-  names: readonly string[],
-  options: SourceOptions,
-): Candidates {
+async function* readArchive(folder: string, names: readonly string[], options: SourceOptions): Candidates {
   for (let at = 0; at < names.length; at += itemsAtOnce) {
     const found = await Promise.all(
-      names
-        .slice(at, at + itemsAtOnce)
-        .map(one => toCandidate(join(folder, one), `${name}/${one}`, one, options)),
+      names.slice(at, at + itemsAtOnce).map(one => toCandidate(join(folder, one), one, options)),
     )
     yield {
       candidates: found.filter(one => one !== undefined),
@@ -58,7 +51,6 @@ async function* readArchive(
 /** @returns undefined for a plain file beside the item folders */
 async function toCandidate(
   folder: string,
-  identifier: string,
   where: string,
   options: SourceOptions,
 ): Promise<Candidate | undefined> {
@@ -67,7 +59,7 @@ async function toCandidate(
     if (found.isFile()) return undefined
     if (!found.isDirectory())
       throw new BadItem('it is a link or a special file, not a folder; put the item folder itself there')
-    return { kind: 'item', where, item: await readItem(folder, identifier, options) }
+    return { kind: 'item', where, item: await readItem(folder, where, folderMark(folder, found), options) }
   } catch (error) {
     const bad = toBadItem(error, folder)
     if (bad instanceof BadItem) return { kind: 'bad', where, reason: bad.message }
@@ -79,7 +71,13 @@ async function toCandidate(
 const descriptionFile =
   /^(dublin_core\.xml|metadata_.+\.xml|contents|handle|collections|readers|relationships)$/
 
-async function readItem(folder: string, identifier: string, options: SourceOptions): Promise<FoundItem> {
+async function readItem(
+  folder: string,
+  own: string,
+  mark: string,
+  options: SourceOptions,
+): Promise<FoundItem> {
+  const { naming } = options
   const names = new Set(await readdir(folder))
   if (!names.has('dublin_core.xml')) throw new BadItem('there is no dublin_core.xml in it')
   const text = async <T>(name: string, parse: (text: string) => T): Promise<T | undefined> =>
@@ -93,8 +91,14 @@ async function readItem(folder: string, identifier: string, options: SourceOptio
     for (const value of (await text(name, xml => parseMetadata(xml, schema))) ?? [])
       metadata.add(value.key, value)
   }
+  const handle = await text('handle', one => firstLine(one))
+  const origin: Origin =
+    handle === undefined
+      ? { identifier: naming.isGiven ? 'given' : 'made', folder: naming.isKept ? mark : null }
+      : { identifier: 'given', folder: null }
   return toItem({
-    identifier: (await text('handle', one => firstLine(one))) ?? identifier,
+    origin,
+    identifier: handle ?? `${naming.name}/${own}`,
     metadata: metadata.all,
     collections: (await text('collections', linesOf)) ?? [],
     readers: (await text('readers', one => readersOf(one, options))) ?? null,

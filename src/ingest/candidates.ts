@@ -1,4 +1,5 @@
 import type { FoundItem } from './item.ts'
+import type { Naming } from './origin.ts'
 import type { KnownGroups } from './readers.ts'
 
 /** What a source yields: an item, or the reason why it is bad. */
@@ -7,6 +8,7 @@ export type Candidate =
   | { readonly kind: 'bad'; readonly where: string; readonly reason: string }
 
 export interface SourceOptions {
+  readonly naming: Naming
   readonly groups: KnownGroups
 }
 

@@ -1,12 +1,14 @@
 import type { FileStore } from '../files/file-store.ts'
+import { ImportError } from '../import/import-error.ts'
 import { createFairQueue, nobody } from '../lib/fair-queue.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { Content, NewItem } from '../model/items.ts'
+import type { Content, KnownItem, NewItem } from '../model/items.ts'
 import type { Readers } from '../model/readers.ts'
 import type { PutOutcome, Repository } from '../storage/repository.ts'
 import type { Candidate, Candidates } from './candidates.ts'
 import { BadItem, type FoundFile, type FoundItem } from './item.ts'
 import { checkReadable, keepFile } from './keep-file.ts'
+import { isOfAnother } from './origin.ts'
 import { isUnchanged } from './unchanged.ts'
 
 export interface IngestReport {
@@ -50,6 +52,8 @@ interface Options {
   readonly dryRun: boolean
   /** Treat changes of existing items as bad: a source from somebody else may name any identifier. */
   readonly addOnly: boolean
+  /** How somebody says the name of a source, such as `--name`. */
+  readonly nameIs: (name: string) => string
   /** Called for each bad item. */
   readonly failed: (one: Failed) => void
   readonly progress: (share: number) => void
@@ -71,12 +75,14 @@ interface Prepared {
   readonly where: string
   readonly item: NewItem
   readonly access: 'source' | 'read' | null
+  readonly found: FoundItem
   readonly kept: ReadonlyMap<FoundFile, Content>
 }
 
 /**
  * Puts a source's items into the repository in batches: while one is committed, the files of the next are copied. Unchanged
  * items are skipped, so that a repeated run continues where the last one stopped.
+ * @throws ImportError for an item that may be one of another source (docs/decisions/0059)
  * @throws StoreUnavailable if the store or the disk can't take them; what was committed stays
  */
 export async function ingest(batches: Candidates, options: Options): Promise<IngestReport> {
@@ -98,7 +104,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
 
   const accessOf = ({ readers }: FoundItem) => (readers ? 'source' : read ? 'read' : null)
 
-  function count(outcome: PutOutcome, identifier: string, given: Prepared['access']): void {
+  function count(outcome: Exclude<PutOutcome, 'taken'>, identifier: string, given: Prepared['access']): void {
     counts[outcome]++
     if (outcome === 'unchanged') access.kept++
     else access[given ?? (outcome === 'added' ? 'default' : 'kept')]++
@@ -137,7 +143,10 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
   }
 
   /** Copies the files. */
-  const prepare = (list: readonly (Candidate & { kind: 'item' })[]): Promise<Prepared[]> =>
+  const prepare = (
+    list: readonly (Candidate & { kind: 'item' })[],
+    known: ReadonlyMap<string, KnownItem>,
+  ): Promise<Prepared[]> =>
     mapGood(list, async ({ where, item }) => {
       const kept = new Map<FoundFile, Content>()
       await Promise.all(
@@ -145,7 +154,8 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
           kept.set(file, await copies.run(nobody, () => keepFile(files, file)))
         }),
       )
-      return { where, item: toNewItem(item, read, kept), access: accessOf(item), kept }
+      const put = toNewItem(item, read, kept, known.get(item.identifier))
+      return { where, item: put, access: accessOf(item), found: item, kept }
     })
 
   /** Copies contents again that a sweep has removed as orphans (files/sweep.ts). */
@@ -161,9 +171,23 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
     if (performance.now() - since > slowMilliseconds) await restoreSwept(ready)
     const items = ready.map(({ item }) => item)
     const outcomes = await repository.putItems(items, event)
-    for (const [at, { item, access: given }] of ready.entries())
-      count(outcomes[at] ?? 'unchanged', item.identifier, given)
+    for (const [at, { where, found, item, access: given }] of ready.entries()) {
+      const outcome = outcomes[at] ?? 'unchanged'
+      // Since it was looked for, another run has put it.
+      if (outcome === 'taken') throw ofAnother(where, found)
+      count(outcome, item.identifier, given)
+    }
     await restoreSwept(ready)
+  }
+
+  function ofAnother(where: string, { identifier }: FoundItem): ImportError {
+    const name = identifier.split('/')[0] ?? ''
+    return new ImportError(
+      `${where}: there is an item ${identifier} already, with another description, and not from this folder. Its identifier ` +
+        'is made of names, because it has no file handle: it may be another item. Nothing was changed, and nothing after it ' +
+        `was read. If this is another source, give it a name of its own, such as ${options.nameIs(`${name}-2`)}; ` +
+        `if it is the same one, say so: ${options.nameIs(name)}`,
+    )
   }
 
   let committing: Promise<void> = Promise.resolve()
@@ -180,6 +204,8 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
       fail(where, `the item ${item.identifier} already exists, and --add-only changes no existing item`)
       return false
     })
+    const other = toPut.find(({ item }) => isOfAnother(item, known.get(item.identifier)))
+    if (other) throw ofAnother(other.where, other.item)
     if (dryRun) {
       const readable = await mapGood(toPut, async ({ item }) => {
         await checkReadable(item)
@@ -191,7 +217,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
     } else
       for (const part of inBatches(toPut)) {
         const since = performance.now()
-        const ready = await prepare(part)
+        const ready = await prepare(part, known)
         await committing
         committing = commit(ready, since)
         // Awaited before the next commit. If preparing fails first, this rejection must not count as unhandled.
@@ -229,12 +255,14 @@ function* inBatches<T extends { item: FoundItem }>(list: readonly T[]): Iterable
 }
 
 function toNewItem(
-  { files, ...item }: FoundItem,
+  { files, origin, ...item }: FoundItem,
   read: Readers | null,
   kept: ReadonlyMap<FoundFile, Content>,
+  known: KnownItem | undefined,
 ): NewItem {
   return {
     ...item,
+    ...(origin.identifier === 'made' && { seen: known?.fingerprint ?? null }),
     readers: item.readers ?? read,
     bitstreams: files.flatMap(file => {
       const { path: _, folder: __, modified: ___, ...bitstream } = file

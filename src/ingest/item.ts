@@ -1,10 +1,12 @@
 import { hash } from 'node:crypto'
 import { type Metadata, maxReadersBytes, type NewBitstream, type NewItem } from '../model/items.ts'
 import { type Readers, readersText } from '../model/readers.ts'
+import { fingerprintWith, type Origin } from './origin.ts'
 import { visible } from './similar-name.ts'
 
 /** An item as its source describes it: checked, but its files are not read yet. */
 export interface FoundItem extends Omit<NewItem, 'bitstreams'> {
+  readonly origin: Origin
   readonly files: readonly FoundFile[]
 }
 
@@ -27,6 +29,7 @@ interface Described {
   /** null: the source doesn't say. */
   readonly readers: Readers | null
   readonly files: readonly FoundFile[]
+  readonly origin: Origin
 }
 
 const maxIdentifierBytes = 500
@@ -52,7 +55,7 @@ export function toItem(described: Described): FoundItem {
     }
   if (readers !== null) checkReaders(readers)
   for (const file of files) if (file.readers !== null) checkReaders(file.readers)
-  return { ...described, fingerprint: fingerprintOf(described) }
+  return { ...described, fingerprint: fingerprintWith(fingerprintOf(described), described.origin) }
 }
 
 /**
@@ -92,8 +95,8 @@ export function checkReaders(readers: Readers): void {
  * What the source says of the item: when this is the same, nothing needs to be read again. `--read` isn't part of it: an
  * ingest that doesn't repeat the option finds the items unchanged (D7).
  */
-function fingerprintOf({ files, ...described }: Described): string {
-  const made = files.map(({ path: _, folder: __, ...file }) => file)
+function fingerprintOf({ files, origin: _, ...described }: Described): string {
+  const made = files.map(({ path: __, folder: ___, ...file }) => file)
   return hash('sha256', JSON.stringify([described, made]))
 }
 

@@ -154,6 +154,7 @@ async function readItem(
     else for (const value of cell.split('||')) metadata.add(column.key, { value, language: column.language })
   }
   return toItem({
+    origin: { identifier: 'given', folder: null },
     identifier: own.identifier,
     metadata: metadata.all,
     collections: listed(own.collections),

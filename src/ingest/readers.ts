@@ -63,7 +63,8 @@ export function groupReader(group: string, groups: KnownGroups): `group:${string
   return `group:${group}`
 }
 
-const shellWord = (text: string) => (/^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`)
+export const shellWord = (text: string) =>
+  /^[\w.-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 
 /** @throws BadItem for a day that doesn't exist, such as 30 February */
 export function parseDay(text: string): string {

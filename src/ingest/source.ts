@@ -1,5 +1,5 @@
 import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { ImportError } from '../import/import-error.ts'
 import { openArchive } from './archive.ts'
 import type { Candidates, SourceOptions } from './candidates.ts'
@@ -7,14 +7,9 @@ import { manifestName, openManifest } from './manifest.ts'
 
 /**
  * A folder with `manifest.csv`, or one of DSpace's item folders.
- * @param name the prefix of the identifiers of items without a handle
  * @throws ImportError if it is neither
  */
-export async function openItems(
-  path: string,
-  options: SourceOptions,
-  name: string = basename(resolve(path)),
-): Promise<Candidates> {
+export async function openItems(path: string, options: SourceOptions): Promise<Candidates> {
   const given = statSync(path, { throwIfNoEntry: false })
   if (!given) throw new ImportError(`there is no folder ${path}`)
   if (!given.isDirectory())
@@ -39,7 +34,7 @@ export async function openItems(
   if (existsSync(join(folder, 'dublin_core.xml')))
     throw new ImportError(`${path} is itself an item folder; give the folder that contains it`)
   try {
-    return await openArchive(folder, name, options)
+    return await openArchive(folder, options)
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException
     throw syscall === undefined ? error : new ImportError(`can't read ${path} (${code})`, { cause: error })

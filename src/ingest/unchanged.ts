@@ -2,6 +2,7 @@ import type { KnownItem } from '../model/items.ts'
 import { type Readers, readersText, readRules } from '../model/readers.ts'
 import type { Repository } from '../storage/repository.ts'
 import type { FoundFile, FoundItem } from './item.ts'
+import { isDescribedAlike } from './origin.ts'
 
 const keyOf = ({ bundle, name }: Pick<FoundFile, 'bundle' | 'name'>) => JSON.stringify([bundle, name])
 
@@ -15,7 +16,7 @@ export async function isUnchanged(
   read: Readers | null,
   repository: Pick<Repository, 'bitstreamsOf'>,
 ): Promise<boolean> {
-  if (known?.fingerprint !== item.fingerprint) return false
+  if (!known || !isDescribedAlike(known.fingerprint, item.fingerprint)) return false
   if (item.readers !== null || read === null) return true
   const wanted = readersText(read)
   if (readersText(readRules(known.readers)) !== wanted) return false

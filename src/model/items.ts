@@ -25,6 +25,11 @@ export interface NewItem {
   readonly bitstreams: readonly NewBitstream[]
   /** Changes with the item's source, so that an unchanged source need not be read again. */
   readonly fingerprint: string
+  /**
+   * The fingerprint that the item had when it was looked for; null: there was none. If it is another one now, nothing is
+   * put. Not given: whatever is there is changed.
+   */
+  readonly seen?: string | null
 }
 
 /** Maximum bytes of `readersText` of the rules for an item, or for a file of it. */

@@ -83,4 +83,5 @@ export interface CountedAudience {
   readonly bitstreams: number
 }
 
-export type PutOutcome = 'added' | 'changed' | 'unchanged'
+/** `taken`: it is another item than was seen, and stays as it is. */
+export type PutOutcome = 'added' | 'changed' | 'unchanged' | 'taken'

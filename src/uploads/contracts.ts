@@ -129,11 +129,14 @@ export const contracts = {
     query: {
       upload: parameter(text, 'A finished upload, instead of a body.'),
       read: parameter(text, 'Who may read the items.'),
-      from: parameter(text),
-      until: parameter(text),
-      addOnly: parameter(Type.Boolean()),
-      dryRun: parameter(Type.Boolean()),
-      name: parameter(text),
+      from: parameter(text, 'The first day of `read`.'),
+      until: parameter(text, 'The last day of `read`.'),
+      addOnly: parameter(Type.Boolean(), 'Change no item that is there.'),
+      dryRun: parameter(Type.Boolean(), 'Only say what would happen.'),
+      name: parameter(
+        text,
+        'What the source is called: the identifiers of items without a handle begin with it, and items that are there by these identifiers are changed. Without it, the name is that of the folder in the archive, or of the upload, or `upload`, and no item that is there is changed.',
+      ),
     },
     body: Object.fromEntries(
       ['application/zip', 'application/gzip', 'application/x-tar', 'application/octet-stream'].map(type => [

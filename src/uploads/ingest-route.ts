@@ -53,6 +53,7 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
   async function begin(
     request: FastifyRequest,
     upload: string,
+    sent: string,
     given: Given,
     resumes?: number,
   ): Promise<Process> {
@@ -63,7 +64,8 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
       read: readersOf(given, groups),
       addOnly: flag('addOnly', given.addOnly),
       dryRun: flag('dryRun', given.dryRun),
-      name: nameOf(given.name),
+      name: given.name === undefined ? null : nameOf(given.name),
+      sent: nameOf(sent),
       event: detached(eventOf(request.caller, request, { event: 'item.add', outcome: 'success' })),
     }
     const event = resumes === undefined ? 'process.start' : 'process.resume'
@@ -131,12 +133,18 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
         Number(request.headers['content-length'] ?? 0) > 0 || 'transfer-encoding' in request.headers
       if (upload !== undefined && hasBody)
         throw new Problem('bad-request', 'Give an upload or send a body, not both.')
-      const name = given.name ?? (upload === undefined ? '' : await requireUpload(upload, eperson))
+      if (given.name?.trim() === '')
+        throw badParameter(
+          'name',
+          given.name,
+          'The parameter name is empty; it takes what the source is called.',
+        )
+      const sent = upload === undefined ? '' : await requireUpload(upload, eperson)
       const id = upload ?? (await keepBody(request, eperson))
       let process: Process
       try {
         await lookAgain.thoughExpired(request, reply)
-        process = await begin(request, id, { ...given, name: nameOf(name) })
+        process = await begin(request, id, sent, given)
       } catch (error) {
         if (upload === undefined) await removeUpload(folder, id)
         throw error
@@ -159,8 +167,9 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
           'access-token-refused',
           'An ingest needs an access token for POST in the part administration of the API, too.',
         )
-      await requireUpload(upload, requireAdministrator(request.caller).session.eperson.uuid)
-      return begin(request, upload, given, process.id)
+      const { uuid } = requireAdministrator(request.caller).session.eperson
+      const sent = await requireUpload(upload, uuid)
+      return begin(request, upload, sent, given, process.id)
     },
   }
 }

@@ -22,8 +22,10 @@ export interface Ingesting {
   readonly read: Readers | null
   readonly addOnly: boolean
   readonly dryRun: boolean
-  /** The prefix of the identifiers of items without a handle, where the archive has none. */
-  readonly name: string
+  /** What its sender calls the source; null: not at all. */
+  readonly name: string | null
+  /** The name of what was sent: the source's, where neither its sender nor a folder in it gives another one. */
+  readonly sent: string
   readonly groups: ReadonlySet<string>
   readonly event: AuditEvent
 }
@@ -76,18 +78,20 @@ export async function ingestUpload(asked: Ingesting, run: Run, parts: Parts): Pr
 
 async function ingestFolder(
   unpacked: string,
-  { read, addOnly, dryRun, groups, event, name }: Ingesting,
+  { read, addOnly, dryRun, groups, event, name, sent }: Ingesting,
   { log, progress, signal }: Run,
   { filesFolder, repository }: Parts,
 ) {
   const root = await rootOf(unpacked)
-  const items = await openItems(root.path, { groups }, root.name ?? name)
+  const naming = { name: name ?? root.name ?? sent, isGiven: name !== null, isKept: false }
+  const items = await openItems(root.path, { groups, naming })
   const isOwn = dryRun || (await claimFolder(filesFolder, repository))
   log('ingesting')
   const report = await ingest(items, {
     repository,
     files: createFileStore(filesFolder),
     ...{ read, event, dryRun, addOnly },
+    nameIs: one => `the parameter name=${encodeURIComponent(one)}`,
     failed: ({ item, reason }) => log(`${item}: ${reason.replaceAll(unpacked, 'the archive')}`),
     progress: share => {
       signal.throwIfAborted()

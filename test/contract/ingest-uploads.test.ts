@@ -83,6 +83,48 @@ test('UP3 an archive is ingested from an upload or from the body; again, nothing
   assert.equal((await eventsOf(admin, 'process.start')).length, 3)
 })
 
+test('UP4 two archives with folders of the same name are two sources, unless they are given one name', async t => {
+  const { admin, service } = await started(t)
+  const archive = (title: string) => zipOf(itemFiles('item_000', title))
+  const titles = async () =>
+    Promise.all(
+      (await service.storage.repository.listItems('', 9)).map(
+        ({ identifier, title }) => `${identifier}: ${title}`,
+      ),
+    )
+  /** As the body, and as the console sends it: an upload under one file name. */
+  for (const [name, send] of [
+    ['upload', async (bytes, more) => admin.post(`${address}?${more}`, bytes, zip)],
+    [
+      'export',
+      async (bytes, more) => admin.post(`${address}?upload=${await uploaded(admin, bytes)}&${more}`),
+    ],
+  ] as [string, (bytes: Buffer<ArrayBuffer>, more: string) => Promise<Response>][]) {
+    const one = `${name}/item_000`
+    assert.deepEqual((await ended(admin, await send(archive('First'), ''))).result, counts(1))
+    const before = await titles()
+    assert.ok(before.includes(`${one}: First`))
+    const refused = await ended(admin, await send(archive('Second'), ''))
+    assert.equal(refused.state, 'failed')
+    const says = `there is an item ${one} already, .* the parameter name=${name}-2; .* the parameter name=${name}$`
+    assert.match(refused.fault ?? '', new RegExp(says))
+    assert.deepEqual(await titles(), before)
+    assert.deepEqual((await ended(admin, await send(archive('First'), ''))).result, counts(0, 1))
+    assert.deepEqual((await ended(admin, await send(archive('Second'), `name=${name}-2`))).result, counts(1))
+    const same = await ended(admin, await send(archive('First, corrected'), `name=${name}`))
+    assert.deepEqual(same.result, { ...counts(0), changed: 1 })
+    assert.ok((await titles()).includes(`${one}: First, corrected`))
+    await assertProblem(await send(archive('Third'), 'name='), 400, 'bad-parameter')
+  }
+  // Both look before either has put anything.
+  const both = await Promise.all(
+    ['One', 'Two'].map(async title =>
+      ended(admin, await admin.post(address, zipOf(itemFiles('root/item_000', title)), zip)),
+    ),
+  )
+  assert.deepEqual(both.map(({ state }) => state).toSorted(), ['completed', 'failed'])
+})
+
 test('UP3 tar and tar.gz are taken, with everything in one folder or not, and a manifest', async t => {
   const { admin, service, leftIn } = await started(t)
   const tar = await tarOf([

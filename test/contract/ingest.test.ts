@@ -336,6 +336,53 @@ test('a repeated ingest changes only what has changed in the source', async t =>
   assertCounts(await ingest(service.dataFolder, source, '--read', 'eperson'), { unchanged: 6 })
 })
 
+test('UP4 an identifier made of names never means an item of another source, and the refusal says how to go on', async t => {
+  const service = await startService(t)
+  const folder = temporaryFolder(t)
+  const item = (title: string, files: Record<string, string> = {}) => ({
+    'item_000/dublin_core.xml': dublinCore({ title }),
+    'item_000/contents': 'a.txt\n',
+    'item_000/a.txt': title,
+    ...files,
+  })
+  const first = writeFiles(join(folder, 'a/batch'), item('First'))
+  const second = writeFiles(join(folder, 'b/batch'), item('Second'))
+  const third = writeFiles(join(folder, 'c/batch'), item('Third', { 'item_000/handle': '10673/3' }))
+  assertCounts(await ingest(service.dataFolder, first), { added: 1 })
+  const before = await itemsIn(service)
+  for (const more of [['--dry-run'], []]) {
+    const refused = await carrel(service.dataFolder, ['ingest', second, ...more])
+    assert.equal(refused.code, 1)
+    assert.match(
+      refused.stderr,
+      /^carrel: item_000: there is an item batch\/item_000 already, .* such as --name batch-2; .* say so: --name batch\n$/,
+    )
+    assert.deepEqual(await itemsIn(service), before)
+  }
+  // What the source names itself is its word, and a name of its own is the operator's.
+  assertCounts(await ingest(service.dataFolder, third), { added: 1 })
+  assertCounts(await ingest(service.dataFolder, second, '--name', 'batch-2'), { added: 1 })
+  assertCounts(await ingest(service.dataFolder, second, '--name', 'batch-2'), { unchanged: 1 })
+  assertCounts(await ingest(service.dataFolder, first), { unchanged: 1 })
+  // The same folder is the same source, whatever was changed in it.
+  writeFiles(first, item('First, corrected'))
+  assertCounts(await ingest(service.dataFolder, first), { changed: 1 })
+  // A folder that was made again at the same place is another one, until somebody says that it isn't.
+  rmSync(join(first, 'item_000'), { recursive: true })
+  writeFiles(join(folder, 'in-between'), { x: '' })
+  writeFiles(first, item('Another one'))
+  assert.equal((await carrel(service.dataFolder, ['ingest', first])).code, 1)
+  assertCounts(await ingest(service.dataFolder, first, '--name', 'batch'), { changed: 1 })
+  writeFiles(first, item('Another one, corrected'))
+  assertCounts(await ingest(service.dataFolder, first), { changed: 1 })
+  assert.deepEqual([...(await itemsIn(service))].map(([name, { title }]) => [name, title]).toSorted(), [
+    ['10673/3', 'Third'],
+    ['batch-2/item_000', 'Second'],
+    ['batch/item_000', 'Another one, corrected'],
+  ])
+  assert.equal((await carrel(service.dataFolder, ['ingest', first, '--name', ' '])).code, 2)
+})
+
 test('--dry-run says what would happen and what is wrong, and writes nothing', async t => {
   const service = await startService(t)
   const source = writeLetters(join(temporaryFolder(t), 'letters'), 3)

@@ -58,11 +58,13 @@ test('an unknown column stops the run, and the message lists the known ones', ()
     )
 })
 
+const naming = { name: 'folder', isGiven: false, isKept: true }
+
 /** What is read from a folder, and the progress after each batch. */
 async function read(t: TestContext, files: Files) {
   const folder = realpathSync(writeFiles(temporaryFolder(t), files))
   const batches: { candidates: readonly Candidate[]; share: number }[] = []
-  for await (const batch of await openItems(folder, { groups: new Set() })) batches.push(batch)
+  for await (const batch of await openItems(folder, { groups: new Set(), naming })) batches.push(batch)
   return { shares: batches.map(({ share }) => share), found: batches.flatMap(({ candidates }) => candidates) }
 }
 

@@ -13,6 +13,7 @@ import {
   changingValues,
   defaultReaders,
   givenReaders,
+  isTaken,
   itemValueColumns,
   itemValues,
   wantedBitstreams,
@@ -92,12 +93,12 @@ function resultOf(db: Connection, step: Step): Promise<unknown> {
   }
 }
 
-type ExistingRow = { uuid: string; audience: number; readers: string }
+type ExistingRow = { uuid: string; audience: number; readers: string; fingerprint: string }
 
 const lockItem = async (db: Queries, identifier: string) =>
   (
     await db.rows<ExistingRow>(
-      `SELECT uuid, audience, (SELECT readers FROM carrel.audience WHERE id = item.audience) AS readers
+      `SELECT uuid, audience, fingerprint, (SELECT readers FROM carrel.audience WHERE id = item.audience) AS readers
        FROM carrel.item WHERE identifier = $1 FOR UPDATE`,
       identifier,
     )
@@ -121,7 +122,7 @@ async function putItem(
   const added = await db.rows<ExistingRow>(
     `INSERT INTO carrel.item (${itemValueColumns}, audience, modified, uuid, identifier, fingerprint, created)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $8) ON CONFLICT (identifier) DO NOTHING
-     RETURNING uuid, audience, '' AS readers`,
+     RETURNING uuid, audience, '' AS readers, fingerprint`,
     ...values,
     given ?? fallback,
     now(),
@@ -132,6 +133,7 @@ async function putItem(
   // An existing item stays locked until the transaction ends.
   const existing = added[0] ?? (await lockItem(db, item.identifier))
   if (!existing) throw new Error('the item was deleted while it was being changed')
+  if (!added[0] && isTaken(item, existing.fingerprint)) return 'taken'
   const { uuid } = existing
   const audience = given ?? existing.audience
   const before = added[0]

@@ -197,6 +197,10 @@ export function givenReaders({ identifier, readers, bitstreams }: NewItem) {
   return { item, bitstreams: bitstreams.map(one => textOf(one.readers) ?? item) }
 }
 
+/** Another run has put the item since it was looked for, and not this one. @param fingerprint of what is there */
+export const isTaken = ({ seen, fingerprint: own }: NewItem, fingerprint: string): boolean =>
+  seen !== undefined && fingerprint !== seen && fingerprint !== own
+
 /** A row of `item` joined with its audience. */
 export type KnownRow = { identifier: string; uuid: string; fingerprint: string; readers: string }
 export const knownColumns = 'identifier, uuid, fingerprint, readers'

@@ -13,6 +13,7 @@ import {
   changingValues,
   defaultReaders,
   givenReaders,
+  isTaken,
   itemValueColumns,
   itemValues,
   wantedBitstreams,
@@ -59,11 +60,11 @@ function resultOf(db: Database, step: Step): unknown {
   }
 }
 
-type ExistingRow = { uuid: string; audience: number; readers: string }
+type ExistingRow = { uuid: string; audience: number; readers: string; fingerprint: string }
 
 const find = (db: Database, identifier: string) =>
   db.get<ExistingRow>(
-    `SELECT uuid, audience, (SELECT readers FROM audience WHERE id = item.audience) AS readers
+    `SELECT uuid, audience, fingerprint, (SELECT readers FROM audience WHERE id = item.audience) AS readers
      FROM item WHERE identifier = ?`,
     identifier,
   )
@@ -73,6 +74,7 @@ function putItem(db: Database, item: NewItem, event: AuditEvent): PutOutcome {
   const numberOf = (text: string | null) => (text === null ? null : audienceOf(db, text))
   const given = { item: numberOf(texts.item), bitstreams: texts.bitstreams.map(numberOf) }
   const existing = find(db, item.identifier)
+  if (existing && isTaken(item, existing.fingerprint)) return 'taken'
   const audience = given.item ?? existing?.audience ?? audienceOf(db, defaultReaders)
   const uuid = existing?.uuid ?? randomUUID()
   const values = itemValues(item)

@@ -749,6 +749,9 @@ export const administration: Administration = {
   'ingest.drop': 'Archiv oder Ordner hier ablegen oder auswählen',
   'ingest.folder': 'Ordner auswählen …',
   'ingest.drop.hint': 'zip, tar oder tar.gz',
+  'ingest.name': 'Wie die Quelle heißt',
+  'ingest.name.hint':
+    'Für Objekte ohne Handle. Vorhandene Objekte dieses Namens werden geändert, ohne Namen keine.',
   'ingest.read': 'Wer die Objekte lesen darf',
   'ingest.read.archive': 'wie das Archiv sagt',
   'ingest.dry-run': 'Nur sagen, was geschähe',

@@ -727,6 +727,8 @@ export const administration = {
   'ingest.drop': 'Drop an archive or a folder here, or choose one',
   'ingest.folder': 'Choose a folder…',
   'ingest.drop.hint': 'zip, tar or tar.gz',
+  'ingest.name': 'What the source is called',
+  'ingest.name.hint': 'For items without a handle. Items of this name are changed; without one, none is.',
   'ingest.read': 'Who may read the items',
   'ingest.read.archive': 'as the archive says',
   'ingest.dry-run': 'Only say what would happen',

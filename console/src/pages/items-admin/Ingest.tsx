@@ -18,6 +18,7 @@ import { archiveOf, type Contained, chosenIn, droppedIn } from './folder.ts'
 import '../import/import.css'
 
 interface Options {
+  readonly name: string
   readonly read: string
   readonly from: string
   readonly until: string
@@ -25,10 +26,11 @@ interface Options {
   readonly dryRun: boolean
 }
 
-const begin = (upload: string, { read, from, until, addOnly, dryRun }: Options): Promise<Process> =>
+const begin = (upload: string, { name, read, from, until, addOnly, dryRun }: Options): Promise<Process> =>
   service.value.post<Process>('/api/admin/ingest', {
     query: {
       upload,
+      name: name.trim() || undefined,
       read: read || undefined,
       from: (read !== '' && from) || undefined,
       until: (read !== '' && until) || undefined,
@@ -40,6 +42,7 @@ const begin = (upload: string, { read, from, until, addOnly, dryRun }: Options):
 /** An archive with folders of items becomes items. */
 function Ingest(): JSX.Element {
   const [options, setOptions] = useState<Options>({
+    name: '',
     read: '',
     from: '',
     until: '',
@@ -166,6 +169,9 @@ function Ingest(): JSX.Element {
       <section class="section form">
         <h2>{a('import.options')}</h2>
         <div class="fields">
+          <Field label={a('ingest.name')} hint={a('ingest.name.hint')}>
+            <input value={options.name} onInput={event => set({ name: event.currentTarget.value })} />
+          </Field>
           <RuleField
             label={a('ingest.read')}
             value={options.read}
