@@ -16,6 +16,7 @@ const programs = [
   'cli/main',
   'cli/worker',
   'cli/import-process',
+  'cli/ingest-process',
   'cli/question-process',
   'authn/sso/metadata/thread',
   'authn/sso/saml-thread',

@@ -131,7 +131,7 @@ export async function buildApp(
         await operator.register(api)
         const uploading = { addresses, config, folder: uploadsIn(config.dataFolder), lookAgain }
         const uploads = createUploads(uploading.folder)
-        const ingest = ingestRoutes(api, { ...uploading, accounts, repository, start: runner.start })
+        const ingest = ingestRoutes(api, { ...uploading, accounts, start: runner.start })
         uploadRoutes(api, uploading)
         await editingRoutes(api, { accounts, addresses, lookAgain, config, files, repository, uploads })
         contentRoutes(api, {

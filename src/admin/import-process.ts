@@ -1,4 +1,4 @@
-import { Refusal, type Report, type Running, runInChild } from '../threads/child.ts'
+import { type Followed, Refusal, type Report, runInChild } from '../threads/child.ts'
 import type { Job } from './import-job.ts'
 
 /**
@@ -7,7 +7,7 @@ import type { Job } from './import-job.ts'
  * @returns its report
  * @throws Refusal for what somebody can put right
  */
-export async function runImport(job: Job, descriptor: number | null, running: Running): Promise<Report> {
+export async function runImport(job: Job, descriptor: number | null, running: Followed): Promise<Report> {
   try {
     return await runInChild(
       {

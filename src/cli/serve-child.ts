@@ -1,10 +1,11 @@
 import { setPriority } from 'node:os'
 import { OperatorError, StoreUnavailable } from '../model/errors.ts'
+import { maxLine, maxLines } from '../storage/processes.ts'
 import type { FromChild, Report, Running, ToChild } from '../threads/child.ts'
 
 /** So far below the service that answers requests, and not further: somebody waits for it. */
 const niceness = 5
-/** In ms, between two reports of progress. */
+/** In ms, between two reports of progress, and of lines. */
 const reportInterval = 250
 
 class Cancelled extends Error {}
@@ -27,7 +28,23 @@ export function serveChild<Job>(work: (job: Job, running: Running) => Promise<Re
     say({ kind: 'progress', step, share })
   }
 
-  const log = (line: string) => say({ kind: 'log', line })
+  let lines: string[] = []
+  let told = 0
+  let more = 0
+  let telling: NodeJS.Timeout | undefined
+  function log(line: string): void {
+    // Not more than the channel can take: there may be a line for each of a million items.
+    if (++told > maxLines) more++
+    else lines.push(line.slice(0, maxLine + 1))
+    telling ??= setTimeout(tellLines, reportInterval)
+  }
+  function tellLines(): void {
+    clearTimeout(telling)
+    telling = undefined
+    if (lines.length > 0 || more > 0) say({ kind: 'log', lines, more })
+    lines = []
+    more = 0
+  }
 
   async function run(job: Job): Promise<FromChild> {
     try {
@@ -49,6 +66,7 @@ export function serveChild<Job>(work: (job: Job, running: Running) => Promise<Re
     if ('cancel' in message) cancel()
     else
       void run(message.job).then(outcome => {
+        tellLines()
         // The channel keeps the process alive until the outcome has been sent.
         process.send?.(outcome, undefined, undefined, () => process.disconnect?.())
       })

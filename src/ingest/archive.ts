@@ -7,6 +7,7 @@ import { BadItem, type FoundItem, toItem } from './item.ts'
 import { manifestName } from './manifest.ts'
 import { createMetadata, parseMetadata } from './metadata.ts'
 import { folderMark, type Origin } from './origin.ts'
+import { macFolder } from './packed.ts'
 import { findFiles, readText, toBadItem } from './read-file.ts'
 import { parseReaders } from './readers.ts'
 import { visible } from './similar-name.ts'
@@ -19,7 +20,7 @@ import { visible } from './similar-name.ts'
  */
 export async function openArchive(folder: string, options: SourceOptions): Promise<Candidates> {
   // Only the names: a million take some 100 MB. They are sorted, so that each run reports in the same order.
-  const names = (await readdir(folder)).filter(one => !one.startsWith('.')).sort()
+  const names = (await readdir(folder)).filter(one => !one.startsWith('.') && one !== macFolder).sort()
   const similar = names.find(one => one.trim().toLowerCase() === manifestName)
   if (similar !== undefined)
     throw new ImportError(`${folder} has ${visible(similar)}; rename it to ${manifestName}`)

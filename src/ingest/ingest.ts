@@ -6,9 +6,9 @@ import type { Content, KnownItem, NewItem } from '../model/items.ts'
 import type { Readers } from '../model/readers.ts'
 import type { PutOutcome, Repository } from '../storage/repository.ts'
 import type { Candidate, Candidates } from './candidates.ts'
-import { BadItem, type FoundFile, type FoundItem } from './item.ts'
+import { BadItem, type FoundFile, type FoundItem, toNewItem } from './item.ts'
 import { checkReadable, keepFile } from './keep-file.ts'
-import { isOfAnother } from './origin.ts'
+import { isOfAnother, whyOther } from './origin.ts'
 import { isUnchanged } from './unchanged.ts'
 
 export interface IngestReport {
@@ -180,15 +180,8 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
     await restoreSwept(ready)
   }
 
-  function ofAnother(where: string, { identifier }: FoundItem): ImportError {
-    const name = identifier.split('/')[0] ?? ''
-    return new ImportError(
-      `${where}: there is an item ${identifier} already, with another description, and not from this folder. Its identifier ` +
-        'is made of names, because it has no file handle: it may be another item. Nothing was changed, and nothing after it ' +
-        `was read. If this is another source, give it a name of its own, such as ${options.nameIs(`${name}-2`)}; ` +
-        `if it is the same one, say so: ${options.nameIs(name)}`,
-    )
-  }
+  const ofAnother = (where: string, { identifier }: FoundItem) =>
+    new ImportError(`${where}: ${whyOther(identifier, options.nameIs)}`)
 
   let committing: Promise<void> = Promise.resolve()
   async function take(candidates: readonly Candidate[]): Promise<void> {
@@ -252,22 +245,4 @@ function* inBatches<T extends { item: FoundItem }>(list: readonly T[]): Iterable
     files = 0
   }
   if (part.length > 0) yield part
-}
-
-function toNewItem(
-  { files, origin, ...item }: FoundItem,
-  read: Readers | null,
-  kept: ReadonlyMap<FoundFile, Content>,
-  known: KnownItem | undefined,
-): NewItem {
-  return {
-    ...item,
-    ...(origin.identifier === 'made' && { seen: known?.fingerprint ?? null }),
-    readers: item.readers ?? read,
-    bitstreams: files.flatMap(file => {
-      const { path: _, folder: __, modified: ___, ...bitstream } = file
-      const content = kept.get(file)
-      return content ? [{ ...bitstream, ...content }] : []
-    }),
-  }
 }

@@ -1,5 +1,12 @@
 import { hash } from 'node:crypto'
-import { type Metadata, maxReadersBytes, type NewBitstream, type NewItem } from '../model/items.ts'
+import {
+  type Content,
+  type KnownItem,
+  type Metadata,
+  maxReadersBytes,
+  type NewBitstream,
+  type NewItem,
+} from '../model/items.ts'
 import { type Readers, readersText } from '../model/readers.ts'
 import { fingerprintWith, type Origin } from './origin.ts'
 import { visible } from './similar-name.ts'
@@ -56,6 +63,25 @@ export function toItem(described: Described): FoundItem {
   if (readers !== null) checkReaders(readers)
   for (const file of files) if (file.readers !== null) checkReaders(file.readers)
   return { ...described, fingerprint: fingerprintWith(fingerprintOf(described), described.origin) }
+}
+
+/** An item for the store, with the files that have been kept. @param read for what the source names no readers for */
+export function toNewItem(
+  { files, origin, ...item }: FoundItem,
+  read: Readers | null,
+  kept: ReadonlyMap<FoundFile, Content>,
+  known: KnownItem | undefined,
+): NewItem {
+  return {
+    ...item,
+    ...(origin.identifier === 'made' && { seen: known?.fingerprint ?? null }),
+    readers: item.readers ?? read,
+    bitstreams: files.flatMap(file => {
+      const { path: _, folder: __, modified: ___, ...bitstream } = file
+      const content = kept.get(file)
+      return content ? [{ ...bitstream, ...content }] : []
+    }),
+  }
 }
 
 /**

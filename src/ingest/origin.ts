@@ -46,3 +46,13 @@ export function isOfAnother(
     return false
   return origin.folder === null || known.fingerprint.split(separator)[1] !== origin.folder
 }
+
+/** @param nameIs how somebody says the name of a source */
+export function whyOther(identifier: string, nameIs: (name: string) => string): string {
+  const name = identifier.split('/')[0] ?? ''
+  return (
+    `there is an item ${identifier} already, with another description, and not from this folder. Its identifier is made of ` +
+    'names, because it has no file handle: it may be another item. Nothing was changed, and nothing after it was read. If this ' +
+    `is another source, give it a name of its own, such as ${nameIs(`${name}-2`)}; if it is the same one, say so: ${nameIs(name)}`
+  )
+}

@@ -1,22 +1,32 @@
 import { createReadStream } from 'node:fs'
-import type { Readable } from 'node:stream'
 
 /** Entries of an archive; what reads them is in `unpack-zip.ts` and `unpack-tar.ts`. */
 export const maxEntries = 200_000
 
 /** A file or folder of an archive, before its name was looked at. */
 export interface Packed {
-  readonly name: string
+  /** null: it isn't UTF-8. */
+  readonly name: string | null
+  /** The name for messages. */
+  readonly shown: string
   readonly kind: 'file' | 'folder' | 'other'
+  /** Bytes, as the archive says. */
+  readonly size: number
   readonly changed: Date
-  /** Of a file; read once. */
-  content(): Promise<Readable> | Readable
+  /**
+   * Of a file; read once. Throws where it breaks off, and where the archive has said something else of its size or its
+   * checksum.
+   */
+  content(): AsyncIterable<Buffer>
   /** Of what is not a file, or is not wanted. */
   skip(): void
 }
 
+/** What macOS puts beside the files of an archive. */
+export const macFolder = '__MACOSX'
+
 /** Reads an archive entry by entry. */
-export type Unpacker = (path: string) => AsyncIterable<Packed>
+export type Unpacker = (path: string, signal: AbortSignal) => AsyncIterable<Packed>
 
 /** The library that reads it can't. */
 export class BrokenArchive extends Error {}

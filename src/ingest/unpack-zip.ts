@@ -1,22 +1,26 @@
+import { isUtf8 } from 'node:buffer'
 import { promisify } from 'node:util'
+import { crc32 } from 'node:zlib'
 import yauzl, { type Entry, type ZipFile } from 'yauzl'
 import { BrokenArchive, maxEntries, type Packed } from './packed.ts'
+import { visible } from './similar-name.ts'
 
 /** The only file that uses the library of zip. It reads the list at the end of the archive, one entry at a time. */
-export async function* readZip(path: string): AsyncIterable<Packed> {
+export async function* readZip(path: string, signal: AbortSignal): AsyncIterable<Packed> {
   const zip = await orBroken(
     promisify<string, yauzl.Options, ZipFile>(yauzl.open)(path, {
       autoClose: false,
       lazyEntries: true,
-      // Names are checked by ours.
-      strictFileNames: false,
-      validateEntrySizes: true,
+      // Names, sizes and checksums are read and checked here, so that a message can name the entry.
+      decodeStrings: false,
+      validateEntrySizes: false,
     }),
   )
   try {
     // Before the list is read: it may be long.
     if (zip.entryCount > maxEntries) throw new BrokenArchive(`its list has ${zip.entryCount} entries`)
     for (;;) {
+      signal.throwIfAborted()
       const entry = await next(zip)
       if (!entry) return
       yield packedOf(zip, entry)
@@ -50,26 +54,67 @@ const next = (zip: ZipFile): Promise<Entry | undefined> =>
   )
 
 function packedOf(zip: ZipFile, entry: Entry): Packed {
-  if (entry.isEncrypted()) throw new BrokenArchive('it is encrypted')
+  const name = nameOf(entry)
+  const shown = name === null ? shownBytes(entry.fileNameRaw) : visible(name)
+  if (entry.isEncrypted()) throw new BrokenArchive(`${shown} is encrypted; pack it without a password`)
   return {
-    name: entry.fileName,
-    kind: kindOf(entry),
+    name,
+    shown,
+    kind: kindOf(entry, name ?? ''),
+    size: entry.uncompressedSize,
     changed: entry.getLastModDate({ timezone: 'UTC' }),
-    content: () =>
-      orBroken(
-        promisify<Entry, Awaited<ReturnType<Packed['content']>>>((one, done) =>
-          zip.openReadStream(one, done),
-        )(entry),
-      ),
+    content: () => contentOf(zip, entry),
     skip: () => {},
   }
 }
 
+/** Where a zip has a name in UTF-8 besides the one in its list (APPNOTE 4.6.9). */
+const unicodePath = 0x7075
+
+/**
+ * APPNOTE 4.4.4, appendix D: names are in UTF-8 if bit 11 says so, otherwise in IBM's code page 437. Most programs that write
+ * something else don't say what; macOS writes UTF-8 without the bit. Only what can be nothing else is taken.
+ */
+function nameOf({ fileNameRaw: raw, extraFields }: Entry): string | null {
+  if (isUtf8(raw)) return raw.toString()
+  const own = extraFields.find(({ id, data }) => id === unicodePath && data.length >= 5 && data[0] === 1)
+  if (!own) return null
+  const text = own.data.subarray(5)
+  // It is of another name if the name was changed by a program that doesn't know the field.
+  return own.data.readUInt32LE(1) === crc32(raw) && isUtf8(text) ? text.toString() : null
+}
+
+/** The bytes, and what they mean in the encoding that they should have. */
+function shownBytes(raw: Buffer): string {
+  const bytes = raw
+    .toString('latin1')
+    .replace(/[^\x20-\x7e]/g, one => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`)
+  return `"${bytes}" (in code page 437: ${visible(yauzl.getFileNameLowLevel(0, raw, [], true))})`
+}
+
+async function* contentOf(zip: ZipFile, entry: Entry): AsyncIterable<Buffer> {
+  let size = 0
+  let sum = 0
+  const wrongSize = () =>
+    new BrokenArchive(
+      `its list says that it has ${entry.uncompressedSize} bytes, and it has ${size > entry.uncompressedSize ? 'more' : size}`,
+    )
+  for await (const piece of await zip.openReadStreamPromise(entry)) {
+    const bytes = piece as Buffer
+    size += bytes.length
+    if (size > entry.uncompressedSize) throw wrongSize()
+    sum = crc32(bytes, sum)
+    yield bytes
+  }
+  if (size !== entry.uncompressedSize) throw wrongSize()
+  if (sum !== entry.crc32) throw new BrokenArchive('its content is not what its checksum (CRC-32) says')
+}
+
 /** The upper half of the attributes is the mode (stat(2)) where a Unix has made the archive. */
-function kindOf({ fileName, externalFileAttributes }: Entry): Packed['kind'] {
+function kindOf({ externalFileAttributes }: Entry, name: string): Packed['kind'] {
   const type = (externalFileAttributes >>> 16) & 0o170000
   if (type !== 0 && type !== 0o100000 && type !== 0o040000) return 'other'
-  return fileName.endsWith('/') ? 'folder' : type === 0o040000 ? 'other' : 'file'
+  return name.endsWith('/') ? 'folder' : type === 0o040000 ? 'other' : 'file'
 }
 
 /** What the library throws is about the archive, but for errors of the disk. */

@@ -5,7 +5,7 @@ import { pipeline } from 'node:stream/promises'
 import { ImportError } from '../import/import-error.ts'
 import { systemReason } from '../lib/system-errors.ts'
 import { OperatorError } from '../model/errors.ts'
-import { BrokenArchive, maxEntries, type Unpacker } from './packed.ts'
+import { BrokenArchive, macFolder, maxEntries, type Packed, type Unpacker } from './packed.ts'
 import { visible } from './similar-name.ts'
 
 /**
@@ -28,26 +28,77 @@ const small = 64 * 1024 * 1024
 /** After so many bytes, there is a look at the disk. */
 const roomStep = 64 * 1024 * 1024
 
+/** @throws ImportError that names the entry it is about, before anything is written where the archive's list says it */
 export async function unpack(path: string, to: string, bounds: Bounds): Promise<void> {
   const { size: packedSize, kind } = await kindOf(path)
   const unpacker: Unpacker =
     kind === 'zip' ? (await import('./unpack-zip.ts')).readZip : (await import('./unpack-tar.ts')).readTar
   const most = Math.min(bounds.size, Math.max(small, packedSize * maxRatio))
+  try {
+    await bounds.requireRoom()
+    await lookThrough(unpacker(path, bounds.signal), most, bounds)
+    await write(unpacker(path, bounds.signal), to, most, bounds)
+  } catch (error) {
+    throw asImportError(error)
+  }
+}
+
+const tooLarge = (most: number, { size }: Bounds) =>
+  new ImportError(
+    most === size
+      ? 'what is in the archive is larger than it may be'
+      : `what is in the archive is more than ${maxRatio} times larger than the archive; pack it differently`,
+  )
+
+/** Names that a message lists. */
+const maxShown = 20
+
+/** A hostile archive ends here, in seconds: writing files takes a hundred times as long as passing them. */
+async function lookThrough(entries: AsyncIterable<Packed>, most: number, bounds: Bounds): Promise<void> {
   const names = new Map<string, 'file' | 'folder'>()
+  const unreadable: string[] = []
+  let count = 0
+  let unreadableCount = 0
+  let size = 0
+  for await (const entry of entries) {
+    bounds.signal.throwIfAborted()
+    if (++count > maxEntries)
+      throw new ImportError(`the archive has more than ${maxEntries.toLocaleString('en')} files and folders`)
+    size += entry.kind === 'file' ? entry.size : 0
+    if (size > most) throw tooLarge(most, bounds)
+    entry.skip()
+    if (entry.name === null) {
+      if (++unreadableCount <= maxShown) unreadable.push(shortened(entry.shown))
+      continue
+    }
+    const parts = partsOf(entry.name)
+    if (parts.length === 0 || isOfMac(parts)) continue
+    if (entry.kind === 'other')
+      throw bad(entry.name, 'is a link or a special file; only files and folders can be taken')
+    keepName(names, parts, entry.kind, entry.name)
+  }
+  if (unreadableCount > 0)
+    throw new ImportError(
+      `the archive has names that are not UTF-8, so it can't be known what they are: ${unreadable.join(', ')}` +
+        `${unreadableCount > maxShown ? ` and ${unreadableCount - maxShown} more` : ''}; pack it with names in UTF-8`,
+    )
+}
+
+async function write(
+  entries: AsyncIterable<Packed>,
+  to: string,
+  most: number,
+  bounds: Bounds,
+): Promise<void> {
+  const folders = new Set<string>()
   let unpacked = 0
   let looked = 0
-  let entries = 0
 
   async function* counted(content: AsyncIterable<Buffer>) {
     for await (const chunk of content) {
       bounds.signal.throwIfAborted()
       unpacked += chunk.length
-      if (unpacked > most)
-        throw new ImportError(
-          most === bounds.size
-            ? 'what is in the archive is larger than it may be'
-            : `what is in the archive is more than ${maxRatio} times larger than the archive; pack it differently`,
-        )
+      if (unpacked > most) throw tooLarge(most, bounds)
       if (unpacked - looked > roomStep) {
         looked = unpacked
         await bounds.requireRoom()
@@ -56,37 +107,31 @@ export async function unpack(path: string, to: string, bounds: Bounds): Promise<
     }
   }
 
-  await bounds.requireRoom()
-  try {
-    for await (const entry of unpacker(path)) {
-      bounds.signal.throwIfAborted()
-      if (++entries > maxEntries)
-        throw new ImportError(
-          `the archive has more than ${maxEntries.toLocaleString('en')} files and folders`,
-        )
-      const parts = partsOf(entry.name)
-      if (parts.length === 0 || isOfMac(parts)) {
-        entry.skip()
-        continue
-      }
-      if (entry.kind === 'other')
-        throw bad(entry.name, 'is a link or a special file; only files and folders can be taken')
-      keepName(names, parts, entry.kind, entry.name)
-      const place = join(to, ...parts)
-      if (entry.kind === 'folder') {
-        entry.skip()
-        await mkdir(place, { recursive: true, mode: 0o700 })
-        continue
-      }
-      await mkdir(dirname(place), { recursive: true, mode: 0o700 })
-      // `wx` follows no link, and replaces nothing.
-      const file = createWriteStream(place, { flags: 'wx', mode: 0o600 })
-      await orBroken(pipeline(counted(await entry.content()), file))
-      // A repeated ingest sees by it that a file has not changed.
-      await utimes(place, entry.changed, entry.changed)
+  async function makeFolder(path: string): Promise<void> {
+    if (folders.has(path)) return
+    await mkdir(path, { recursive: true, mode: 0o700 })
+    folders.add(path)
+  }
+
+  for await (const entry of entries) {
+    bounds.signal.throwIfAborted()
+    const parts = partsOf(entry.name ?? '')
+    if (parts.length === 0 || isOfMac(parts)) {
+      entry.skip()
+      continue
     }
-  } catch (error) {
-    throw asImportError(error)
+    const place = join(to, ...parts)
+    if (entry.kind !== 'file') {
+      entry.skip()
+      await makeFolder(place)
+      continue
+    }
+    await makeFolder(dirname(place))
+    // `wx` follows no link, and replaces nothing.
+    const file = createWriteStream(place, { flags: 'wx', mode: 0o600 })
+    await orBroken(entry.shown, pipeline(counted(entry.content()), file))
+    // A repeated ingest sees by it that a file has not changed.
+    await utimes(place, entry.changed, entry.changed)
   }
 }
 
@@ -102,13 +147,14 @@ function asImportError(error: unknown): unknown {
 }
 
 /** What goes wrong with the content of a file, but for the disk, is the archive's. */
-async function orBroken(work: Promise<void>): Promise<void> {
+async function orBroken(shown: string, work: Promise<void>): Promise<void> {
   try {
     await work
   } catch (error) {
     if (!(error instanceof Error) || error instanceof OperatorError || systemReason(error) !== undefined)
       throw error
-    throw new BrokenArchive(error.message, { cause: error })
+    if (error.name === 'AbortError') throw error
+    throw new BrokenArchive(`${shortened(shown)}: ${error.message}`, { cause: error })
   }
 }
 
@@ -130,7 +176,7 @@ function partsOf(name: string): readonly string[] {
 }
 
 /** What macOS adds to archives. */
-const isOfMac = (parts: readonly string[]) => parts[0] === '__MACOSX' || parts.at(-1) === '.DS_Store'
+const isOfMac = (parts: readonly string[]) => parts.includes(macFolder) || parts.at(-1) === '.DS_Store'
 
 /** Two names that differ by case or by the form of their characters are one on some file systems. */
 function keepName(
@@ -150,8 +196,9 @@ function keepName(
   if (names.size > 2 * maxEntries) throw new ImportError('the archive has too many folders')
 }
 
-const bad = (name: string, what: string) =>
-  new ImportError(`${visible(name.length > 200 ? `${name.slice(0, 200)}…` : name)} ${what}`)
+const bad = (name: string, what: string) => new ImportError(`${shortened(visible(name))} ${what}`)
+
+const shortened = (shown: string) => (shown.length > 200 ? `${shown.slice(0, 200)}…"` : shown)
 
 async function kindOf(path: string): Promise<{ readonly size: number; readonly kind: 'zip' | 'tar' }> {
   const file = await open(path)

@@ -1,7 +1,7 @@
 import type { ExplainRequest } from '../authn/sso/explain.ts'
 import type { Config } from '../config/config.ts'
 import { type Client, createFairQueue, Overloaded } from '../lib/fair-queue.ts'
-import { type Report, type Running, runInChild } from '../threads/child.ts'
+import { type Followed, type Report, runInChild } from '../threads/child.ts'
 
 /**
  * What a command answers, and an administrator asks over HTTP. Each is answered by a process of its own, as the command is:
@@ -27,7 +27,7 @@ export interface Questions {
    */
   ask(question: Question, client: Client): Promise<Report>
   /** Answers as a process, which may take as long as it takes. */
-  work(question: Question, running: Running): Promise<Report>
+  work(question: Question, running: Followed): Promise<Report>
   close(): void
 }
 

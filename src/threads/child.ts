@@ -8,8 +8,8 @@ export interface Running {
   /** Stops it; the work ends with the signal's reason. */
   readonly signal: AbortSignal
   progress(step: string, share: number): void
-  /** A line for the log. */
-  log?(line: string): void
+  /** Adds a line to the log of the process that it is, where there is one. */
+  log(line: string): void
 }
 
 export type Report = Readonly<Record<string, unknown>>
@@ -20,7 +20,8 @@ export type ToChild<Job> = { readonly job: Job } | { readonly cancel: true }
 /** And back. */
 export type FromChild =
   | { readonly kind: 'progress'; readonly step: string; readonly share: number }
-  | { readonly kind: 'log'; readonly line: string }
+  /** @param more further lines, which are only counted */
+  | { readonly kind: 'log'; readonly lines: readonly string[]; readonly more: number }
   /** As JSON: numbers with more digits than a double holds are objects that can't be sent. */
   | { readonly kind: 'done'; readonly report: string }
   /** Somebody can put it right: the message says how. */
@@ -60,10 +61,8 @@ const graceToStop = 10_000
  * @returns its report
  * @throws Refusal for what somebody can put right
  */
-export async function runInChild<Job>(
-  work: Work<Job>,
-  { signal, progress, log = () => {} }: Running,
-): Promise<Report> {
+export async function runInChild<Job>(work: Work<Job>, running: Followed): Promise<Report> {
+  const { signal } = running
   signal.throwIfAborted()
   const { program, descriptor, name, consequence = '' } = work
   const file = programFile(`cli/${program}`)
@@ -79,7 +78,7 @@ export async function runInChild<Job>(
   }
   signal.addEventListener('abort', stop)
   try {
-    const outcome = await outcomeOf(child, work, { progress, log })
+    const outcome = await outcomeOf(child, work, running)
     switch (outcome.kind) {
       case 'done':
         return parseExact(outcome.report) as Report
@@ -99,19 +98,24 @@ export async function runInChild<Job>(
   }
 }
 
+/** Who asks for it may have no log. */
+export type Followed = Pick<Running, 'signal' | 'progress'> & Partial<Running>
+
 type Outcome = Exclude<FromChild, { kind: 'progress' | 'log' }>
 
 function outcomeOf<Job>(
   child: ChildProcess,
   { job, name, consequence = '' }: Work<Job>,
-  { progress, log }: Required<Pick<Running, 'progress' | 'log'>>,
+  { progress, log = () => {} }: Followed,
 ): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     let outcome: Outcome | undefined
     child.on('message', (message: FromChild) => {
       if (message.kind === 'progress') progress(message.step, message.share)
-      else if (message.kind === 'log') log(message.line)
-      else outcome = message
+      else if (message.kind === 'log') {
+        for (const line of message.lines) log(line)
+        for (let at = 0; at < message.more; at++) log('')
+      } else outcome = message
     })
     child.once('error', cause => reject(new StoreUnavailable(`${name} can't be started`, { cause })))
     // Only when it has ended has it closed what it had open.

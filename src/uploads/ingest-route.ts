@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eventOf } from '../authn/audit.ts'
 import { refuseShortLivedToken } from '../authn/authenticate.ts'
@@ -9,18 +10,21 @@ import { badParameter, type Query, singleParameters } from '../http/parameters.t
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
 import { allowSlowBody, endSlowBody } from '../http/slow-bodies.ts'
+import { ImportError } from '../import/import-error.ts'
 import { BadItem } from '../ingest/item.ts'
 import { parseReaders } from '../ingest/readers.ts'
 import { detached } from '../model/audit-events.ts'
 import { mayUsePart } from '../model/caller.ts'
-import type { Process, StartProcess } from '../model/processes.ts'
+import type { Process, Run, StartProcess } from '../model/processes.ts'
 import type { Readers } from '../model/readers.ts'
 import { processAddress, processBody } from '../processes/bodies.ts'
+import { percent } from '../processes/processes.ts'
 import type { Resume } from '../processes/routes.ts'
 import type { Accounts } from '../storage/accounts.ts'
-import type { Repository } from '../storage/repository.ts'
+import { type Report, runInChild } from '../threads/child.ts'
 import { admitUpload } from './admit.ts'
-import { addUpload, findUpload, newUploadId, removeUpload } from './folder.ts'
+import { addUpload, findUpload, makeUnpacked, newUploadId, removeUpload } from './folder.ts'
+import type { IngestJob } from './ingest-job.ts'
 import { receive } from './receive.ts'
 import { createUploads } from './uploads.ts'
 
@@ -30,9 +34,8 @@ interface Parts {
   readonly accounts: Pick<Accounts, 'listGroups'>
   readonly addresses: Addresses
   readonly lookAgain: LookAgain
-  readonly config: Pick<Config, 'uploads' | 'filesFolder'>
+  readonly config: Config
   readonly folder: string
-  readonly repository: Repository
   readonly start: StartProcess
 }
 
@@ -46,8 +49,8 @@ const mediaTypes = ['application/zip', 'application/gzip', 'application/x-tar', 
  * body. It is done as a process.
  */
 export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly resume: Resume } {
-  const { accounts, addresses, lookAgain, config, folder, repository, start } = parts
-  const { uploads: limits, filesFolder } = config
+  const { accounts, addresses, lookAgain, config, folder, start } = parts
+  const { uploads: limits } = config
   const uploads = createUploads(folder)
 
   async function begin(
@@ -59,8 +62,8 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
   ): Promise<Process> {
     const eperson = requireAdministrator(request.caller).session.eperson.uuid
     const groups = new Set((await accounts.listGroups()).map(({ name }) => name))
-    const asked = {
-      ...{ upload, eperson, groups },
+    const job = {
+      ...{ config, groups },
       read: readersOf(given, groups),
       addOnly: flag('addOnly', given.addOnly),
       dryRun: flag('dryRun', given.dryRun),
@@ -76,12 +79,39 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
         parameters: { ...given, upload, ...(resumes === undefined ? {} : { resumes: String(resumes) }) },
         event: eventOf(request.caller, request, { event, outcome: 'success' }),
       },
-      async run => {
-        const { ingestUpload } = await import('./ingest.ts')
-        const more = { uploads, folder, filesFolder, repository, maxSize: limits.size, free: limits.free }
-        return ingestUpload(asked, run, more)
-      },
+      run => ingest(run, upload, eperson, job),
     )
+  }
+
+  /** It stays until all of it is in, so that this can be done again. */
+  async function ingest(
+    { signal, log, progress }: Run,
+    id: string,
+    eperson: string,
+    job: Omit<IngestJob, 'path' | 'unpacked'>,
+  ): Promise<Report> {
+    const upload = await uploads.take(id, eperson)
+    if (!upload) throw new ImportError('the upload is not there any more, or something else is made of it')
+    let isUsed = false
+    let unpacked: string | undefined
+    try {
+      unpacked = await makeUnpacked(folder)
+      const report = await runInChild<IngestJob>(
+        {
+          program: 'ingest-process',
+          job: { ...job, path: upload.path, unpacked },
+          name: 'the ingest',
+          consequence: '; what was ingested stays, and resuming it goes on',
+        },
+        { signal, log, progress: (_step, share) => progress(percent(share)) },
+      )
+      isUsed = !job.dryRun && report.failed === 0
+      return report
+    } finally {
+      // Its process has done so, unless it was killed.
+      if (unpacked !== undefined) await rm(unpacked, { recursive: true, force: true })
+      await upload.release(isUsed)
+    }
   }
 
   async function requireUpload(id: string, eperson: string): Promise<string> {

@@ -156,6 +156,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'ingest',
     'processes',
     'storage',
+    'threads',
   ],
 }
 

@@ -22,6 +22,7 @@ const thorough = [
   'contract/{ldap-throttle,operator,pipelining,processes,query-errors,query-hostile,query-streaming,sso-explain}',
   'contract/{sso-metadata-*,sso-oidc-front-channel,sso-oidc-refused}',
   'contract/{json-conditions,sso-saml-*,store,three-valued,throttle,turns}',
+  'ingest/unpack',
   'house/{lock-file,old-node,package}',
   'lib/{expressions,to-char}',
   'processes/processes',

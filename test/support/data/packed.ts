@@ -4,12 +4,23 @@ import { type Header, pack } from 'tar-stream'
 /** Archives as others make them, and as nobody should. */
 export interface PackedFile {
   readonly name: string
+  /** Its bytes, without the bit that says UTF-8. */
+  readonly rawName?: Uint8Array
   readonly content?: string | Uint8Array
   /** stat(2); default: a plain file. */
   readonly mode?: number
   /** What the archive says of its size. */
   readonly size?: number
+  /** What the archive says of its checksum. */
+  readonly crc?: number
   readonly encrypted?: boolean
+  readonly stored?: boolean
+  /** Size and checksum come after the content, as in a zip that is written to a pipe. */
+  readonly descriptor?: boolean
+  /** Sizes and places have 64 bits. */
+  readonly zip64?: boolean
+  /** Of the list: number and content. */
+  readonly extra?: readonly [id: number, data: Uint8Array]
 }
 
 /** The contents of an item folder in DSpace's Simple Archive Format. */
@@ -22,29 +33,49 @@ export const itemFiles = (folder: string, title = folder): PackedFile[] => [
   { name: `${folder}/a.txt`, content: `text of ${folder}` },
 ]
 
-/** PKWARE's APPNOTE.TXT, without what is optional. */
+/** PKWARE's APPNOTE.TXT, without most of what is optional. */
 export function zipOf(files: readonly PackedFile[]): Buffer<ArrayBuffer> {
   const parts: Buffer[] = []
   const list: Buffer[] = []
   let at = 0
-  for (const { name, content = '', mode = 0o100644, size, encrypted } of files) {
+  for (const { name, rawName, content = '', mode = 0o100644, ...file } of files) {
     const text = Buffer.from(content)
-    const data = deflateRawSync(text)
+    const bytes = Buffer.from(rawName ?? name)
+    const data = file.stored ? text : deflateRawSync(text)
+    const sum = file.crc ?? crc32(text)
+    const size = file.size ?? text.length
     const shared = Buffer.alloc(26)
-    shared.writeUInt16LE(20, 0)
-    shared.writeUInt16LE(0x800 | (encrypted ? 1 : 0), 2)
-    shared.writeUInt16LE(8, 4)
-    shared.writeUInt16LE(0, 6)
+    shared.writeUInt16LE(file.zip64 ? 45 : 20, 0)
+    shared.writeUInt16LE((rawName ? 0 : 0x800) | (file.encrypted ? 1 : 0) | (file.descriptor ? 8 : 0), 2)
+    shared.writeUInt16LE(file.stored ? 0 : 8, 4)
     shared.writeUInt16LE(0x5a21, 8)
-    shared.writeUInt32LE(crc32(text), 10)
+    shared.writeUInt32LE(sum, 10)
     shared.writeUInt32LE(data.length, 14)
-    shared.writeUInt32LE(size ?? text.length, 18)
-    shared.writeUInt16LE(Buffer.byteLength(name), 22)
-    const local = Buffer.concat([Buffer.from('PK\x03\x04'), shared, Buffer.from(name), data])
+    shared.writeUInt32LE(size % 2 ** 32, 18)
+    shared.writeUInt16LE(bytes.length, 22)
+    const own = Buffer.from(shared)
+    if (file.descriptor) own.fill(0, 10, 22)
+    const after = Buffer.alloc(file.descriptor ? 16 : 0)
+    if (file.descriptor) {
+      after.write('PK\x07\x08', 'latin1')
+      after.writeUInt32LE(sum, 4)
+      after.writeUInt32LE(data.length, 8)
+      after.writeUInt32LE(size % 2 ** 32, 12)
+    }
+    const local = Buffer.concat([Buffer.from('PK\x03\x04'), own, bytes, data, after])
     const tail = Buffer.alloc(14)
     tail.writeUInt32LE((mode << 16) >>> 0, 6)
-    tail.writeUInt32LE(at, 10)
-    list.push(Buffer.from('PK\x01\x02'), Buffer.from([20, 3]), shared, tail, Buffer.from(name))
+    let extra = file.extra ? extraOf(...file.extra) : Buffer.alloc(0)
+    if (file.zip64) {
+      const long = Buffer.alloc(24)
+      for (const [place, number] of [size, data.length, at].entries())
+        long.writeBigUInt64LE(BigInt(number), place * 8)
+      extra = Buffer.concat([extraOf(1, long), extra])
+      shared.fill(0xff, 14, 22)
+      tail.fill(0xff, 10)
+    } else tail.writeUInt32LE(at, 10)
+    shared.writeUInt16LE(extra.length, 24)
+    list.push(Buffer.from('PK\x01\x02'), Buffer.from([20, 3]), shared, tail, bytes, extra)
     parts.push(local)
     at += local.length
   }
@@ -56,6 +87,13 @@ export function zipOf(files: readonly PackedFile[]): Buffer<ArrayBuffer> {
   end.writeUInt32LE(directory.length, 12)
   end.writeUInt32LE(at, 16)
   return Buffer.concat([...parts, directory, end])
+}
+
+function extraOf(id: number, data: Uint8Array): Buffer {
+  const head = Buffer.alloc(4)
+  head.writeUInt16LE(id, 0)
+  head.writeUInt16LE(data.length, 2)
+  return Buffer.concat([head, data])
 }
 
 export async function tarOf(
