@@ -1,6 +1,12 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { UploadLimits } from '../config/parts.ts'
 import { Problem } from '../http/problems.ts'
-import { freeIn, listUploads } from './folder.ts'
+import { makeFolder } from '../lib/make-folder.ts'
+import { hasEnded } from '../lib/programs.ts'
+import { addUpload, type Found, freeIn, type Info, listUploads, removeUpload, written } from './folder.ts'
+import { hold } from './hold.ts'
 
 interface Parts {
   readonly folder: string
@@ -8,29 +14,79 @@ interface Parts {
 }
 
 /**
- * Looks whether an upload may be, with the upload itself already there, so that of several at once none is overlooked.
+ * Adds an upload if it fits beside those that are there. One is decided after the other, over all event loops and programs
+ * that share the folder, so that of several at once as many are taken as fit. From then on its whole size counts, until it is
+ * removed: it is its own reservation.
  * @throws Problem 507
  */
-export async function admitUpload(
+export async function admitUpload({ folder, limits }: Parts, id: string, info: Info): Promise<void> {
+  await alone(folder, async () => {
+    const all: Found[] = []
+    for (const one of await listUploads(folder))
+      if (isForsaken(one)) await removeUpload(folder, one.id)
+      else all.push(one)
+    await requireRoom(all, info, { folder, limits })
+    await addUpload(folder, id, info)
+  })
+}
+
+async function requireRoom(
+  all: readonly Found[],
+  { eperson, size }: Info,
   { folder, limits }: Parts,
-  eperson: string,
-  id: string,
-  size: number,
 ): Promise<void> {
-  const own = (await listUploads(folder)).filter(one => one.eperson === eperson)
-  if (own.length > limits.count)
+  const own = all.filter(one => one.eperson === eperson)
+  if (own.length >= limits.count)
     throw new Problem('no-room', `An eperson may have ${limits.count} uploads (CARREL_UPLOAD_COUNT).`)
-  const together = own.reduce((sum, one) => sum + one.size, 0)
+  const together = own.reduce((sum, one) => sum + one.size, size)
   if (together > limits.quota)
     throw new Problem(
       'no-room',
       `With this one, your uploads would be ${megabytes(together)} together; ${megabytes(limits.quota)} is the limit (CARREL_UPLOAD_QUOTA).`,
     )
   // What others have announced needs its room as well.
-  const awaited = (await listUploads(folder)).reduce((sum, one) => sum + one.size - one.offset, 0)
+  const awaited = all.reduce((sum, one) => sum + one.size - one.offset, size)
   if ((await freeIn(folder)) - awaited < limits.free)
     throw new Problem('no-room', `The disk has no room for ${megabytes(size)} more (CARREL_UPLOAD_FREE).`)
-  if (!own.some(one => one.id === id)) throw new Problem('not-found', 'There is no upload with this id.')
+}
+
+/** The body of a request that has ended with its program: nobody sends the rest. */
+const isForsaken = ({ receivedBy, offset, size }: Found): boolean =>
+  receivedBy !== undefined && offset < size && hasEnded(receivedBy)
+
+/** In ms. A holder that has taken so long has ended, though its program goes on. */
+const silence = 10_000
+/** In ms, for one's turn. */
+const patience = 30_000
+/** In ms, at most, until the next look. */
+const step = 20
+
+let last: Promise<unknown> = Promise.resolve()
+
+/** Runs what asks for it one after the other: in this event loop by a queue, and beside others by a file. */
+function alone(folder: string, work: () => Promise<void>): Promise<void> {
+  const turn = last.then(() => locked(folder, work))
+  last = turn.catch(() => {})
+  return turn
+}
+
+async function locked(folder: string, work: () => Promise<void>): Promise<void> {
+  makeFolder(folder)
+  const begun = performance.now()
+  for (;;) {
+    const held = await written(() => hold(join(folder, 'admission'), silence))
+    if (held !== null)
+      try {
+        return await work()
+      } finally {
+        await rm(held, { force: true })
+      }
+    if (performance.now() - begun > patience)
+      throw new Problem('busy', 'Too many uploads begin at the same time. Retry in a moment.', {
+        headers: { 'retry-after': '5' },
+      })
+    await delay(1 + Math.random() * step)
+  }
 }
 
 const megabytes = (bytes: number) => `${Math.ceil(bytes / 1024 / 1024).toLocaleString('en')} MB`

@@ -17,6 +17,8 @@ export interface Info {
   /** As its client gave it, decoded. */
   readonly metadata: Readonly<Record<string, string | null>>
   readonly begun: string
+  /** The program that receives it as the body of one request (`ownProgram`); not given: it comes in pieces. */
+  readonly receivedBy?: string
 }
 
 export interface Found extends Info {

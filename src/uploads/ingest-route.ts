@@ -13,6 +13,7 @@ import { allowSlowBody, endSlowBody } from '../http/slow-bodies.ts'
 import { ImportError } from '../import/import-error.ts'
 import { BadItem } from '../ingest/item.ts'
 import { parseReaders } from '../ingest/readers.ts'
+import { ownProgram } from '../lib/programs.ts'
 import { detached } from '../model/audit-events.ts'
 import { mayUsePart } from '../model/caller.ts'
 import type { Process, Run, StartProcess } from '../model/processes.ts'
@@ -23,7 +24,7 @@ import type { Resume } from '../processes/routes.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import { type Report, runInChild } from '../threads/child.ts'
 import { admitUpload } from './admit.ts'
-import { addUpload, findUpload, makeUnpacked, newUploadId, removeUpload } from './folder.ts'
+import { findUpload, makeUnpacked, newUploadId, removeUpload } from './folder.ts'
 import type { IngestJob } from './ingest-job.ts'
 import { receive } from './receive.ts'
 import { createUploads } from './uploads.ts'
@@ -135,9 +136,10 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
     if (size > limits.size)
       throw new Problem('body-too-large', 'The archive is larger than an upload may be (CARREL_UPLOAD_SIZE).')
     const id = newUploadId()
-    await addUpload(folder, id, { eperson, size, metadata: {}, begun: new Date().toISOString() })
+    const begun = new Date().toISOString()
+    const receivedBy = ownProgram()
+    await admitUpload({ folder, limits }, id, { eperson, size, metadata: {}, begun, receivedBy })
     try {
-      await admitUpload({ folder, limits }, eperson, id, size)
       const { signal } = new AbortController()
       const end = await receive(request.raw, { folder, id, offset: 0, most: size, signal })
       if (end !== size) throw new Problem('bad-request', 'The archive did not arrive whole.')

@@ -61,7 +61,7 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, folder, 
       ...(id === undefined ? {} : { id }),
       eperson,
       body: request.raw,
-      admit: (added, size) => admitUpload({ folder, limits }, eperson, added, size),
+      admit: (added, info) => admitUpload({ folder, limits }, added, info),
       lookAgain: () => lookAgain.thoughExpired(request, reply),
     })
     for (const [name, value] of headers) if (passedOn.has(name)) reply.header(name, value)

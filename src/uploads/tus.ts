@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage } from 'node:http'
 import { DataStore, ERRORS, type Locker, Server, Upload } from '@tus/server'
 import { Problem } from '../http/problems.ts'
-import { addUpload, discardUpload, findUpload, newUploadId, removeUpload } from './folder.ts'
+import { discardUpload, findUpload, type Info, newUploadId, removeUpload } from './folder.ts'
 import { lockOf } from './lock.ts'
 import { cutBack, receive } from './receive.ts'
 
@@ -17,8 +17,8 @@ export interface TusRequest {
   readonly id?: string
   readonly eperson: string
   readonly body: IncomingMessage
-  /** Is asked before an upload is added. @throws Problem if it must not be */
-  admit(id: string, size: number): Promise<void>
+  /** Adds an upload. @throws Problem if it must not be */
+  admit(id: string, info: Info): Promise<void>
   /** Is asked when what comes of a body has come. @throws Problem if it must not count */
   lookAgain(): Promise<unknown>
 }
@@ -60,13 +60,7 @@ export function createTus({ folder, maxSize, lifetime, addressOf }: Parts): Tus 
       const { eperson, admit } = current()
       const size = upload.size ?? 0
       const begun = new Date().toISOString()
-      await addUpload(folder, upload.id, { eperson, size, metadata: { ...upload.metadata }, begun })
-      try {
-        await admit(upload.id, size)
-      } catch (error) {
-        await removeUpload(folder, upload.id)
-        throw error
-      }
+      await admit(upload.id, { eperson, size, metadata: { ...upload.metadata }, begun })
       upload.creation_date = begun
       return upload
     }

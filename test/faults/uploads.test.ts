@@ -17,13 +17,13 @@ const adminEmail = 'admin@example.org'
 const tus = { 'tus-resumable': '1.0.0' }
 const stream = { ...tus, 'content-type': 'application/offset+octet-stream' }
 
-async function started(t: TestContext) {
+async function started(t: TestContext, more: Readonly<Record<string, string>> = {}) {
   const dataFolder = temporaryFolder(t)
   await t.test('prepare', async prepare => {
     await (await startService(prepare, { dataFolder })).addEperson(adminEmail, { admin: true })
   })
   // Two event loops: the one that held something is not the only one that could have it after the start.
-  const start = () => serve(t, dataFolder, { env: { CARREL_WORKERS: '2' } })
+  const start = () => serve(t, dataFolder, { env: { CARREL_WORKERS: '2', ...more } })
   const served = await start()
   const admin = new Client(served.address)
   await admin.login(adminEmail)
@@ -46,6 +46,45 @@ async function added(client: Client, size: number): Promise<string> {
   assert.equal(answer.status, 201)
   return new URL(answer.headers.get('location') ?? '').pathname
 }
+
+test('UP2 of uploads that begin at once on several event loops as many are taken as fit, and SIGKILL leaves none of them taken', async t => {
+  const { served, admin, again, folder } = await started(t, { CARREL_UPLOAD_QUOTA: '3' })
+  const megabyte = 1024 * 1024
+  const begin = (client: Client, size: number) =>
+    client.post('/api/uploads', undefined, { ...tus, 'upload-length': String(size) })
+  const answers = await Promise.all(Array.from({ length: 10 }, () => begin(admin, megabyte)))
+  const statuses = answers.map(({ status }) => status).toSorted()
+  assert.deepEqual(statuses, [...Array(3).fill(201), ...Array(7).fill(507)])
+  const [one = ''] = answers.flatMap(({ headers }) => headers.get('location') ?? [])
+  const { pathname } = new URL(one)
+  const headers = { ...tus, 'x-xsrf-token': (await admin.csrfPair()).value }
+  assert.equal((await admin.request(pathname, { method: 'DELETE', headers })).status, 204)
+  // An archive as a body of which half has come.
+  const pair = await admin.csrfPair()
+  const sending = httpRequest(`${served.address}/api/admin/ingest`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${admin.token}`,
+      cookie: pair.cookie,
+      'x-xsrf-token': pair.value,
+      'content-type': 'application/zip',
+      'content-length': megabyte,
+    },
+  })
+  const broken = once(sending, 'error')
+  sending.write(Buffer.alloc(megabyte / 2))
+  await until(
+    'three uploads',
+    () => readdirSync(folder).filter(name => /^[0-9a-f]{32}$/.test(name)).length,
+    count => count === 3,
+  )
+  assert.equal((await begin(admin, 1)).status, 507)
+  await kill(served)
+  await broken
+  const client = await again()
+  assert.equal((await begin(client, megabyte)).status, 201)
+  assert.equal((await begin(client, 1)).status, 507)
+})
 
 /** Fails the test if the process ends in any other way. */
 function isCompleted({ state, fault }: { readonly state: string; readonly fault: string | null }): boolean {
