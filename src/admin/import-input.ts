@@ -5,6 +5,7 @@ import { badParameter } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireEperson } from '../http/require-eperson.ts'
 import type { Format } from '../import/source.ts'
+import { nameOrNull } from '../lib/file-name.ts'
 import type { Uploads } from '../model/uploads.ts'
 import type { ImportQuery } from './import-options.ts'
 import { type ReceiveParts, receive } from './receive.ts'
@@ -113,7 +114,7 @@ export async function takeUpload(
     throw error
   }
   return {
-    name: upload.name ?? 'the upload',
+    name: nameOrNull(upload.name) ?? 'the upload',
     format,
     descriptor,
     bytes: upload.size,

@@ -75,6 +75,10 @@ async function run(folder: string, options: Options): Promise<void> {
           event: commandEvent('item.add'),
           dryRun: options.dryRun ?? false,
           addOnly: options.addOnly ?? false,
+          note: line => {
+            run.log(line)
+            progress.note(printable(`carrel: ${line}`))
+          },
           nameIs: name => `--name ${shellWord(name)}`,
           failed: ({ item, reason }) => {
             run.log(`${item}: ${reason}`)

@@ -9,7 +9,7 @@ import { type Operation, PatchFault } from '../lib/json-patch.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { EditBitstream } from '../model/item-changes.ts'
 import { bodyLimit, patchBounds, readAddress, takeUriLists } from './bodies.ts'
-import { describedBy, metadataOf } from './file-metadata.ts'
+import { describedBy, metadataOf, nameChanged, withSafeNames } from './file-metadata.ts'
 import { refusingPatchFaults } from './item-values.ts'
 import type { EditingParts } from './items.ts'
 import { patchMetadata } from './metadata-patch.ts'
@@ -35,19 +35,21 @@ export function editBitstreamRoutes(app: FastifyInstance, { addresses, repositor
     return bitstreamBody(bitstream, core)
   }
 
-  app.patch<Route>(url, { ...options, ...route('changeBitstream') }, async request => {
+  app.patch<Route>(url, { ...options, ...route('changeBitstream') }, async (request, reply) => {
     const file = await writableBitstream(repository, request.caller, request.params.uuid)
-    const operations = patchBody(request, patchBounds)
+    const { operations, isRenamed } = withSafeNames(patchBody(request, patchBounds))
     const described = refusingPatchFaults(() => {
       const other = operations.find(({ path }) => path[0] !== 'metadata')
       if (other) throw new PatchFault('content', other.index, 'the path must be below /metadata.')
-      return describedBy(patchMetadata(metadataOf(file), operations))
+      return describedBy(patchMetadata(metadataOf(file), operations), file.name)
     })
     const changed = {
       ...(described.name === file.name ? {} : { name: described.name }),
       ...(described.description === file.description ? {} : { description: described.description }),
     }
-    return edit(request, { kind: 'edit-bitstream', bitstream: file.uuid, ...changed })
+    const body = await edit(request, { kind: 'edit-bitstream', bitstream: file.uuid, ...changed })
+    if (described.isChanged || isRenamed) reply.header(nameChanged, 'true')
+    return body
   })
 
   app.put<Route>(`${url}/format`, { ...options, ...route('setFormat') }, async request => {

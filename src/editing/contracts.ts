@@ -27,7 +27,8 @@ const WantedItem = Type.Object(
   { $id: 'WantedItem', description: 'Other members of an item may be there, and make no difference.' },
 )
 const item = answer('The item.', json(Item), { ETag: text })
-const file = answer('The description of the file.', json(Bitstream))
+const renamed = { 'X-Name-Changed': Type.Optional(text) }
+const file = answer('The description of the file.', json(Bitstream), renamed)
 
 export const contracts = {
   addItem: {
@@ -128,7 +129,9 @@ export const contracts = {
       'application/json': Type.Object({ name: Type.Optional(text), metadata: Type.Optional(values) }),
     },
     bodyIsOptional: true,
-    answers: { 201: answer('The description of the file.', json(Bitstream), { Location: uri }) },
+    answers: {
+      201: answer('The description of the file.', json(Bitstream), { Location: uri, ...renamed }),
+    },
     problems: [...patched, 'bad-parameter', 'upload-in-use'],
   },
   replaceContent: {

@@ -130,7 +130,8 @@ function memberOf(
       : member === 'value'
         ? { ...before, value: readText(given, where) }
         : { ...before, language: readLanguage(given, where) }
-  if (op === 'test') same(before, wanted, where)
+  if (op === 'test' && !isDeepStrictEqual(before, wanted))
+    throw new MetadataFault(`the ${member} that is there is another one`)
   return wanted
 }
 

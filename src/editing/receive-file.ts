@@ -93,10 +93,8 @@ export function createReceiver({ files, uploads, limits, repository, claim }: Re
         throw toStoreUnavailable(error)
       })
       const properties = Buffer.isBuffer(request.body) ? request.body.toString() : undefined
-      // As of a file in a form, the name is what follows the path.
-      const name = upload.name?.split(/[/\\]/).at(-1) || undefined
       const result = await use({
-        name,
+        name: upload.name ?? undefined,
         mediaType: undefined,
         ...content,
         properties: properties || undefined,

@@ -9,11 +9,12 @@ import { parseBoolean, type Query, single } from '../http/parameters.ts'
 import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { allowSlowBody, endSlowBody } from '../http/slow-bodies.ts'
+import { fileName } from '../lib/file-name.ts'
 import { isMediaType, mediaTypeOf } from '../lib/media-type.ts'
 import type { Bitstream, Bundle } from '../model/items.ts'
 import type { Repository } from '../storage/repository.ts'
 import { bodyLimit, parseObject } from './bodies.ts'
-import { describedBy, nameFaultOf } from './file-metadata.ts'
+import { describedBy, nameChanged, nameFaultOf } from './file-metadata.ts'
 import { refusingPatchFaults } from './item-values.ts'
 import type { EditingParts } from './items.ts'
 import { readMetadata, refusingFaults } from './metadata.ts'
@@ -63,10 +64,10 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void 
   )
 
   async function add(request: FastifyRequest, reply: FastifyReply, bundle: Bundle['uuid'], file: Received) {
-    const { name = file.name, description } = readProperties(file.properties)
-    if (name === undefined)
+    const { name: given = file.name, description } = readProperties(file.properties)
+    if (given === undefined)
       throw new Problem('change-refused', 'The file has no name; give it one in properties.')
-    refuseName(name)
+    const name = named(reply, given)
     // A long upload: the right may have been taken away meanwhile.
     await lookAgain.thoughExpired(request, reply)
     await writableBundle(repository, request.caller, bundle)
@@ -93,8 +94,7 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void 
   ) {
     if (takesName && file.name === undefined)
       throw new Problem('change-refused', 'The file has no name, and replaceName is true.')
-    const name = (takesName ? file.name : undefined) ?? before.name
-    refuseName(name)
+    const name = takesName && file.name !== undefined ? named(reply, file.name) : before.name
     await lookAgain.thoughExpired(request, reply)
     const { uuid } = await writableBitstream(repository, request.caller, before.uuid)
     const { sha256, size } = file
@@ -132,9 +132,13 @@ function refuseOther({ headers }: FastifyRequest, { sha256 }: Bitstream): void {
   if (precondition({ 'if-match': headers['if-match'] }, `"${sha256}"`) === 412) refuseOutcome('stale', 'file')
 }
 
-function refuseName(name: string): void {
+/** The name that the file gets, and in the response whether its client has given another. */
+function named(reply: FastifyReply, given: string): string {
+  const { name, isChanged } = fileName(given)
   const fault = nameFaultOf(name)
   if (fault !== undefined) throw new Problem('change-refused', fault)
+  if (isChanged) reply.header(nameChanged, 'true')
+  return name
 }
 
 /** What a client calls the type, unless it doesn't know better than the name tells. */
@@ -162,7 +166,7 @@ function readProperties(text: string | undefined): Properties {
   const called = name || given['dc.title']?.[0]?.value
   // A name is taken from the file where none is given here.
   const described = refusingPatchFaults(() =>
-    describedBy({ ...given, 'dc.title': [{ value: called ?? 'unnamed', language: null }] }),
+    describedBy({ ...given, 'dc.title': [{ value: 'unnamed', language: null }] }),
   )
   return { name: called, description: described.description }
 }

@@ -48,6 +48,7 @@ export function createCors(config: Settings) {
     // When to try again.
     'Retry-After',
     'X-Acting-As',
+    'X-Name-Changed',
     // For reading a file in parts, and for its name.
     'Accept-Ranges',
     'Content-Disposition',

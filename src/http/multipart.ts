@@ -11,7 +11,7 @@ const library = onDemand<typeof busboy>('@fastify/busboy')
 
 /** A file in a form (RFC 7578), as it arrives. */
 export interface SentFile {
-  /** Without a path; undefined: none was sent. It is a client's text, and nothing on disk is called so. */
+  /** As it was sent, with its path; undefined: none was. It is a client's text, and nothing on disk is called so. */
   readonly name: string | undefined
   readonly mediaType: string
   /** Throws where the file breaks off, and where it is larger than it may be. */
@@ -146,6 +146,7 @@ function parserOf(body: IncomingMessage, fileSize: number): BusboyInstance {
   try {
     return new (library().Busboy)({
       headers: { 'content-type': body.headers['content-type'] ?? '' },
+      preservePath: true,
       limits: {
         fieldNameSize: maxFieldName,
         fieldSize: maxFieldBytes,

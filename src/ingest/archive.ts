@@ -10,7 +10,7 @@ import { folderMark, type Origin } from './origin.ts'
 import { macFolder } from './packed.ts'
 import { findFiles, readText, toBadItem } from './read-file.ts'
 import { parseReaders } from './readers.ts'
-import { visible } from './similar-name.ts'
+import { hintFor, visible } from './similar-name.ts'
 
 /**
  * DSpace's Simple Archive Format: a folder of item folders. Each has `dublin_core.xml` and optionally
@@ -80,7 +80,13 @@ async function readItem(
 ): Promise<FoundItem> {
   const { naming } = options
   const names = new Set(await readdir(folder))
-  if (!names.has('dublin_core.xml')) throw new BadItem('there is no dublin_core.xml in it')
+  if (!names.has('dublin_core.xml'))
+    throw new BadItem(
+      `there is no dublin_core.xml in it${await hintFor(folder, 'dublin_core.xml', ': rename it to dublin_core.xml')}`,
+    )
+  for (const name of names)
+    if (!descriptionFile.test(name) && descriptionFile.test(name.trim().toLowerCase()))
+      throw new BadItem(`it has ${visible(name)}; rename it to ${name.trim().toLowerCase()}`)
   const text = async <T>(name: string, parse: (text: string) => T): Promise<T | undefined> =>
     names.has(name) ? within(name, async () => parse(await readText(folder, name))) : undefined
 

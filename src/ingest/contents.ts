@@ -47,6 +47,10 @@ const maxFields = 100
 
 function parseLine(line: string, groups: KnownGroups): ListedFile & { primary: boolean } {
   const [path = '', ...fields] = line.split('\t', maxFields + 2).map(field => field.trim())
+  if (/\\t\s*(bundle|permissions|description|primary|readers):/.test(line))
+    throw new BadItem(
+      'it has a backslash and a t, where a tab must be; printf writes a tab for \\t, and most editors write one with the key Tab',
+    )
   if (/\s(bundle|permissions|description|primary|readers):/.test(path))
     throw new BadItem('fields must be separated by tabs, not spaces')
   if (fields.length > maxFields) throw new BadItem(`it has more than ${maxFields} fields`)
@@ -54,28 +58,43 @@ function parseLine(line: string, groups: KnownGroups): ListedFile & { primary: b
     throw new BadItem(
       'registered files (-r -s … -f …) are not supported; put the file into the folder and name it',
     )
-  let bundle = bundleOf(path)
-  let description: string | null = null
+  let bundle: string | undefined
+  let description: string | undefined
   let rules: ReaderRule[] | undefined
   const restrict = (more: Readers) => {
     rules ??= []
     rules.push(...more)
   }
-  let primary = false
+  let primary: boolean | undefined
+  const once = (name: string, before: unknown) => {
+    if (before !== undefined) throw new BadItem(`it has ${name}: twice; write it once`)
+  }
   for (const field of fields) {
     const [, name = field, value = ''] = /^([\w-]+):(.*)$/s.exec(field) ?? []
     if (field === '') continue
-    if (name === 'bundle') bundle = value.trim()
-    else if (name === 'description') description = value.trim() || null
-    else if (name === 'primary') primary = isTrue(value)
-    else if (name === 'permissions') restrict(parsePermissions(value, groups))
+    if (name === 'bundle') {
+      once(name, bundle)
+      bundle = value.trim()
+    } else if (name === 'description') {
+      once(name, description)
+      description = value.trim()
+    } else if (name === 'primary') {
+      once(name, primary)
+      primary = isTrue(value)
+    } else if (name === 'permissions') restrict(parsePermissions(value, groups))
     else if (name === 'readers') restrict(parseReaders([value], groups))
     else if (!ignoredFields.has(name))
       throw new BadItem(
         `${JSON.stringify(field)} is not a field of a file; use bundle:, permissions:, description:, primary:true or readers:`,
       )
   }
-  return { path, bundle, description, readers: rules ?? null, primary }
+  return {
+    path,
+    bundle: bundle ?? bundleOf(path),
+    description: description || null,
+    readers: rules ?? null,
+    primary: primary ?? false,
+  }
 }
 
 function isTrue(value: string): boolean {
@@ -95,6 +114,11 @@ function parsePermissions(value: string, groups: KnownGroups): ReaderRule[] {
   const group = (quoted ?? bare)?.trim()
   if (kind === undefined || group === undefined || group === '')
     throw new BadItem(`permissions: takes -r 'Group name', not ${JSON.stringify(value)}`)
+  const inQuotes = /^"(.+)"$/.exec(group)?.[1]
+  if (inQuotes !== undefined && !groups.has(group))
+    throw new BadItem(
+      `permissions: takes the name of a group in single quotes, not in double ones; write -${kind} '${inQuotes}'`,
+    )
   if (kind.toLowerCase() === 'w') return []
   return [{ reader: group === 'Anonymous' ? 'anonymous' : groupReader(group, groups) }]
 }

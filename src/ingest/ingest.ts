@@ -1,14 +1,13 @@
 import type { FileStore } from '../files/file-store.ts'
-import { ImportError } from '../import/import-error.ts'
 import { createFairQueue, nobody } from '../lib/fair-queue.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Content, KnownItem, NewItem } from '../model/items.ts'
 import type { Readers } from '../model/readers.ts'
 import type { PutOutcome, Repository } from '../storage/repository.ts'
 import type { Candidate, Candidates } from './candidates.ts'
-import { BadItem, type FoundFile, type FoundItem, toNewItem } from './item.ts'
+import { BadItem, type FoundFile, type FoundItem, renamedIn, toNewItem } from './item.ts'
 import { checkReadable, keepFile } from './keep-file.ts'
-import { isOfAnother, whyOther } from './origin.ts'
+import { isOfAnother, otherItem } from './origin.ts'
 import { isUnchanged } from './unchanged.ts'
 
 export interface IngestReport {
@@ -54,6 +53,8 @@ interface Options {
   readonly addOnly: boolean
   /** How somebody says the name of a source, such as `--name`. */
   readonly nameIs: (name: string) => string
+  /** Called for what is done in another way than the source says. */
+  readonly note: (line: string) => void
   /** Called for each bad item. */
   readonly failed: (one: Failed) => void
   readonly progress: (share: number) => void
@@ -75,7 +76,6 @@ interface Prepared {
   readonly where: string
   readonly item: NewItem
   readonly access: 'source' | 'read' | null
-  readonly found: FoundItem
   readonly kept: ReadonlyMap<FoundFile, Content>
 }
 
@@ -155,7 +155,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
         }),
       )
       const put = toNewItem(item, read, kept, known.get(item.identifier))
-      return { where, item: put, access: accessOf(item), found: item, kept }
+      return { where, item: put, access: accessOf(item), kept }
     })
 
   /** Copies contents again that a sweep has removed as orphans (files/sweep.ts). */
@@ -171,17 +171,14 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
     if (performance.now() - since > slowMilliseconds) await restoreSwept(ready)
     const items = ready.map(({ item }) => item)
     const outcomes = await repository.putItems(items, event)
-    for (const [at, { where, found, item, access: given }] of ready.entries()) {
+    for (const [at, { where, item, access: given }] of ready.entries()) {
       const outcome = outcomes[at] ?? 'unchanged'
       // Since it was looked for, another run has put it.
-      if (outcome === 'taken') throw ofAnother(where, found)
+      if (outcome === 'taken') throw otherItem(where, item.identifier, options.nameIs)
       count(outcome, item.identifier, given)
     }
     await restoreSwept(ready)
   }
-
-  const ofAnother = (where: string, { identifier }: FoundItem) =>
-    new ImportError(`${where}: ${whyOther(identifier, options.nameIs)}`)
 
   let committing: Promise<void> = Promise.resolve()
   async function take(candidates: readonly Candidate[]): Promise<void> {
@@ -198,7 +195,8 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
       return false
     })
     const other = toPut.find(({ item }) => isOfAnother(item, known.get(item.identifier)))
-    if (other) throw ofAnother(other.where, other.item)
+    if (other) throw otherItem(other.where, other.item.identifier, options.nameIs)
+    for (const { where, item } of toPut) for (const line of renamedIn(item)) options.note(`${where}: ${line}`)
     if (dryRun) {
       const readable = await mapGood(toPut, async ({ item }) => {
         await checkReadable(item)

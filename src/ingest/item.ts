@@ -22,6 +22,8 @@ export interface FoundFile extends Omit<NewBitstream, 'sha256'> {
   readonly path: string
   /** It must still be in this folder when it is read. Without links. */
   readonly folder: string
+  /** Its name in the source, where it must get another one (`lib/file-name.ts`); null: it keeps it. */
+  readonly given: string | null
   /** Modification time in milliseconds, with its fraction. */
   readonly modified: number
 }
@@ -65,6 +67,12 @@ export function toItem(described: Described): FoundItem {
   return { ...described, fingerprint: fingerprintWith(fingerprintOf(described), described.origin) }
 }
 
+/** What is said of files that get another name than in the source. */
+export const renamedIn = ({ files }: FoundItem): string[] =>
+  files.flatMap(({ given, name }) =>
+    given === null ? [] : [`the file ${visible(given)} is called ${visible(name)}`],
+  )
+
 /** An item for the store, with the files that have been kept. @param read for what the source names no readers for */
 export function toNewItem(
   { files, origin, ...item }: FoundItem,
@@ -77,7 +85,7 @@ export function toNewItem(
     ...(origin.identifier === 'made' && { seen: known?.fingerprint ?? null }),
     readers: item.readers ?? read,
     bitstreams: files.flatMap(file => {
-      const { path: _, folder: __, modified: ___, ...bitstream } = file
+      const { path: _, folder: __, modified: ___, given: ____, ...bitstream } = file
       const content = kept.get(file)
       return content ? [{ ...bitstream, ...content }] : []
     }),
@@ -122,7 +130,7 @@ export function checkReaders(readers: Readers): void {
  * ingest that doesn't repeat the option finds the items unchanged (D7).
  */
 function fingerprintOf({ files, origin: _, ...described }: Described): string {
-  const made = files.map(({ path: __, folder: ___, ...file }) => file)
+  const made = files.map(({ path: __, folder: ___, given: ____, ...file }) => file)
   return hash('sha256', JSON.stringify([described, made]))
 }
 

@@ -58,6 +58,24 @@ export function parseMetadata(xml: string, fallback: string): KeyedValue[] {
   return elementsIn(root).map(element => toValue(element, schema))
 }
 
+/** What HTML's names of characters mean that packages have most often. */
+const instead: Readonly<Record<string, string>> = {
+  nbsp: '&#160; (a space that doesn’t break), or a plain space',
+  ndash: '– (&#8211;)',
+  mdash: '— (&#8212;)',
+  hellip: '… (&#8230;)',
+  lsquo: '‘ (&#8216;)',
+  rsquo: '’ (&#8217;)',
+  ldquo: '“ (&#8220;)',
+  rdquo: '” (&#8221;)',
+  copy: '© (&#169;)',
+  auml: 'ä (&#228;)',
+  ouml: 'ö (&#246;)',
+  uuml: 'ü (&#252;)',
+  szlig: 'ß (&#223;)',
+  eacute: 'é (&#233;)',
+}
+
 const maxNamespaces = 100
 
 /**
@@ -74,7 +92,13 @@ function refuseUnsafe(xml: string): void {
     throw new BadItem(`it declares more than ${maxNamespaces} namespaces`)
   // XML 1.0 §2.4: an ampersand that begins no reference must be written as &amp;.
   const found = /&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[\da-fA-F]+);).{0,20}/.exec(text)
-  if (found) throw new BadItem(`it is not well-formed XML: ${JSON.stringify(found[0])}; write & as &amp;`)
+  if (!found) return
+  const name = /^&([A-Za-z][A-Za-z0-9]*);/.exec(found[0])?.[1]
+  throw new BadItem(
+    name === undefined
+      ? `it is not well-formed XML: ${JSON.stringify(found[0])}; write & as &amp;`
+      : `it is not well-formed XML: &${name}; is known in HTML, not in XML; write ${instead[name] ?? 'the character itself'}`,
+  )
 }
 
 function toValue(element: Element, schema: string): KeyedValue {

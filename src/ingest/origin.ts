@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Stats } from 'node:fs'
+import { ImportError } from '../import/import-error.ts'
 import type { KnownItem } from '../model/items.ts'
 
 /**
@@ -48,11 +49,11 @@ export function isOfAnother(
 }
 
 /** @param nameIs how somebody says the name of a source */
-export function whyOther(identifier: string, nameIs: (name: string) => string): string {
+export function otherItem(where: string, identifier: string, nameIs: (name: string) => string): ImportError {
   const name = identifier.split('/')[0] ?? ''
-  return (
-    `there is an item ${identifier} already, with another description, and not from this folder. Its identifier is made of ` +
-    'names, because it has no file handle: it may be another item. Nothing was changed, and nothing after it was read. If this ' +
-    `is another source, give it a name of its own, such as ${nameIs(`${name}-2`)}; if it is the same one, say so: ${nameIs(name)}`
+  return new ImportError(
+    `${where}: there is an item ${identifier} already, with another description, and not from this folder. Its identifier is made of ` +
+      'names, because it has no file handle: it may be another item. Nothing was changed, and nothing after it was read. If this ' +
+      `is another source, give it a name of its own, such as ${nameIs(`${name}-2`)}; if it is the same one, say so: ${nameIs(name)}`,
   )
 }

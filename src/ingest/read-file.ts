@@ -3,6 +3,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, lstat, open, readlink, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, sep } from 'node:path'
 import { mimeTypeOf } from '../files/mime-types.ts'
+import { fileName } from '../lib/file-name.ts'
 import { isMissing } from '../lib/system-errors.ts'
 import type { ListedFile } from './contents.ts'
 import { BadItem, checkFiles, type FoundFile } from './item.ts'
@@ -93,14 +94,18 @@ export async function openListed(folder: string, name: string): Promise<FileHand
  * @throws BadItem for a bad list, before the first file is looked for, or naming the first missing file
  */
 export async function findFiles(folder: string, listed: readonly ListedFile[]): Promise<FoundFile[]> {
-  const named = listed.map(one => ({ ...one, name: one.path.split('/').at(-1) ?? '' }))
+  const named = listed.map(one => {
+    const given = one.path.split('/').at(-1) ?? ''
+    return { ...one, ...fileName(given), given }
+  })
   checkFiles(named)
   const found: FoundFile[] = []
-  for (const { path: listedPath, name, bundle, description, readers } of named) {
+  for (const { path: listedPath, name, bundle, description, readers, isChanged, given } of named) {
     const { path, size, modified } = await locate(folder, listedPath)
     const mimeType = mimeTypeOf(name)
     // The order of these members is part of the fingerprint.
-    found.push({ path, folder, size, modified, name, bundle, description, mimeType, readers })
+    const file = { path, folder, size, modified, name, bundle, description, mimeType, readers }
+    found.push({ ...file, given: isChanged ? given : null })
   }
   return found
 }

@@ -55,6 +55,7 @@ async function ingestFolder(
     files: createFileStore(filesFolder),
     ...{ read, event, dryRun, addOnly },
     nameIs: one => `the parameter name=${encodeURIComponent(one)}`,
+    note: log,
     failed: ({ item, reason }) => log(`${item}: ${reason.replaceAll(unpacked, 'the archive')}`),
     progress: share => {
       signal.throwIfAborted()

@@ -9,6 +9,7 @@ import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireEperson } from '../http/require-eperson.ts'
 import { allowSlowBody, endSlowBody } from '../http/slow-bodies.ts'
+import { nameOrNull } from '../lib/file-name.ts'
 import { type Caller, isAdministrator } from '../model/caller.ts'
 import { admitUpload } from './admit.ts'
 import { type Found, isUploadId, listUploads } from './folder.ts'
@@ -170,7 +171,7 @@ const passedOn = new Set([
 
 const bodyOf = (upload: Found, href: string, lifetime: number) => ({
   id: upload.id,
-  name: upload.metadata.filename ?? upload.metadata.name ?? null,
+  name: nameOrNull(upload.metadata.filename ?? upload.metadata.name),
   size: upload.size,
   offset: upload.offset,
   begun: upload.begun,

@@ -49,6 +49,7 @@ test("DSpace's item folders are added with metadata, files, bundles, permissions
     'two/dublin_core.xml': dublinCore({ title: 'Without files' }),
     'two/readers': 'eperson\nanonymous\tfrom:2030-01-01\n',
     'mapfile.txt': 'lies beside the items',
+    '__MACOSX/one/._scan.pdf': 'added by macOS',
   })
   const report = await ingest(service.dataFolder, source)
   assertCounts(report, { added: 2 })
@@ -165,6 +166,9 @@ test('a bad item is reported with what would be right, and the others are added'
   const good = { 'dublin_core.xml': dublinCore({ title: 'x' }) }
   const bad: [name: string, files: Record<string, string | Uint8Array>, reason: RegExp][] = [
     ['no-core', { contents: '' }, /there is no dublin_core.xml/],
+    ['case-core', { 'Dublin_Core.xml': '' }, /; there is "Dublin_Core\.xml": rename it to dublin_core\.xml$/],
+    ['case-contents', { ...good, Contents: 'a', a: '' }, /^it has "Contents"; rename it to contents$/],
+    ['quoted', { ...good, contents: '"a b.txt"', 'a b.txt': '' }, /; write a b\.txt without quotes$/],
     ['no-xml', { 'dublin_core.xml': '<dublin_core>' }, /dublin_core\.xml: it is not well-formed XML/],
     ['doctype', { 'dublin_core.xml': `<!DOCTYPE x>${dublinCore({})}` }, /document type/],
     ['latin', { 'dublin_core.xml': Buffer.from(dublinCore({ title: 'é' }), 'latin1') }, /not UTF-8/],
@@ -334,6 +338,23 @@ test('a repeated ingest changes only what has changed in the source', async t =>
   // Other readers on the command line change the items.
   assertCounts(await ingest(service.dataFolder, source, '--read', 'eperson'), { changed: 6 })
   assertCounts(await ingest(service.dataFolder, source, '--read', 'eperson'), { unchanged: 6 })
+})
+
+test('I7 names of files in a source lose what nobody sees, and the log says so', async t => {
+  const service = await startService(t)
+  const source = writeFiles(join(temporaryFolder(t), 'names'), {
+    'one/dublin_core.xml': dublinCore({ title: 'One' }),
+    'one/contents': 'sub/photo\u202egpj.exe\n',
+    'one/sub/photo\u202egpj.exe': 'x',
+  })
+  const report = await ingest(service.dataFolder, source)
+  assertCounts(report, { added: 1 })
+  assert.equal(report.stderr, 'carrel: one: the file "photo\\u202egpj.exe" is called "photogpj.exe"\n')
+  assert.deepEqual(
+    (await itemsIn(service)).get('names/one')?.bitstreams.map(({ name }) => name),
+    ['photogpj.exe'],
+  )
+  assertCounts(await ingest(service.dataFolder, source), { unchanged: 1 })
 })
 
 test('UP4 an identifier made of names never means an item of another source, and the refusal says how to go on', async t => {

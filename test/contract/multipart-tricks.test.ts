@@ -60,7 +60,7 @@ testOn('sqlite', 'I7 a form that is wrong in any way is refused, and leaves noth
     ['a long field', 400, part('name="properties"', 'x'.repeat(300_000)) + file('a') + end],
     ['no JSON', 400, part('name="properties"', '{') + file('a') + end],
     ['no object', 400, part('name="properties"', '[]') + file('a') + end],
-    ['controls in the name', 422, file('a\u0001b') + end],
+    ['nothing but controls in the name', 422, file('\u0001\u202e') + end],
     ['no name', 422, part('name="file"; filename=""', 'x') + end],
     [
       'a form in a form',

@@ -151,6 +151,10 @@ test('I2 a patch that can’t be applied changes nothing, and says which operati
     [{ op: 'remove', path: '/discoverable' }, /can only be replaced/],
     [{ op: 'replace', path: '/name', value: 'x' }, /below \/metadata/],
     [{ op: 'test', path: '/metadata/dc.title/0', value: value('other') }, /has another value/],
+    [
+      { op: 'test', path: '/metadata/dc.title/0/value', value: 'other' },
+      /the value that is there is another one/,
+    ],
     [{ op: 'move', from: '/metadata/dc.title/7', path: '/metadata/dc.title/0' }, /nothing at/],
     [{ op: 'move', from: '/withdrawn', path: '/metadata/dc.title/0' }, /from must name a value/],
     [{ op: 'add', path: '/metadata/dc.title/0/value/x', value: 'x' }, /no path in metadata/],

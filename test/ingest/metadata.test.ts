@@ -50,7 +50,16 @@ test('XML that is not well-formed, or contains more than metadata, is refused', 
     [inRoot('<dcvalue element="title">A'), /not well-formed/],
     [inRoot('<dcvalue element="title">A & B</dcvalue>'), /not well-formed/],
     [inRoot('<dcvalue element=title>A</dcvalue>'), /not well-formed/],
-    [inRoot('<dcvalue element="title">&nbsp;</dcvalue>'), /not well-formed/],
+    [
+      inRoot('<dcvalue element="title">&nbsp;</dcvalue>'),
+      /&nbsp; is known in HTML, not in XML; write &#160; \(a space that doesn’t break\), or a plain space$/,
+    ],
+    [inRoot('<dcvalue element="title">M&uuml;ller</dcvalue>'), /&uuml; is known .*; write ü \(&#252;\)$/],
+    [
+      inRoot('<dcvalue element="title">&alpha;</dcvalue>'),
+      /&alpha; is known .*; write the character itself$/,
+    ],
+
     [`<!DOCTYPE dublin_core>${inRoot('')}`, /document type/],
     [
       `<!DOCTYPE dublin_core [<!ENTITY x SYSTEM "file:///etc/passwd">]>${inRoot('<dcvalue element="title">&x;</dcvalue>')}`,
