@@ -7,7 +7,7 @@ const { ok, note, warning, error } = findingsAbout('proxy')
 
 /** Whose word is taken for a client's address (G1): special groups, throttling and the audit trail rest on it. */
 export const checkProxies: Check = function* ({ config }) {
-  const { baseUrl, host, port, trustedProxies } = config
+  const { basePath, baseUrl, host, port, trustedProxies } = config
   for (const range of trustedProxies) {
     const { address, prefix } = readRange(range)
     if (prefix === 0)
@@ -34,6 +34,10 @@ export const checkProxies: Check = function* ({ config }) {
       'set CARREL_TRUSTED_PROXIES to the address of the proxy',
     )
   else yield ok(`client addresses are taken from ${trustedProxies.join(', ')}`)
+  if (basePath !== '')
+    yield ok(
+      `the proxy must pass the path ${basePath} on unchanged, or every login is 403: \`curl -si ${baseUrl}/api/security/csrf\` then shows Path=${basePath}/api`,
+    )
   if (url.protocol === 'https:' && !isLoopback(`http://${isIPv6(host) ? `[${host}]` : host}`))
     yield note(
       `Carrel listens on ${host}, where clients may get past the proxy and send passwords over plain http`,

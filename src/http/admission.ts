@@ -32,6 +32,8 @@ export function createAdmission({ config, csrf, headers }: Parts): Admit {
     const path = pathOf(url)
     return path === config.queryBase || path.startsWith(`${config.queryBase}/`)
   }
+  // Where Puppet servers send commands, which Carrel doesn't take: they are told that there is nothing (Q24).
+  const commands = config.queryBase.replace(/(\/query)?\/v4$/, '/cmd/v1')
 
   return (request, reply) => {
     reply.headers(headers)
@@ -49,7 +51,8 @@ export function createAdmission({ config, csrf, headers }: Parts): Admit {
     const isBelowQueryBase = isQuery(request.url)
     if (changes) {
       // No cookie authenticates what is below the query base (C8).
-      if (!isProviderMessage && !isBelowQueryBase) csrf.require(request, reply)
+      if (!isProviderMessage && !isBelowQueryBase && pathOf(request.url) !== commands)
+        csrf.require(request, reply)
     } else if ((isBelowQueryBase || request.url.startsWith('/api')) && !csrf.hasCookie(request))
       csrf.issue(request, reply)
     refuseMalformed(request)

@@ -61,6 +61,13 @@ export function createCsrf(config: Settings, keyring: Keyring): Csrf {
     )
   }
 
+  /** Why a browser keeps the cookie to itself, where a proxy has changed the path. */
+  function stripped({ originalUrl }: FastifyRequest): string {
+    const prefix = prefixInUse(basePath, originalUrl)
+    if (prefix === `${basePath}/api`) return ''
+    return `. The request came to ${prefix}, and CARREL_BASE_URL has the path ${basePath}: if it came through a proxy, that must pass the path on unchanged, because a browser at ${basePath}/api doesn't send a cookie for ${prefix}`
+  }
+
   const cookies = (request: FastifyRequest) => cookiesOf(request, csrfCookie)
 
   function issue(request: FastifyRequest, reply: FastifyReply): void {
@@ -88,7 +95,8 @@ export function createCsrf(config: Settings, keyring: Keyring): Csrf {
           `Invalid CSRF token: ${why}. Repeat the request with the new pair of this response.`,
         )
       }
-      if (given.length === 0) throw refuse('csrf-cookie-missing', `the cookie ${csrfCookie} is missing`)
+      if (given.length === 0)
+        throw refuse('csrf-cookie-missing', `the cookie ${csrfCookie} is missing${stripped(request)}`)
       if (typeof header !== 'string' || header === '')
         throw refuse('csrf-header-missing', 'the header X-XSRF-TOKEN is missing')
       if (!given.some(cookie => sameText(cookie, header)))

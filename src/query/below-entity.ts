@@ -85,11 +85,11 @@ export function belowEntityRoutes(
 
   /** @returns the JSON of the record with this key; nothing if there is none */
   async function recordWith(request: FastifyRequest, known: Found, key: string): Promise<Buffer> {
-    if (known.entity.source.kind === 'records' && known.entity.defaultCondition === undefined) {
-      const { json } = await entities.record(...keyPlan(known, key), clientOf(request))
+    const [plan, name] = keyPlan(known, key)
+    if (known.entity.source.kind === 'records') {
+      const { json } = await entities.record(plan, name, clientOf(request))
       return Buffer.from(json ?? '')
     }
-    const plan = planOf(oneRecord, known, { also: nodeOf(keyCondition(known.entity, key)) })
     const { body } = await entities.list(plan, viewerOf(request.caller), 'json', clientOf(request))
     return bytesOf(body)
   }
@@ -107,7 +107,10 @@ export function belowEntityRoutes(
 
 export type Found = Known & { readonly entity: Entity }
 
-/** What `Entities.record` takes: a plan for the record with this key, and its name. */
+/**
+ * What `Entities.record` takes: a plan for the record with this key, and its name. Who names a record means that one, so the
+ * default condition doesn't count (Q25): in PuppetDB, a node that is gone has its address, too.
+ */
 export function keyPlan(known: Found, key: string): readonly [plan: Plan, name: string] {
   const { defaultCondition: _, ...entity } = known.entity
   return [

@@ -190,6 +190,21 @@ export const contracts = {
       ),
     },
   },
+  showLatestQueryVersion: {
+    summary: 'Whether there is a newer version, which is never known',
+    tag: 'PuppetDB',
+    answers: {
+      200: answer(
+        'The version of PuppetDB whose queries these are.',
+        json(
+          Type.Object(
+            { newer: Type.Boolean({ const: false }), version: text, product: text },
+            { additionalProperties: false },
+          ),
+        ),
+      ),
+    },
+  },
   showServerTime: {
     summary: 'The time',
     tag: 'PuppetDB',

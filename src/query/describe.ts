@@ -12,11 +12,13 @@ export function describeEntities(
 ) {
   const readable = new Map([...all].filter(([, entity]) => mayReadEntity(caller, entity)))
   return [...readable.values()].map(entity => {
-    const { name, key, fields } = entity
+    const { name, description, key, fields } = entity
     // A relation to an entity that the caller may not read is as unknown as the entity.
     const relations = relationsOf(entity, readable)
     return {
-      ...{ name, key, fields },
+      name,
+      ...(description !== undefined && { description }),
+      ...{ key, fields },
       ...(relations.length > 0 && { relations }),
       ...(mayWriteEntity(caller, entity) && { writable: true }),
       href: `${query}/${name}`,

@@ -33,6 +33,7 @@ export const Relation = named(
 )
 export const EntityDescription = named('EntityDescription', {
   name: text,
+  description: Type.Optional(Type.String({ description: 'What it is, in words for a person.' })),
   key: Key,
   fields: Type.Array(Field),
   relations: Type.Optional(Type.Array(Relation)),

@@ -352,3 +352,16 @@ test('C7 a pair survives a restart', async t => {
   const again = await startService(t, { dataFolder: service.dataFolder })
   assert.equal((await postWith(again, pair, '/api/authn/logout')).status, 204)
 })
+
+test('C4 where a proxy has changed the path, the message about a missing cookie names it as the cause', async t => {
+  const service = await startService(t, { env: { CARREL_BASE_URL: 'https://localhost/repo' } })
+  for (const [path, names] of [
+    ['/api/authn/login', true],
+    ['/server/api/authn/login', true],
+    ['/repo/api/authn/login', false],
+  ] as const) {
+    const { message } = (await (await postWith(service, { value: 'x' }, path)).json()) as { message: string }
+    assert.match(message, /cookie DSPACE-XSRF-COOKIE is missing/)
+    assert.equal(/CARREL_BASE_URL has the path \/repo: .*proxy/.test(message), names, `${path}: ${message}`)
+  }
+})

@@ -107,7 +107,7 @@ test('EA1 EA2 EA3 EA5 only administrators: 401, 403, also while one acts as some
   assert.deepEqual(await list(service.client(), 'artists'), [{ id: 1, name: 'Ruth', born: 1900 }])
 })
 
-test('EA2 an entity that is new has its fields, key and rule before any record, and 201 says where it is', async t => {
+test('EA2 Q12 an entity that is new has its fields, key and rule before any record, and 201 says where it is', async t => {
   const { service, root } = await started(t)
   const made = await root.send('PUT', '/letters', {
     key: ['box', 'number'],
@@ -128,6 +128,13 @@ test('EA2 an entity that is new has its fields, key and rule before any record, 
   assert.equal(made.body.records, 0)
   assert.deepEqual(made.body.fields[2], { name: 'writer', type: 'text', nullable: false, collation: 'sv' })
   assert.deepEqual(await list(service.client(), 'letters'), [])
+  const shown = (await (await service.client().get('/api/query/v4')).json()) as {
+    readonly name: string
+    readonly description?: string
+  }[]
+  const descriptionOf = (name: string) => shown.find(one => one.name === name)?.description
+  assert.equal(descriptionOf('letters'), 'Letters that came in boxes.')
+  assert.equal(descriptionOf('bitstreams'), undefined)
   assert.equal(made.headers.get('etag'), (await root.send('GET', '/letters')).headers.get('etag'))
 
   // What was shown can be sent back; what a PUT doesn't name is as for a new entity.

@@ -12,23 +12,38 @@ const commands = examplesIn('docs/how-to/puppetdb-clients.md').filter(({ languag
 
 const recordsOf = (entity: string): readonly object[] => puppetEntities[entity]?.[1] ?? []
 
+const reportedNodes = () => recordsOf('nodes').map(one => ({ ...one, latest_report_corrective_change: null }))
+
+/** No number of JavaScript; a number in what PuppetDB answers. */
+const large = '9007199254740993'
+
 /** As PuppetDB has them: paths are arrays, an event may have no property, and some nodes are gone. */
 const answers: Readonly<Record<string, (query: string | null) => readonly object[]>> = {
   'fact-contents': () =>
-    recordsOf('fact-contents').map(one => ({ ...one, path: [(one as { name: string }).name] })),
+    recordsOf('fact-contents').map((one, n) => ({
+      ...one,
+      path: [(one as { name: string }).name],
+      ...(n === 0 && { value: large }),
+    })),
   'fact-paths': () =>
     recordsOf('fact-paths').map(one => ({ ...one, path: [(one as { path: string }).path] })),
-  events: () => recordsOf('events').map((one, n) => (n === 3 ? { ...one, property: null } : one)),
+  events: () =>
+    recordsOf('events').map((one, n) => ({
+      ...one,
+      corrective_change: null,
+      ...(n === 3 && { property: null }),
+    })),
   catalogs: () => recordsOf('catalogs').map(one => ({ ...one, producer: 'puppet.example.edu' })),
-  reports: () => recordsOf('reports').map(one => ({ ...one, producer: 'puppet.example.edu' })),
+  reports: () =>
+    recordsOf('reports').map(one => ({ ...one, corrective_change: null, producer: 'puppet.example.edu' })),
   producers: () => [{ name: 'puppet.example.edu' }],
   nodes: query =>
     query === null
-      ? recordsOf('nodes')
+      ? reportedNodes()
       : [
-          ...recordsOf('nodes'),
+          ...reportedNodes(),
           {
-            ...recordsOf('nodes')[0],
+            ...reportedNodes()[0],
             certname: 'node-9.example.edu',
             deactivated: '2026-10-01T00:00:00.000Z',
           },
@@ -42,7 +57,7 @@ async function startPuppetDb(t: TestContext): Promise<string> {
     const entity = pathname.replace('/pdb/query/v4/', '')
     const records = answers[entity]?.(searchParams.get('query')) ?? recordsOf(entity)
     response.statusCode = records.length === 0 ? 404 : 200
-    response.end(JSON.stringify(records))
+    response.end(JSON.stringify(records).replaceAll(`"${large}"`, large))
   })
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   atEnd(t, () => void server.close())
@@ -65,7 +80,26 @@ testOn(
     const given = await follow(service, there, { folder: temporaryFolder(t), before })
     assert.ok(commands.length > 10, `${commands.length} commands`)
     for (const [at, command] of commands.entries()) assertShown(command, given[at] ?? '')
-    assert.equal((await fetch(`${service.address}/pdb/query/v4/nodes`)).status, 401)
+    const base = `${service.address}/pdb/query/v4`
+    assert.equal((await fetch(`${base}/nodes`)).status, 401)
+    const reader = service.client()
+    await reader.login('reader@example.org')
+    const described = (await (await reader.get('/pdb/query/v4')).json()) as {
+      name: string
+      fields: { name: string; type: string }[]
+    }[]
+    for (const [entity, name] of [
+      ['nodes', 'latest_report_corrective_change'],
+      ['reports', 'corrective_change'],
+      ['events', 'corrective_change'],
+    ] as const) {
+      const { fields = [] } = described.find(one => one.name === entity) ?? {}
+      assert.equal(fields.find(one => one.name === name)?.type, 'boolean', entity)
+    }
+    assert.match(await (await reader.get('/pdb/query/v4/fact-contents')).text(), new RegExp(`: ?${large}\\b`))
+    const gone = await reader.get('/pdb/query/v4/nodes/node-9.example.edu')
+    assert.equal(gone.status, 200, 'a node that is gone has its address')
+    assert.equal((await reader.get('/pdb/query/v4/nodes/node-9.example.edu/reports')).status, 200)
   },
 )
 
@@ -98,5 +132,20 @@ test('Q20 Q22 Q24 Q26 what docs/how-to/puppetdb-clients.md says of differences t
     else assert.deepEqual(body, given, query)
   }
   assert.equal((await client.get('/pdb/query/v4/events?distinct_resources=true')).status, 400)
-  assert.equal((await client.post('/pdb/cmd/v1')).status, 404)
+  for (const headers of [{}, { 'content-type': 'application/json', cookie: '' }]) {
+    const refused = await fetch(`${service.address}/pdb/cmd/v1?command=replace_facts`, {
+      method: 'POST',
+      body: '{}',
+      headers,
+    })
+    assert.equal(refused.status, 404)
+    assert.doesNotMatch(await refused.text(), /CSRF/)
+  }
+  for (const path of ['/status/v1/simple', '/status/v1/simple/puppetdb-status']) {
+    const simple = await client.get(path)
+    assert.deepEqual([simple.status, await simple.text()], [200, 'running'])
+  }
+  assert.equal((await client.get('/status/v1/simple/nothing')).status, 404)
+  const latest = (await (await client.get('/pdb/meta/v1/version/latest')).json()) as { newer: boolean }
+  assert.equal(latest.newer, false)
 })

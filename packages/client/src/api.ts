@@ -315,6 +315,7 @@ export interface Schemas {
   }
   readonly EntityDescription: {
     readonly name: string
+    readonly description?: string
     readonly key: (string | readonly (string)[])
     readonly fields: readonly (Schemas['Field'])[]
     readonly relations?: readonly (Schemas['Relation'])[]
@@ -1896,6 +1897,11 @@ export interface Routes {
   readonly product: string
   readonly product_version: string
 } }
+    readonly '/api/meta/v1/version/latest': { answer: {
+  readonly newer: false
+  readonly version: string
+  readonly product: string
+} }
     readonly '/api/openapi.json': { answer: {
   readonly openapi: string
   readonly info: Readonly<Record<string, unknown>>
@@ -2166,6 +2172,8 @@ export interface Routes {
   readonly 'puppetdb-status': Schemas['PuppetService']
 } }
     readonly '/status/v1/services/puppetdb-status': { answer: Schemas['PuppetService'] }
+    readonly '/status/v1/simple': { answer: string }
+    readonly '/status/v1/simple/puppetdb-status': { answer: string }
     readonly '/api/query/v4/bitstreams': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly explain?: string }; answer: (readonly (Schemas['records.bitstreams'])[] | readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) }
     readonly '/api/query/v4/bitstreams/{key}': { path: { readonly key: string }; answer: Schemas['records.bitstreams'] }
     readonly '/api/query/v4/items': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly explain?: string }; answer: (readonly (Schemas['records.items'])[] | readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) }

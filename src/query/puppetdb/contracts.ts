@@ -31,6 +31,15 @@ export const contracts = {
     tag,
     answers: { 200: answer('Also when it does not.', json(Service)) },
   },
+  showSimpleStatus: (operationId: string) => ({
+    operationId,
+    summary: 'Whether the service runs, as a word',
+    tag,
+    answers: {
+      200: answer('It runs.', { 'text/plain': always('running') }),
+      503: answer('The store doesn’t answer.', { 'text/plain': always('error') }),
+    },
+  }),
   showJolokia: {
     summary: 'What numbers are read by',
     tag,

@@ -32,6 +32,12 @@ export function puppetDbServiceRoutes(
     product: 'carrel',
     product_version: version,
   }))
+  // PuppetDB asks its makers whether there is a newer one; Carrel asks nobody (E5).
+  app.get(`${meta}/version/latest`, queried('showLatestQueryVersion'), async () => ({
+    newer: false,
+    version: spoken,
+    product: 'carrel',
+  }))
   app.get(`${meta}/server-time`, queried('showServerTime'), async () => ({
     server_time: new Date().toISOString(),
   }))
@@ -54,6 +60,17 @@ export function puppetDbServiceRoutes(
   }
   app.get('/status/v1/services', route('listServices'), async () => ({ 'puppetdb-status': await statusOf() }))
   app.get('/status/v1/services/puppetdb-status', route('showService'), statusOf)
+  for (const [path, name] of [
+    ['simple', 'showSimpleStatus'],
+    ['simple/puppetdb-status', 'showSimpleStatusOfService'],
+  ] as const)
+    app.get(`/status/v1/${path}`, route('showSimpleStatus', name), async (_, reply) => {
+      const { state } = await statusOf()
+      return reply
+        .code(state === 'running' ? 200 : 503)
+        .type('text/plain; charset=utf-8')
+        .send(state)
+    })
 
   /** How many records there are, for callers who may list them. */
   async function count(request: FastifyRequest, name: string): Promise<number | undefined> {

@@ -1,3 +1,4 @@
+import type { ReadRule } from '../../../src/model/entities.ts'
 import type { Service } from '../service/service.ts'
 
 /**
@@ -187,8 +188,8 @@ export const puppetEntities: Readonly<
   ],
 }
 
-/** Everybody may read them. */
-export async function addPuppetEntities(service: Service): Promise<void> {
+/** Everybody may read them, unless `read` says otherwise. */
+export async function addPuppetEntities(service: Service, read: ReadRule = 'anonymous'): Promise<void> {
   for (const [entity, [key, records]] of Object.entries(puppetEntities))
-    await service.addRecords(entity, [...key], records)
+    await service.addRecords(entity, [...key], records, read)
 }

@@ -108,6 +108,7 @@ const open: readonly string[] = [
   'GET /api/ldn/notifyrequests/:uuid',
   'GET /api/meta/v1/server-time',
   'GET /api/meta/v1/version',
+  'GET /api/meta/v1/version/latest',
   'GET /api/openapi.json',
   'GET /api/pid/find',
   'GET /api/problems',
@@ -156,6 +157,8 @@ const open: readonly string[] = [
   'GET /signposting/links/:uuid',
   'GET /status/v1/services',
   'GET /status/v1/services/puppetdb-status',
+  'GET /status/v1/simple',
+  'GET /status/v1/simple/puppetdb-status',
 ]
 
 /** For those who are logged in, about themselves and what is theirs. */
