@@ -100,6 +100,18 @@ test('D8 a configuration as in the guide has no trouble, on either engine', () =
   assert.deepEqual(troubleWith(withEntry({ name: 'carrel.db-wal', size: 4 * 1024 ** 2 })), [])
 })
 
+test('D8 behind a proxy, doctor says which path it must pass on, and how to see whether it does', () => {
+  const saying = (CARREL_BASE_URL: string) =>
+    findingsWith({ env: { CARREL_BASE_URL } }).filter(({ what }) => what.includes('must pass the path'))
+  const [found, ...more] = saying('https://repo.example.edu/repo')
+  assert.deepEqual([found?.level, more], ['ok', []])
+  assert.match(
+    found?.what ?? '',
+    /path \/repo .*curl -si https:\/\/repo\.example\.edu\/repo\/api\/security\/csrf.*Path=\/repo\/api$/,
+  )
+  assert.deepEqual(saying('https://repo.example.edu'), [])
+})
+
 const rows: readonly (readonly [what: string, change: Change, expected: RegExp])[] = [
   [
     'a base URL behind a proxy that is not trusted',
