@@ -18,7 +18,7 @@ type Fields = Map<string, readonly MetadataValue[]>
  * Applies operations to metadata (RFC 6902), in their order and all or none. Paths are `/metadata/<field>`,
  * `/metadata/<field>/<place>`, `/metadata/<field>/-` and `/metadata/<field>/<place>/<member>`. Where a client leaves the
  * place empty, as DSpace's Python client does, or sends a list of values, as DSpace's interface does, it means the end and
- * all of them. Pure.
+ * all of them. A value may be a text. Pure.
  * @throws PatchFault naming the operation
  */
 export function patchMetadata(before: Metadata, operations: readonly Operation[]): Metadata {

@@ -26,11 +26,13 @@ export function checkField(field: string): void {
 const ignored: ReadonlySet<string> = new Set(['confidence', 'place', 'uuid', 'securityLevel'])
 
 /**
- * A value as clients write it: `{"value": "…", "language": "en"}`.
+ * A value as clients write it: `{"value": "…", "language": "en"}`, or a text, which has no language.
  * @throws MetadataFault
  */
 export function readValue(given: unknown, where: string): MetadataValue {
-  if (!isObject(given)) throw new MetadataFault(`${where} must be an object with value and language`)
+  if (typeof given === 'string') return { value: readText(given, where), language: null }
+  if (!isObject(given))
+    throw new MetadataFault(`${where} must be a text, or an object with value and language`)
   const { value, language = null, authority = null, ...others } = given
   if (authority !== null && authority !== '')
     throw new MetadataFault(`${where} has an authority, and Carrel keeps none`)

@@ -75,6 +75,42 @@ test('I1 nobody else adds, changes or deletes items', async t => {
   assert.equal((await read(admin, path)).withdrawn, false)
 })
 
+/** What a patch makes of the values of dc.title, which are “One” in English and “Two”. */
+const textPatches = [
+  [{ op: 'add', path: '/metadata/dc.title', value: 'Text' }, ['Text']],
+  [{ op: 'replace', path: '/metadata/dc.title', value: 'Text' }, ['Text']],
+  [{ op: 'add', path: '/metadata/dc.title', value: ['Text', 'More'] }, ['Text', 'More']],
+  [{ op: 'add', path: '/metadata/dc.title', value: ['Text', { value: 'More' }] }, ['Text', 'More']],
+  [{ op: 'add', path: '/metadata/dc.title/-', value: 'Text' }, ['One', 'Two', 'Text']],
+  [{ op: 'add', path: '/metadata/dc.title/', value: ['Text'] }, ['One', 'Two', 'Text']],
+  [{ op: 'add', path: '/metadata/dc.title/0', value: 'Text' }, ['Text', 'One', 'Two']],
+  [{ op: 'replace', path: '/metadata/dc.title/0', value: 'Text' }, ['Text', 'Two']],
+  [{ op: 'replace', path: '/metadata/dc.title/1', value: ['Text'] }, ['One', 'Text']],
+  [{ op: 'test', path: '/metadata/dc.title/1', value: 'Two' }, ['One', 'Two']],
+  [{ op: 'replace', path: '/metadata', value: { 'dc.title': ['Text'] } }, ['Text']],
+] as const
+
+test('I2 a value of metadata may be a text, or a list of texts, wherever a patch has one', async t => {
+  const { admin } = await started(t)
+  for (const [operation, expected] of textPatches) {
+    const { path } = await newItem(admin)
+    await change(admin, 'put', path, { metadata: { 'dc.title': [value('One', 'en'), 'Two'] } })
+    const { status, body } = await change(admin, 'patch', path, [operation])
+    assert.equal(status, 200, `${JSON.stringify(operation)}: ${JSON.stringify(body)}`)
+    const titles = body.metadata['dc.title'] ?? []
+    assert.deepEqual(
+      titles.map(one => one.value),
+      expected,
+      JSON.stringify(operation),
+    )
+    const texts = titles.filter(one => one.value === 'Text')
+    assert.ok(
+      texts.every(({ language }) => language === null),
+      'a text has no language',
+    )
+  }
+})
+
 test('I2 metadata are patched as DSpace’s clients write them, and what follows from them follows', async t => {
   const { admin } = await started(t)
   const { path, uuid } = await newItem(admin)
@@ -139,7 +175,9 @@ test('I2 a patch that can’t be applied changes nothing, and says which operati
     [{ op: 'replace', path: '/metadata/dc.title/01/value', value: 'x' }, /nothing at/],
     [{ op: 'add', path: '/metadata/title/-', value: value('x') }, /no metadata field/],
     [{ op: 'add', path: '/metadata/__proto__/-', value: value('x') }, /no metadata field/],
-    [{ op: 'add', path: '/metadata/dc.title/-', value: 'x' }, /must be an object/],
+    [{ op: 'add', path: '/metadata/dc.title/-', value: 7 }, /must be a text, or an object/],
+    [{ op: 'add', path: '/metadata/dc.title', value: ['x', null] }, /dc\.title\/1 must be a text/],
+    [{ op: 'add', path: '/metadata/dc.title', value: 'a\u0000b' }, /dc\.title contains a control/],
     [{ op: 'add', path: '/metadata/dc.title/-', value: value('a\u0000b') }, /control character/],
     [{ op: 'add', path: '/metadata/dc.title/-', value: value('\ud800') }, /half a surrogate/],
     [{ op: 'add', path: '/metadata/dc.title/-', value: { value: 'x', authority: 'viaf:1' } }, /authority/],
