@@ -9,6 +9,7 @@ import type { PasswordCost } from './authn/passwords.ts'
 import { peopleRoutes } from './authn/people-routes.ts'
 import { restrictLogins } from './authn/restrict-logins.ts'
 import { authnRoutes } from './authn/routes.ts'
+import { createScopes } from './authn/scope.ts'
 import { waysToLogIn } from './authn/sso/addresses.ts'
 import { loadSingleSignOn } from './authn/sso/load.ts'
 import type { Config } from './config/config.ts'
@@ -27,6 +28,7 @@ import { requireFolder } from './files/require-folder.ts'
 import { addressesOf } from './http/addresses.ts'
 import { describeFault } from './http/answer-problems.ts'
 import { describedRoutes } from './http/contract.ts'
+import { answerEmbeds } from './http/embed.ts'
 import { healthRoutes } from './http/health.ts'
 import { problemPages } from './http/problem-pages.ts'
 import { createServer } from './http/server.ts'
@@ -104,7 +106,8 @@ export async function buildApp(
     const password = config.loginMethods.includes(passwordMethod)
     const ofSingle = { trade: single?.trade, offerLogout: single?.offerLogout }
     const known = { ...storage, ...logins, addresses, asksAgreement: config.endUserAgreement, config }
-    inside.addHook('onRequest', authenticate({ accounts, config, measures, ...logins }))
+    const scopes = createScopes(config, measures)
+    inside.addHook('onRequest', authenticate({ accounts, measures, scopes, ...logins }))
     lookAgain.guard(inside)
     await inside.register(
       async authn => {
@@ -118,22 +121,12 @@ export async function buildApp(
         rootRoutes(api, { addresses, csrf })
         problemPages(api, addresses)
         openapiRoutes(api, { config, entities, routes })
-        await peopleRoutes(api, { ...known, password, registrations })
-        dspaceRoutes(api, {
-          ...known,
-          alerts: storage.processes.alerts,
-          eventOf,
-          beforeChanges: refuseShortLivedToken,
-        })
-        const operator = createOperator({ addresses, config, limits, specialGroups, storage, tally })
-        const { scripts } = operator
-        const { resume } = scriptRoutes(api, { addresses, scripts, start: runner.start })
-        await operator.register(api)
         const uploading = { addresses, config, folder: uploadsIn(config.dataFolder), lookAgain }
         const uploads = createUploads(uploading.folder)
+        const operator = createOperator({ addresses, config, limits, specialGroups, storage, tally })
+        await operator.register(api)
         const ingest = ingestRoutes(api, { ...uploading, accounts, start: runner.start })
         uploadRoutes(api, uploading)
-        await editingRoutes(api, { accounts, addresses, lookAgain, config, files, repository, uploads })
         contentRoutes(api, {
           repository,
           files,
@@ -147,8 +140,21 @@ export async function buildApp(
         const managing = { accounts, addresses, lookAgain, config, entities, uploads }
         const { processes } = storage
         const imports = await adminRoutes(api, { ...managing, ...runner, processes })
-        const resumable = { ...resume, ingest: ingest.resume, import: imports.resume }
-        processRoutes(api, { addresses, lookAgain, processes, resume: resumable })
+        // What answers to `embed`: the resources that link to each other.
+        await api.register(async hal => {
+          answerEmbeds(hal, {
+            api: addresses.api,
+            reaches: ({ caller }, pattern) => scopes.reaches(caller, pattern),
+          })
+          await peopleRoutes(hal, { ...known, password, registrations })
+          const { alerts } = processes
+          dspaceRoutes(hal, { ...known, alerts, eventOf, beforeChanges: refuseShortLivedToken })
+          await editingRoutes(hal, { accounts, addresses, lookAgain, config, files, repository, uploads })
+          const { scripts } = operator
+          const { resume } = scriptRoutes(hal, { addresses, scripts, start: runner.start })
+          const resumable = { ...resume, ingest: ingest.resume, import: imports.resume }
+          processRoutes(hal, { addresses, lookAgain, processes, resume: resumable })
+        })
       },
       { prefix: '/api' },
     )

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
-import { halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
+import { halPart, readPage, windowOf } from '../http/hal.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
 import type { Entities } from '../storage/entities.ts'
 
@@ -36,7 +36,6 @@ export function tableRoutes(app: FastifyInstance, { addresses, entities }: Parts
         .map(({ name }) => name)
         .toSorted(),
     }))
-    const self = withParameters(`${addresses.api}/admin/tables`, query, ['query'])
-    return halPart('tables', bodies, found.total, asked, self)
+    return halPart('tables', bodies, found.total, asked, `${addresses.api}/admin/tables`)
   })
 }

@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Config } from '../config/config.ts'
 import { type Query, tokenParameter } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { countHeader } from '../http/refuse-malformed.ts'
@@ -12,7 +11,7 @@ import { isAllowed } from '../model/sessions.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 import type { Programs } from './programs.ts'
-import { createScopes, logoutUrl } from './scope.ts'
+import { logoutUrl, type Scopes } from './scope.ts'
 import { type SpecialGroups, withoutRepeats } from './special-groups.ts'
 import type { Tokens, Verified } from './tokens.ts'
 
@@ -29,10 +28,10 @@ declare module 'fastify' {
 
 interface Parts extends Verifying {
   readonly accounts: Accounts
-  readonly config: Pick<Config, 'queryBase'>
   readonly measures: Pick<Measures, 'tokenRefused'>
   readonly specialGroups: SpecialGroups
   readonly onBehalfOf: OnBehalfOf
+  readonly scopes: Scopes
 }
 
 interface Verifying {
@@ -42,8 +41,7 @@ interface Verifying {
 }
 
 /** @returns a hook that sets `request.caller`; no valid token means anonymous, not an error */
-export function authenticate({ accounts, config, measures, specialGroups, onBehalfOf, ...verifying }: Parts) {
-  const scopes = createScopes(config, measures)
+export function authenticate({ accounts, measures, specialGroups, onBehalfOf, scopes, ...verifying }: Parts) {
   /** A logout ends the session all the same: its token must not come back when the alert is gone (T4). */
   function isKeptOut(verified: Verified, { routeOptions }: FastifyRequest): boolean {
     if (isAllowed(accounts.allowedSessions(), verified) || routeOptions.url === logoutUrl) return false

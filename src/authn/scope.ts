@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { Problem } from '../http/problems.ts'
 import type { ApiPart, Grant, ScopeMethod } from '../model/access-tokens.ts'
+import { type Caller, grantOf } from '../model/caller.ts'
 import type { Measures } from '../model/measures.ts'
 
 /**
@@ -56,6 +57,8 @@ export const logoutUrl = '/api/authn/logout'
 
 const isBelow = (url: string, beginning: string) => url === beginning || url.startsWith(`${beginning}/`)
 
+export type Scopes = ReturnType<typeof createScopes>
+
 export function createScopes(config: Pick<Config, 'queryBase'>, measures: Pick<Measures, 'tokenRefused'>) {
   const places = placesOf(config)
   /** Of each pattern, once. */
@@ -71,8 +74,11 @@ export function createScopes(config: Pick<Config, 'queryBase'>, measures: Pick<M
   }
 
   /** @returns why not; undefined if the token is for this */
-  function faultOf({ method, routeOptions, params }: FastifyRequest, { scope }: Grant): string | undefined {
-    const place = placeOf(routeOptions.url ?? '')
+  function faultOf(
+    { method, pattern, params }: { method: string; pattern: string; params: unknown },
+    { scope }: Grant,
+  ): string | undefined {
+    const place = placeOf(pattern)
     if (!place) return 'No access token can do this. Log in.'
     const isQuestion = place.part === 'query' && method === 'POST'
     const needed = method === 'HEAD' || isQuestion ? 'GET' : method
@@ -93,13 +99,19 @@ export function createScopes(config: Pick<Config, 'queryBase'>, measures: Pick<M
      */
     admit: <T>(request: FastifyRequest, grant: Grant, verified: T): T | undefined => {
       if (request.routeOptions.url === logoutUrl) return undefined
+      const { method, params, routeOptions } = request
       const fault =
         request.headers['x-on-behalf-of'] === undefined
-          ? faultOf(request, grant)
+          ? faultOf({ method, params, pattern: routeOptions.url ?? '' }, grant)
           : 'No access token acts on behalf of somebody.'
       if (fault === undefined) return verified
       measures.tokenRefused('access', 'scope')
       throw new Problem('access-token-refused', `This access token can’t be used for this request. ${fault}`)
+    },
+    /** Says whether the caller may read at addresses with this pattern, as far as their token decides it. */
+    reaches: (caller: Caller, pattern: string): boolean => {
+      const grant = grantOf(caller)
+      return grant === undefined || faultOf({ method: 'GET', pattern, params: {} }, grant) === undefined
     },
   }
 }

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
 import { contractsIn } from '../http/contract.ts'
-import { halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
+import { halPart, readPage, windowOf } from '../http/hal.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
@@ -124,13 +124,13 @@ export function auditEventRoutes(app: FastifyInstance, parts: Parts): void {
 
   app.get(path, route('listAuditEvents'), async request => {
     requireAdministrator(request.caller)
-    return page(request, null, withParameters(all, request.query as Query, ['sort']))
+    return page(request, null, all)
   })
   app.get(`${path}/search/findByObject`, route('searchAuditEvents'), async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
     const where = await subjects.about(single(query, 'object') ?? '')
-    return page(request, where, withParameters(`${all}/search/findByObject`, query, ['object', 'sort']))
+    return page(request, where, `${all}/search/findByObject`)
   })
   app.get<Route>(`${path}/:id`, route('showAuditEvent'), async request => bodyOf(await one(request)))
   app.get<Route>(`${path}/:id/eperson`, route('showEpersonOfAuditEvent'), async (request, reply) => {

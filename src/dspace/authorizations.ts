@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
-import { halPage, readPage, withParameters } from '../http/hal.ts'
+import { halPage, readPage } from '../http/hal.ts'
 import { badParameter, type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireEperson } from '../http/require-eperson.ts'
@@ -148,10 +148,8 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     // DSpace's interface never names the eperson: it means its user, or the one that its user acts as (Z1).
     const eperson = single(asked, 'eperson')?.toLowerCase() ?? uuidOf(caller)
     const found = await holding(caller, eperson, resources, asked.values.get('feature') ?? [])
-    const self = withParameters(`${authorizations}/search/${name}`, asked, searchParameters)
-    return halPage('authorizations', found, readPage(asked), self)
+    return halPage('authorizations', found, readPage(asked), `${authorizations}/search/${name}`)
   }
-  const searchParameters = ['uri', 'uuid', 'type', 'feature', 'eperson']
 
   app.get('/authz/authorizations/search/object', route('searchAuthorizations'), async request => {
     const query = request.query as Query

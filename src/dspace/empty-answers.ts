@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
-import { halPage, readPage } from '../http/hal.ts'
+import { halPage, readPage, selfOf } from '../http/hal.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -60,25 +60,28 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
     },
   }))
   // facet-config-response-parsing.service.ts reads exactly this; the sidebar of the search page waits for it.
-  app.get('/discover/facets', route('listFacets'), async () => ({
+  app.get('/discover/facets', route('listFacets'), async request => ({
     type: 'discover',
     _embedded: { facets: [] },
-    _links: { self: link('/discover/facets') },
+    _links: { self: selfOf(`${api}/discover/facets`, request.query as Query) },
   }))
   // Requested for fields on the page of an item: no field has a list to browse.
   app.get('/discover/browses/search/byFields', route('listBrowsesOfFields'), async (_request, reply) =>
     reply.code(204).send(),
   )
-  app.get('/discover/search', route('showSearch'), async () => ({
+  app.get('/discover/search', route('showSearch'), async request => ({
     type: 'discover',
     filters: [],
     sortOptions: [{ name: 'score', actualName: 'score', sortOrder: 'DESC' }],
-    _links: { objects: link('/discover/search/objects'), self: link('/discover/search') },
+    _links: {
+      objects: link('/discover/search/objects'),
+      self: selfOf(`${api}/discover/search`, request.query as Query),
+    },
   }))
   app.get('/discover/search/objects', route('searchObjects'), async request => {
     const query = request.query as Query
     const self = `${api}/discover/search/objects`
-    const page = readPage(query)
+    const found = halPage('objects', [], readPage(query), self)
     return {
       id: null,
       query: single(query, 'query') ?? null,
@@ -87,8 +90,8 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
       appliedFilters: null,
       sort: null,
       type: 'discover',
-      _links: { self: { href: self } },
-      _embedded: { searchResult: halPage('objects', [], page, self), facets: [] },
+      _links: { self: found._links.self },
+      _embedded: { searchResult: found, facets: [] },
     }
   })
 

@@ -35,9 +35,15 @@ export const emptyLists: Readonly<Record<string, EmptyList>> = {
   correctiontypes: { path: '/config/correctiontypes', searches: ['findByItem', 'findByTopic'] },
   duplicates: { path: '/submission/duplicates', searches: ['findByItem'] },
   edititems: { path: '/core/edititems' },
-  entitytypes: { path: '/core/entitytypes' },
-  externalsources: { path: '/integration/externalsources' },
+  // The pages that begin an import from elsewhere (entity-type-data and external-source-data.service.ts).
+  entitytypes: {
+    path: '/core/entitytypes',
+    searches: ['findAllByAuthorizedCollection', 'findAllByAuthorizedExternalSource'],
+  },
+  externalsources: { path: '/integration/externalsources', searches: ['findByEntityType'] },
   itemfilters: { path: '/config/itemfilters' },
+  // The page of a mail that asks for a copy of a file (item-request-data.service.ts).
+  itemrequests: { path: '/tools/itemrequests' },
   ldnservices: { path: '/ldn/ldnservices' },
   messages: { path: '/ldn/messages' },
   notifyrequests: { path: '/ldn/notifyrequests' },

@@ -3,7 +3,7 @@ import { type SpecialGroupConfig, specialGroupNames } from '../config/special-gr
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
 import { contractsIn } from '../http/contract.ts'
-import { halPage, halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
+import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
 import { badParameter, type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
@@ -102,33 +102,21 @@ export function epersonRoutes(
     return eperson
   }
 
-  /** @param parameters those that select who is on the page */
-  async function page(
-    request: FastifyRequest,
-    membership: EpersonSearch['membership'],
-    self: string,
-    parameters: readonly string[],
-  ) {
-    const query = request.query as Query
-    const asked = readPage(query)
-    const text = parameters.includes('query') ? searchText(query) : ''
-    const { rows, total } = await accounts.findEpersons(
-      { text, membership },
-      windowOf(asked),
-      clientOf(request),
-    )
-    const bodies = rows.map(bodyOf)
-    return halPart('epersons', bodies, total, asked, withParameters(self, query, parameters))
+  async function page(request: FastifyRequest, search: EpersonSearch, self: string) {
+    const asked = readPage(request.query as Query)
+    const { rows, total } = await accounts.findEpersons(search, windowOf(asked), clientOf(request))
+    return halPart('epersons', rows.map(bodyOf), total, asked, self)
   }
 
   app.get(path, route('listEpersons'), async request => {
     requireAdministrator(request.caller)
-    return page(request, null, all, [])
+    return page(request, { text: '', membership: null }, all)
   })
   // The page for people searches with an empty query; "Impersonate" begins there.
   app.get(`${path}/search/byMetadata`, route('searchEpersons'), async request => {
     requireAdministrator(request.caller)
-    return page(request, null, `${all}/search/byMetadata`, ['query'])
+    const text = searchText(request.query as Query)
+    return page(request, { text, membership: null }, `${all}/search/byMetadata`)
   })
   // The page of a group searches among its members, and offers the others as new ones. Only direct members count.
   for (const [name, is] of [
@@ -137,8 +125,9 @@ export function epersonRoutes(
   ] as const)
     app.get(`${path}/search/${name}`, route(is ? 'searchMembers' : 'searchOthers'), async request => {
       requireAdministrator(request.caller)
-      const group = groupParameter(request.query as Query)
-      return page(request, { group, is }, `${all}/search/${name}`, ['query', 'group'])
+      const query = request.query as Query
+      const membership = { group: groupParameter(query), is }
+      return page(request, { text: searchText(query), membership }, `${all}/search/${name}`)
     })
   app.get(`${path}/search/byEmail`, route('findEpersonByEmail'), async (request, reply) => {
     requireAdministrator(request.caller)

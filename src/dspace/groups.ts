@@ -3,7 +3,7 @@ import type { SpecialGroupConfig } from '../config/special-groups.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
 import { contractsIn } from '../http/contract.ts'
-import { halPage, halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
+import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
@@ -77,15 +77,13 @@ export function groupRoutes(
   app.get(`${path}/search/byMetadata`, route('searchGroups'), async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
-    const self = withParameters(`${all}/search/byMetadata`, query, ['query'])
-    return page(request, self, searchText(query), { withOpen: true })
+    return page(request, `${all}/search/byMetadata`, searchText(query), { withOpen: true })
   })
   // The page of a group offers these as subgroups.
   app.get(`${path}/search/isNotMemberOf`, route('searchOtherGroups'), async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
-    const self = withParameters(`${all}/search/isNotMemberOf`, query, ['query', 'group'])
-    return page(request, self, searchText(query), {
+    return page(request, `${all}/search/isNotMemberOf`, searchText(query), {
       inside: { group: groupParameter(query), is: false },
     })
   })

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
-import { halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
+import { halPart, readPage, windowOf } from '../http/hal.ts'
 import { jsonObject } from '../http/json-body.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -106,8 +106,7 @@ export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void
   // The page of a schema in the interface's registry.
   app.get(`${fields}/search/bySchema`, route('listMetadataFieldsOfSchema'), request => {
     const query = request.query as Query
-    const self = withParameters(`${bodies.fields}/search/bySchema`, query, ['schema'])
-    return fieldPage(request, { schema: single(query, 'schema') ?? '-' }, self)
+    return fieldPage(request, { schema: single(query, 'schema') ?? '-' }, `${bodies.fields}/search/bySchema`)
   })
   app.get(`${fields}/search/byFieldName`, route('searchMetadataFields'), request => {
     const query = request.query as Query
@@ -117,7 +116,7 @@ export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void
     return fieldPage(
       request,
       { schema, element, qualifier, name, begins: begins?.toLowerCase() },
-      withParameters(`${bodies.fields}/search/byFieldName`, query, names),
+      `${bodies.fields}/search/byFieldName`,
     )
   })
   app.post(fields, { preParsing, ...route('addMetadataField') }, async (request, reply) => {

@@ -1,6 +1,9 @@
 import {
   always,
+  closed,
   count,
+  Embedded,
+  embeds,
   flag,
   Link,
   links,
@@ -45,6 +48,7 @@ export const Eperson = named(
     metadata: Metadata,
     type: always('eperson'),
     _links: links('groups', 'self'),
+    _embedded: embeds('groups'),
   },
   'A user.',
 )
@@ -62,6 +66,7 @@ export const Group = named('Group', {
   metadata: Metadata,
   type: always('group'),
   _links: links('epersons', 'object', 'self', 'subgroups'),
+  _embedded: embeds('epersons', 'object', 'subgroups'),
 })
 export type GroupBody = Static<typeof Group>
 
@@ -93,6 +98,17 @@ export const Item = named('Item', {
     'version',
     'self',
   ),
+  _embedded: embeds(
+    'accessStatus',
+    'bundles',
+    'identifiers',
+    'mappedCollections',
+    'owningCollection',
+    'relationships',
+    'templateItemOf',
+    'thumbnail',
+    'version',
+  ),
 })
 export type ItemBody = Static<typeof Item>
 export const ItemPage = pageOf('items', Item, 'ItemPage')
@@ -105,6 +121,7 @@ export const Bundle = named('Bundle', {
   metadata: Metadata,
   type: always('bundle'),
   _links: links('bitstreams', 'item', 'primaryBitstream', 'self'),
+  _embedded: embeds('bitstreams', 'item', 'primaryBitstream'),
 })
 export type BundleBody = Static<typeof Bundle>
 export const BundlePage = pageOf('bundles', Bundle, 'BundlePage')
@@ -126,6 +143,7 @@ export const Bitstream = named(
     sequenceId: Type.Null(),
     type: always('bitstream'),
     _links: links('accessStatus', 'bundle', 'content', 'format', 'self', 'thumbnail'),
+    _embedded: embeds('accessStatus', 'bundle', 'format', 'thumbnail'),
   },
   'The description of a file.',
 )
@@ -189,5 +207,9 @@ export const Authorization = named('Authorization', {
     { eperson: Type.Optional(Link), feature: Link, object: Link, self: Link },
     { additionalProperties: false },
   ),
-  _embedded: Type.Object({ feature: Feature }, { additionalProperties: false }),
+  _embedded: closed({
+    feature: Feature,
+    eperson: Type.Optional(Embedded),
+    object: Type.Optional(Embedded),
+  }),
 })

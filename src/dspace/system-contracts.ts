@@ -4,6 +4,7 @@ import {
   answer,
   closed,
   count,
+  embeds,
   flag,
   json,
   links,
@@ -64,6 +65,7 @@ const AuditEvent = named('AuditEvent', {
   checksum: Type.Null(),
   type: always('auditevent'),
   _links: links('eperson', 'object', 'subject', 'self'),
+  _embedded: embeds('eperson', 'object', 'subject'),
 })
 const AuditEventPage = pageOf('auditevents', AuditEvent, 'AuditEventPage')
 const sort = parameter(text, '`timeStamp,asc` for the oldest first.')

@@ -4,7 +4,7 @@ import type { SpecialGroupConfig } from '../config/special-groups.ts'
 import { groupBody } from '../dspace/epersons.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
-import { halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
+import { halPart, readPage, windowOf } from '../http/hal.ts'
 import { type Query, single, uuidIn } from '../http/parameters.ts'
 import { patchBody } from '../http/patch-body.ts'
 import { Problem } from '../http/problems.ts'
@@ -101,8 +101,7 @@ export function policyRoutes(app: FastifyInstance, { accounts, addresses, config
     const wanted = readPage(query)
     const { rows, total } = await list(windowOf(wanted))
     const bodies = rows.map(bodyOf(await groupsOf(rows)))
-    const self = withParameters(`${all}/search/${name}`, query, ['uuid', 'action', 'resource'])
-    return halPart('resourcepolicies', bodies, total, wanted, self)
+    return halPart('resourcepolicies', bodies, total, wanted, `${all}/search/${name}`)
   }
 
   app.get(`${path}/search/resource`, route('listPoliciesOfObject'), async request => {

@@ -6,6 +6,7 @@ import {
   always,
   answer,
   closed,
+  Embedded,
   json,
   links,
   named,
@@ -33,7 +34,11 @@ const Policy = named('ResourcePolicy', {
   endDate: day,
   type: always('resourcepolicy'),
   _links: links('eperson', 'group', 'resource', 'self'),
-  _embedded: closed({ group: orNull(Group), eperson: Type.Null() }),
+  _embedded: closed({
+    group: orNull(Group),
+    eperson: Type.Null(),
+    resource: Type.Optional(Embedded),
+  }),
 })
 const PolicyPage = pageOf('resourcepolicies', Policy, 'ResourcePolicyPage')
 const WantedPolicy = Type.Object(

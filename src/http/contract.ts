@@ -114,13 +114,16 @@ export interface DescribedRoute {
   readonly isPage: boolean
   /** Whether identity providers send the request. */
   readonly isProviderMessage: boolean
+  /** Whether it answers to `embed`. */
+  readonly embeds: boolean
 }
 
 /** @returns the routes that are registered from now on; a list that grows */
 export function describedRoutes(app: FastifyInstance): readonly DescribedRoute[] {
   const routes: DescribedRoute[] = []
   const withGet = new Set<string>()
-  app.addHook('onRoute', ({ method, url, config, preParsing }) => {
+  app.addHook('onRoute', route => {
+    const { method, url, config, preParsing } = route
     const hooks = [preParsing ?? []].flat() as readonly { readonly name: string }[]
     const addresses = config?.contracts ?? { '*': config?.contract }
     const isOwnHead = method === 'HEAD' && !withGet.has(url)
@@ -137,6 +140,10 @@ export function describedRoutes(app: FastifyInstance): readonly DescribedRoute[]
             takesBody: changing.has(one) && !hooks.some(hook => hook.name === 'ignoreBody'),
             isPage: config?.isPage === true,
             isProviderMessage: config?.isProviderMessage === true,
+            // Said by the scope of the route, which is asked after this.
+            get embeds() {
+              return route.config?.embeds === true
+            },
           })
     }
   })

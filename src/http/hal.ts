@@ -1,25 +1,51 @@
-import { type Query, single, wholeNumber } from './parameters.ts'
+import { type Query, single, tokenParameter, wholeNumber } from './parameters.ts'
 
 /** HAL (draft-kelly-json-hal) as DSpace's clients know it: pages with one key in `_embedded`, links with `href`. */
 export interface PageRequest {
   /** From 0. */
   readonly number: number
   readonly size: number
+  /**
+   * The parameters that the request has besides, for the links of the page. DSpace's interface compares the address that
+   * it asked, without `embed`, with the link `self`, and warns where one has a parameter that the other hasn't.
+   */
+  readonly self: readonly string[]
+  readonly neighbours: readonly string[]
 }
 
 const defaultSize = 20
 const maxPageSize = 1_000
-export const firstPage: PageRequest = { number: 0, size: defaultSize }
+export const firstPage: PageRequest = { number: 0, size: defaultSize, self: [], neighbours: [] }
 
 /**
  * `page` and `size`. Other parameters are ignored: clients send `embed`, `projection` and `sort` everywhere. DSpace's
  * interface asks for 9999 where it wants everything; a size over the maximum counts as the maximum.
  * @throws Problem 400
  */
-export const readPage = (query: Query, max: number = maxPageSize): PageRequest => ({
-  number: numberOf(query, 'page', 0, 0),
-  size: Math.min(numberOf(query, 'size', defaultSize, 1), max),
+export function readPage(query: Query, max: number = maxPageSize): PageRequest {
+  return {
+    number: numberOf(query, 'page', 0, 0),
+    size: Math.min(numberOf(query, 'size', defaultSize, 1), max),
+    self: sentBut(embedding, query),
+    neighbours: sentBut(['page', 'size'], query),
+  }
+}
+
+/** The link `self` of what depends on the parameters of the request, as that of a page does. */
+export const selfOf = (address: string, query: Query) => ({
+  href: withParameters(address, sentBut(embedding, query)),
 })
+
+const embedding = ['embed', 'embed.size']
+
+/** Parameters of a request, without a token, which must not be in a link (T10). */
+const sentBut = (others: readonly string[], { sent }: Query): readonly string[] =>
+  sent
+    .filter(({ name }) => name !== tokenParameter && !others.includes(name))
+    .map(({ text }) => inAddress(text))
+
+/** A part of an address as it was sent, with what no address may have in it encoded (RFC 3986 §2). */
+const inAddress = (text: string) => text.replace(/[^\x21-\x7e]|["<>\\^`{|}]/g, encodeURIComponent)
 
 /** Which part of the list the page is. */
 export const windowOf = ({ number, size }: PageRequest) => ({
@@ -27,34 +53,43 @@ export const windowOf = ({ number, size }: PageRequest) => ({
   limit: size,
 })
 
-export const halPage = <T>(name: string, all: readonly T[], page: PageRequest, self: string) =>
-  halPart(name, all.slice(page.number * page.size, (page.number + 1) * page.size), all.length, page, self)
+export const halPage = <T>(name: string, all: readonly T[], page: PageRequest, address: string) =>
+  halPart(name, all.slice(page.number * page.size, (page.number + 1) * page.size), all.length, page, address)
 
 /**
  * A page of a longer list.
  * @param total how many elements the whole list has
- * @param self the address of the list, with all parameters but `page` and `size`
+ * @param address of the list, without parameters
  */
 export function halPart<T>(
   name: string,
   elements: readonly T[],
   total: number,
-  { number, size }: PageRequest,
-  self: string,
+  { number, size, self, neighbours }: PageRequest,
+  address: string,
 ) {
   const totalPages = Math.ceil(total / size)
   return {
     _embedded: { [name]: elements },
     page: { number, size, totalPages, totalElements: total },
-    _links: { ...neighbours(number, size, totalPages, self), self: { href: self } },
+    _links: {
+      ...linksTo(neighbours, number, size, totalPages, address),
+      self: { href: withParameters(address, self) },
+    },
   }
 }
 
 /** Links to the other pages, if there are any: clients that read a whole list follow `next`. */
-function neighbours(number: number, size: number, pages: number, self: string) {
+function linksTo(
+  parameters: readonly string[],
+  number: number,
+  size: number,
+  pages: number,
+  address: string,
+) {
   if (pages < 2) return {}
   const to = (page: number) => ({
-    href: `${self}${self.includes('?') ? '&' : '?'}page=${page}&size=${size}`,
+    href: withParameters(address, [...parameters, `page=${page}`, `size=${size}`]),
   })
   return {
     first: to(0),
@@ -64,13 +99,8 @@ function neighbours(number: number, size: number, pages: number, self: string) {
   }
 }
 
-/** The address of a list with the parameters that select its elements. */
-export function withParameters(address: string, query: Query, names: readonly string[]): string {
-  const given = names.flatMap(name =>
-    (query.values.get(name) ?? []).map(value => `${name}=${encodeURIComponent(value)}`),
-  )
-  return given.length === 0 ? address : `${address}?${given.join('&')}`
-}
+const withParameters = (address: string, parameters: readonly string[]): string =>
+  parameters.length === 0 ? address : `${address}?${parameters.join('&')}`
 
 const numberOf = (query: Query, name: string, fallback: number, least: number): number => {
   const text = single(query, name)

@@ -5,15 +5,24 @@ import { Problem } from './problems.ts'
 /** The query of a request: every name with its values in order, or why it can't be parsed. */
 export interface Query {
   readonly values: ReadonlyMap<string, readonly string[]>
+  /** The same in the order and with the percent-encoding in which they were sent, for links to what was asked. */
+  readonly sent: readonly SentParameter[]
   readonly malformed: string | null
 }
 
-const none: Query = { values: new Map(), malformed: null }
+export interface SentParameter {
+  readonly name: string
+  /** With its name, such as `sort=dc.title%2CASC`. */
+  readonly text: string
+}
+
+const none: Query = { values: new Map(), sent: [], malformed: null }
 
 /** Strict where most parsers guess: bad percent-encoding is an error, not text (E2). Never throws. */
 export function parseQuery(text: string): Query {
   if (text === '') return none
   const values = new Map<string, string[]>()
+  const sent: SentParameter[] = []
   for (const pair of text.split('&')) {
     if (pair === '') continue
     const at = pair.indexOf('=')
@@ -22,14 +31,16 @@ export function parseQuery(text: string): Query {
     if (name === undefined || value === undefined)
       return {
         values,
+        sent,
         malformed:
           'The query has bad percent-encoding: % must be followed by two hexadecimal digits, and the bytes must be UTF-8.',
       }
     const known = values.get(name)
     if (known) known.push(value)
     else values.set(name, [value])
+    sent.push({ name, text: pair })
   }
-  return { values, malformed: null }
+  return { values, sent, malformed: null }
 }
 
 function decode(text: string): string | undefined {

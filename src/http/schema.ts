@@ -1,4 +1,4 @@
-import Type, { type Static, type TObject, type TProperties, type TSchema } from 'typebox'
+import Type, { type Static, type TObject, type TOptional, type TProperties, type TSchema } from 'typebox'
 import type { Answer, Parameter } from './contract.ts'
 
 /**
@@ -62,6 +62,28 @@ export const TemplatedLink = named('TemplatedLink', { href: text, templated: alw
 /** `_links` with these names. */
 export const links = <const Names extends readonly string[]>(...names: Names) =>
   closed(Object.fromEntries(names.map(name => [name, Link])) as Record<Names[number], typeof Link>)
+
+/**
+ * What the address of a link answers. It has no schema of its own: resources link to each other, and no schema may refer to
+ * itself.
+ */
+export const Embedded = Type.Unsafe<Readonly<Record<string, JsonValue>> | null>({
+  $id: 'Embedded',
+  description: 'What the address of the link with this name answers; null where it answers 204.',
+  type: ['object', 'null'],
+  additionalProperties: {},
+})
+
+/** `_embedded` of a resource, with those of these links that the request names in `embed`. */
+export const embeds = <const Names extends readonly string[]>(...names: Names) =>
+  Type.Optional(
+    closed(
+      Object.fromEntries(names.map(name => [name, Type.Optional(Embedded)])) as unknown as Record<
+        Names[number],
+        TOptional<typeof Embedded>
+      >,
+    ),
+  )
 
 export const PageFacts = named('PageFacts', {
   number: count,

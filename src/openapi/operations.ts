@@ -77,9 +77,9 @@ function parametersOf(route: DescribedRoute, contract: Contract, components: Com
     ...inPath,
     ...listed('query', contract.query),
     ...listed('header', contract.headers),
-    ...(route.knowsCaller
-      ? Object.keys(parameters).map(name => ({ $ref: `#/components/parameters/${name}` }))
-      : []),
+    ...[...(route.knowsCaller ? ofCallers : []), ...(route.embeds ? ofEmbeds : [])].map(name => ({
+      $ref: `#/components/parameters/${name}`,
+    })),
   ]
 }
 
@@ -149,7 +149,26 @@ function securityOf(
   return caller ? known : [csrf, ...known]
 }
 
+const ofCallers = ['OnBehalfOf', 'OnBehalfOfReason']
+const ofEmbeds = ['Embed', 'EmbedSize']
+
 export const parameters: Readonly<Record<string, Json>> = {
+  Embed: {
+    name: 'embed',
+    in: 'query',
+    description:
+      'A link of the resource, or of each in a list, whose answer is to be in `_embedded`; more with slashes.',
+    schema: { type: 'array', items: { type: 'string' } },
+    example: ['bundles/bitstreams'],
+  },
+  EmbedSize: {
+    name: 'embed.size',
+    in: 'query',
+    description: 'The elements of an embedded list: its path, `=` and their number.',
+    schema: { type: 'array', items: { type: 'string' } },
+    example: ['bundles/bitstreams=5'],
+  },
+
   OnBehalfOf: {
     name: 'X-On-Behalf-Of',
     in: 'header',

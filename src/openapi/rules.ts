@@ -58,6 +58,7 @@ export function problemsOf(
     ...(needsCsrf(route, surroundings) ? ofCsrf : []),
     ...(route.takesBody ? (['body-too-large', 'unsupported-media-type'] as const) : []),
     ...(route.knowsCaller ? ofCallers : []),
+    ...(route.embeds ? (['bad-parameter'] as const) : []),
   ])
 }
 

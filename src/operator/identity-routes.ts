@@ -5,7 +5,7 @@ import type { Config } from '../config/config.ts'
 import { providersIn } from '../config/providers.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
-import { halPage, halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
+import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
 import { jsonObject } from '../http/json-body.ts'
 import { badParameter, commaList, type Query, quote, singleParameters } from '../http/parameters.ts'
@@ -57,10 +57,9 @@ export function identityRoutes(
     if (eperson !== undefined && uuid === undefined)
       throw badParameter('eperson', eperson, 'The parameter eperson must be the UUID of an eperson.')
     const page = readPage(query)
-    const self = withParameters(list, query, ['eperson'])
-    if (uuid !== undefined) return halPage('identities', await identities.listIdentities(uuid), page, self)
+    if (uuid !== undefined) return halPage('identities', await identities.listIdentities(uuid), page, list)
     const { rows, total } = await identities.pageOfIdentities(windowOf(page))
-    return halPart('identities', rows, total, page, self)
+    return halPart('identities', rows, total, page, list)
   })
 
   app.put<One>(url, route('linkIdentity'), async (request, reply) => {

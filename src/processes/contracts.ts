@@ -1,10 +1,7 @@
 import type { Contracts } from '../http/contract.ts'
 import {
-  always,
   answer,
-  closed,
   json,
-  links,
   nothing,
   oneOf,
   pageOf,
@@ -15,7 +12,7 @@ import {
   uri,
   uuid,
 } from '../http/schema.ts'
-import { Process, ProcessOutput, ProcessPage, Script, ScriptPage } from './schemas.ts'
+import { Process, ProcessFileTypes, ProcessOutput, ProcessPage, Script, ScriptPage } from './schemas.ts'
 
 const tag = 'Processes'
 const page = 'A page of at most 100.'
@@ -82,17 +79,7 @@ export const contracts = {
     tag,
     caller: 'eperson',
     answers: {
-      200: answer(
-        'None.',
-        json(
-          closed({
-            id: always('filetypes'),
-            values: Type.Array(Type.Never(), { maxItems: 0 }),
-            type: always('filetypes'),
-            _links: links('self'),
-          }),
-        ),
-      ),
+      200: answer('None.', json(ProcessFileTypes)),
     },
     problems: own,
   },

@@ -5,7 +5,7 @@ import type { LookAgain } from '../authn/look-again.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { signalOf, turnOf } from '../http/client.ts'
 import { contractsIn } from '../http/contract.ts'
-import { halPage, halPart, readPage, windowOf, withParameters } from '../http/hal.ts'
+import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
 import { badParameter, type Query, quote, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -77,19 +77,17 @@ export function processRoutes(
   app.get(path, route('listProcesses'), async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
-    return page(request, { order: orderOf(query) }, withParameters(all, query, ['sort']))
+    return page(request, { order: orderOf(query) }, all)
   })
   app.get(`${path}/search/byProperty`, route('searchProcesses'), async request => {
     requireAdministrator(request.caller)
     const query = request.query as Query
-    const names = ['userId', 'scriptName', 'processStatus', 'sort']
-    return page(request, searchOf(query), withParameters(`${all}/search/byProperty`, query, names))
+    return page(request, searchOf(query), `${all}/search/byProperty`)
   })
   app.get(`${path}/search/own`, route('listOwnProcesses'), async request => {
     const eperson = requireEperson(request.caller).session.eperson.uuid
     const query = request.query as Query
-    const self = withParameters(`${all}/search/own`, query, ['sort'])
-    return page(request, { eperson, order: orderOf(query) }, self)
+    return page(request, { eperson, order: orderOf(query) }, `${all}/search/own`)
   })
   app.get<Route>(one, route('showProcess'), async request => processBody(await readable(request), addresses))
   app.get<Route>(`${one}/output`, route('showOutput'), async (request, reply) => {
@@ -111,13 +109,14 @@ export function processRoutes(
     const href = `${processAddress(addresses, id)}/filetypes`
     return { id: 'filetypes', values: [], type: 'filetypes', _links: { self: { href } } }
   })
-  app.get<Route>(`${one}/log`, route('showLog'), async (request, reply) => {
+  const ofText = (name: 'showLog' | 'followProcess') => ({ config: { ...route(name).config, isText: true } })
+  app.get<Route>(`${one}/log`, ofText('showLog'), async (request, reply) => {
     const text = await textOf(await readable(request))
     return reply.type('text/plain; charset=utf-8').send(text)
   })
   app.get<Route>(
     `${one}/events`,
-    { ...route('followProcess'), exposeHeadRoute: false },
+    { ...ofText('followProcess'), exposeHeadRoute: false },
     async (request, reply) => {
       const process = await readable(request)
       const mayGoOn = () => lookAgain.isStill(request.caller)

@@ -1,6 +1,7 @@
 import {
   always,
   count,
+  embeds,
   Json,
   links,
   named,
@@ -37,6 +38,7 @@ export const Process = named('Process', {
   fault: orNull(text),
   type: always('process'),
   _links: links('self', 'script', 'output', 'files', 'filetypes', 'log', 'events'),
+  _embedded: embeds('script', 'output', 'files', 'filetypes'),
 })
 export const ProcessPage = pageOf('processes', Process, 'ProcessPage')
 
@@ -57,6 +59,13 @@ export const Script = named('Script', {
   _links: links('self'),
 })
 export const ScriptPage = pageOf('scripts', Script, 'ScriptPage')
+
+export const ProcessFileTypes = named('ProcessFileTypes', {
+  id: always('filetypes'),
+  values: Type.Array(Type.Never(), { maxItems: 0 }),
+  type: always('filetypes'),
+  _links: links('self'),
+})
 
 /** The log as DSpace's interface wants it: a file whose content is the text. */
 export const ProcessOutput = named('ProcessOutput', {

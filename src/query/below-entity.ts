@@ -119,7 +119,7 @@ export function keyPlan(known: Found, key: string): readonly [plan: Plan, name: 
   ]
 }
 
-const oneRecord = parseAsked({ values: new Map([['limit', ['1']]]), malformed: null })
+const oneRecord = parseAsked({ values: new Map([['limit', ['1']]]), sent: [], malformed: null })
 
 /** The parts of the path below the query base. The router decodes a slash in a key, so the path is read again. */
 export function segmentsOf(

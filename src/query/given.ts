@@ -24,7 +24,7 @@ export async function givenBy(request: FastifyRequest, texts: Bodies): Promise<Q
   if (body.size === 0) return request.query as Query
   const all = new Map(values)
   for (const [name, more] of body) all.set(name, [...(all.get(name) ?? []), ...more])
-  return { values: all, malformed: null }
+  return { values: all, sent: [], malformed: null }
 }
 
 const none: Parameters = new Map()

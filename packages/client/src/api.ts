@@ -155,6 +155,11 @@ export interface Schemas {
       readonly subject: Schemas['Link']
       readonly self: Schemas['Link']
     }
+    readonly _embedded?: {
+      readonly eperson?: Schemas['Embedded']
+      readonly object?: Schemas['Embedded']
+      readonly subject?: Schemas['Embedded']
+    }
   }
   readonly AuditEventPage: {
     readonly _embedded: {
@@ -174,6 +179,8 @@ export interface Schemas {
     }
     readonly _embedded: {
       readonly feature: Schemas['Feature']
+      readonly eperson?: Schemas['Embedded']
+      readonly object?: Schemas['Embedded']
     }
   }
   readonly AuthorizationPage: {
@@ -211,6 +218,12 @@ export interface Schemas {
       readonly format: Schemas['Link']
       readonly self: Schemas['Link']
       readonly thumbnail: Schemas['Link']
+    }
+    readonly _embedded?: {
+      readonly accessStatus?: Schemas['Embedded']
+      readonly bundle?: Schemas['Embedded']
+      readonly format?: Schemas['Embedded']
+      readonly thumbnail?: Schemas['Embedded']
     }
   }
   readonly BitstreamFormat: {
@@ -253,6 +266,11 @@ export interface Schemas {
       readonly primaryBitstream: Schemas['Link']
       readonly self: Schemas['Link']
     }
+    readonly _embedded?: {
+      readonly bitstreams?: Schemas['Embedded']
+      readonly item?: Schemas['Embedded']
+      readonly primaryBitstream?: Schemas['Embedded']
+    }
   }
   readonly BundlePage: {
     readonly _embedded: {
@@ -272,6 +290,7 @@ export interface Schemas {
     readonly p90: (number | null)
     readonly p99: (number | null)
   }
+  readonly Embedded: ({ readonly [name: string]: unknown } | null)
   readonly Entity: {
     readonly name: string
     readonly source: 'imported' | 'exposed' | 'built-in'
@@ -343,6 +362,9 @@ export interface Schemas {
     readonly _links: {
       readonly groups: Schemas['Link']
       readonly self: Schemas['Link']
+    }
+    readonly _embedded?: {
+      readonly groups?: Schemas['Embedded']
     }
   }
   readonly EpersonPage: {
@@ -507,6 +529,11 @@ export interface Schemas {
       readonly self: Schemas['Link']
       readonly subgroups: Schemas['Link']
     }
+    readonly _embedded?: {
+      readonly epersons?: Schemas['Embedded']
+      readonly object?: Schemas['Embedded']
+      readonly subgroups?: Schemas['Embedded']
+    }
   }
   readonly GroupPage: {
     readonly _embedded: {
@@ -628,6 +655,17 @@ export interface Schemas {
       readonly thumbnail: Schemas['Link']
       readonly version: Schemas['Link']
       readonly self: Schemas['Link']
+    }
+    readonly _embedded?: {
+      readonly accessStatus?: Schemas['Embedded']
+      readonly bundles?: Schemas['Embedded']
+      readonly identifiers?: Schemas['Embedded']
+      readonly mappedCollections?: Schemas['Embedded']
+      readonly owningCollection?: Schemas['Embedded']
+      readonly relationships?: Schemas['Embedded']
+      readonly templateItemOf?: Schemas['Embedded']
+      readonly thumbnail?: Schemas['Embedded']
+      readonly version?: Schemas['Embedded']
     }
   }
   readonly ItemPage: {
@@ -845,6 +883,20 @@ export interface Schemas {
       readonly log: Schemas['Link']
       readonly events: Schemas['Link']
     }
+    readonly _embedded?: {
+      readonly script?: Schemas['Embedded']
+      readonly output?: Schemas['Embedded']
+      readonly files?: Schemas['Embedded']
+      readonly filetypes?: Schemas['Embedded']
+    }
+  }
+  readonly ProcessFileTypes: {
+    readonly id: 'filetypes'
+    readonly values: readonly (unknown)[]
+    readonly type: 'filetypes'
+    readonly _links: {
+      readonly self: Schemas['Link']
+    }
   }
   readonly ProcessOutput: {
     readonly id: string
@@ -928,6 +980,7 @@ export interface Schemas {
     readonly _embedded: {
       readonly group: (Schemas['Group'] | null)
       readonly eperson: null
+      readonly resource?: Schemas['Embedded']
     }
   }
   readonly ResourcePolicyPage: {
@@ -1314,39 +1367,39 @@ export interface Routes {
     readonly '/api/authn/status/specialGroups': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['SpecialGroupPage'] }
     readonly '/api/authn/tokens': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['AccessTokenPage'] }
     readonly '/api/authn/tokens/{id}': { path: { readonly id: string }; answer: Schemas['AccessToken'] }
-    readonly '/api/authz/authorizations': { answer: {
+    readonly '/api/authz/authorizations': { query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _links: {
     readonly search: Schemas['Link']
     readonly self: Schemas['Link']
   }
 } }
-    readonly '/api/authz/authorizations/search': { answer: {
+    readonly '/api/authz/authorizations/search': { query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _links: {
     readonly object: Schemas['Link']
     readonly objects: Schemas['Link']
     readonly self: Schemas['Link']
   }
 } }
-    readonly '/api/authz/authorizations/search/object': { query: { readonly uri: string; readonly feature?: string; readonly eperson?: string; readonly page?: number; readonly size?: number }; answer: Schemas['AuthorizationPage'] }
-    readonly '/api/authz/authorizations/search/objects': { query: { readonly uri?: readonly (string)[]; readonly uuid?: readonly (string)[]; readonly type?: string; readonly feature?: readonly (string)[]; readonly eperson?: string; readonly page?: number; readonly size?: number }; answer: Schemas['AuthorizationPage'] }
-    readonly '/api/authz/authorizations/{id}': { path: { readonly id: string }; answer: Schemas['Authorization'] }
-    readonly '/api/authz/features': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['FeaturePage'] }
-    readonly '/api/authz/features/{id}': { path: { readonly id: string }; answer: Schemas['Feature'] }
-    readonly '/api/authz/resourcepolicies/search/eperson': { query: { readonly uuid?: string; readonly resource?: string; readonly page?: number; readonly size?: number }; answer: Schemas['ResourcePolicyPage'] }
-    readonly '/api/authz/resourcepolicies/search/group': { query: { readonly uuid: string; readonly resource?: string; readonly page?: number; readonly size?: number }; answer: Schemas['ResourcePolicyPage'] }
-    readonly '/api/authz/resourcepolicies/search/resource': { query: { readonly uuid: string; readonly action?: 'READ' | 'WRITE'; readonly page?: number; readonly size?: number }; answer: Schemas['ResourcePolicyPage'] }
-    readonly '/api/authz/resourcepolicies/{id}': { path: { readonly id: string }; answer: Schemas['ResourcePolicy'] }
-    readonly '/api/authz/resourcepolicies/{id}/eperson': { path: { readonly id: string }; answer: undefined }
-    readonly '/api/authz/resourcepolicies/{id}/group': { path: { readonly id: string }; answer: Schemas['Group'] | undefined }
-    readonly '/api/authz/resourcepolicies/{id}/resource': { path: { readonly id: string }; answer: unknown }
-    readonly '/api/config/bulkaccessconditionoptions': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/authz/authorizations/search/object': { query: { readonly uri: string; readonly feature?: string; readonly eperson?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['AuthorizationPage'] }
+    readonly '/api/authz/authorizations/search/objects': { query: { readonly uri?: readonly (string)[]; readonly uuid?: readonly (string)[]; readonly type?: string; readonly feature?: readonly (string)[]; readonly eperson?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['AuthorizationPage'] }
+    readonly '/api/authz/authorizations/{id}': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Authorization'] }
+    readonly '/api/authz/features': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['FeaturePage'] }
+    readonly '/api/authz/features/{id}': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Feature'] }
+    readonly '/api/authz/resourcepolicies/search/eperson': { query: { readonly uuid?: string; readonly resource?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['ResourcePolicyPage'] }
+    readonly '/api/authz/resourcepolicies/search/group': { query: { readonly uuid: string; readonly resource?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['ResourcePolicyPage'] }
+    readonly '/api/authz/resourcepolicies/search/resource': { query: { readonly uuid: string; readonly action?: 'READ' | 'WRITE'; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['ResourcePolicyPage'] }
+    readonly '/api/authz/resourcepolicies/{id}': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['ResourcePolicy'] }
+    readonly '/api/authz/resourcepolicies/{id}/eperson': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: undefined }
+    readonly '/api/authz/resourcepolicies/{id}/group': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Group'] | undefined }
+    readonly '/api/authz/resourcepolicies/{id}/resource': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: unknown }
+    readonly '/api/config/bulkaccessconditionoptions': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly bulkaccessconditionoptions: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/config/bulkaccessconditionoptions/default': { answer: {
+    readonly '/api/config/bulkaccessconditionoptions/default': { query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly id: 'default'
   readonly itemAccessConditionOptions: readonly (unknown)[]
   readonly bitstreamAccessConditionOptions: readonly (unknown)[]
@@ -1355,267 +1408,281 @@ export interface Routes {
     readonly self: Schemas['Link']
   }
 } }
-    readonly '/api/config/correctiontypes': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/config/correctiontypes': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly correctiontypes: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/config/correctiontypes/search/findByItem': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/config/correctiontypes/search/findByItem': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly correctiontypes: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/config/correctiontypes/search/findByTopic': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/config/correctiontypes/search/findByTopic': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly correctiontypes: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/config/itemfilters': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/config/itemfilters': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly itemfilters: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/config/properties': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/config/properties': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly properties: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/config/submissionaccessoptions': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/config/submissionaccessoptions': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly submissionaccessoptions: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/config/submissioncclicenses': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/config/submissioncclicenses': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly submissioncclicenses: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/config/submissioncoarnotifyconfigs': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/config/submissioncoarnotifyconfigs': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly submissioncoarnotifyconfigs: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/config/submissiondefinitions': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/config/submissiondefinitions': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly submissiondefinitions: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/config/submissionforms': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/config/submissionforms': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly submissionforms: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/config/submissionuploads': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/config/submissionuploads': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly submissionuploads: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/config/workflowactions': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/config/workflowactions': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly workflowactions: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/bitstreamformats': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['BitstreamFormatPage'] }
-    readonly '/api/core/bitstreamformats/{id}': { path: { readonly id: string }; answer: Schemas['BitstreamFormat'] }
-    readonly '/api/core/bitstreams': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['BitstreamPage'] }
-    readonly '/api/core/bitstreams/{uuid}': { path: { readonly uuid: string }; answer: Schemas['Bitstream'] }
-    readonly '/api/core/bitstreams/{uuid}/accessStatus': { path: { readonly uuid: string }; answer: Schemas['AccessStatus'] }
-    readonly '/api/core/bitstreams/{uuid}/bundle': { path: { readonly uuid: string }; answer: Schemas['Bundle'] }
+    readonly '/api/core/bitstreamformats': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['BitstreamFormatPage'] }
+    readonly '/api/core/bitstreamformats/{id}': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['BitstreamFormat'] }
+    readonly '/api/core/bitstreams': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['BitstreamPage'] }
+    readonly '/api/core/bitstreams/{uuid}': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Bitstream'] }
+    readonly '/api/core/bitstreams/{uuid}/accessStatus': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['AccessStatus'] }
+    readonly '/api/core/bitstreams/{uuid}/bundle': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Bundle'] }
     readonly '/api/core/bitstreams/{uuid}/content': { path: { readonly uuid: string }; answer: string }
-    readonly '/api/core/bitstreams/{uuid}/format': { path: { readonly uuid: string }; answer: Schemas['BitstreamFormat'] }
-    readonly '/api/core/bitstreams/{uuid}/thumbnail': { path: { readonly uuid: string }; answer: Schemas['Bitstream'] | undefined }
-    readonly '/api/core/bundles/{uuid}': { path: { readonly uuid: string }; answer: Schemas['Bundle'] }
-    readonly '/api/core/bundles/{uuid}/bitstreams': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number }; answer: Schemas['BitstreamPage'] }
-    readonly '/api/core/bundles/{uuid}/item': { path: { readonly uuid: string }; answer: Schemas['Item'] }
-    readonly '/api/core/bundles/{uuid}/primaryBitstream': { path: { readonly uuid: string }; answer: Schemas['Bitstream'] | undefined }
-    readonly '/api/core/collections': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/bitstreams/{uuid}/format': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['BitstreamFormat'] }
+    readonly '/api/core/bitstreams/{uuid}/thumbnail': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Bitstream'] | undefined }
+    readonly '/api/core/bundles/{uuid}': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Bundle'] }
+    readonly '/api/core/bundles/{uuid}/bitstreams': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['BitstreamPage'] }
+    readonly '/api/core/bundles/{uuid}/item': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Item'] }
+    readonly '/api/core/bundles/{uuid}/primaryBitstream': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Bitstream'] | undefined }
+    readonly '/api/core/collections': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly collections: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/collections/search/findAdminAuthorized': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/collections/search/findAdminAuthorized': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly collections: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/collections/search/findEditAuthorized': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/collections/search/findEditAuthorized': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly collections: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/collections/search/findSubmitAuthorized': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/collections/search/findSubmitAuthorized': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly collections: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/collections/search/findSubmitAuthorizedByCommunity': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/collections/search/findSubmitAuthorizedByCommunity': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly collections: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/collections/search/findSubmitAuthorizedByCommunityAndEntityType': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/collections/search/findSubmitAuthorizedByCommunityAndEntityType': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly collections: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/collections/search/findSubmitAuthorizedByEntityType': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/collections/search/findSubmitAuthorizedByEntityType': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly collections: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/communities': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/communities': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly communities: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/communities/search/findAddAuthorized': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/communities/search/findAddAuthorized': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly communities: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/communities/search/findAdminAuthorized': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/communities/search/findAdminAuthorized': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly communities: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/communities/search/findEditAuthorized': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/communities/search/findEditAuthorized': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly communities: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/communities/search/top': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/communities/search/top': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly communities: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/edititems': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/edititems': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly edititems: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/edititems/search/findModesById': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/edititems/search/findModesById': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly edititemmodes: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/entitytypes': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/entitytypes': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly entitytypes: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/items': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['ItemPage'] }
-    readonly '/api/core/items/{uuid}': { path: { readonly uuid: string }; answer: Schemas['Item'] }
-    readonly '/api/core/items/{uuid}/accessStatus': { path: { readonly uuid: string }; answer: Schemas['AccessStatus'] }
-    readonly '/api/core/items/{uuid}/bundles': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number }; answer: Schemas['BundlePage'] }
-    readonly '/api/core/items/{uuid}/identifiers': { path: { readonly uuid: string }; answer: Schemas['Identifiers'] }
-    readonly '/api/core/items/{uuid}/mappedCollections': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/entitytypes/search/findAllByAuthorizedCollection': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
+  readonly _embedded: {
+    readonly entitytypes: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/core/entitytypes/search/findAllByAuthorizedExternalSource': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
+  readonly _embedded: {
+    readonly entitytypes: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/core/items': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['ItemPage'] }
+    readonly '/api/core/items/{uuid}': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Item'] }
+    readonly '/api/core/items/{uuid}/accessStatus': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['AccessStatus'] }
+    readonly '/api/core/items/{uuid}/bundles': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['BundlePage'] }
+    readonly '/api/core/items/{uuid}/identifiers': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Identifiers'] }
+    readonly '/api/core/items/{uuid}/mappedCollections': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly mappedCollections: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/items/{uuid}/owningCollection': { path: { readonly uuid: string }; answer: undefined }
-    readonly '/api/core/items/{uuid}/relationships': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/items/{uuid}/owningCollection': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: undefined }
+    readonly '/api/core/items/{uuid}/relationships': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly relationships: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/items/{uuid}/templateItemOf': { path: { readonly uuid: string }; answer: undefined }
-    readonly '/api/core/items/{uuid}/thumbnail': { path: { readonly uuid: string }; answer: Schemas['Bitstream'] | undefined }
-    readonly '/api/core/items/{uuid}/version': { path: { readonly uuid: string }; answer: undefined }
-    readonly '/api/core/metadatafields': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['MetadataFieldPage'] }
-    readonly '/api/core/metadatafields/search/byFieldName': { query: { readonly schema?: string; readonly element?: string; readonly qualifier?: string; readonly query?: string; readonly exactName?: string; readonly page?: number; readonly size?: number }; answer: Schemas['MetadataFieldPage'] }
-    readonly '/api/core/metadatafields/search/bySchema': { query: { readonly schema?: string; readonly page?: number; readonly size?: number }; answer: Schemas['MetadataFieldPage'] }
-    readonly '/api/core/metadatafields/{id}': { path: { readonly id: string }; answer: Schemas['MetadataField'] }
-    readonly '/api/core/metadatafields/{id}/schema': { path: { readonly id: string }; answer: Schemas['MetadataSchema'] }
-    readonly '/api/core/metadataschemas': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['MetadataSchemaPage'] }
-    readonly '/api/core/metadataschemas/{id}': { path: { readonly id: string }; answer: Schemas['MetadataSchema'] }
-    readonly '/api/core/relationships': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/items/{uuid}/templateItemOf': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: undefined }
+    readonly '/api/core/items/{uuid}/thumbnail': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Bitstream'] | undefined }
+    readonly '/api/core/items/{uuid}/version': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: undefined }
+    readonly '/api/core/metadatafields': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['MetadataFieldPage'] }
+    readonly '/api/core/metadatafields/search/byFieldName': { query: { readonly schema?: string; readonly element?: string; readonly qualifier?: string; readonly query?: string; readonly exactName?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['MetadataFieldPage'] }
+    readonly '/api/core/metadatafields/search/bySchema': { query: { readonly schema?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['MetadataFieldPage'] }
+    readonly '/api/core/metadatafields/{id}': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['MetadataField'] }
+    readonly '/api/core/metadatafields/{id}/schema': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['MetadataSchema'] }
+    readonly '/api/core/metadataschemas': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['MetadataSchemaPage'] }
+    readonly '/api/core/metadataschemas/{id}': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['MetadataSchema'] }
+    readonly '/api/core/relationships': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly relationships: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/relationships/search/byLabel': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/relationships/search/byLabel': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly relationships: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/relationshiptypes': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/relationshiptypes': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly relationshiptypes: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/securitysettings': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/securitysettings': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly securitysettings: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/securitysettings/{type}': { path: { readonly type: string }; answer: {
+    readonly '/api/core/securitysettings/{type}': { path: { readonly type: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly id: string
   readonly metadataSecurityDefault: readonly (unknown)[]
   readonly metadataCustomSecurity: Readonly<Record<string, unknown>>
@@ -1624,51 +1691,51 @@ export interface Routes {
     readonly self: Schemas['Link']
   }
 } }
-    readonly '/api/core/sites': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['SitePage'] }
-    readonly '/api/core/sites/{uuid}': { path: { readonly uuid: string }; answer: Schemas['Site'] }
-    readonly '/api/core/subscriptions': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/sites': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['SitePage'] }
+    readonly '/api/core/sites/{uuid}': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Site'] }
+    readonly '/api/core/subscriptions': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly subscriptions: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/subscriptions/search/findByEPerson': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/subscriptions/search/findByEPerson': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly subscriptions: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/subscriptions/search/findByEPersonAndDso': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/subscriptions/search/findByEPersonAndDso': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly subscriptions: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/supervisionorders': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/supervisionorders': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly supervisionorders: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/supervisionorders/search/byItem': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/supervisionorders/search/byItem': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly supervisionorders: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/core/supervisionorders/search/group': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/core/supervisionorders/search/group': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly supervisionorders: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/discover': { answer: {
+    readonly '/api/discover': { query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly type: 'discover'
   readonly _links: {
     readonly browses: Schemas['Link']
@@ -1677,15 +1744,15 @@ export interface Routes {
     readonly self: Schemas['Link']
   }
 } }
-    readonly '/api/discover/browses': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/discover/browses': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly browses: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/discover/browses/search/byFields': { answer: undefined }
-    readonly '/api/discover/facets': { answer: {
+    readonly '/api/discover/browses/search/byFields': { query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: undefined }
+    readonly '/api/discover/facets': { query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly type: 'discover'
   readonly _embedded: {
     readonly facets: readonly (unknown)[]
@@ -1694,7 +1761,7 @@ export interface Routes {
     readonly self: Schemas['Link']
   }
 } }
-    readonly '/api/discover/search': { answer: {
+    readonly '/api/discover/search': { query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly type: 'discover'
   readonly filters: readonly (unknown)[]
   readonly sortOptions: readonly ({
@@ -1707,7 +1774,7 @@ export interface Routes {
     readonly self: Schemas['Link']
   }
 } }
-    readonly '/api/discover/search/objects': { query: { readonly query?: string; readonly scope?: string; readonly configuration?: string; readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/discover/search/objects': { query: { readonly query?: string; readonly scope?: string; readonly configuration?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly id: null
   readonly query: (string | null)
   readonly scope: (string | null)
@@ -1731,157 +1798,164 @@ export interface Routes {
 } }
     readonly '/api/docs': { answer: string }
     readonly '/api/docs/{file}': { path: { readonly file: string }; answer: string }
-    readonly '/api/dso/find': { query: { readonly uuid: string }; answer: (Schemas['Item'] | Schemas['Bitstream'] | Schemas['Eperson'] | Schemas['Group']) }
-    readonly '/api/eperson/epersons': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['EpersonPage'] }
-    readonly '/api/eperson/epersons/search/byEmail': { query: { readonly email?: string }; answer: Schemas['Eperson'] | undefined }
-    readonly '/api/eperson/epersons/search/byMetadata': { query: { readonly query?: string; readonly page?: number; readonly size?: number }; answer: Schemas['EpersonPage'] }
-    readonly '/api/eperson/epersons/search/isMemberOf': { query: { readonly group: string; readonly query?: string; readonly page?: number; readonly size?: number }; answer: Schemas['EpersonPage'] }
-    readonly '/api/eperson/epersons/search/isNotMemberOf': { query: { readonly group: string; readonly query?: string; readonly page?: number; readonly size?: number }; answer: Schemas['EpersonPage'] }
-    readonly '/api/eperson/epersons/{uuid}': { path: { readonly uuid: string }; answer: Schemas['Eperson'] }
-    readonly '/api/eperson/epersons/{uuid}/groups': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number }; answer: Schemas['GroupPage'] }
+    readonly '/api/dso/find': { query: { readonly uuid: string; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: (Schemas['Item'] | Schemas['Bitstream'] | Schemas['Eperson'] | Schemas['Group']) }
+    readonly '/api/eperson/epersons': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['EpersonPage'] }
+    readonly '/api/eperson/epersons/search/byEmail': { query: { readonly email?: string; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Eperson'] | undefined }
+    readonly '/api/eperson/epersons/search/byMetadata': { query: { readonly query?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['EpersonPage'] }
+    readonly '/api/eperson/epersons/search/isMemberOf': { query: { readonly group: string; readonly query?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['EpersonPage'] }
+    readonly '/api/eperson/epersons/search/isNotMemberOf': { query: { readonly group: string; readonly query?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['EpersonPage'] }
+    readonly '/api/eperson/epersons/{uuid}': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Eperson'] }
+    readonly '/api/eperson/epersons/{uuid}/groups': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['GroupPage'] }
     readonly '/api/eperson/epersons/{uuid}/tokens': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number }; answer: Schemas['AccessTokenPage'] }
-    readonly '/api/eperson/groups': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['GroupPage'] }
-    readonly '/api/eperson/groups/search/byMetadata': { query: { readonly query?: string; readonly page?: number; readonly size?: number }; answer: Schemas['GroupPage'] }
-    readonly '/api/eperson/groups/search/isNotMemberOf': { query: { readonly group: string; readonly query?: string; readonly page?: number; readonly size?: number }; answer: Schemas['GroupPage'] }
-    readonly '/api/eperson/groups/{uuid}': { path: { readonly uuid: string }; answer: Schemas['Group'] }
-    readonly '/api/eperson/groups/{uuid}/epersons': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number }; answer: Schemas['EpersonPage'] }
-    readonly '/api/eperson/groups/{uuid}/object': { path: { readonly uuid: string }; answer: undefined }
-    readonly '/api/eperson/groups/{uuid}/subgroups': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number }; answer: Schemas['GroupPage'] }
-    readonly '/api/eperson/orcidhistories': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/eperson/groups': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['GroupPage'] }
+    readonly '/api/eperson/groups/search/byMetadata': { query: { readonly query?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['GroupPage'] }
+    readonly '/api/eperson/groups/search/isNotMemberOf': { query: { readonly group: string; readonly query?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['GroupPage'] }
+    readonly '/api/eperson/groups/{uuid}': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Group'] }
+    readonly '/api/eperson/groups/{uuid}/epersons': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['EpersonPage'] }
+    readonly '/api/eperson/groups/{uuid}/object': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: undefined }
+    readonly '/api/eperson/groups/{uuid}/subgroups': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['GroupPage'] }
+    readonly '/api/eperson/orcidhistories': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly orcidhistories: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/eperson/orcidqueues': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/eperson/orcidqueues': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly orcidqueues: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/eperson/orcidqueues/search/findByProfileItem': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/eperson/orcidqueues/search/findByProfileItem': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly orcidqueues: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/eperson/profiles': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/eperson/profiles': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly profiles: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/eperson/registrations': { answer: {
+    readonly '/api/eperson/registrations': { query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly type: 'registrations'
   readonly _links: {
     readonly self: Schemas['Link']
     readonly findByToken: Schemas['Link']
   }
 } }
-    readonly '/api/eperson/registrations/search/findByToken': { query: { readonly token: string }; answer: Schemas['Registration'] }
-    readonly '/api/integration/externalsources': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/eperson/registrations/search/findByToken': { query: { readonly token: string; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Registration'] }
+    readonly '/api/integration/externalsources': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly externalsources: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/integration/qualityassuranceevents': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/integration/externalsources/search/findByEntityType': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
+  readonly _embedded: {
+    readonly externalsources: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
+    readonly '/api/integration/qualityassuranceevents': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly qualityassuranceevents: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/integration/qualityassuranceevents/search/findByTopic': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/integration/qualityassuranceevents/search/findByTopic': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly qualityassuranceevents: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/integration/qualityassurancesources': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/integration/qualityassurancesources': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly qualityassurancesources: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/integration/qualityassurancesources/search/byTarget': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/integration/qualityassurancesources/search/byTarget': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly qualityassurancesources: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/integration/qualityassurancetopics': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/integration/qualityassurancetopics': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly qualityassurancetopics: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/integration/qualityassurancetopics/search/bySource': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/integration/qualityassurancetopics/search/bySource': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly qualityassurancetopics: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/integration/qualityassurancetopics/search/byTarget': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/integration/qualityassurancetopics/search/byTarget': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly qualityassurancetopics: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/integration/suggestions': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/integration/suggestions': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly suggestions: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/integration/suggestionsources': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/integration/suggestionsources': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly suggestionsources: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/integration/suggestiontargets': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/integration/suggestiontargets': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly suggestiontargets: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/ldn/ldnservices': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/ldn/ldnservices': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly ldnservices: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/ldn/messages': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/ldn/messages': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly messages: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/ldn/notifyrequests': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/ldn/notifyrequests': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly notifyrequests: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/ldn/notifyrequests/{uuid}': { path: { readonly uuid: string }; answer: {
+    readonly '/api/ldn/notifyrequests/{uuid}': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly itemuuid: string
   readonly notifyStatus: readonly (unknown)[]
   readonly type: 'notifyrequests'
@@ -1908,7 +1982,7 @@ export interface Routes {
   readonly paths: Readonly<Record<string, unknown>>
   readonly components: Readonly<Record<string, unknown>>
 } }
-    readonly '/api/pid/find': { query: { readonly id: string }; answer: Schemas['Item'] }
+    readonly '/api/pid/find': { query: { readonly id: string; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Item'] }
     readonly '/api/problems': { answer: readonly (Schemas['KnownProblem'])[] }
     readonly '/api/problems/{code}': { path: { readonly code: string }; answer: string }
     readonly '/api/query/v4': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string; readonly ast_only?: boolean }; answer: ((readonly (Schemas['EntityDescription'])[] | readonly (Schemas['EntityRecord'])[] | readonly (Json)[]) | Schemas['Explanation']) }
@@ -1955,7 +2029,7 @@ export interface Routes {
     readonly '/api/query/v4/{entity}/{key}/{related}': { path: { readonly entity: string; readonly key: string; readonly related: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) }
     readonly '/api/query/v4/{entity}/{key}/{related}/{value}': { path: { readonly entity: string; readonly key: string; readonly related: string; readonly value: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) }
     readonly '/api/security/csrf': { answer: undefined }
-    readonly '/api/statistics': { answer: {
+    readonly '/api/statistics': { query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly type: 'statistics'
   readonly _links: {
     readonly searchevents: Schemas['Link']
@@ -1964,56 +2038,56 @@ export interface Routes {
     readonly self: Schemas['Link']
   }
 } }
-    readonly '/api/statistics/usagereports': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/statistics/usagereports': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly usagereports: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/statistics/usagereports/search/object': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/statistics/usagereports/search/object': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly usagereports: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/submission/duplicates': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/submission/duplicates': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly duplicates: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/submission/duplicates/search/findByItem': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/submission/duplicates/search/findByItem': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly duplicates: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/submission/vocabularies': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/submission/vocabularies': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly vocabularies: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/submission/vocabularies/search/byMetadataAndCollection': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/submission/vocabularies/search/byMetadataAndCollection': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly vocabularies: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/submission/vocabularyEntryDetails': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/submission/vocabularyEntryDetails': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly vocabularyEntryDetails: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/submission/workspaceitems': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/submission/workspaceitems': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly workspaceitems: readonly (unknown)[]
   }
@@ -2022,83 +2096,83 @@ export interface Routes {
 } }
     readonly '/api/submission/workspaceitems/search/item': { answer: never }
     readonly '/api/submission/workspaceitems/{id}': { path: { readonly id: string }; answer: never }
-    readonly '/api/system/auditevents': { query: { readonly sort?: string; readonly page?: number; readonly size?: number }; answer: Schemas['AuditEventPage'] }
-    readonly '/api/system/auditevents/search/findByObject': { query: { readonly object?: string; readonly sort?: string; readonly page?: number; readonly size?: number }; answer: Schemas['AuditEventPage'] }
-    readonly '/api/system/auditevents/{id}': { path: { readonly id: string }; answer: Schemas['AuditEvent'] }
-    readonly '/api/system/auditevents/{id}/eperson': { path: { readonly id: string }; answer: Schemas['Eperson'] | undefined }
-    readonly '/api/system/auditevents/{id}/object': { path: { readonly id: string }; answer: undefined }
-    readonly '/api/system/auditevents/{id}/subject': { path: { readonly id: string }; answer: undefined }
-    readonly '/api/system/processes': { query: { readonly sort?: string; readonly page?: number; readonly size?: number }; answer: Schemas['ProcessPage'] }
-    readonly '/api/system/processes/search/byProperty': { query: { readonly processStatus?: 'SCHEDULED' | 'RUNNING' | 'COMPLETED' | 'FAILED'; readonly scriptName?: string; readonly userId?: string; readonly sort?: string; readonly page?: number; readonly size?: number }; answer: Schemas['ProcessPage'] }
-    readonly '/api/system/processes/search/own': { query: { readonly sort?: string; readonly page?: number; readonly size?: number }; answer: Schemas['ProcessPage'] }
-    readonly '/api/system/processes/{id}': { path: { readonly id: string }; answer: Schemas['Process'] }
+    readonly '/api/system/auditevents': { query: { readonly sort?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['AuditEventPage'] }
+    readonly '/api/system/auditevents/search/findByObject': { query: { readonly object?: string; readonly sort?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['AuditEventPage'] }
+    readonly '/api/system/auditevents/{id}': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['AuditEvent'] }
+    readonly '/api/system/auditevents/{id}/eperson': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Eperson'] | undefined }
+    readonly '/api/system/auditevents/{id}/object': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: undefined }
+    readonly '/api/system/auditevents/{id}/subject': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: undefined }
+    readonly '/api/system/processes': { query: { readonly sort?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['ProcessPage'] }
+    readonly '/api/system/processes/search/byProperty': { query: { readonly processStatus?: 'SCHEDULED' | 'RUNNING' | 'COMPLETED' | 'FAILED'; readonly scriptName?: string; readonly userId?: string; readonly sort?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['ProcessPage'] }
+    readonly '/api/system/processes/search/own': { query: { readonly sort?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['ProcessPage'] }
+    readonly '/api/system/processes/{id}': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Process'] }
     readonly '/api/system/processes/{id}/events': { path: { readonly id: string }; answer: string }
-    readonly '/api/system/processes/{id}/files': { path: { readonly id: string }; query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/system/processes/{id}/files': { path: { readonly id: string }; query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly bitstreams: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/system/processes/{id}/filetypes': { path: { readonly id: string }; answer: {
-  readonly id: 'filetypes'
-  readonly values: readonly (unknown)[]
-  readonly type: 'filetypes'
-  readonly _links: {
-    readonly self: Schemas['Link']
-  }
-} }
+    readonly '/api/system/processes/{id}/filetypes': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['ProcessFileTypes'] }
     readonly '/api/system/processes/{id}/log': { path: { readonly id: string }; answer: string }
-    readonly '/api/system/processes/{id}/output': { path: { readonly id: string }; answer: Schemas['ProcessOutput'] | undefined }
-    readonly '/api/system/scripts': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['ScriptPage'] }
-    readonly '/api/system/scripts/{name}': { path: { readonly name: string }; answer: Schemas['Script'] }
-    readonly '/api/system/systemwidealerts': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['AlertPage'] }
-    readonly '/api/system/systemwidealerts/search/active': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['AlertPage'] }
-    readonly '/api/system/systemwidealerts/{id}': { path: { readonly id: string }; answer: Schemas['Alert'] }
+    readonly '/api/system/processes/{id}/output': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['ProcessOutput'] | undefined }
+    readonly '/api/system/scripts': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['ScriptPage'] }
+    readonly '/api/system/scripts/{name}': { path: { readonly name: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Script'] }
+    readonly '/api/system/systemwidealerts': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['AlertPage'] }
+    readonly '/api/system/systemwidealerts/search/active': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['AlertPage'] }
+    readonly '/api/system/systemwidealerts/{id}': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Alert'] }
+    readonly '/api/tools/itemrequests': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
+  readonly _embedded: {
+    readonly itemrequests: readonly (unknown)[]
+  }
+  readonly page: Schemas['PageFacts']
+  readonly _links: Schemas['PageLinks']
+} }
     readonly '/api/uploads': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['UploadPage'] }
-    readonly '/api/versioning/versionhistories': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/versioning/versionhistories': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly versionhistories: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/versioning/versions': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/versioning/versions': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly versions: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/workflow/claimedtasks': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/workflow/claimedtasks': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly claimedtasks: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/workflow/claimedtasks/search/findByUser': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/workflow/claimedtasks/search/findByUser': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly claimedtasks: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/workflow/pooltasks': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/workflow/pooltasks': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly pooltasks: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/workflow/pooltasks/search/findByUser': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/workflow/pooltasks/search/findByUser': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly pooltasks: readonly (unknown)[]
   }
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/workflow/workflowitems': { query: { readonly page?: number; readonly size?: number }; answer: {
+    readonly '/api/workflow/workflowitems': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
   readonly _embedded: {
     readonly workflowitems: readonly (unknown)[]
   }

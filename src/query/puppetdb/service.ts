@@ -140,4 +140,4 @@ export function puppetDbServiceRoutes(
   )
 }
 
-const everything = parseAsked({ values: new Map(), malformed: null })
+const everything = parseAsked({ values: new Map(), sent: [], malformed: null })

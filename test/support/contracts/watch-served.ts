@@ -92,6 +92,7 @@ const routesOf = ({ paths }: OpenApi): readonly DescribedRoute[] =>
         takesBody: false,
         isPage: false,
         isProviderMessage: false,
+        embeds: false,
       }
     }),
   )

@@ -1,0 +1,227 @@
+import { setImmediate } from 'node:timers/promises'
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod, RouteOptions } from 'fastify'
+import { signalOf } from './client.ts'
+import { parseQuery, type Query } from './parameters.ts'
+import { Problem } from './problems.ts'
+import { readEmbeds, type Wanted } from './read-embeds.ts'
+
+/**
+ * `?embed=bundles&embed=thumbnail/format`: what a resource links to, in `_embedded` of the answer (docs/decisions/0062).
+ * An embedded resource is what the handler of its own address answers to the same caller, so it shows nothing else. What
+ * that address refuses is left out, and what it answers with 204 is null.
+ */
+
+/** Addresses that are asked for one answer, and characters of JSON that are embedded; more is left out. */
+const maxAsked = 500
+const maxText = 4 * 1024 * 1024
+/** Addresses after which other requests get a turn. */
+const turn = 20
+
+interface Parts {
+  /** The address of `/api`. */
+  readonly api: string
+  /** Says whether the caller's token is for the address with this pattern. */
+  readonly reaches: (request: FastifyRequest, pattern: string) => boolean
+}
+
+interface Target {
+  readonly pattern: string
+  readonly segments: readonly string[]
+  readonly handler: RouteHandlerMethod
+}
+
+type Body = Readonly<Record<string, unknown>>
+/** Undefined: there is nothing to embed. */
+type Found = { readonly body: Body | null; readonly length: number } | undefined
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Answers to `?embed=`. */
+    embeds?: boolean
+    /** The answer is not JSON, and no resource embeds it. */
+    isText?: boolean
+  }
+}
+
+/** Lets the routes of a scope embed each other's answers; for a scope that has no routes yet. */
+export function answerEmbeds(scope: FastifyInstance, { api, reaches }: Parts): void {
+  /** By their number of segments. */
+  const targets = new Map<number, Target[]>()
+
+  function collect(this: FastifyInstance, route: RouteOptions): void {
+    const { method, url, handler, config } = route
+    // A route that checks something before its handler, or whose scope may, is asked only from outside.
+    if (
+      method !== 'GET' ||
+      this !== scope ||
+      config?.isText ||
+      route.preParsing ||
+      route.onRequest ||
+      route.preHandler
+    )
+      return
+    route.config = { ...config, embeds: true }
+    const segments = url.split('/')
+    const alike = targets.get(segments.length) ?? []
+    alike.push({ pattern: url, segments, handler: handler as RouteHandlerMethod })
+    targets.set(segments.length, alike)
+  }
+
+  /** The route of an address, as the router finds it: a segment that is written out comes before a parameter. */
+  function targetOf(path: string): readonly [Target, Readonly<Record<string, string>>] | undefined {
+    const given = path.split('/')
+    const fitting = (targets.get(given.length) ?? []).filter(({ segments }) =>
+      segments.every((segment, at) => segment === given[at] || (segment.startsWith(':') && given[at] !== '')),
+    )
+    const [target] = fitting.toSorted((one, other) => parametersIn(one) - parametersIn(other))
+    if (!target) return undefined
+    const named = target.segments.flatMap((segment, at) =>
+      segment.startsWith(':') ? [[segment.slice(1), decoded(given[at] ?? '')] as const] : [],
+    )
+    return [target, Object.fromEntries(named)]
+  }
+
+  async function ask(request: FastifyRequest, address: string): Promise<Body | null | undefined> {
+    if (!address.startsWith(`${api}/`)) return undefined
+    const [path = '', query = ''] = address.slice(api.length).split('?')
+    const [target, params] = targetOf(`/api${path}`) ?? []
+    if (!target || !reaches(request, target.pattern)) return undefined
+    const asking = Object.assign(Object.create(request) as FastifyRequest, {
+      params,
+      query: parseQuery(query),
+    })
+    const answer = new Answer()
+    const returned: unknown = await target.handler.call(
+      request.server,
+      asking,
+      answer as unknown as FastifyReply,
+    )
+    if (answer.location !== undefined) return ask(request, answer.location)
+    if (answer.status === 204) return null
+    const body = returned === answer ? answer.body : returned
+    return isObject(body) ? body : undefined
+  }
+
+  const wanted = new WeakMap<FastifyRequest, Wanted>()
+  scope.addHook('onRoute', collect)
+  scope.addHook('preHandler', (request, _reply, done) => {
+    const query = request.query as Query
+    if (query.values.has('embed')) wanted.set(request, readEmbeds(query))
+    done()
+  })
+  scope.addHook('preSerialization', (request, reply, payload, done) => {
+    const names = wanted.get(request)
+    if (!names || reply.statusCode !== 200 || !isObject(payload)) done(null, payload)
+    else
+      new Embedding(request, address => ask(request, address))
+        .into(payload, names)
+        .then(body => done(null, body), done)
+  })
+}
+
+/** The embedding of one answer, with what is left of its bounds. */
+class Embedding {
+  readonly #request: FastifyRequest
+  readonly #ask: (address: string) => Promise<Body | null | undefined>
+  /** Resources link to each other, and to the same one many times. */
+  readonly #known = new Map<string, Found>()
+  #text = maxText
+
+  constructor(request: FastifyRequest, ask: (address: string) => Promise<Body | null | undefined>) {
+    this.#request = request
+    this.#ask = ask
+  }
+
+  /** @returns a resource, or the elements of a list, with what is wanted; bodies are shared, so it is a copy */
+  async into(body: Body, wanted: Wanted): Promise<Body> {
+    if (wanted.size === 0) return body
+    const links = isObject(body._links) ? body._links : {}
+    // The links of a list, or of a place to begin at, are not what is asked for.
+    const isResource = body.id != null || body.uuid != null || body.processId != null
+    const embedded: Record<string, unknown> = isObject(body._embedded) ? { ...body._embedded } : {}
+    // Of a page, and of the hit of a search, what is in it.
+    for (const [name, value] of Object.entries(embedded))
+      if (!(name in links) || name === 'indexableObject') embedded[name] = await this.#each(value, wanted)
+    for (const [name, { below, size }] of isResource ? wanted : []) {
+      const link = name === 'self' ? undefined : links[name]
+      if (!isObject(link) || typeof link.href !== 'string') continue
+      const value =
+        embedded[name] === undefined
+          ? await this.#take(size === undefined ? link.href : withSize(link.href, size))
+          : embedded[name]
+      if (value !== undefined) embedded[name] = await this.#each(value, below)
+    }
+    return Object.keys(embedded).length === 0 ? body : { ...body, _embedded: embedded }
+  }
+
+  async #each(value: unknown, wanted: Wanted): Promise<unknown> {
+    if (!Array.isArray(value)) return isObject(value) ? this.into(value, wanted) : value
+    const all: unknown[] = []
+    for (const one of value as readonly unknown[])
+      all.push(isObject(one) ? await this.into(one, wanted) : one)
+    return all
+  }
+
+  async #take(address: string): Promise<Body | null | undefined> {
+    const found = await this.#find(address)
+    if (!found || found.length > this.#text) return undefined
+    this.#text -= found.length
+    return found.body
+  }
+
+  async #find(address: string): Promise<Found> {
+    if (this.#known.has(address)) return this.#known.get(address)
+    // A client that has gone needs no more.
+    if (this.#known.size >= maxAsked || this.#text <= 0 || signalOf(this.#request).aborted) return undefined
+    if (this.#known.size % turn === turn - 1) await setImmediate()
+    const body = await this.#ask(address).catch(refused)
+    const found = body === undefined ? undefined : { body, length: JSON.stringify(body).length }
+    this.#known.set(address, found)
+    return found
+  }
+}
+
+/** @throws whatever is no answer to this caller */
+function refused(error: unknown): undefined {
+  if (error instanceof Problem && error.status < 500) return undefined
+  throw error
+}
+
+/** What handlers do with an answer, without a client. */
+class Answer {
+  status = 200
+  body: unknown
+  location: string | undefined
+
+  code(status: number): this {
+    this.status = status
+    return this
+  }
+  header(): this {
+    return this
+  }
+  redirect(location: string): this {
+    this.location = location
+    return this
+  }
+  send(body?: unknown): this {
+    this.body = body
+    return this
+  }
+}
+
+const withSize = (address: string, size: number) =>
+  `${address}${address.includes('?') ? '&' : '?'}size=${size}`
+
+const parametersIn = ({ segments }: Target) => segments.filter(segment => segment.startsWith(':')).length
+
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}
+
+const isObject = (value: unknown): value is Body =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
