@@ -118,8 +118,20 @@ carrel ingest from-dspace --dry-run`,
         before: `printf '{"id": 1, "year": 1904}\\n{"id": 2, "year": 1906}\\n' | gzip > artworks.ndjson.gz`,
       },
       {
+        at: 'artworks would go',
+        exit: 1,
+        by: `
+awk 'BEGIN {
+  for (id = 1; id <= 10000; id++) printf "{\\"id\\":%d,\\"artist\\":1,\\"title\\":1,\\"medium\\":1}\\n", id
+}' > all.ndjson
+carrel import all.ndjson --entity artworks --key id --replace > /dev/null 2>&1
+echo '{"id": 1, "artist": 1}' > one.ndjson
+carrel import one.ndjson --entity artworks --key id`,
+      },
+      {
         at: '--update',
-        before: `printf '{"id": 3, "year": 1908}\\n' > changed.ndjson; printf 'id\\n1\\n' > gone.csv`,
+        before: `carrel import artworks.ndjson.gz --entity artworks --key id --replace > /dev/null 2>&1
+printf '{"id": 3, "year": 1908}\\n' > changed.ndjson; printf 'id\\n1\\n' > gone.csv`,
       },
       {
         at: 'line 2: the field',
@@ -129,7 +141,7 @@ carrel ingest from-dspace --dry-run`,
 carrel import wrong.ndjson --entity wrong --key id --type year=integer`,
       },
     ],
-    least: 3,
+    least: 4,
   },
   run: {
     before: sudo,
