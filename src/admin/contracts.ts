@@ -19,6 +19,8 @@ import {
   time,
   uri,
 } from '../http/schema.ts'
+import { delimiters } from '../import/delimiters.ts'
+import { encodings } from '../import/encodings.ts'
 import { Process } from '../processes/schemas.ts'
 import { FieldDescription, Key, Relation } from '../query/schemas.ts'
 
@@ -108,9 +110,18 @@ const Loss = closed({
 const Preview = named('ImportPreview', {
   entity: text,
   format: orNull(oneOf('csv', 'ndjson', 'json')),
+  encoding: orNull(oneOf(...encodings)),
+  delimiter: orNull(oneOf(...delimiters)),
   key: Key,
   records: count,
-  fields: Type.Array(closed({ ...FieldDescription, nulls: Type.Optional(count), mix: Type.Optional(Mix) })),
+  fields: Type.Array(
+    closed({
+      ...FieldDescription,
+      nulls: Type.Optional(count),
+      mix: Type.Optional(Mix),
+      looks: Type.Optional(oneOf('decimal-comma', 'day-first')),
+    }),
+  ),
   sample: Type.Array(Type.Record(text, Json)),
   changes: Type.Optional(closed(counts)),
   loss: Type.Optional(Loss),
@@ -217,6 +228,10 @@ export const contracts = {
       key: parameter(Type.Array(text)),
       type: parameter(Type.Array(text), 'Such as `year=integer`.'),
       collation: parameter(Type.Array(text), 'Such as `name=sv`.'),
+      delimiter: parameter(text, 'Between the cells of a table: `comma`, `semicolon`, `tab` or `pipe`.'),
+      encoding: parameter(oneOf(...encodings), 'Of a file that is not UTF-8.'),
+      'decimal-comma': parameter(Type.Boolean(), 'Whether numbers of a table may be such as `1.234,5`.'),
+      'day-first': parameter(Type.Boolean(), 'Whether dates of a table may be such as `31.12.2024`.'),
     },
     body: records,
     bodyIsOptional: true,

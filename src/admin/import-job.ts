@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { ChangeKind } from '../import/change-plan.ts'
+import type { ReadingOptions } from '../import/reading-options.ts'
 import type { Format } from '../import/source.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Entity, FieldType, ReadRule } from '../model/entities.ts'
@@ -28,6 +29,7 @@ export interface ImportWork {
   readonly replace: boolean
   readonly types: ReadonlyMap<string, FieldType>
   readonly collations: ReadonlyMap<string, string>
+  readonly reading: ReadingOptions
 }
 
 export interface CollateWork {

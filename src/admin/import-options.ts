@@ -1,5 +1,6 @@
 import { badParameter, type Query, quote, singleParameters } from '../http/parameters.ts'
-import { addCollation, addKey, addType, OptionFault } from '../import/options.ts'
+import { addCollation, addKey, addType, OptionFault, readDelimiter, readEncoding } from '../import/options.ts'
+import type { ReadingOptions } from '../import/reading-options.ts'
 import type { Format } from '../import/source.ts'
 import type { FieldType, ReadRule } from '../model/entities.ts'
 import { readRuleForms, readRuleIn } from '../model/read-rules.ts'
@@ -16,6 +17,7 @@ export interface ImportQuery {
   readonly replace: boolean
   readonly types: ReadonlyMap<string, FieldType>
   readonly collations: ReadonlyMap<string, string>
+  readonly reading: ReadingOptions
 }
 
 const modes = ['replace', 'update', 'delete'] as const
@@ -25,10 +27,12 @@ const formats = ['csv', 'ndjson', 'json'] as const
 /** Of one parameter: nobody names more fields than there can be. */
 const maxRepeated = 1_900
 
-const single = ['mode', 'preview', 'format', 'upload', 'read', 'replace'] as const
+/** How the file is to be read. */
+const ofReading = ['delimiter', 'encoding', 'decimal-comma', 'day-first'] as const
+const single = ['mode', 'preview', 'format', 'upload', 'read', 'replace', ...ofReading] as const
 const repeated = ['key', 'type', 'collation'] as const
 /** Those that an import has again when it is resumed. */
-export const repeatable = ['mode', 'format', 'read', 'replace', ...repeated] as const
+export const repeatable = ['mode', 'format', 'read', 'replace', ...ofReading, ...repeated] as const
 
 /** @throws Problem 400 naming the parameter that is wrong */
 export function importQuery(query: Query): ImportQuery {
@@ -59,7 +63,7 @@ export function importQuery(query: Query): ImportQuery {
     )
   return {
     mode,
-    preview: oneOf('preview', given.preview, ['true', 'false']) === 'true',
+    preview: isTrue('preview', given.preview),
     format: oneOf('format', given.format, formats) ?? null,
     upload: given.upload ?? null,
     key: all(query, 'key', addKey) ?? null,
@@ -67,8 +71,25 @@ export function importQuery(query: Query): ImportQuery {
     replace,
     types,
     collations,
+    reading: readingIn(query, given),
   }
 }
+
+function readingIn(query: Query, given: Given): ReadingOptions {
+  const delimiter = all(query, 'delimiter', readDelimiter)
+  const encoding = all(query, 'encoding', readEncoding)
+  return {
+    ...(delimiter && { delimiter }),
+    ...(encoding && { encoding }),
+    decimalComma: isTrue('decimal-comma', given['decimal-comma']),
+    dayFirst: isTrue('day-first', given['day-first']),
+  }
+}
+
+type Given = Partial<Record<(typeof single)[number], string>>
+
+const isTrue = (name: string, text: string | undefined): boolean =>
+  oneOf(name, text, ['true', 'false']) === 'true'
 
 const isRepeated = (name: string) => repeated.some(one => one === name)
 

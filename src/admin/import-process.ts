@@ -1,3 +1,4 @@
+import type { Fault } from '../import/faults.ts'
 import { type Followed, Refusal, type Report, runInChild } from '../threads/child.ts'
 import type { Job } from './import-job.ts'
 
@@ -9,7 +10,7 @@ import type { Job } from './import-job.ts'
  */
 export async function runImport(job: Job, descriptor: number | null, running: Followed): Promise<Report> {
   try {
-    return await runInChild(
+    const report = await runInChild(
       {
         program: 'import-process',
         job,
@@ -19,6 +20,8 @@ export async function runImport(job: Job, descriptor: number | null, running: Fo
       },
       running,
     )
+    const { faults } = report
+    return Array.isArray(faults) ? { ...report, faults: faults.map(faultInParameters) } : report
   } catch (error) {
     throw error instanceof Refusal
       ? new Refusal(inParameters(error.message), error.details.map(inParameters))
@@ -26,9 +29,14 @@ export async function runImport(job: Job, descriptor: number | null, running: Fo
   }
 }
 
+/** Those of a preview. */
+const faultInParameters = (fault: Fault): Fault => ({ ...fault, message: inParameters(fault.message) })
+
 /** Messages name the options of `carrel import`; the parameters of the address are called the same. */
 const inParameters = (message: string) =>
   message
     .replaceAll('--update or --delete', 'mode=update or mode=delete')
     .replaceAll('--replace', 'the parameter replace=true')
-    .replaceAll(/--(key|type|collation|read)\b/g, 'the parameter $1')
+    .replaceAll(/--(encoding|delimiter) ([a-z0-9-]+)/g, 'the parameter $1=$2')
+    .replaceAll(/--(key|type|collation|read|encoding|delimiter)\b/g, 'the parameter $1')
+    .replaceAll(/--(decimal-comma|day-first)\b/g, 'the parameter $1=true')

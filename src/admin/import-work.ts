@@ -19,7 +19,7 @@ import { refused } from './refused.ts'
 /** @throws Problem 409 for a name of another kind, 404 for changes of what isn't there, 400 for a missing or wrong key */
 export function workOf(name: string, asked: ImportQuery, all: ReadonlyMap<string, Entity>): ImportWork {
   requireOwn(name)
-  const { mode, key, read, replace, types, collations, preview } = asked
+  const { mode, key, read, replace, types, collations, reading, preview } = asked
   const kind = mode === 'replace' ? 'import' : mode
   const before = kind === 'import' ? all.get(name) : known(all, name)
   if (before && before.source.kind !== 'records')
@@ -49,7 +49,7 @@ export function workOf(name: string, asked: ImportQuery, all: ReadonlyMap<string
     )
   const [first, ...more] = wanted
   return {
-    ...{ kind, preview, name, read, replace, types, collations },
+    ...{ kind, preview, name, read, replace, types, collations, reading },
     key: first !== undefined && more.length === 0 ? first : wanted,
   }
 }

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander'
 import * as options from '../import/options.ts'
 
-/** The options of `carrel import` that name fields. Commander passes in what was parsed so far. */
+/** The options of `carrel import` whose values are checked. Commander passes in what was parsed so far. */
 
 const forCommander =
   <T>(add: (text: string, known?: T) => T) =>
@@ -17,3 +17,5 @@ const forCommander =
 export const addKey = forCommander(options.addKey)
 export const addType = forCommander(options.addType)
 export const addCollation = forCommander(options.addCollation)
+export const readDelimiter = forCommander(options.readDelimiter)
+export const readEncoding = forCommander(options.readEncoding)

@@ -26,14 +26,14 @@ async function work(
       withoutMix(await recollate(entities, { name, collations: asked.collations, event, signal }, progress)),
     )
   const input = { name: file, descriptor: fileDescriptor, ...(format && { format }) }
-  const { kind, key, read, replace, types, collations } = asked
+  const { kind, key, read, replace, types, collations, reading } = asked
   if (asked.preview) {
     const change = kind === 'import' ? {} : { kind }
     return report(
       await preview(
         input,
         entities,
-        { name, key: key ?? [], types, collations, ...change, signal },
+        { name, key: key ?? [], types, collations, reading, ...change, signal },
         progress,
       ),
     )
@@ -45,7 +45,7 @@ async function work(
           input,
           entities,
           {
-            ...{ name, key: key ?? [], read, replace, types, collations, event, signal },
+            ...{ name, key: key ?? [], read, replace, types, collations, reading, event, signal },
             losing: loss => log?.(`${lossInWords(name, loss)}.`),
           },
           progress,
@@ -53,7 +53,12 @@ async function work(
       ),
     )
   return report(
-    await reviseFile(input, entities, { name, kind, ...(key && { key }), read, event, signal }, progress),
+    await reviseFile(
+      input,
+      entities,
+      { name, kind, ...(key && { key }), read, reading, event, signal },
+      progress,
+    ),
   )
 }
 

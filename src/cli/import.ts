@@ -1,18 +1,21 @@
 import { Command } from 'commander'
 import type { ChangeKind } from '../import/change-plan.ts'
-import type { Findings } from '../import/field-list.ts'
+import type { Delimiter } from '../import/delimiters.ts'
+import type { Encoding } from '../import/encodings.ts'
 import { type ImportReport, importFile } from '../import/import-entity.ts'
 import { type Loss, lossInWords } from '../import/loss.ts'
 import { type ReviseReport, reviseFile } from '../import/revise-entity.ts'
-import type { Field, FieldType } from '../model/entities.ts'
+import type { HowRead } from '../import/seen.ts'
+import type { FieldType } from '../model/entities.ts'
 import { Interrupted } from '../model/errors.ts'
 import type { Run } from '../model/processes.ts'
 import { percent } from '../processes/processes.ts'
 import { asProcess } from './as-process.ts'
 import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
-import { addCollation, addKey, addType } from './import-options.ts'
-import { printable, say, table } from './output.ts'
+import { addCollation, addKey, addType, readDelimiter, readEncoding } from './import-options.ts'
+import { looksOf, reasonForJson, wayInWords, wayOf } from './import-words.ts'
+import { say, table } from './output.ts'
 import { showProgress } from './progress.ts'
 import { entityReadOption, entityRule, parseReadRule } from './read-rule.ts'
 import { commandEvent, withStoreOrNew } from './store.ts'
@@ -26,6 +29,10 @@ interface Options {
   readonly read?: string
   readonly type?: ReadonlyMap<string, FieldType>
   readonly collation?: ReadonlyMap<string, string>
+  readonly delimiter?: Delimiter
+  readonly encoding?: Encoding
+  readonly decimalComma?: boolean
+  readonly dayFirst?: boolean
   readonly json?: boolean
 }
 
@@ -58,6 +65,18 @@ export function importCommand(): Command {
       'sort the text of a field as this language does (und: none in particular); can be repeated (default: by code point)',
       addCollation,
     )
+    .option(
+      '--delimiter <character>',
+      'between the cells of a table: comma, semicolon, tab or pipe (default: as its header and first rows look)',
+      readDelimiter,
+    )
+    .option(
+      '--encoding <name>',
+      'the encoding of the file, such as windows-1252 (default: UTF-8, or UTF-16 where its first bytes say so)',
+      readEncoding,
+    )
+    .option('--decimal-comma', 'read columns of numbers such as 1.234,5 as numbers')
+    .option('--day-first', 'read columns of dates such as 31.12.2024 as 2024-12-31')
     .option(...entityReadOption)
     .option('--json', 'print the report as JSON')
     .action((file: string, options: Options) => {
@@ -97,11 +116,12 @@ const run = (file: string, options: Options, kind?: ChangeKind): Promise<void> =
     const progress = showProgress()
     try {
       const path = file === '-' ? file : givenPath(file)
+      const reading = readingOf(options)
       const [first, ...more] = options.key ?? []
       const key = first !== undefined && more.length === 0 ? first : (options.key ?? [])
-      const work = ({ signal, ...run }: Run): Promise<ImportReport | ReviseReport> => {
+      const work = ({ signal, ...run }: Run): Promise<(ImportReport & HowRead) | ReviseReport> => {
         const common = {
-          ...{ name: options.entity, read, signal: AbortSignal.any([interruption.signal, signal]) },
+          ...{ name: options.entity, read, reading, signal: AbortSignal.any([interruption.signal, signal]) },
           event: commandEvent(kind === undefined ? 'entity.import' : 'entity.update'),
         }
         const both = (step: string, share: number) => {
@@ -134,16 +154,24 @@ const run = (file: string, options: Options, kind?: ChangeKind): Promise<void> =
   })
 
 /** What the list of processes shows. */
-const countsOf = (report: ImportReport | ReviseReport) =>
+const countsOf = (report: (ImportReport & HowRead) | ReviseReport) =>
   'inserted' in report
     ? {
         entity: report.entity,
         ...{ records: report.records, inserted: report.inserted, replaced: report.replaced },
         ...{ deleted: report.deleted, unchanged: report.unchanged },
       }
-    : { entity: report.entity, records: report.records }
+    : { entity: report.entity, records: report.records, ...wayOf(report) }
 
-function describe({ entity, read, records, fields, milliseconds }: ImportReport): string {
+const readingOf = ({ delimiter, encoding, decimalComma, dayFirst }: Options) => ({
+  ...(delimiter && { delimiter }),
+  ...(encoding && { encoding }),
+  ...(decimalComma && { decimalComma }),
+  ...(dayFirst && { dayFirst }),
+})
+
+function describe(report: ImportReport & HowRead): string {
+  const { entity, read, records, fields, milliseconds } = report
   return [
     table(
       ['FIELD', 'TYPE', 'NULLS'],
@@ -155,6 +183,8 @@ function describe({ entity, read, records, fields, milliseconds }: ImportReport)
     ),
     '',
     ...fields.flatMap(reasonForJson),
+    ...looksOf(fields),
+    ...wayInWords(report),
     `Imported ${records.toLocaleString('en')} records into ${entity} in ${(milliseconds / 1000).toFixed(1)} s.`,
     `It can be read by ${read}; \`carrel entity access ${entity} <rule>\` changes that.`,
   ].join('\n')
@@ -169,21 +199,4 @@ function describeChanges({ entity, read, milliseconds, ...report }: ReviseReport
     `${entity}: ${counted.join(', ') || 'nothing changed'}${unchanged}, in ${(milliseconds / 1000).toFixed(1)} s. It has ${report.records.toLocaleString('en')} records.`,
     `It can be read by ${read}; \`carrel entity access ${entity} <rule>\` changes that.`,
   ].join('\n')
-}
-
-/** Few values may change how a whole field sorts. */
-const reasonForJson = ({ name, mix }: Field & Findings): string[] =>
-  mix === undefined
-    ? []
-    : [
-        `${printable(name)} is json, because line ${mix.line} has ${words[mix.kind]} and line ${mix.earlier.line} ${words[mix.earlier.kind]}; \`--type ${printable(name)}=text\` would make it text.`,
-      ]
-
-const words: Readonly<Record<FieldType, string>> = {
-  integer: 'an integer',
-  number: 'a number',
-  boolean: 'a boolean',
-  'date-time': 'a date-time',
-  text: 'text',
-  json: 'an array or object',
 }

@@ -2,11 +2,14 @@ import type { Field } from '../model/entities.ts'
 import { orderOf } from '../model/value-order.ts'
 import type { RecordEntity } from '../storage/entities.ts'
 import { missingKey } from './check-key.ts'
-import { csvColumns, readCsv } from './csv.ts'
+import { openTable } from './csv.ts'
 import { asImportError, type Faults } from './faults.ts'
 import { ImportError } from './import-error.ts'
 import { arrayPieces, ndjsonPieces, type ReadRecord, recordsOf } from './json-lines.ts'
-import { type GivenFile, openSource, type Source } from './source.ts'
+import { FileChanged } from './open-file.ts'
+import type { ReadingOptions } from './reading-options.ts'
+import { shown } from './shown.ts'
+import { type GivenFile, openSource, type Source, unlessChanged } from './source.ts'
 import { fits, kindOf } from './types.ts'
 
 /** A record to insert, to replace or to delete, with the sort keys of its key. */
@@ -29,10 +32,12 @@ export async function readChanges(
   {
     scratchFolder,
     signal,
+    reading,
     faults,
   }: {
     readonly scratchFolder: string
     readonly signal: AbortSignal | undefined
+    readonly reading: ReadingOptions | undefined
     readonly faults: Faults
   },
   progress: (share: number) => void,
@@ -41,7 +46,7 @@ export async function readChanges(
     new ImportError(
       `these are more than ${maxChanges.toLocaleString('en')} records, or more than 64 MB; import all records of ${entity.name} instead`,
     )
-  const source = shortSource(await openSource(input, scratchFolder, signal), tooMany)
+  const source = shortSource(await openSource(input, scratchFolder, signal, reading?.encoding), tooMany)
   const changes: ReadRecord[] = []
   const add = (records: Iterable<ReadRecord>) => {
     signal?.throwIfAborted()
@@ -50,18 +55,22 @@ export async function readChanges(
       if (changes.length > maxChanges) throw tooMany()
     }
   }
-  try {
+  const read = async () => {
     if (source.format === 'csv') {
-      await csvColumns(source, [entity.key].flat())
+      const table = await openTable(source, [entity.key].flat(), reading)
       // Cells of known fields become what the entity has in them.
       const types = new Map(entity.fields.map(({ name, type }) => [name, type]))
-      for await (const records of readCsv(source, types, faults, progress)) add(records)
+      for await (const records of table.records(types, faults, progress)) add(records)
     } else {
       const pieces = source.format === 'json' ? arrayPieces : ndjsonPieces
       for await (const piece of pieces(source.open(progress)))
         add(recordsOf(piece, error => faults.add(error)))
     }
+  }
+  try {
+    await unlessChanged(source, read)
   } catch (error) {
+    if (error instanceof FileChanged) throw error
     throw faults.endedBy(asImportError(error))
   } finally {
     await source.close()
@@ -109,7 +118,7 @@ export function checkChanges(
   for (const [at, { key, line, record }] of changes.entries()) {
     const before = changes[at - 1]
     if (!before || compare(before.key, key) !== 0) continue
-    const values = [entity.key].flat().map(name => JSON.stringify(record[name]))
+    const values = [entity.key].flat().map(name => shown(record[name]))
     faults.add(
       new ImportError(
         `line ${line}: the key ${values.join(', ')} is there again, as on line ${before.line}; each record needs a key of its own`,
@@ -136,7 +145,7 @@ function hasTypes(
     isRight = false
     faults.add(
       new ImportError(
-        `line ${line}: the field ${JSON.stringify(name)} of ${entity} is ${type}, and this record has ${JSON.stringify(record[name]).slice(0, 60)}; correct the value, or import all records again with another --type`,
+        `line ${line}: the field ${shown(name)} of ${entity} is ${type}, and this record has ${shown(record[name])}; correct the value, or import all records again with another --type`,
         { field: name },
       ),
     )

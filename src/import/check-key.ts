@@ -3,6 +3,7 @@ import { sortRecords } from '../storage/shared/sort-records.ts'
 import { type Batch, noCode, readRun } from './batches.ts'
 import { faultOf, maxCounted, maxNamed, RefusedImport } from './faults.ts'
 import { ImportError } from './import-error.ts'
+import { shown } from './shown.ts'
 import { readAt } from './spool.ts'
 
 /** One field of the key. */
@@ -29,7 +30,7 @@ export function orderByKey(key: readonly KeyField[], count: number, records: Rec
   for (const { field } of key)
     if (field.type === 'json' || field.type === 'boolean')
       throw new ImportError(
-        `the field ${JSON.stringify(field.name)} can't be the key: its type is ${field.type}, and keys are numbers, text or date-times; --type with text compares its values as text`,
+        `the field ${shown(field.name)} can't be the key: its type is ${field.type}, and keys are numbers, text or date-times; --type with text compares its values as text`,
       )
   const [only] = key
   if (only && key.length === 1 && only.distinct === count) return inverse(only.ranks)
@@ -50,7 +51,7 @@ function inverse(numbers: Uint32Array): Uint32Array {
 
 export const missingKey = (line: number, field: string | undefined): ImportError =>
   new ImportError(
-    `line ${line}: the key field ${JSON.stringify(field)} is missing or null; every record needs its key`,
+    `line ${line}: the key field ${shown(field)} is missing or null; every record needs its key`,
     ...(field === undefined ? [] : [{ field }]),
   )
 
@@ -85,8 +86,8 @@ function refuseDouble(key: readonly KeyField[], order: Uint32Array, records: Rec
 
 function doubleKey(key: readonly KeyField[], { first, again }: Double, records: Records): ImportError {
   const record = records.read(again)
-  const names = key.map(({ field }) => JSON.stringify(field.name)).join(', ')
-  const values = key.map(({ field }) => JSON.stringify(record[field.name])).join(', ')
+  const names = key.map(({ field }) => shown(field.name)).join(', ')
+  const values = key.map(({ field }) => shown(record[field.name])).join(', ')
   const [line, lineAgain] = [records.line(first), records.line(again)]
   const where = line === lineAgain ? 'earlier on this line' : `as on line ${line}`
   const [only] = key

@@ -1,5 +1,6 @@
 import { languageCompare } from '../lib/collation.ts'
 import { ImportError } from './import-error.ts'
+import { shown } from './shown.ts'
 
 /** Limits of what is held in memory to sort the distinct values of a field. */
 const maxDistinct = 5_000_000
@@ -28,7 +29,7 @@ export function collatedTexts(name: string, collation: string): CollatedTexts {
       characters += text.length
       if (texts.length === maxDistinct || characters > maxCharacters)
         throw new ImportError(
-          `the field ${JSON.stringify(name)} is too large for a collation: its distinct values are more than ${maxDistinct.toLocaleString('en')}, or longer than 256 million characters together; import it without --collation`,
+          `the field ${shown(name)} is too large for a collation: its distinct values are more than ${maxDistinct.toLocaleString('en')}, or longer than 256 million characters together; import it without --collation`,
         )
       texts.push(text)
     },

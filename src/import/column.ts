@@ -2,6 +2,7 @@ import { binaryText, markedNumber, markedText, oddKey, textForm } from '../lib/s
 import type { FieldType } from '../model/entities.ts'
 import { noCode, runKinds, runNumbers } from './batches.ts'
 import { ImportError } from './import-error.ts'
+import { shown } from './shown.ts'
 import { isSameText, type PackedTexts, packTexts, sortTexts } from './sort-texts.ts'
 import type { Appender } from './spool.ts'
 import { fits, isTextList, isUniformDateTime, kindOf } from './types.ts'
@@ -49,7 +50,7 @@ export class Column {
       else
         this.#refuse(
           new ImportError(
-            `line ${line}: the field ${JSON.stringify(this.name)} is declared as ${declared} and has the value ${JSON.stringify(value).slice(0, 60)}; correct the value, or declare the field as text`,
+            `line ${line}: the field ${shown(this.name)} is declared as ${declared} and has the value ${shown(value)}; correct the value, or declare the field as text`,
             { field: this.name },
           ),
         )

@@ -1,172 +1,249 @@
-import type * as csvParse from 'csv-parse'
-import { onDemand } from '../lib/on-demand.ts'
-import { quoteFault, rowWithMoreThan } from './csv-quotes.ts'
+import type { Delimiter } from './delimiters.ts'
 import { ImportError } from './import-error.ts'
-import { LongLine, maxLineBytes } from './lines.ts'
+import { maxLineBytes } from './lines.ts'
+import { closedEarly, type Row, unevenRow } from './row-faults.ts'
+import { NotUtf8, utf8Text } from './utf8.ts'
 
-const library = onDemand<typeof csvParse>('csv-parse')
-
-/** A row of a CSV file (RFC 4180), with the number of its first line. */
-export interface Row {
-  readonly line: number
-  readonly cells: readonly string[]
-}
-
-/** A cell takes several times as much memory as the comma after it. */
+/** A cell takes several times as much memory as the delimiter after it. */
 const maxCells = 100_000
-/** Rows of fewer bytes have their cells counted by nobody. */
-const longRow = 1024 * 1024
 
-interface Leniency {
+export interface Reading {
+  readonly delimiter: Delimiter
   /** Rows may have more or fewer cells than the first, and blanks around quoted cells are ignored. */
   readonly lenient?: boolean
+  /** The encoding can't be named, only the file converted. */
+  readonly isUtf8?: boolean
   /** Is told of each row that differs from the first in length, which is left out. */
   readonly refuse?: (error: ImportError) => void
 }
 
 /**
- * @param lines whole lines in UTF-8, without a byte-order mark
+ * The rows of a table. LF, CRLF and CR end a row wherever they stand outside quotes, and count as a line wherever they stand.
  * @throws ImportError naming the line, after the rows before it
  */
-export async function* csvRows(
-  lines: AsyncIterable<Buffer>,
-  { lenient = false, refuse }: Leniency = {},
-): AsyncIterable<Row[]> {
-  let uneven: ImportError | undefined
-  let rows: Row[] = []
-  let columns: number | undefined
-  const place = new RowPlace(lenient)
-  const parser = library().parse({
-    skip_empty_lines: true,
-    // They are compared below, where the parser goes on after a row of another length.
-    relax_column_count: true,
-    trim: lenient,
-    // Collected here and not read from the stream: a stream that fails drops what it has buffered.
-    on_record: (cells: string[], { bytes }) => {
-      columns ??= cells.length
-      const { line } = place
-      if (!lenient && cells.length !== columns) {
-        const error = unevenRow(line, cells.length, columns)
-        if (refuse) refuse(error)
-        else uneven ??= error
-      } else if (!uneven) rows.push({ line, cells })
-      place.next(bytes)
-      return null
-    },
-  })
-  // Each call gets its own error.
-  parser.on('error', () => {}).resume()
-  const done = (call: (callback: (error?: Error | null) => void) => unknown) =>
-    new Promise<void>((resolve, reject) => call(error => (error ? reject(error) : resolve())))
-  const take = () => {
-    const taken = rows
-    rows = []
-    return taken
-  }
+export async function* csvRows(chunks: AsyncIterable<Buffer>, reading: Reading): AsyncIterable<Row[]> {
+  const reader = new RowReader(reading)
   try {
-    for await (const part of lines) {
-      place.add(part)
-      const wide = place.row.length > longRow ? rowWithMoreThan(maxCells, place.row) : undefined
-      if (wide !== undefined)
-        throw new ImportError(
-          `line ${place.lineAt(wide)}: a row of more than ${maxCells.toLocaleString('en')} cells; is a line break missing?`,
-        )
-      await done(callback => parser.write(part, callback))
-      yield take()
-      if (uneven) throw uneven
-      if (place.row.length > maxLineBytes) throw new LongLine(`line ${place.line}: a row longer than 16 MB`)
+    for await (const text of utf8Text(chunks)) {
+      reader.read(text, false)
+      yield reader.take()
+      reader.throwIfWrong()
     }
-    await done(callback => parser.end(callback))
-    yield take()
-    if (uneven) throw uneven
+    reader.read('', true)
   } catch (error) {
-    if (!(error instanceof library().CsvError || error instanceof LongLine)) throw error
-    // The rows before the bad line are good.
-    yield take()
-    throw new ImportError(explain(error, place, lenient), { cause: error })
-  } finally {
-    parser.destroy()
+    if (!(error instanceof NotUtf8)) throw error
+    yield reader.take()
+    throw error.at(reader.end(), !reading.isUtf8)
   }
+  yield reader.take()
+  reader.throwIfWrong()
 }
 
-/** Where the parser is. It doesn't count the lines inside of quoted cells as others do, nor say where a row begins. */
-class RowPlace {
-  /** The bytes from the start of the row that isn't whole yet. */
-  row: Buffer = Buffer.alloc(0)
-  /** The line that the row begins on. */
-  line = 1
-  /** How many bytes are before it. */
-  #start = 0
-  /** Old Macs ended their lines with a carriage return. */
-  #lineBreak = 0x0a
-  readonly #skipsBlanks: boolean
+/** @returns the rows that the text begins with: whole ones, up to the first that is wrong */
+export function firstRows(text: string, isWhole: boolean, reading: Reading, most: number): readonly Row[] {
+  const reader = new RowReader(reading)
+  reader.read(text, isWhole, most)
+  const rows = reader.take()
+  if (rows.length > 0 || isWhole) return rows
+  reader.read('', true, 1)
+  return reader.take()
+}
 
-  constructor(lenient: boolean) {
-    this.#skipsBlanks = lenient
+const quote = 0x22
+const lineFeed = 0x0a
+const carriageReturn = 0x0d
+
+/** Cuts text into rows, as it comes. */
+class RowReader {
+  readonly #delimiter: number
+  readonly #lenient: boolean
+  readonly #reading: Reading
+  #rows: Row[] = []
+  #columns: number | undefined
+  /** The text of the row that isn't whole yet, and what follows it. */
+  #text = ''
+  /** The line that this text begins on. */
+  #line = 1
+  #isFirst = true
+  /** The length of text at which reading on is tried again: a long row isn't read from its start with each piece. */
+  #tryAt = 0
+  #wrong: ImportError | undefined
+
+  constructor(reading: Reading) {
+    this.#reading = reading
+    this.#delimiter = reading.delimiter.charCodeAt(0)
+    this.#lenient = reading.lenient ?? false
   }
 
-  /** Adds what the parser gets. */
-  add(part: Buffer): void {
-    const isFirst = this.#start === 0 && this.row.length === 0
-    if (isFirst && !part.includes(0x0a)) this.#lineBreak = 0x0d
-    this.row = this.row.length === 0 ? part : Buffer.concat([this.row, part])
-    this.#skipEmptyLines()
-  }
-
-  /** @param end how many bytes there are before the next row */
-  next(end: number): void {
-    this.#pass(end - this.#start)
-    this.#skipEmptyLines()
-  }
-
-  /** @returns the line that this byte of the row is in */
-  lineAt(offset: number): number {
-    let line = this.line
-    // Rows are so short that a call for each line break takes longer.
-    for (let at = 0; at < offset; at++) if (this.row[at] === this.#lineBreak) line++
-    return line
-  }
-
-  #pass(bytes: number): void {
-    this.line = this.lineAt(bytes)
-    this.row = this.row.subarray(bytes)
-    this.#start += bytes
-  }
-
-  #skipEmptyLines(): void {
-    let end = 0
-    for (let at = 0; at < this.row.length; at++) {
-      const byte = this.row[at]
-      if (byte === 0x0a || byte === 0x0d) end = at + 1
-      else if (!this.#skipsBlanks || (byte !== 0x20 && byte !== 0x09)) break
+  /**
+   * @param isEnd nothing follows
+   * @param most rows
+   */
+  read(piece: string, isEnd: boolean, most = Number.POSITIVE_INFINITY): void {
+    if (this.#wrong) return
+    this.#text += piece
+    if (this.#isFirst) {
+      if (!isEnd && this.#text.length < longestSeparatorLine) return
+      this.#skipSeparatorLine()
     }
-    if (end > 0) this.#pass(end)
+    if (!isEnd && this.#text.length < this.#tryAt && this.#text.length < maxLineBytes) return
+    try {
+      this.#cut(isEnd, most)
+    } catch (error) {
+      if (!(error instanceof ImportError)) throw error
+      this.#wrong = error
+    }
+    this.#tryAt = 2 * this.#text.length
+  }
+
+  /** @returns the rows that were read since the last call */
+  take(): Row[] {
+    const rows = this.#rows
+    this.#rows = []
+    return rows
+  }
+
+  throwIfWrong(): void {
+    if (this.#wrong) throw this.#wrong
+  }
+
+  /** The place behind all that was read. */
+  end(): { readonly line: number; readonly column: number } {
+    const start = Math.max(this.#text.lastIndexOf('\n'), this.#text.lastIndexOf('\r')) + 1
+    return {
+      line: this.#line + lineBreaksIn(this.#text, 0, this.#text.length),
+      column: this.#text.length - start + 1,
+    }
+  }
+
+  /** Excel's `sep=;` is a line before the header, not one of the table. */
+  #skipSeparatorLine(): void {
+    this.#isFirst = false
+    const [line] = separatorLine.exec(this.#text) ?? []
+    if (line === undefined) return
+    this.#text = this.#text.slice(line.length)
+    this.#line++
+  }
+
+  #cut(isEnd: boolean, most: number): void {
+    const text = this.#text
+    const delimiter = this.#delimiter
+    const lenient = this.#lenient
+    const end = text.length
+    /** Where the row begins that is being read, and its line. */
+    let start = 0
+    let line = this.#line
+    let at = 0
+    /** Where a quoted cell begins that has no end yet. */
+    let open = -1
+
+    rows: while (at < end && this.#rows.length < most) {
+      const cells: string[] = []
+      let breaks = 0
+      let isBlank = true
+      for (;;) {
+        let cell: string
+        let from = at
+        if (lenient) while (from < end && this.#isBlank(text, from)) from++
+        if (text.charCodeAt(from) === quote) {
+          isBlank = false
+          let close = text.indexOf('"', from + 1)
+          let isDoubled = false
+          // Two stand for one.
+          while (close >= 0 && text.charCodeAt(close + 1) === quote) {
+            isDoubled = true
+            close = text.indexOf('"', close + 2)
+          }
+          if (close < 0 || (close + 1 === end && !isEnd)) {
+            open = from
+            break rows
+          }
+          cell = text.slice(from + 1, close)
+          if (isDoubled) cell = cell.replaceAll('""', '"')
+          breaks += lineBreaksIn(text, from + 1, close)
+          at = close + 1
+          if (lenient) while (at < end && this.#isBlank(text, at)) at++
+          if (at < end && !this.#endsCell(text.charCodeAt(at)))
+            throw closedEarly(line + lineBreaksIn(text, start, from), line + lineBreaksIn(text, start, close))
+        } else {
+          from = at
+          for (; at < end; at++) {
+            const code = text.charCodeAt(at)
+            if (code === delimiter || code === lineFeed || code === carriageReturn) break
+            if (code === quote)
+              throw new ImportError(
+                `line ${line + lineBreaksIn(text, start, at)}: a double quote inside a cell that does not begin with one; write the whole cell in double quotes and double those inside`,
+              )
+          }
+          cell = text.slice(from, at)
+          if (lenient) cell = cell.trim()
+          if (cell !== '') isBlank = false
+        }
+        // It may go on, or its CR may be half of a CRLF.
+        if (!isEnd && (at === end || (at + 1 === end && text.charCodeAt(at) === carriageReturn))) break rows
+        if (cells.push(cell) > maxCells)
+          throw new ImportError(
+            `line ${line}: a row of more than ${maxCells.toLocaleString('en')} cells; is a line break missing?`,
+          )
+        if (text.charCodeAt(at) !== delimiter || at >= end) break
+        at++
+      }
+      at += text.charCodeAt(at) === carriageReturn && text.charCodeAt(at + 1) === lineFeed ? 2 : 1
+      if (!isBlank || cells.length > 1) this.#add({ line, cells })
+      line += breaks + 1
+      start = at
+    }
+    this.#line = line
+    this.#text = text.slice(start)
+    if (open >= 0) this.#throwIfOpen(line + lineBreaksIn(text, start, open), isEnd)
+    else if (isLong(this.#text)) throw new ImportError(`line ${line}: a row longer than 16 MB`)
+  }
+
+  #add(row: Row): void {
+    this.#columns ??= row.cells.length
+    if (row.cells.length === this.#columns || this.#lenient) {
+      this.#rows.push(row)
+      return
+    }
+    const error = unevenRow(row, this.#columns, this.#reading.delimiter)
+    if (!this.#reading.refuse) throw error
+    this.#reading.refuse(error)
+  }
+
+  #throwIfOpen(line: number, isEnd: boolean): void {
+    if (!isEnd && !isLong(this.#text)) return
+    const where = isEnd ? 'before the file does' : 'within 16 MB'
+    throw new ImportError(
+      `line ${line}: the quoted value that begins here doesn't end ${where}; is its closing double quote missing?`,
+    )
+  }
+
+  #endsCell(code: number): boolean {
+    return code === this.#delimiter || code === lineFeed || code === carriageReturn
+  }
+
+  /** White space within a row, byte-order marks included. */
+  #isBlank(text: string, at: number): boolean {
+    const code = text.charCodeAt(at)
+    return !this.#endsCell(code) && (code === 0x20 || code === 0x09 || code === 0xa0 || code === 0xfeff)
   }
 }
 
-/** What is wrong with a row, where that begins, and what would be right. */
-function explain(error: csvParse.CsvError | LongLine, place: RowPlace, lenient: boolean): string {
-  const fault = quoteFault(place.row, lenient)
-  const line = place.lineAt(fault?.from ?? 0)
-  if (fault?.kind === 'open')
-    return error instanceof LongLine
-      ? `line ${line}: the quoted value that begins here doesn't end within 16 MB; is its closing double quote missing?`
-      : `line ${line}: the quoted value that begins here doesn't end before the file does; is its closing double quote missing?`
-  if (error instanceof LongLine) return error.message
-  if (fault?.kind === 'closed early') {
-    const end = place.lineAt(fault.to)
-    return end === line
-      ? `line ${line}: text after the closing double quote of a cell; double the quotes that belong to the text`
-      : `line ${line}: the quoted value that begins here ends on line ${end}, where text follows its double quote; is a closing double quote missing before? Double the quotes that belong to the text`
-  }
-  if (fault?.kind === 'inside')
-    return `line ${line}: a double quote inside a cell that does not begin with one; write the whole cell in double quotes and double those inside`
-  if (error.code === 'CSV_INVALID_CLOSING_QUOTE')
-    return `line ${line}: the row ends in another line break than the first one does; use the same ones (LF or CRLF) in the whole file`
-  return `line ${line}: ${error.message}`
-}
+/** Spreadsheets of Microsoft write and read it, for delimiters other than the usual one of the country. */
+export const separatorLine = /^(?:sep=([,;\t|])|"sep=([,;\t|])")(?:\r\n|\n|\r)/i
+const longestSeparatorLine = '"sep=;"\r\n'.length
 
-const unevenRow = (line: number, cells: number, columns: number): ImportError =>
-  new ImportError(
-    `line ${line}: the row and the header differ in length: ${cells} and ${columns} cells; write a cell that has a comma in double quotes`,
-  )
+/** A character takes at most three bytes of UTF-8. */
+const isLong = (text: string) =>
+  text.length > maxLineBytes / 3 && (text.length > maxLineBytes || Buffer.byteLength(text) > maxLineBytes)
+
+/** LF, CRLF and CR are one each. */
+export function lineBreaksIn(text: string, from: number, to: number): number {
+  let count = 0
+  for (let at = from; at < to; at++) {
+    const code = text.charCodeAt(at)
+    // The LF of a CRLF counts.
+    if (code === lineFeed || (code === carriageReturn && text.charCodeAt(at + 1) !== lineFeed)) count++
+  }
+  return count
+}

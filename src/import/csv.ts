@@ -1,155 +1,146 @@
-import { parseExact } from '../lib/json.ts'
 import type { FieldType } from '../model/entities.ts'
+import { type Column, converterOf, looksOf, narrow, readHeader } from './csv-columns.ts'
 import { csvRows } from './csv-rows.ts'
+import type { Delimiter } from './delimiters.ts'
 import type { Faults } from './faults.ts'
-import { maxFields } from './field-list.ts'
-import { ImportError } from './import-error.ts'
+import { guessDelimiter } from './guess-delimiter.ts'
+import type { ImportError } from './import-error.ts'
 import type { ReadRecord } from './json-lines.ts'
-import { readLines } from './lines.ts'
+import type { Looks } from './local-forms.ts'
+import type { ReadingOptions } from './reading-options.ts'
 import type { Source } from './source.ts'
+import { NotUtf8, utf8Text } from './utf8.ts'
+
+/** A table: CSV, or another one whose rows are lines. */
+export interface Table {
+  readonly delimiter: Delimiter
+  /** The names of the columns, even if there are no rows. */
+  readonly names: readonly string[]
+  /**
+   * Cells have no types, so the file is read twice: first to find the type of each column, then to make the records. An
+   * empty cell is null.
+   * @param types columns whose type is given
+   * @param faults receives each row of another length than the header, and each cell that is not what its column is declared as
+   * @param progress called with the share that is done of both readings together
+   */
+  records(
+    types: ReadonlyMap<string, FieldType>,
+    faults: Faults,
+    progress: (share: number) => void,
+  ): AsyncIterable<ReadRecord[]>
+  /** Columns whose values look like something that wasn't asked for, once the records were read. */
+  looks(): ReadonlyMap<string, Looks>
+  /** All rows with as many cells as the header, which is the first, as they stand in the file. */
+  rows(): AsyncIterable<readonly (readonly string[])[]>
+}
 
 /**
- * CSV (RFC 4180; a byte-order mark and any line ending are accepted). Cells have no types, so the file is read twice: first
- * to find the type of each column, then to make the records. An empty cell is null.
- * @param types columns whose type is given
- * @param faults receives each row of another length than the header, and each cell that is not what its column is declared as
- * @param progress called with the share that is done of both readings together
+ * @param key columns that the table should have
+ * @throws ImportError for a header that can't name columns
  */
-export async function* readCsv(
+export async function openTable(
   source: Source,
+  key: readonly string[],
+  options: ReadingOptions = {},
+): Promise<Table> {
+  const { text, isWhole } = await beginningOf(source)
+  const delimiter = options.delimiter ?? guessDelimiter(text, isWhole, key)
+  const rows = (refuse: (error: ImportError) => void, progress?: (share: number) => void) =>
+    csvRows(source.open(progress), { delimiter, refuse })
+  let columns: Column[] = []
+  for await (const [header] of rows(() => {}))
+    if (header) {
+      columns = readHeader(header.cells, header.line, delimiter)
+      break
+    }
+  return {
+    delimiter,
+    names: columns.map(({ name }) => name),
+    records: (types, faults, progress) => readRecords(columns, options, types, rows, faults, progress),
+    looks: () => looksOf(columns, options),
+    rows: async function* () {
+      for await (const some of rows(() => {})) yield some.map(({ cells }) => cells)
+    },
+  }
+}
+
+/** Characters that the delimiter is guessed from. */
+const leastBeginning = 64 * 1024
+
+async function beginningOf(source: Source): Promise<{ text: string; isWhole: boolean }> {
+  let text = ''
+  try {
+    for await (const piece of utf8Text(source.open())) {
+      if (text.length >= leastBeginning) return { text, isWhole: false }
+      text = (text + piece).replace(/^[\r\n]+/, '')
+    }
+    return { text, isWhole: true }
+  } catch (error) {
+    // It is named when the rows before it have been read.
+    if (error instanceof NotUtf8) return { text, isWhole: false }
+    throw error
+  }
+}
+
+type Rows = (
+  refuse: (error: ImportError) => void,
+  progress: (share: number) => void,
+) => ReturnType<typeof csvRows>
+
+async function* readRecords(
+  columns: readonly Column[],
+  { decimalComma = false, dayFirst = false }: ReadingOptions,
   types: ReadonlyMap<string, FieldType>,
+  rowsOf: Rows,
   faults: Faults,
   progress: (share: number) => void,
 ): AsyncIterable<ReadRecord[]> {
-  const columns: Column[] = []
   const refuse = (error: ImportError) => faults.add(error)
+  for (const column of columns) {
+    column.declared = types.has(column.name)
+    column.kind = types.get(column.name) ?? 'unknown'
+  }
   let read = 0
-  for await (const rows of readRows(source, { refuse, progress: share => progress(share / 2) })) {
-    for (const { line, cells } of rows)
-      if (columns.length === 0) columns.push(...readHeader(cells, line, types))
-      else for (const [at, cell] of cells.entries()) narrow(columns[at], cell)
+  let isHeader = true
+  for await (const rows of rowsOf(refuse, share => progress(share / 2))) {
+    for (const { cells } of rows) {
+      if (!isHeader) for (let at = 0; at < cells.length; at++) narrow(columns[at], cells[at] as string)
+      isHeader = false
+    }
     read += rows.length
     faults.throwIfEnough(read)
   }
 
-  let isHeader = true
+  const convert = columns.map(column => converterOf(column, { decimalComma, dayFirst }, refuse))
+  const names = columns.map(({ name }) => name)
+  // Assigning to it would change the prototype.
+  const isOdd = names.includes('__proto__')
+  isHeader = true
   // Uneven rows are known by now.
-  for await (const rows of readRows(source, {
-    refuse: () => {},
-    progress: share => progress(0.5 + share / 2),
-  })) {
+  for await (const rows of rowsOf(
+    () => {},
+    share => progress(0.5 + share / 2),
+  )) {
     const records: ReadRecord[] = []
     for (const { line, cells } of rows) {
-      if (!isHeader)
-        records.push({
-          line,
-          record: Object.fromEntries(
-            columns.map((column, at) => [column.name, toValue(column, cells[at] ?? '', line, refuse)]),
-          ),
+      if (!isHeader) {
+        const values = convert.map((value, at) => {
+          const cell = cells[at] ?? ''
+          return cell === '' ? null : value(cell, line)
         })
+        records.push({ line, record: isOdd ? oddRecord(names, values) : recordOf(names, values) })
+      }
       isHeader = false
     }
     yield records
   }
 }
 
-/**
- * The names of the columns, even if the file has no rows.
- * @param key names that the operator gave: a column with such a name is intended
- * @throws ImportError for a file whose cells are separated by something other than commas
- */
-export async function csvColumns(source: Source, key: readonly string[]): Promise<string[]> {
-  for await (const [header] of readRows(source)) {
-    if (!header) continue
-    const names = readHeader(header.cells, header.line, new Map()).map(column => column.name)
-    const [only = ''] = names
-    const separator = /[;\t]/.exec(only)?.[0]
-    if (names.length === 1 && separator !== undefined && !key.includes(only))
-      throw new ImportError(
-        `line ${header.line}: there is one column, ${JSON.stringify(only)}; its cells seem to be separated by ${separator === ';' ? 'semicolons' : 'tabs'}: separate them by commas, for example by saving the table as CSV (comma delimited)`,
-      )
-    return names
-  }
-  return []
+function recordOf(names: readonly string[], values: readonly unknown[]): Record<string, unknown> {
+  const record: Record<string, unknown> = {}
+  for (let at = 0; at < names.length; at++) record[names[at] as string] = values[at]
+  return record
 }
 
-interface Column {
-  readonly name: string
-  /** Whether the operator gave the type; values don't change it then. */
-  readonly declared: boolean
-  kind: 'unknown' | FieldType
-}
-
-function readHeader(cells: readonly string[], line: number, types: ReadonlyMap<string, FieldType>): Column[] {
-  if (cells.length > maxFields)
-    throw new ImportError(
-      `line ${line}: there are ${cells.length.toLocaleString('en')} columns, and at most ${maxFields.toLocaleString('en')} are taken; put those that vary into one column, as JSON`,
-    )
-  return cells.map((name, at) => {
-    if (name === '')
-      throw new ImportError(`line ${line}: column ${at + 1} has no name; the first line names the columns`)
-    if (cells.indexOf(name) !== at)
-      throw new ImportError(
-        `line ${line}: two columns are called ${JSON.stringify(name)}; give each a name of its own`,
-      )
-    return { name, declared: types.has(name), kind: types.get(name) ?? 'unknown' }
-  })
-}
-
-function narrow(column: Column | undefined, cell: string): void {
-  if (!column || column.declared || column.kind === 'text' || cell === '') return
-  const kind = kindOf(cell)
-  if (column.kind === 'unknown') column.kind = kind
-  else if (column.kind !== kind) {
-    const bothNumbers = kind !== 'text' && kind !== 'boolean' && column.kind !== 'boolean'
-    column.kind = bothNumbers ? 'number' : 'text'
-  }
-}
-
-/** A cell is a number only if JSON would print it the same way: 007 and +1 are text, and so are dates. */
-function kindOf(cell: string): 'integer' | 'number' | 'boolean' | 'text' {
-  if (/^-?(0|[1-9]\d*)$/.test(cell)) return 'integer'
-  if (/^-?(0|[1-9]\d*)\.\d+$/.test(cell)) return 'number'
-  if (/^(true|false)$/i.test(cell)) return 'boolean'
-  return 'text'
-}
-
-/** A cell that doesn't fit the declared type of its column stays text, and is refused when the record is staged. */
-function toValue(
-  { name, kind, declared }: Column,
-  cell: string,
-  line: number,
-  refuse: (error: ImportError) => void,
-): unknown {
-  if (cell === '') return null
-  if (declared && kind === 'json') return parseCell(name, cell, line, refuse)
-  if (kind === 'integer' || kind === 'number')
-    return !declared || isNumber.test(cell) ? parseExact(cell) : cell
-  if (kind === 'boolean') return /^true$/i.test(cell) || (/^false$/i.test(cell) ? false : cell)
-  return cell
-}
-
-/** A number as JSON writes it (RFC 8259 §6). */
-const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/
-
-function parseCell(name: string, cell: string, line: number, refuse: (error: ImportError) => void): unknown {
-  try {
-    return parseExact(cell)
-  } catch (error) {
-    refuse(
-      new ImportError(
-        `line ${line}: the column ${JSON.stringify(name)} is declared as json and has the value ${JSON.stringify(cell).slice(0, 60)}, which is not valid JSON`,
-        { cause: error, field: name },
-      ),
-    )
-    return cell
-  }
-}
-
-interface Reading {
-  readonly progress?: (share: number) => void
-  readonly refuse?: (error: ImportError) => void
-}
-
-const readRows = (source: Source, { progress, refuse }: Reading = {}) =>
-  csvRows(readLines(source.open(progress)), { ...(refuse && { refuse }) })
+const oddRecord = (names: readonly string[], values: readonly unknown[]): Record<string, unknown> =>
+  Object.fromEntries(names.map((name, at) => [name, values[at]]))

@@ -1,6 +1,8 @@
 import type { Field, FieldType } from '../model/entities.ts'
 import type { BatchField } from './batches.ts'
 import { ImportError } from './import-error.ts'
+import type { Looks } from './local-forms.ts'
+import { shown } from './shown.ts'
 import { type FieldStatistics, fieldOf, type Mix, mixOf } from './types.ts'
 
 /** What the operator declares, by the names of the fields. */
@@ -17,6 +19,8 @@ export interface Findings {
   readonly nulls: number
   /** Why it is JSON, where its values have no type in common. */
   readonly mix?: Mix
+  /** How all its texts look, where reading them so wasn't asked for. */
+  readonly looks?: Looks
 }
 
 /** A table of ranks for each field is as much as a store should have to keep. */
@@ -28,6 +32,8 @@ export const tooManyFields = (line: number): ImportError =>
 
 /** Names that a message lists. */
 const maxNames = 50
+/** Characters of a name that is shown as it is. */
+const maxPlain = 60
 
 /** All fields of the records that were read, in the order in which they were first met. */
 export class FieldList {
@@ -106,12 +112,12 @@ export class FieldList {
     if (place !== undefined) return place
     const names = this.#statistics
       .slice(0, maxNames)
-      .map(field =>
-        /[\p{Cc}\p{Bidi_Control},"]/u.test(field.name) ? JSON.stringify(field.name) : field.name,
+      .map(({ name }) =>
+        /[\p{Cc}\p{Bidi_Control},"]/u.test(name) || name.length > maxPlain ? shown(name) : name,
       )
     const more = this.#statistics.length - names.length
     const known = `${names.join(', ') || 'no fields'}${more > 0 ? ` and ${more} more` : ''}`
-    throw new ImportError(`no record has ${what} ${JSON.stringify(name)}; there are ${known}`)
+    throw new ImportError(`no record has ${what} ${shown(name)}; there are ${known}`)
   }
 
   /** @throws ImportError if a declaration is about a field that there isn't, or a collation about one that isn't text */
@@ -122,7 +128,7 @@ export class FieldList {
       const { type } = fieldOf(this.#statistics[this.place(name, 'the field')] as FieldStatistics)
       if (type !== 'text')
         throw new ImportError(
-          `the field ${JSON.stringify(name)} is ${type}, and only text has a collation; declare it as text with --type, or leave out --collation`,
+          `the field ${shown(name)} is ${type}, and only text has a collation; declare it as text with --type, or leave out --collation`,
         )
     }
   }

@@ -4,13 +4,14 @@ import type { AuditEvent } from '../model/audit-events.ts'
 import { reservedEntities } from '../model/built-in-entities.ts'
 import type { Entity, Field, FieldType, ReadRule } from '../model/entities.ts'
 import type { Agreed, Entities, NewEntity } from '../storage/entities.ts'
-import { csvColumns, readCsv } from './csv.ts'
-import { asImportError } from './faults.ts'
 import type { Findings } from './field-list.ts'
 import { ImportError } from './import-error.ts'
-import { arrayPieces, ndjsonPieces, type ReadRecord } from './json-lines.ts'
+import type { ReadRecord } from './json-lines.ts'
 import { agreedTo, type Loss, lossOf, lossRefused } from './loss.ts'
-import { type GivenFile, openSource, type Source } from './source.ts'
+import { addAll, readInto } from './read-into.ts'
+import type { ReadingOptions } from './reading-options.ts'
+import { type HowRead, nothingSeen, type Seen, withLooks } from './seen.ts'
+import { type GivenFile, openSource } from './source.ts'
 import { createStaging, type Staged, type Staging } from './staging.ts'
 
 export interface ImportOptions {
@@ -29,6 +30,7 @@ export interface ImportOptions {
   readonly losing?: (loss: Loss) => void
   /** Which of the fields with a declared type are lists; without it, their values say so. */
   readonly lists?: ReadonlySet<string>
+  readonly reading?: ReadingOptions
   /** Who did it, for the audit trail. */
   readonly event: AuditEvent
   /** Aborts the import with the signal's reason, unless everything is written already. */
@@ -63,16 +65,21 @@ export async function importFile(
   entities: Entities,
   options: ImportOptions,
   progress: Progress,
-): Promise<ImportReport> {
+): Promise<ImportReport & HowRead> {
   checkName(options.name)
-  const source = await openSource(input, entities.scratchFolder, options.signal)
+  const source = await openSource(input, entities.scratchFolder, options.signal, options.reading?.encoding)
   try {
-    return await importStaged(
-      staging => readInto(staging, source, options, progress),
+    let seen: Seen = nothingSeen
+    const report = await importStaged(
+      async staging => {
+        seen = await readInto(staging, source, options, share => progress('reading', share))
+      },
       entities,
       options,
       progress,
     )
+    const { encoding } = source
+    return { ...report, fields: withLooks(report.fields, seen), encoding, delimiter: seen.delimiter }
   } finally {
     await source.close()
   }
@@ -182,18 +189,6 @@ export async function importStaged(
 export const temporaryName = ({ scratchFolder }: Pick<Entities, 'scratchFolder'>): string =>
   join(scratchFolder, `import-${process.pid}-${randomUUID()}`)
 
-async function addAll(
-  staging: Staging,
-  batches: AsyncIterable<readonly ReadRecord[]>,
-  { signal }: Pick<ImportOptions, 'signal'>,
-): Promise<void> {
-  for await (const records of batches) {
-    signal?.throwIfAborted()
-    staging.add(records)
-  }
-  signal?.throwIfAborted()
-}
-
 /** Records between two reports of progress. */
 const reportStep = 1_000
 
@@ -213,25 +208,6 @@ const ranksWith =
     written((field + 2) / (fields.length + 1))
     return found
   }
-
-/** Adds the records of a file. @throws ImportError naming what ends the reading, behind all that is wrong before it */
-export async function readInto(
-  staging: Staging,
-  source: Source,
-  options: Pick<ImportOptions, 'key' | 'types' | 'signal'>,
-  progress: Progress,
-): Promise<void> {
-  if (source.format === 'csv') staging.declare(await csvColumns(source, [options.key].flat()))
-  const { signal, types = new Map() } = options
-  const read = (share: number) => progress('reading', share)
-  if (source.format === 'csv')
-    await addAll(staging, readCsv(source, types, staging.faults, read), options).catch(error => {
-      throw staging.faults.endedBy(asImportError(error))
-    })
-  else if (source.format === 'json') await staging.read(arrayPieces(source.open(read)), signal)
-  else await staging.read(ndjsonPieces(source.open(read)), signal)
-  signal?.throwIfAborted()
-}
 
 /** @throws ImportError for a name that an imported or exposed entity can't have */
 export function checkName(name: string): void {

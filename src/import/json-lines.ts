@@ -2,7 +2,9 @@ import { isUtf8 } from 'node:buffer'
 import { parseExact } from '../lib/json.ts'
 import { asImportError } from './faults.ts'
 import { ImportError } from './import-error.ts'
-import { badEncoding, maxLineBytes, textFrom, wholeLines } from './lines.ts'
+import { maxLineBytes, textFrom, wholeLines } from './lines.ts'
+import { shown } from './shown.ts'
+import { notUtf8 } from './utf8.ts'
 
 /** A record, and the line that it begins on, counted from 1. */
 export interface ReadRecord {
@@ -36,7 +38,7 @@ export async function* ndjsonPieces(chunks: AsyncIterable<Buffer>): AsyncIterabl
 export function* recordsOf(piece: Piece, refuse: (error: ImportError) => void): Iterable<ReadRecord> {
   for (const { line, bytes } of partsOf(piece)) {
     if (!isUtf8(bytes)) {
-      refuse(badEncoding(bytes, line))
+      refuse(notUtf8(bytes, line))
       continue
     }
     const text = textFrom(line, bytes)
@@ -96,7 +98,7 @@ export function parseRecord(json: string, line: number): Record<string, unknown>
   }
   if (typeof value !== 'object' || value === null || Array.isArray(value))
     throw new ImportError(
-      `line ${line}: not a JSON object but ${JSON.stringify(value)?.slice(0, 60)}; every record is an object, in braces`,
+      `line ${line}: not a JSON object but ${shown(value)}; every record is an object, in braces`,
     )
   return value as Record<string, unknown>
 }

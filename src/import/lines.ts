@@ -1,29 +1,7 @@
-import { isUtf8 } from 'node:buffer'
 import { ImportError } from './import-error.ts'
 
 /** The largest line of NDJSON, element of a JSON array, and row of CSV. In a longer one, its end is probably missing. */
 export const maxLineBytes = 16 * 1024 * 1024
-
-/** A line is too long. */
-export class LongLine extends ImportError {}
-
-/** So many bytes are checked at once. */
-const leastLines = 256 * 1024
-
-/**
- * @returns whole lines, without the byte-order mark of the first
- * @throws ImportError naming the first line that is not UTF-8, or a line that is too long
- */
-export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  for await (const { first, bytes } of wholeLines(chunks, leastLines)) {
-    if (!isUtf8(bytes)) throw badEncoding(bytes, first)
-    yield first === 1 && bytes.subarray(0, byteOrderMark.length).equals(byteOrderMark)
-      ? bytes.subarray(byteOrderMark.length)
-      : bytes
-  }
-}
-
-const byteOrderMark = Buffer.from('\ufeff')
 
 /** The text of some lines, without the byte-order mark of the first. */
 export const textFrom = (first: number, bytes: Buffer): string =>
@@ -63,7 +41,7 @@ export async function* wholeLines(chunks: AsyncIterable<Buffer>, least: number):
       if (whole > 0 && whole >= least) yield take(whole)
       else if (held - whole > maxLineBytes) {
         if (whole > 0) yield take(whole)
-        throw new LongLine(`line ${first}: longer than 16 MB; is a line break missing?`)
+        throw new ImportError(`line ${first}: longer than 16 MB; is a line break missing?`)
       }
     }
   } catch (error) {
@@ -72,16 +50,4 @@ export async function* wholeLines(chunks: AsyncIterable<Buffer>, least: number):
     throw error
   }
   if (held > 0) yield take(held)
-}
-
-export function badEncoding(bytes: Buffer, firstLine: number): ImportError {
-  let line = firstLine
-  for (let from = 0; from < bytes.length; line++) {
-    const end = bytes.indexOf(0x0a, from)
-    if (end < 0 || !isUtf8(bytes.subarray(from, end))) break
-    from = end + 1
-  }
-  return new ImportError(
-    `line ${line}: not UTF-8; convert the file first, for example with \`iconv -f latin1 -t utf-8\``,
-  )
 }

@@ -1,5 +1,7 @@
 import { canonicalCollation } from '../lib/collation.ts'
 import type { FieldType } from '../model/entities.ts'
+import { type Delimiter, delimiterIn, delimiters, delimiterWords } from './delimiters.ts'
+import { type Encoding, encodingIn, encodings } from './encodings.ts'
 import { fieldTypes } from './types.ts'
 
 /**
@@ -50,6 +52,25 @@ export function addCollation(
       `There is no collation for ${JSON.stringify(tag)}; it takes a language tag such as en, sv or de-u-co-phonebk, or und for no language in particular.`,
     )
   return new Map([...known, [field, collation]])
+}
+
+/** Words, because some of the characters mean something to a shell or in an address. */
+export function readDelimiter(text: string): Delimiter {
+  const found = delimiterIn(text)
+  if (found === undefined)
+    throw new OptionFault(
+      `It takes ${delimiterWords.join(', ')}, or one of ${delimiters.map(one => JSON.stringify(one)).join(' ')}.`,
+    )
+  return found
+}
+
+export function readEncoding(text: string): Encoding {
+  const found = encodingIn(text)
+  if (found === undefined)
+    throw new OptionFault(
+      `${JSON.stringify(text)} is not an encoding that is read; the encodings are ${encodings.join(', ')}.`,
+    )
+  return found
 }
 
 /** The value follows the last `=`: names of fields may have one, types and language tags can't. */

@@ -3,14 +3,15 @@ import { OperatorError, StoreUnavailable } from '../model/errors.ts'
 import type { Entities } from '../storage/entities.ts'
 import { type ChangeKind, type Counts, planOf } from './change-plan.ts'
 import { checkChanges, readChanges } from './changes.ts'
-import { csvRows } from './csv-rows.ts'
+import { openTable, type Table } from './csv.ts'
 import { type Fault, Faults, foundIn } from './faults.ts'
 import type { Findings } from './field-list.ts'
-import { type ImportOptions, type Progress, readInto, temporaryName } from './import-entity.ts'
+import { type ImportOptions, type Progress, temporaryName } from './import-entity.ts'
 import { arrayPieces, ndjsonPieces, recordsOf } from './json-lines.ts'
-import { readLines } from './lines.ts'
 import { type Loss, lossOf } from './loss.ts'
+import { readInto } from './read-into.ts'
 import { importedEntity } from './revise-entity.ts'
+import { type HowRead, nothingSeen, type Seen, withLooks } from './seen.ts'
 import { type Format, type GivenFile, openSource, type Source } from './source.ts'
 import { createStaging } from './staging.ts'
 
@@ -19,6 +20,9 @@ export interface Preview {
   readonly entity: string
   /** null: nothing of the file can be read. */
   readonly format: Format | null
+  /** null: nothing of the file can be read. */
+  readonly encoding: HowRead['encoding'] | null
+  readonly delimiter: HowRead['delimiter']
   readonly key: Entity['key']
   /** How many were read: all of them, unless a fault ended the reading. */
   readonly records: number
@@ -37,7 +41,7 @@ export interface Preview {
 }
 
 export interface PreviewOptions
-  extends Pick<ImportOptions, 'name' | 'key' | 'types' | 'collations' | 'signal'> {
+  extends Pick<ImportOptions, 'name' | 'key' | 'types' | 'collations' | 'reading' | 'signal'> {
   /** undefined: the file has all records. */
   readonly kind?: ChangeKind
 }
@@ -55,21 +59,26 @@ export async function preview(
 ): Promise<Preview> {
   const { name: entity, key, signal } = options
   try {
-    const source = await openSource(input, entities.scratchFolder, signal)
+    const source = await openSource(input, entities.scratchFolder, signal, options.reading?.encoding)
     try {
-      const sample = await sampleOf(source)
+      const { sample, delimiter } = await sampleOf(source, options)
       const found =
         options.kind === undefined
           ? await ofAll(source, entities, options, progress)
           : await ofChanges(input, entities, { ...options, kind: options.kind }, progress)
-      return { entity, key, format: source.format, sample, ...found }
+      return { entity, key, format: source.format, encoding: source.encoding, delimiter, sample, ...found }
     } finally {
       await source.close()
     }
   } catch (error) {
     signal?.throwIfAborted()
     // It can't be unpacked, for example.
-    return { entity, key, format: null, sample: [], records: 0, fields: [], ...faultsIn(error) }
+    return {
+      ...{ entity, key, format: null, encoding: null, delimiter: null, sample: [] },
+      records: 0,
+      fields: [],
+      ...faultsIn(error),
+    }
   }
 }
 
@@ -85,8 +94,9 @@ async function ofAll(
   let loss: Loss | undefined
   const staging = createStaging(temporaryName(entities), { types, collations }, [key].flat())
   try {
+    let seen: Seen = nothingSeen
     const faults = await faultsOf(signal, async () => {
-      await readInto(staging, source, options, progress)
+      seen = await readInto(staging, source, options, share => progress('reading', share))
       const staged = await staging.finish(share => {
         progress('sorting', share)
         signal?.throwIfAborted()
@@ -96,7 +106,10 @@ async function ofAll(
     const { count, fields, findings } = staging.found()
     return {
       records: count,
-      fields: fields.map((field, at) => ({ ...field, ...(findings[at] ?? { nulls: 0 }) })),
+      fields: withLooks(
+        fields.map((field, at) => ({ ...field, ...(findings[at] ?? { nulls: 0 }) })),
+        seen,
+      ),
       ...faults,
       ...(loss && { loss }),
     }
@@ -108,7 +121,7 @@ async function ofAll(
 async function ofChanges(
   input: string | GivenFile,
   entities: Entities,
-  { name, key, kind, signal }: PreviewOptions & { readonly kind: ChangeKind },
+  { name, key, kind, reading, signal }: PreviewOptions & { readonly kind: ChangeKind },
   progress: Progress,
 ): Promise<Found> {
   const entity = await importedEntity(entities, { name, key })
@@ -117,7 +130,7 @@ async function ofChanges(
   const faults = await faultsOf(signal, async () => {
     const { scratchFolder } = entities
     const faults = new Faults()
-    const read = await readChanges(input, entity, { scratchFolder, signal, faults }, share =>
+    const read = await readChanges(input, entity, { scratchFolder, signal, reading, faults }, share =>
       progress('reading', share),
     )
     records = read.length
@@ -151,12 +164,18 @@ function faultsIn(error: unknown): WhatIsWrong {
   return { faults, moreFaults: more }
 }
 
-/** Records that are right: a fault is told once. */
-async function sampleOf(source: Source): Promise<Preview['sample']> {
+/** Records that are right, and the delimiter of a table: a fault is told once. */
+async function sampleOf(
+  source: Source,
+  { key, reading }: PreviewOptions,
+): Promise<Pick<Preview, 'sample' | 'delimiter'>> {
   const sample: Readonly<Record<string, unknown>>[] = []
+  let delimiter: Preview['delimiter'] = null
   let shown = 0
   try {
-    for await (const record of source.format === 'csv' ? rowsOf(source) : elementsOf(source)) {
+    const table = source.format === 'csv' ? await openTable(source, [key].flat(), reading) : undefined
+    delimiter = table?.delimiter ?? null
+    for await (const record of table ? rowsOf(table) : elementsOf(source)) {
       shown += JSON.stringify(record).length
       if (shown > maxShown) break
       sample.push(record)
@@ -165,7 +184,7 @@ async function sampleOf(source: Source): Promise<Preview['sample']> {
   } catch (error) {
     if (!(error instanceof OperatorError)) throw error
   }
-  return sample
+  return { sample, delimiter }
 }
 
 async function* elementsOf(source: Source): AsyncIterable<Readonly<Record<string, unknown>>> {
@@ -174,11 +193,11 @@ async function* elementsOf(source: Source): AsyncIterable<Readonly<Record<string
     for (const { record } of recordsOf(piece, () => {})) yield record
 }
 
-async function* rowsOf(source: Source): AsyncIterable<Readonly<Record<string, unknown>>> {
-  let names: readonly string[] | undefined
-  for await (const rows of csvRows(readLines(source.open()), { refuse: () => {} }))
-    for (const { cells } of rows) {
-      if (names) yield Object.fromEntries(names.map((name, at) => [name, cells[at] ?? '']))
-      names ??= cells
+async function* rowsOf(table: Table): AsyncIterable<Readonly<Record<string, unknown>>> {
+  let isHeader = true
+  for await (const rows of table.rows())
+    for (const cells of rows) {
+      if (!isHeader) yield Object.fromEntries(table.names.map((name, at) => [name, cells[at] ?? '']))
+      isHeader = false
     }
 }

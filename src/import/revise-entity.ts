@@ -7,6 +7,7 @@ import { checkChanges, readChanges } from './changes.ts'
 import { Faults } from './faults.ts'
 import { type Progress, VersionReplaced } from './import-entity.ts'
 import { ImportError } from './import-error.ts'
+import type { ReadingOptions } from './reading-options.ts'
 import { reviseFields } from './revised-fields.ts'
 import { rewrite } from './rewrite.ts'
 import type { GivenFile } from './source.ts'
@@ -19,6 +20,7 @@ export interface ReviseOptions {
   readonly key?: Entity['key']
   /** null: the rule that the entity has. */
   readonly read: ReadRule | null
+  readonly reading?: ReadingOptions
   readonly event: AuditEvent
   readonly signal?: AbortSignal
 }
@@ -45,7 +47,7 @@ export async function reviseFile(
   options: ReviseOptions,
   progress: Progress,
 ): Promise<ReviseReport> {
-  const { signal } = options
+  const { signal, reading } = options
   const { scratchFolder } = entities
   const start = performance.now()
   const read = (share: number) => progress('reading', share)
@@ -53,7 +55,7 @@ export async function reviseFile(
   const records = await readChanges(
     input,
     await importedEntity(entities, options),
-    { scratchFolder, signal, faults },
+    { scratchFolder, signal, reading, faults },
     read,
   )
   signal?.throwIfAborted()

@@ -1,60 +1,88 @@
-import { createReadStream, fstat, read as readDescriptor, rmSync } from 'node:fs'
-import { type FileHandle, open, stat } from 'node:fs/promises'
-import { basename, join } from 'node:path'
-import { addAbortSignal, pipeline, Readable } from 'node:stream'
-import { promisify } from 'node:util'
+import { pipeline, Readable } from 'node:stream'
 import { createGunzip } from 'node:zlib'
 import { lineAt, refuseBlank, refuseExpansion } from './bounded-input.ts'
+import { decoded, type Encoding, utf16Of } from './encodings.ts'
+import { refuseOtherKinds, tellingBytes } from './first-bytes.ts'
 import { ImportError } from './import-error.ts'
+import {
+  codeOf,
+  type NamedDescriptor,
+  type OpenFile,
+  opened,
+  openInput,
+  type Reading,
+  refuseChanged,
+} from './open-file.ts'
 
 export type Format = 'ndjson' | 'json' | 'csv'
 
-/** The unpacked bytes of a file. They can be read more than once. */
+/** The unpacked bytes of a file, in UTF-8. They can be read more than once. */
 export interface Source {
   readonly format: Format
-  /** @param progress called with the share of the file that has been read, 0 to 1 */
+  /** The encoding of the file. */
+  readonly encoding: Encoding
+  /**
+   * @param progress called with the share of the file that has been read, 0 to 1
+   * @throws FileChanged behind the last byte, if the file has changed
+   */
   open(progress?: (share: number) => void): AsyncIterable<Buffer>
+  /** @throws FileChanged if the file has changed since it was opened: then what is wrong with it means nothing */
+  requireUnchanged(): Promise<void>
   close(): Promise<void>
 }
 
-/** A file that somebody has opened and closes. */
-export interface GivenFile {
-  /** For messages; its ending may tell the format. */
-  readonly name: string
-  readonly descriptor: number
+/** A file that somebody has opened and closes; its name may tell the format. */
+export interface GivenFile extends NamedDescriptor {
   /** undefined: as its name and its first character tell. */
   readonly format?: Format
 }
 
-/** An open file: even if another file takes its name, the same bytes are read each time. */
-interface OpenFile {
-  readonly name: string
-  readonly handle: Reading
-  close(): Promise<void>
+/**
+ * @throws FileChanged instead of what is wrong with a file that has changed since it was opened
+ */
+export async function unlessChanged<T>(
+  source: Pick<Source, 'requireUnchanged'>,
+  read: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await read()
+  } catch (error) {
+    await source.requireUnchanged()
+    throw error
+  }
 }
-
-/** What is needed of a file to read it. */
-type Reading = Pick<FileHandle, 'read' | 'stat'>
 
 /**
  * @param input an open file, the path of one, or `-` for standard input
  * @param signal stops waiting for an input that is still being written
- * @throws ImportError if it can't be read
+ * @param encoding undefined: UTF-16 if its first bytes say so, otherwise UTF-8
+ * @throws ImportError if it can't be read, or is no text
  */
 export async function openSource(
   input: string | GivenFile,
   scratchFolder: string,
   signal: AbortSignal | undefined,
+  encoding?: Encoding,
 ): Promise<Source> {
   const isGiven = typeof input !== 'string'
   const file = isGiven ? opened(input) : await openInput(input, scratchFolder, signal)
   const path = isGiven ? input.name : input
   try {
-    const { size } = await file.handle.stat()
+    const before = await file.handle.stat()
+    const requireUnchanged = () => refuseChanged(file, before)
+    const start = await firstBytes(read(file, 'utf-8', () => {}))
+    refuseOtherKinds(file.name, start)
+    const found = encodingOf(start, encoding)
+    const open = async function* (progress: (share: number) => void = () => {}) {
+      const share = (bytes: number) => progress(before.size === 0n ? 1 : bytes / Number(before.size))
+      yield* read(file, found, share)
+      await requireUnchanged()
+    }
     return {
-      format:
-        (isGiven ? input.format : undefined) ?? formatOf(path, await firstCharacter(read(file, () => {}))),
-      open: (progress = () => {}) => read(file, bytes => progress(size === 0 ? 1 : bytes / size)),
+      format: (isGiven ? input.format : undefined) ?? formatOf(path, await firstCharacter(open())),
+      encoding: found,
+      open,
+      requireUnchanged,
       close: file.close,
     }
   } catch (error) {
@@ -63,92 +91,32 @@ export async function openSource(
   }
 }
 
-/** Read by its descriptor, at positions of its own. */
-function opened({ name, descriptor }: GivenFile): OpenFile {
-  const readAt = promisify(readDescriptor)
-  const handle = {
-    read: (buffer: Buffer, offset: number, length: number, position: number) =>
-      readAt(descriptor, buffer, offset, length, position),
-    stat: () => promisify(fstat)(descriptor),
-  } as unknown as Reading
-  return { name, handle, close: async () => {} }
+/** @throws ImportError for an encoding that the first bytes speak against */
+function encodingOf(start: Buffer, wanted: Encoding | undefined): Encoding {
+  const marked = start.subarray(0, 3).toString() === '\ufeff' ? 'utf-8' : utf16Of(start)
+  if (wanted !== undefined && marked !== undefined && wanted !== marked)
+    throw new ImportError(
+      `line 1: the file is ${marked}, as its first bytes show, and not ${wanted}; leave out --encoding`,
+    )
+  return wanted ?? marked ?? 'utf-8'
 }
-
-async function openInput(
-  path: string,
-  scratchFolder: string,
-  signal: AbortSignal | undefined,
-): Promise<OpenFile> {
-  if (path === '-') return spool(process.stdin, 'standard input', scratchFolder, signal)
-  const found = await stat(path).catch(error => {
-    throw cannotOpen(path, error)
-  })
-  if (found.isDirectory()) throw new ImportError(`${path} is a folder; give a file`)
-  if (!found.isFile()) return spool(createReadStream(path), path, scratchFolder, signal)
-  const handle = await openFile(path, 'r')
-  return { name: basename(path), handle, close: () => handle.close() }
-}
-
-/**
- * A pipe can be read only once, so its content is kept in a file. The file loses its name at once and disappears with the
- * process, however that ends.
- */
-async function spool(
-  input: Readable,
-  name: string,
-  scratchFolder: string,
-  signal: AbortSignal | undefined,
-): Promise<OpenFile> {
-  const file = join(scratchFolder, `import-${process.pid}.input`)
-  const handle = await openFile(file, 'w+')
-  const forget = () => {
-    // Some systems can't remove an open file; there it is removed after it is closed.
-    try {
-      rmSync(file, { force: true })
-    } catch {}
-  }
-  forget()
-  const close = async () => {
-    await handle.close()
-    forget()
-  }
-  try {
-    await handle.writeFile(signal ? addAbortSignal(signal, input) : input)
-    return { name, handle, close }
-  } catch (error) {
-    await close()
-    signal?.throwIfAborted()
-    throw new ImportError(`${name} can't be kept in ${scratchFolder} until it is read (${codeOf(error)})`, {
-      cause: error,
-    })
-  }
-}
-
-async function openFile(path: string, flags: 'r' | 'w+'): Promise<FileHandle> {
-  try {
-    return await open(path, flags, 0o600)
-  } catch (error) {
-    throw cannotOpen(path, error)
-  }
-}
-
-const cannotOpen = (path: string, cause: unknown): ImportError =>
-  new ImportError(
-    codeOf(cause) === 'ENOENT' ? `there is no file ${path}` : `${path} can't be opened (${codeOf(cause)})`,
-    { cause },
-  )
-
-const codeOf = (error: unknown): string =>
-  error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : String(error)
 
 /** Bytes per read. */
 const chunkSize = 256 * 1024
 
 /** @param seen called with the number of bytes read so far, before unpacking */
-async function* read(file: OpenFile, seen: (bytes: number) => void): AsyncIterable<Buffer> {
+async function* read(
+  file: OpenFile,
+  encoding: Encoding,
+  seen: (bytes: number) => void,
+): AsyncIterable<Buffer> {
   const { name } = file
+  const text = async (seen?: (bytes: number) => void) => {
+    const bytes = await bytesOf(file, seen)
+    return encoding === 'utf-8' ? bytes : decoded(bytes, encoding)
+  }
   try {
-    yield* refuseBlank(await bytesOf(file, seen), async offset => lineAt(await bytesOf(file), offset))
+    yield* refuseBlank(await text(seen), async offset => lineAt(await text(), offset))
   } catch (error) {
     const code = codeOf(error)
     if (error instanceof ImportError || !/^[EZ]/.test(code)) throw error
@@ -196,6 +164,16 @@ async function isGzip(handle: Reading): Promise<boolean> {
   return buffer[0] === 0x1f && buffer[1] === 0x8b
 }
 
+/** As many as tell what a file is, or all. */
+async function firstBytes(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  let start: Buffer = Buffer.alloc(0)
+  for await (const chunk of chunks) {
+    start = Buffer.concat([start, chunk.subarray(0, tellingBytes)])
+    if (start.length >= tellingBytes) break
+  }
+  return start
+}
+
 async function firstCharacter(chunks: AsyncIterable<Buffer>): Promise<string> {
   for await (const chunk of chunks) {
     const text = chunk
@@ -209,7 +187,7 @@ async function firstCharacter(chunks: AsyncIterable<Buffer>): Promise<string> {
 
 /** The ending of the name decides for CSV. Otherwise the first character decides, and then the ending. */
 function formatOf(path: string, start: string): Format {
-  if (/\.csv(\.gz)?$/i.test(path)) return 'csv'
+  if (/\.(csv|tsv|tab)(\.gz)?$/i.test(path)) return 'csv'
   if (start === '[') return 'json'
   if (start === '{' || /\.(nd)?json(l)?(\.gz)?$|\.jsonl(\.gz)?$/i.test(path)) return 'ndjson'
   return 'csv'

@@ -1,7 +1,10 @@
 import type { FileHandle } from 'node:fs/promises'
-import { csvRows, type Row } from '../import/csv-rows.ts'
+import { csvRows, lineBreaksIn } from '../import/csv-rows.ts'
+import type { Delimiter } from '../import/delimiters.ts'
+import { decoded, utf16Of } from '../import/encodings.ts'
+import { guessDelimiter } from '../import/guess-delimiter.ts'
 import { ImportError } from '../import/import-error.ts'
-import { readLines } from '../import/lines.ts'
+import type { Row } from '../import/row-faults.ts'
 import { type Candidate, type Candidates, itemsAtOnce, type SourceOptions } from './candidates.ts'
 import { bundleOf } from './contents.ts'
 import { BadItem, type FoundItem, toItem } from './item.ts'
@@ -27,8 +30,10 @@ export async function openManifest(folder: string, options: SourceOptions): Prom
     throw error instanceof BadItem ? new ImportError(error.message, { cause: error }) : error
   })
   const lines = await countLines(file)
+  const { encoding, delimiter } = await formOf(file)
   const input = file.createReadStream({ start: 0 })
-  const rows = flatten(csvRows(withoutMarks(input), { lenient: true }))
+  const text = encoding === undefined ? input : decoded(input, encoding)
+  const rows = flatten(csvRows(text, { delimiter, lenient: true, isUtf8: true }))
   try {
     const header = await rows.next()
     if (header.done) throw new ImportError('it is empty; its first line names the columns')
@@ -40,17 +45,25 @@ export async function openManifest(folder: string, options: SourceOptions): Prom
   }
 }
 
-/** Removes byte-order marks at the ends of lines, where joined files and some editors have them. */
-async function* withoutMarks(input: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  for await (const lines of readLines(input))
-    yield lines.includes('\ufeff') ? Buffer.from(lines.toString().replace(/^\ufeff+|\ufeff+$/gm, '')) : lines
+/** Bytes that tell how a manifest is written. */
+const tellingBytes = 64 * 1024
+/** The cells of `files` have vertical bars. */
+const delimiters: readonly Delimiter[] = [',', ';', '\t']
+
+async function formOf(file: FileHandle) {
+  const { buffer, bytesRead } = await file.read(Buffer.alloc(tellingBytes), 0, tellingBytes, 0)
+  const start = buffer.subarray(0, bytesRead)
+  const encoding = utf16Of(start)
+  const text = new TextDecoder(encoding).decode(start)
+  const isWhole = bytesRead < tellingBytes
+  return { encoding, delimiter: guessDelimiter(text, isWhole, ['identifier'], delimiters) }
 }
 
 /** The progress follows rows, not bytes: rows are read ahead, and most time goes into their files. */
 async function countLines(file: FileHandle): Promise<number> {
   let lines = 0
   for await (const chunk of file.createReadStream({ start: 0, autoClose: false }) as AsyncIterable<Buffer>)
-    for (let at = chunk.indexOf(0x0a); at >= 0; at = chunk.indexOf(0x0a, at + 1)) lines++
+    lines += lineBreaksIn(chunk.toString('latin1'), 0, chunk.length)
   return lines + 1
 }
 
@@ -74,8 +87,7 @@ export function readHeader({ line, cells }: Row): Column[] {
     if (!isKey(key))
       throw new ImportError(
         `line ${line}: ${JSON.stringify(name)} is not a column; use ${ownColumns.join(', ')}, or metadata as ` +
-          'schema.element or schema.element.qualifier, with a language if needed, such as dc.title[de]' +
-          (name.includes(';') ? '; separate the columns with commas, not semicolons' : ''),
+          'schema.element or schema.element.qualifier, with a language if needed, such as dc.title[de]',
       )
     return { kind: 'metadata', key, language: language || null }
   })

@@ -74,7 +74,10 @@ test('EA5 an import answers 202 with its process, which says what was made, and 
   const process = await root.ended(answer)
   const { milliseconds, ...result } = process.result ?? {}
   assert.equal(typeof milliseconds, 'number')
-  assert.deepEqual(result, { entity: 'books', key: 'id', read: 'eperson', records: 2, fields: 2 })
+  assert.deepEqual(result, {
+    ...{ entity: 'books', key: 'id', read: 'eperson', records: 2, fields: 2 },
+    ...{ encoding: 'utf-8', delimiter: ',' },
+  })
   assert.deepEqual(process.parameters, {
     ...{ entity: 'books', mode: 'replace', file: 'the body', bytes: '20' },
     ...{ key: 'id', read: 'eperson' },
@@ -212,6 +215,8 @@ test('EA6 a preview reads the whole file, says what it found and what is wrong, 
   assert.deepEqual(good.body, {
     entity: 'books',
     format: 'csv',
+    encoding: 'utf-8',
+    delimiter: ',',
     key: 'id',
     sample: [
       { id: '1', title: 'One', year: '1900' },

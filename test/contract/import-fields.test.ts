@@ -335,20 +335,3 @@ testOn('sqlite', 'D1 wrong --key, --type and --collation are wrong use, and say 
     assert.match(done.stderr, message)
   }
 })
-
-test('D2 CSV whose cells are separated by semicolons or tabs is refused with a hint', async t => {
-  const service = await startService(t)
-  for (const [separator, word] of [
-    [';', 'semicolons'],
-    ['\t', 'tabs'],
-  ] as const)
-    await refuses(
-      service,
-      ['id', 'title, if any'].map(() => ['id', 'title'].join(separator)).join('\n'),
-      { key: 'id', file: 'table.csv' },
-      new RegExp(`^line 1: there is one column, .*; its cells seem to be separated by ${word}: `),
-    )
-  // A name may have one.
-  await importText(service, 'a;b\n1\n', { entity: 'single', key: 'a;b', file: 'single.csv' })
-  assert.deepEqual(await list(service.client(), 'single'), [{ 'a;b': 1 }])
-})

@@ -103,10 +103,10 @@ const cases: readonly Case[] = [
     says: /from 1 record to 1 and lose 1 of them;/,
   },
   {
-    of: 'one line that is no table',
+    of: 'a column that is another key',
     before: numbered(100, 1, { a: 1, 'b\n': 2 }),
-    after: 'id;title\n7;Seven\n',
-    key: 'id;title',
+    after: 'name\n7\n',
+    key: 'name',
     gone: 100,
     fields: ['id', 'title', 'a', 'b\n'],
     says: /from 100 records to 1 and lose 100 of them and 4 of its 4 fields \(id, title, a, "b\\n"\);/,

@@ -211,7 +211,6 @@ const libraries: Readonly<Record<string, string>> = {
   'cli-progress': 'src/cli/progress.ts',
   commander: 'src/cli/',
   'content-disposition': 'src/downloads/presentation.ts',
-  'csv-parse': 'src/import/csv-rows.ts',
   fastify:
     'src/(app.ts|admin/|console/|http/|authn/|query/|records/|dspace/|downloads/|editing/|mail/|metrics/|openapi/|operator/|processes/|uploads/|cli/listen.ts|cli/worker.ts)',
   jose: 'src/authn/sso/logout-token.ts',

@@ -119,3 +119,28 @@ test('white space and byte-order marks around cells are ignored', async t => {
     ],
   )
 })
+
+test('rows of a manifest end in LF, CRLF or CR, and cells are separated by commas, semicolons or tabs', async t => {
+  for (const text of [
+    'identifier,files,dc.title\na,,A\r\nb,,B\rc,,"C\r"\n',
+    '\nidentifier,files,dc.title\ra,,A\rb,,B\rc,,C',
+    'identifier;files;dc.title\r\na;;A\r\nb;;"B"\r\nc;;C\r\n',
+    'sep=;\r\nidentifier;files;dc.title\r\na;;A\r\nb;;B\r\nc;;C\r\n',
+    Buffer.from('\ufeffidentifier\tfiles\tdc.title\r\na\t\tA\r\nb\t\tB\r\nc\t\tC\r\n', 'utf16le'),
+  ]) {
+    const { found, shares } = await read(t, { 'manifest.csv': text })
+    assert.deepEqual(
+      found.map(one =>
+        one.kind === 'item'
+          ? [one.item.identifier, one.item.metadata['dc.title']?.map(({ value }) => value.trim())]
+          : one,
+      ),
+      [
+        ['a', ['A']],
+        ['b', ['B']],
+        ['c', ['C']],
+      ],
+    )
+    assert.deepEqual(shares, [1])
+  }
+})

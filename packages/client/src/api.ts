@@ -585,6 +585,8 @@ export interface Schemas {
   readonly ImportPreview: {
     readonly entity: string
     readonly format: ('csv' | 'ndjson' | 'json' | null)
+    readonly encoding: ('utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1250' | 'windows-1251' | 'windows-1252' | 'windows-1253' | 'windows-1254' | 'windows-1257' | 'iso-8859-2' | 'iso-8859-15' | 'macintosh' | null)
+    readonly delimiter: (',' | ';' | '	' | '|' | null)
     readonly key: (string | readonly (string)[])
     readonly records: number
     readonly fields: readonly ({
@@ -603,6 +605,7 @@ export interface Schemas {
           readonly kind: string
         }
       }
+      readonly looks?: 'decimal-comma' | 'day-first'
     })[]
     readonly sample: readonly ({ readonly [name: string]: Json })[]
     readonly changes?: {
@@ -2254,7 +2257,7 @@ export interface Routes {
     readonly '/api/query/v4/items/{key}': { path: { readonly key: string }; answer: Schemas['records.items'] }
   }
   readonly post: {
-    readonly '/api/admin/entities/{name}/import': { path: { readonly name: string }; query: { readonly mode?: 'replace' | 'update' | 'delete'; readonly preview?: boolean; readonly format?: 'csv' | 'ndjson' | 'json'; readonly upload?: string; readonly read?: string; readonly replace?: boolean; readonly key?: readonly (string)[]; readonly type?: readonly (string)[]; readonly collation?: readonly (string)[] }; json: string; answer: Schemas['ImportPreview'] | Schemas['Process'] }
+    readonly '/api/admin/entities/{name}/import': { path: { readonly name: string }; query: { readonly mode?: 'replace' | 'update' | 'delete'; readonly preview?: boolean; readonly format?: 'csv' | 'ndjson' | 'json'; readonly upload?: string; readonly read?: string; readonly replace?: boolean; readonly key?: readonly (string)[]; readonly type?: readonly (string)[]; readonly collation?: readonly (string)[]; readonly delimiter?: string; readonly encoding?: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1250' | 'windows-1251' | 'windows-1252' | 'windows-1253' | 'windows-1254' | 'windows-1257' | 'iso-8859-2' | 'iso-8859-15' | 'macintosh'; readonly 'decimal-comma'?: boolean; readonly 'day-first'?: boolean }; json: string; answer: Schemas['ImportPreview'] | Schemas['Process'] }
     readonly '/api/admin/ingest': { query: { readonly upload?: string; readonly read?: string; readonly from?: string; readonly until?: string; readonly addOnly?: boolean; readonly dryRun?: boolean; readonly name?: string }; answer: Schemas['Process'] }
     readonly '/api/admin/secret/rotate': { answer: {
   readonly accepted: number

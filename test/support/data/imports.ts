@@ -9,12 +9,13 @@ import {
   type Progress,
 } from '../../../src/import/import-entity.ts'
 import { type ReviseOptions, type ReviseReport, reviseFile } from '../../../src/import/revise-entity.ts'
+import type { HowRead } from '../../../src/import/seen.ts'
 import type { ReadRule } from '../../../src/model/entities.ts'
 import { databaseOf, runSqlIn } from '../service/engines.ts'
 import { repository } from '../service/process.ts'
 import type { Service } from '../service/service.ts'
 
-interface FileImport extends Pick<ImportOptions, 'key' | 'types' | 'collations' | 'replace'> {
+interface FileImport extends Pick<ImportOptions, 'key' | 'types' | 'collations' | 'reading' | 'replace'> {
   readonly entity: string
   readonly read?: ReadRule
   /** Name of the file; its ending tells the format. */
@@ -26,7 +27,7 @@ export function importText(
   { storage, dataFolder }: Pick<Service, 'storage' | 'dataFolder'>,
   content: string | Uint8Array,
   { entity, read = 'anonymous', file = 'records.ndjson', ...fields }: FileImport,
-): Promise<ImportReport> {
+): Promise<ImportReport & HowRead> {
   const path = join(dataFolder, file)
   writeFileSync(path, content)
   const options = { replace: true, ...fields, name: entity, read, event: commandEvent('entity.import') }
@@ -42,7 +43,7 @@ export function changeText(
     file = 'changes.ndjson',
     read = null,
     ...options
-  }: Pick<ReviseOptions, 'kind' | 'key' | 'signal'> & {
+  }: Pick<ReviseOptions, 'kind' | 'key' | 'reading' | 'signal'> & {
     readonly entity: string
     readonly file?: string
     readonly read?: ReadRule | null

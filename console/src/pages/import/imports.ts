@@ -91,12 +91,22 @@ async function readSome(stream: ReadableStream<Uint8Array>): Promise<string> {
   return text
 }
 
-/** RFC 4180, as far as names of fields need it. */
+const cells = {
+  ',': /"((?:[^"]|"")*)"|([^,]+)/g,
+  ';': /"((?:[^"]|"")*)"|([^;]+)/g,
+  '\t': /"((?:[^"]|"")*)"|([^\t]+)/g,
+  '|': /"((?:[^"]|"")*)"|([^|]+)/g,
+}
+
+/** RFC 4180, as far as names of fields need it, with the delimiter that makes most of them. */
 const fieldsOfHeader = (text: string): readonly string[] => {
-  const [line = ''] = text.split(/\r?\n/, 1)
-  return [...line.matchAll(/"((?:[^"]|"")*)"|([^,]+)/g)].map(([, quoted, plain = '']) =>
-    quoted === undefined ? plain : quoted.replaceAll('""', '"'),
+  const [line = ''] = text.replace(/^(\s*[\r\n])?("?sep=[,;\t|]"?(\r\n|\r|\n))?/i, '').split(/[\r\n]/, 1)
+  const headers = Object.values(cells).map(cell =>
+    [...line.matchAll(cell)].map(([, quoted, plain = '']) =>
+      quoted === undefined ? plain : quoted.replaceAll('""', '"'),
+    ),
   )
+  return headers.reduce((best, one) => (one.length > best.length ? one : best), [])
 }
 
 export const guessKey = (fields: readonly string[]): readonly string[] => {

@@ -1,0 +1,130 @@
+import { parseExact } from '../lib/json.ts'
+import type { FieldType } from '../model/entities.ts'
+import { type Delimiter, nameOf } from './delimiters.ts'
+import { maxFields } from './field-list.ts'
+import { ImportError } from './import-error.ts'
+import {
+  fromDayFirst,
+  fromDecimalComma,
+  isDayFirst,
+  isDecimalComma,
+  isSurelyDayFirst,
+  type Looks,
+} from './local-forms.ts'
+import type { ReadingOptions } from './reading-options.ts'
+import { shown } from './shown.ts'
+
+/** A column of a table, as its cells are seen. */
+export interface Column {
+  readonly name: string
+  /** The type is given, and values don't change it. */
+  declared: boolean
+  kind: 'unknown' | FieldType
+  /** All values so far are numbers, if decimal commas are taken. */
+  hasCommas: boolean
+  /** All values so far are dates with the day first. */
+  hasDays: boolean
+  /** One of these can't be a date with the month first. */
+  isSure: boolean
+}
+
+export function readHeader(cells: readonly string[], line: number, delimiter: Delimiter): Column[] {
+  if (cells.length > maxFields)
+    throw new ImportError(
+      `line ${line}: there are ${cells.length.toLocaleString('en')} columns, and at most ${maxFields.toLocaleString('en')} are taken; put those that vary into one column, as JSON`,
+    )
+  const places = new Map<string, number>()
+  return cells.map((name, at) => {
+    if (name === '')
+      throw new ImportError(`line ${line}: column ${at + 1} has no name; ${unnamed(cells, at, delimiter)}`)
+    if (places.has(name))
+      throw new ImportError(
+        `line ${line}: two columns are called ${shown(name)}; give each a name of its own`,
+      )
+    places.set(name, at)
+    return { name, declared: false, kind: 'unknown', hasCommas: true, hasDays: true, isSure: false }
+  })
+}
+
+function unnamed(cells: readonly string[], at: number, delimiter: Delimiter): string {
+  if (at === 0 && cells.length > 1)
+    return 'R and pandas write the numbers of the rows there: leave them out (row.names = FALSE, index=False), or give the column a name'
+  if (at > 0 && cells.slice(at).every(cell => cell === ''))
+    return `the line ends in a ${nameOf(delimiter)}: remove it here and from the other lines, or give the column a name`
+  return 'the first line names the columns'
+}
+
+export function narrow(column: Column | undefined, cell: string): void {
+  if (!column || cell === '') return
+  if (column.kind === 'text' && !column.hasCommas && !column.hasDays) return
+  const kind = kindOf(cell)
+  if (column.hasCommas && kind !== 'integer') column.hasCommas = isDecimalComma(cell)
+  if (column.hasDays) {
+    column.hasDays = kind === 'text' && isDayFirst(cell)
+    if (column.hasDays && !column.isSure) column.isSure = isSurelyDayFirst(cell)
+  }
+  if (column.declared) return
+  if (column.kind === 'unknown') column.kind = kind
+  else if (column.kind !== kind && column.kind !== 'text') {
+    const bothNumbers = kind !== 'text' && kind !== 'boolean' && column.kind !== 'boolean'
+    column.kind = bothNumbers ? 'number' : 'text'
+  }
+}
+
+export function looksOf(
+  columns: readonly Column[],
+  { decimalComma, dayFirst }: ReadingOptions,
+): ReadonlyMap<string, Looks> {
+  const found = new Map<string, Looks>()
+  for (const { name, kind, declared, hasCommas, hasDays, isSure } of columns)
+    if (kind === 'text' && !declared)
+      if (hasCommas && !decimalComma) found.set(name, 'decimal-comma')
+      else if (hasDays && isSure && !dayFirst) found.set(name, 'day-first')
+  return found
+}
+
+/** A cell is a number only if JSON would print it the same way: 007 and +1 are text, and so are dates. */
+function kindOf(cell: string): 'integer' | 'number' | 'boolean' | 'text' {
+  if (/^-?(0|[1-9]\d*)$/.test(cell)) return 'integer'
+  if (/^-?(0|[1-9]\d*)\.\d+$/.test(cell)) return 'number'
+  if (/^(true|false)$/i.test(cell)) return 'boolean'
+  return 'text'
+}
+
+/** @returns the value of a cell that isn't empty; one that doesn't fit the declared type stays text, and is refused later */
+export function converterOf(
+  { name, kind, declared, hasCommas, hasDays }: Column,
+  { decimalComma, dayFirst }: Required<Pick<ReadingOptions, 'decimalComma' | 'dayFirst'>>,
+  refuse: (error: ImportError) => void,
+): (cell: string, line: number) => unknown {
+  if (declared && kind === 'json') return (cell, line) => parseCell(name, cell, line, refuse)
+  if (kind === 'boolean') return cell => /^true$/i.test(cell) || (/^false$/i.test(cell) ? false : cell)
+  if (decimalComma && declared && (kind === 'number' || kind === 'integer'))
+    return cell => fromDecimalComma(cell) ?? (isNumber.test(cell) ? parseExact(cell) : cell)
+  if (decimalComma && !declared && hasCommas) {
+    // Without a comma in any value, a point may be that of a decimal or of a thousand.
+    if (kind === 'number') return cell => cell
+    if (kind === 'text') return cell => fromDecimalComma(cell) ?? cell
+  }
+  if (kind === 'integer' || kind === 'number')
+    return declared ? cell => (isNumber.test(cell) ? parseExact(cell) : cell) : cell => parseExact(cell)
+  if (dayFirst && kind === 'text' && hasDays) return fromDayFirst
+  return cell => cell
+}
+
+/** A number as JSON writes it (RFC 8259 §6). */
+const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/
+
+function parseCell(name: string, cell: string, line: number, refuse: (error: ImportError) => void): unknown {
+  try {
+    return parseExact(cell)
+  } catch (error) {
+    refuse(
+      new ImportError(
+        `line ${line}: the column ${shown(name)} is declared as json and has the value ${shown(cell)}, which is not valid JSON`,
+        { cause: error, field: name },
+      ),
+    )
+    return cell
+  }
+}

@@ -1,0 +1,23 @@
+/** The characters that may stand between the cells of a table, and what they are called. */
+const names = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'vertical bar' } as const
+
+export type Delimiter = keyof typeof names
+
+/** The likelier ones first. */
+export const delimiters: readonly Delimiter[] = [',', ';', '\t', '|']
+
+export const nameOf = (delimiter: Delimiter): string => names[delimiter]
+
+/** Words for them on the command line and in addresses, where some have to be escaped. */
+const words: Readonly<Record<string, Delimiter>> = {
+  comma: ',',
+  semicolon: ';',
+  tab: '\t',
+  '\\t': '\t',
+  pipe: '|',
+}
+
+export const delimiterWords = ['comma', 'semicolon', 'tab', 'pipe'] as const
+
+export const delimiterIn = (text: string): Delimiter | undefined =>
+  delimiters.find(one => one === text) ?? (Object.hasOwn(words, text) ? words[text] : undefined)

@@ -1,0 +1,127 @@
+import { type BigIntStats, createReadStream, fstat, read as readDescriptor, rmSync } from 'node:fs'
+import { type FileHandle, open, stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import { addAbortSignal, type Readable } from 'node:stream'
+import { promisify } from 'node:util'
+import { ImportError } from './import-error.ts'
+
+/** A file that somebody has opened and closes. */
+export interface NamedDescriptor {
+  /** For messages; its ending may tell the format. */
+  readonly name: string
+  readonly descriptor: number
+}
+
+/** An open file. */
+export interface OpenFile {
+  readonly name: string
+  /** undefined: it has none that another file could take. */
+  readonly path?: string
+  readonly handle: Reading
+  close(): Promise<void>
+}
+
+/** What is needed of a file to read it. */
+export interface Reading extends Pick<FileHandle, 'read'> {
+  stat(): Promise<BigIntStats>
+}
+
+/** A file has become another one while it was read. */
+export class FileChanged extends ImportError {}
+
+/** @throws FileChanged if the file is no longer what it was before, or another one has taken its name */
+export async function refuseChanged({ name, path, handle }: OpenFile, before: BigIntStats): Promise<void> {
+  const now = await handle.stat()
+  const named = path === undefined ? undefined : await stat(path, { bigint: true }).catch(() => undefined)
+  const isReplaced = named !== undefined && (named.ino !== before.ino || named.dev !== before.dev)
+  if (isReplaced || now.size !== before.size || now.mtimeNs !== before.mtimeNs)
+    throw new FileChanged(
+      `${name} ${isReplaced ? 'was replaced' : 'changed'} while it was being read; import it again when it is complete`,
+    )
+}
+
+/** Read by its descriptor, at positions of its own. */
+export function opened({ name, descriptor }: NamedDescriptor): OpenFile {
+  const readAt = promisify(readDescriptor)
+  const handle = {
+    read: (buffer: Buffer, offset: number, length: number, position: number) =>
+      readAt(descriptor, buffer, offset, length, position),
+    stat: () =>
+      new Promise<BigIntStats>((resolve, reject) =>
+        fstat(descriptor, { bigint: true }, (error, stats) => (error ? reject(error) : resolve(stats))),
+      ),
+  } as unknown as Reading
+  return { name, handle, close: async () => {} }
+}
+
+const readingOf = (handle: FileHandle): Reading => ({
+  read: handle.read.bind(handle),
+  stat: () => handle.stat({ bigint: true }),
+})
+
+export async function openInput(
+  path: string,
+  scratchFolder: string,
+  signal: AbortSignal | undefined,
+): Promise<OpenFile> {
+  if (path === '-') return spool(process.stdin, 'standard input', scratchFolder, signal)
+  const found = await stat(path).catch(error => {
+    throw cannotOpen(path, error)
+  })
+  if (found.isDirectory()) throw new ImportError(`${path} is a folder; give a file`)
+  if (!found.isFile()) return spool(createReadStream(path), path, scratchFolder, signal)
+  const handle = await openFile(path, 'r')
+  return { name: basename(path), path, handle: readingOf(handle), close: () => handle.close() }
+}
+
+/**
+ * A pipe can be read only once, so its content is kept in a file. The file loses its name at once and disappears with the
+ * process, however that ends.
+ */
+async function spool(
+  input: Readable,
+  name: string,
+  scratchFolder: string,
+  signal: AbortSignal | undefined,
+): Promise<OpenFile> {
+  const file = join(scratchFolder, `import-${process.pid}.input`)
+  const handle = await openFile(file, 'w+')
+  const forget = () => {
+    // Some systems can't remove an open file; there it is removed after it is closed.
+    try {
+      rmSync(file, { force: true })
+    } catch {}
+  }
+  forget()
+  const close = async () => {
+    await handle.close()
+    forget()
+  }
+  try {
+    await handle.writeFile(signal ? addAbortSignal(signal, input) : input)
+    return { name, handle: readingOf(handle), close }
+  } catch (error) {
+    await close()
+    signal?.throwIfAborted()
+    throw new ImportError(`${name} can't be kept in ${scratchFolder} until it is read (${codeOf(error)})`, {
+      cause: error,
+    })
+  }
+}
+
+async function openFile(path: string, flags: 'r' | 'w+'): Promise<FileHandle> {
+  try {
+    return await open(path, flags, 0o600)
+  } catch (error) {
+    throw cannotOpen(path, error)
+  }
+}
+
+const cannotOpen = (path: string, cause: unknown): ImportError =>
+  new ImportError(
+    codeOf(cause) === 'ENOENT' ? `there is no file ${path}` : `${path} can't be opened (${codeOf(cause)})`,
+    { cause },
+  )
+
+export const codeOf = (error: unknown): string =>
+  error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : String(error)

@@ -1,0 +1,56 @@
+import type { Entity, FieldType } from '../model/entities.ts'
+import { openTable } from './csv.ts'
+import { asImportError } from './faults.ts'
+import { arrayPieces, ndjsonPieces, type ReadRecord } from './json-lines.ts'
+import { FileChanged } from './open-file.ts'
+import type { ReadingOptions } from './reading-options.ts'
+import { nothingSeen, type Seen } from './seen.ts'
+import { type Source, unlessChanged } from './source.ts'
+import type { Staging } from './staging.ts'
+
+interface Asked {
+  readonly key: Entity['key']
+  readonly types?: ReadonlyMap<string, FieldType>
+  readonly reading?: ReadingOptions
+  readonly signal?: AbortSignal
+}
+
+/** @throws the reason of the signal */
+export async function addAll(
+  staging: Staging,
+  batches: AsyncIterable<readonly ReadRecord[]>,
+  { signal }: Pick<Asked, 'signal'>,
+): Promise<void> {
+  for await (const records of batches) {
+    signal?.throwIfAborted()
+    staging.add(records)
+  }
+  signal?.throwIfAborted()
+}
+
+/**
+ * Adds the records of a file.
+ * @param read called with the share that is done
+ * @throws ImportError naming what ends the reading, behind all that is wrong before it
+ */
+export const readInto = (
+  staging: Staging,
+  source: Source,
+  options: Asked,
+  read: (share: number) => void,
+): Promise<Seen> =>
+  unlessChanged(source, async () => {
+    const { signal, types = new Map() } = options
+    let seen = nothingSeen
+    if (source.format === 'csv') {
+      const table = await openTable(source, [options.key].flat(), options.reading)
+      staging.declare(table.names)
+      await addAll(staging, table.records(types, staging.faults, read), options).catch(error => {
+        throw error instanceof FileChanged ? error : staging.faults.endedBy(asImportError(error))
+      })
+      seen = { delimiter: table.delimiter, looks: table.looks() }
+    } else if (source.format === 'json') await staging.read(arrayPieces(source.open(read)), signal)
+    else await staging.read(ndjsonPieces(source.open(read)), signal)
+    signal?.throwIfAborted()
+    return seen
+  })

@@ -1,0 +1,28 @@
+import type { Field } from '../model/entities.ts'
+import type { Delimiter } from './delimiters.ts'
+import type { Encoding } from './encodings.ts'
+import type { Looks } from './local-forms.ts'
+
+/** How a file was read. */
+export interface HowRead {
+  readonly encoding: Encoding
+  /** null: it is no table. */
+  readonly delimiter: Delimiter | null
+}
+
+/** What was seen in a file while it was read. */
+export interface Seen extends Pick<HowRead, 'delimiter'> {
+  /** Per name of a field. */
+  readonly looks: ReadonlyMap<string, Looks>
+}
+
+export const nothingSeen: Seen = { delimiter: null, looks: new Map() }
+
+export const withLooks = <F extends Field>(
+  fields: readonly F[],
+  { looks }: Seen,
+): (F & { looks?: Looks })[] =>
+  fields.map(field => {
+    const found = looks.get(field.name)
+    return found === undefined ? field : { ...field, looks: found }
+  })

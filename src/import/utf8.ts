@@ -1,0 +1,109 @@
+import { isUtf8 } from 'node:buffer'
+import { ImportError } from './import-error.ts'
+import { likelyEncoding } from './likely-encoding.ts'
+
+/** Bytes that are not UTF-8, behind all that is. */
+export class NotUtf8 extends Error {
+  readonly #bytes: Buffer
+  readonly #bad: number
+
+  /** @param bad the place of the first byte that is wrong */
+  constructor(bytes: Buffer, bad: number) {
+    super('not UTF-8')
+    this.#bytes = bytes
+    this.#bad = bad
+  }
+
+  /**
+   * @param place of the byte; columns are counted in UTF-16, as editors do
+   * @param hasOption the encoding can be named
+   */
+  at(
+    { line, column }: { readonly line: number; readonly column: number },
+    hasOption: boolean = true,
+  ): ImportError {
+    const byte = (this.#bytes[this.#bad] ?? 0).toString(16).toUpperCase().padStart(2, '0')
+    return new ImportError(
+      `line ${line}: not UTF-8: the byte 0x${byte} in column ${column}; ${adviceFor(this.#bytes, this.#bad, hasOption)}`,
+    )
+  }
+}
+
+function adviceFor(bytes: Buffer, bad: number, hasOption: boolean): string {
+  const likely = likelyEncoding(bytes, bad)
+  if (likely === 'utf-8')
+    return 'other characters of the file are UTF-8, so this one is damaged or was put in from elsewhere: correct it'
+  if (likely === undefined)
+    return `save the file as UTF-8 where it comes from${hasOption ? ', or name the encoding that it has with --encoding' : ''}`
+  const { name, word, encoding } = likely
+  const way = hasOption ? `use --encoding ${encoding}` : `convert it: iconv -f ${encoding} -t utf-8`
+  return `as ${name} it would be ${JSON.stringify(word)}: if that is right, ${way}`
+}
+
+const byteOrderMark = '\ufeff'
+
+/**
+ * Text without its byte-order mark, cut between characters.
+ * @throws NotUtf8 after the text before it
+ */
+export async function* utf8Text(chunks: AsyncIterable<Buffer>): AsyncIterable<string> {
+  let isFirst = true
+  let held: Buffer = Buffer.alloc(0)
+  const textOf = (bytes: Buffer) => {
+    const text = bytes.toString()
+    const marked = isFirst && text.startsWith(byteOrderMark)
+    isFirst &&= text === ''
+    return marked ? text.slice(1) : text
+  }
+  for await (const chunk of chunks) {
+    const bytes = held.length === 0 ? chunk : Buffer.concat([held, chunk])
+    const whole = endOfCharacters(bytes)
+    held = Buffer.from(bytes.subarray(whole))
+    const text = bytes.subarray(0, whole)
+    if (!isUtf8(text)) {
+      const bad = badByte(bytes)
+      yield textOf(bytes.subarray(0, bad))
+      throw new NotUtf8(bytes, bad)
+    }
+    yield textOf(text)
+  }
+  if (held.length > 0) throw new NotUtf8(held, 0)
+}
+
+/** @returns the end of the last character that has all its bytes */
+function endOfCharacters(bytes: Buffer): number {
+  for (let back = 1; back <= 3 && back <= bytes.length; back++) {
+    const byte = bytes[bytes.length - back] as number
+    if (byte < 0x80) break
+    // The first byte of a character says how many there are.
+    if (byte >= 0xc0)
+      return (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) > back ? bytes.length - back : bytes.length
+  }
+  return bytes.length
+}
+
+/** @returns the place of the first byte that isn't UTF-8 */
+export function badByte(bytes: Buffer): number {
+  const text = bytes.toString()
+  let place = 0
+  let from = 0
+  for (let at = text.indexOf('\ufffd'); at >= 0; at = text.indexOf('\ufffd', from)) {
+    place += Buffer.byteLength(text.slice(from, at))
+    // The character itself may stand there.
+    if (bytes.toString('latin1', place, place + 3) !== '\xef\xbf\xbd') return place
+    place += 3
+    from = at + 1
+  }
+  return bytes.length
+}
+
+/** @param bytes of a line that isn't UTF-8, or of several from this one */
+export function notUtf8(bytes: Buffer, firstLine: number): ImportError {
+  const bad = badByte(bytes)
+  const before = bytes.toString('utf8', 0, bad)
+  const start = before.lastIndexOf('\n') + 1
+  return new NotUtf8(bytes, bad).at({
+    line: firstLine + before.split('\n').length - 1,
+    column: before.length - start + 1,
+  })
+}
