@@ -1,10 +1,25 @@
 import assert from 'node:assert/strict'
-import { copyFileSync, linkSync, renameSync, rmSync, truncateSync } from 'node:fs'
+import {
+  copyFileSync,
+  cpSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { commandEvent } from '../../src/cli/store.ts'
 import { bearerOf, Client } from '../support/clients/client.ts'
 import { list } from '../support/clients/listings.ts'
 import type { Event } from '../support/data/events.ts'
+import { changeText } from '../support/data/imports.ts'
 import { addItem } from '../support/data/repository.ts'
 import { isLong } from '../support/scale.ts'
 import { testOn } from '../support/service/engines.ts'
@@ -116,7 +131,8 @@ const losses: readonly Loss[] = [
   },
 ]
 
-const readyOf = async ({ address }: Served) => (await fetch(`${address}/health/ready`)).status
+const readyOf = async ({ address }: Pick<Served, 'address'>) =>
+  (await fetch(`${address}/health/ready`)).status
 
 /** Losses that CI tries: one of each kind. That the whole folder is gone is seen by the test of a logout, too. */
 const everyday = ['the database is moved away', 'the log is replaced by a copy', 'the database is cut short']
@@ -219,6 +235,150 @@ testOn('sqlite', 'D5 a file that is cut short stays lost when it has grown again
   await served.said(advice)
   assert.match(served.output.stdout, advice)
 })
+
+testOn(
+  'sqlite',
+  'D5 D4 nothing is acknowledged after an older store is copied over the running one',
+  async t => {
+    for (const names of [['carrel.db'], ['carrel.db', 'carrel.db-wal', 'carrel.db-shm']]) {
+      const { folder, served } = await start(t)
+      const older = join(temporaryFolder(t), 'older')
+      cpSync(folder, older, { recursive: true })
+      const client = new Client(served.address)
+      client.token = await client.login(epersons[0] as string)
+      // What is in the log only would hide what the file says.
+      for (const _ of Array(300)) await client.post('/api/authn/login')
+      assert.equal(await readyOf(served), 200)
+      // As `cp` does, which keeps the file and replaces what is in it.
+      for (const name of names) writeFileSync(join(folder, name), readFileSync(join(older, name)))
+      assert.equal((await client.post('/api/authn/login')).status, 503, names.join())
+      assert.equal(await readyOf(served), 503)
+      await served.said(/written over by another program|an older one was copied over it|cut short/)
+      served.signal('SIGKILL')
+      await served.ended
+    }
+  },
+)
+
+testOn('sqlite', 'D5 a file of the store that is only touched is no loss', async t => {
+  const { folder, served } = await start(t)
+  assert.equal(await readyOf(served), 200)
+  utimesSync(database(folder), new Date(), new Date())
+  assert.equal(await readyOf(served), 200)
+})
+
+/** Losses of an entity's files. */
+const lostRecords: readonly { readonly how: string; lose(files: RecordFiles): void }[] = [
+  { how: 'the folder is gone', lose: ({ folder }) => renameSync(folder, aside(folder)) },
+  {
+    how: 'the folder is empty',
+    lose: ({ folder }) => {
+      renameSync(folder, aside(folder))
+      mkdirSync(folder)
+    },
+  },
+  { how: 'the base of a revision is gone', lose: ({ base }) => rmSync(base) },
+  { how: 'a revision is gone', lose: ({ revision }) => rmSync(revision) },
+  {
+    how: 'a file is written over',
+    lose: ({ base }) => writeFileSync(base, Buffer.alloc(statSync(base).size, 7)),
+  },
+  { how: 'a file is cut short', lose: ({ base }) => truncateSync(base, statSync(base).size / 2) },
+  { how: "a file is another entity's", lose: ({ base, other }) => renameSync(other, base) },
+  {
+    how: "a file is written over with another entity's",
+    lose: ({ base, other }) => copyFileSync(other, base),
+  },
+  {
+    how: 'a folder is in place of a file',
+    lose: ({ base }) => {
+      rmSync(base)
+      mkdirSync(base)
+    },
+  },
+]
+
+interface RecordFiles {
+  readonly folder: string
+  readonly base: string
+  readonly revision: string
+  readonly other: string
+}
+
+testOn(
+  'sqlite',
+  'D5 R1 ready is 503, and no record is written, while the records of an entity are lost',
+  async t => {
+    const service = await startService(t)
+    await service.addEperson(admin, { admin: true })
+    const client = service.client()
+    await client.login(admin)
+    const path = '/api/query/v4/artworks'
+    const write = (method: string, key: string, body?: unknown) =>
+      client.request(`${path}/${key}`, {
+        method,
+        headers: { 'content-type': method === 'PATCH' ? 'application/merge-patch+json' : 'application/json' },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      })
+    const entities = join(service.dataFolder, 'entities')
+    const ready = () => readyOf(service)
+    for (const { how, lose } of lostRecords) {
+      for (const name of ['artworks', 'others'])
+        await service.addRecords(name, 'id', [
+          { id: 'A1', title: `Night of ${name}` },
+          { id: 'A2', title: 'Noon' },
+        ])
+      await service.storage.entities.changeWriteRule(
+        'artworks',
+        'group:Administrator',
+        commandEvent('entity.writers'),
+      )
+      await changeText(service, '{"id":"A2","title":"Dusk"}', {
+        entity: 'artworks',
+        kind: 'update',
+      })
+      const artworks = (await service.storage.entities.all()).get('artworks')
+      assert.ok(artworks?.source.kind === 'records')
+      const revision = artworks.source.version
+      const fileOf = (version: string) => join(entities, `${version}.db`)
+      const other = readdirSync(entities).find(name => name.startsWith('others.'))
+      const files = {
+        folder: entities,
+        base: fileOf(revision.replace(/\.[^.]*$/, '')),
+        revision: fileOf(revision),
+        other: join(entities, other ?? ''),
+      }
+      const kept = new Map(readdirSync(entities).map(name => [name, readFileSync(join(entities, name))]))
+      assert.equal((await write('PUT', 'A3', { title: 'Dawn' })).status, 201, how)
+      await until('a service that is ready', ready, status => status === 200)
+      lose(files)
+      await until(`a service that isn't ready: ${how}`, ready, status => status === 503)
+      for (const answer of [
+        await write('PUT', 'A4', { title: 'Dawn' }),
+        await write('PATCH', 'A3', { title: 'Evening' }),
+        await write('DELETE', 'A1'),
+      ]) {
+        const text = await answer.text()
+        assert.equal(answer.status, 503, `${how}: ${text}`)
+        assert.ok(!text.includes(entities), text)
+      }
+      await assert.rejects(
+        changeText(service, '{"id":"A2","title":"Dawn"}', {
+          entity: 'artworks',
+          kind: 'update',
+        }),
+        /put the file back|lost/,
+        how,
+      )
+      rmSync(entities, { recursive: true, force: true })
+      rmSync(aside(entities), { recursive: true, force: true })
+      mkdirSync(entities)
+      for (const [name, content] of kept) writeFileSync(join(entities, name), content)
+      await until(`a service that is ready again: ${how}`, ready, status => status === 200)
+      assert.equal((await write('DELETE', 'A3')).status, 204, how)
+    }
+  },
+)
 
 for (const engine of ['sqlite', 'postgres'] as const)
   testOn(

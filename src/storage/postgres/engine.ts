@@ -25,6 +25,7 @@ import { postgresRepository } from './repository.ts'
 import { sharedSecrets } from './secrets.ts'
 import { createSessionLookup } from './session-lookup.ts'
 import { postgresSessions } from './sessions.ts'
+import { createStoreCheck, type StoreCheck } from './store-check.ts'
 import { createTableListings, type TableDatabase } from './table-listings.ts'
 import { postgresTrail } from './trail.ts'
 import { openTrail } from './trail-changes.ts'
@@ -168,6 +169,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     patientPool: () => createPool({ ...unlimited, size: 1, queue: 1 }),
   })
   let kept: KeptTrail | undefined
+  let check: StoreCheck
   let closing: Promise<void> | undefined
   const close = () => {
     closing ??= closeAll()
@@ -190,6 +192,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     if (started) await openTrail(started.db, keys)
     // It opens a connection, too, for which the first client would wait.
     await patiently(patience, () => keys.read(accountPool))
+    check = await patiently(patience, () => createStoreCheck(accountPool))
   } catch (error) {
     await close()
     throw error
@@ -217,7 +220,10 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     metrics: postgresMetrics(poolsByName, { pages: turns, listings: places }, shared),
     ...{ clock, trail, processes: postgresProcesses(accountPool) },
     registry: postgresRegistry(accountPool),
-    ping: async () => void (await lookup.ask()),
+    ping: async () => {
+      await lookup.ask()
+      await check.requireSome()
+    },
     close,
   }
 }

@@ -16,6 +16,9 @@ const conflict = /^(40001|40P01|23505|42P06|42P07|42710)$/
  */
 const unavailable = /^(08|40003|28|3D|53|54|55000|55P03|57|58|25006|42501)/
 
+/** A schema, table or column is not there. */
+const undefinedObject = /^(3F000|42P01|42703)$/
+
 /** The only place that translates the driver's errors. */
 export async function translateErrors<T>(work: () => Promise<T>): Promise<T> {
   try {
@@ -31,6 +34,11 @@ function translate(error: unknown): unknown {
   if (code !== undefined) {
     if (conflict.test(code))
       return new Conflict('PostgreSQL: the change conflicted with concurrent changes', { cause: error })
+    if (undefinedObject.test(code) && /\bcarrel\./.test(`${error.message}.`))
+      return new StoreUnavailable(
+        `PostgreSQL: ${error.message} (${code}): a part of the store is gone; restore the database from a backup`,
+        { cause: error },
+      )
     return unavailable.test(code)
       ? new StoreUnavailable(`PostgreSQL: ${error.message}`, { cause: error })
       : error

@@ -5,6 +5,7 @@ import { agreedParts, type ChangeRow, type TakenChanges, versionParts } from '..
 import type { Pool, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { haveRights } from './stamps.ts'
+import { hasRecords, lostRecords } from './store-check.ts'
 
 /** Changes of single records (docs/decisions/0041). */
 
@@ -71,7 +72,10 @@ export function createRecordWriter(pool: Pool): RecordWriter {
   }
 }
 
-const writeAll = (pool: Pool, batch: readonly Waiting[]): Promise<readonly (boolean | RightsChanged)[]> =>
+type Outcome = boolean | RightsChanged | StoreUnavailable
+
+/** @returns for each write what `RecordWriter.write` does, or why it can't be made */
+const writeAll = (pool: Pool, batch: readonly Waiting[]): Promise<readonly Outcome[]> =>
   pool.transaction(async db => {
     // One transaction at a time, so that changes become visible in the order of their numbers.
     const [state] = await db.rows<{ records: number }>('SELECT records FROM carrel.state FOR UPDATE')
@@ -82,11 +86,12 @@ const writeAll = (pool: Pool, batch: readonly Waiting[]): Promise<readonly (bool
     )
     const versions = new Map(
       (
-        await db.rows<{ name: string; version: string }>(
-          'SELECT name, version FROM carrel.entity WHERE name = ANY($1) AND version IS NOT NULL',
+        await db.rows<{ name: string; version: string; is_there: boolean }>(
+          `SELECT e.name, e.version, ${hasRecords} AS is_there FROM carrel.entity e
+           WHERE e.name = ANY($1) AND e.version IS NOT NULL`,
           [...new Set(batch.map(({ write }) => write.entity))],
         )
-      ).map(({ name, version }) => [name, version] as const),
+      ).map(row => [row.name, row] as const),
     )
     const known = new Map(
       (
@@ -96,16 +101,18 @@ const writeAll = (pool: Pool, batch: readonly Waiting[]): Promise<readonly (bool
         )
       ).map(({ key, seq }) => [key, seq] as const),
     )
-    const results: (boolean | RightsChanged)[] = []
+    const results: Outcome[] = []
     for (const [at, { write, event }] of batch.entries()) {
       if (!allowed[at]) {
         results.push(new RightsChanged())
         continue
       }
       const { entity, key, key_values, json, added, before } = write
-      const isCurrent = versions.get(entity) === write.version && (known.get(key) ?? 0) === before
-      results.push(isCurrent)
-      if (!isCurrent) continue
+      const stored = versions.get(entity)
+      const isCurrent = stored?.version === write.version && (known.get(key) ?? 0) === before
+      const isWritten = isCurrent && stored.is_there
+      results.push(isCurrent && !stored.is_there ? lostRecords(entity) : isWritten)
+      if (!isWritten) continue
       known.set(key, ++last)
       await db.run(
         `INSERT INTO carrel.record_change (seq, entity, key, key_values, json, added)

@@ -38,11 +38,11 @@ interface Parts {
   readonly refresh: (result: SessionLookupResult, db: Connection) => Promise<void> | undefined
 }
 
-const sql = `SELECT s.entities, s.records, s.secrets, s.groups, s.audiences, s.mark, e.uuid, e.stamp,
+const sql = `SELECT s.store, s.entities, s.records, s.secrets, s.groups, s.audiences, s.mark, e.uuid, e.stamp,
   (SELECT a.allow_sessions FROM carrel.alert a WHERE a.active LIMIT 1) AS allowed FROM carrel.state s
   LEFT JOIN carrel.eperson e ON e.uuid = ANY($1) AND e.enabled`
 
-type LookupRow = Omit<SessionLookupResult, 'stamps'> & { uuid: string | null; stamp: number }
+type LookupRow = Omit<SessionLookupResult, 'stamps'> & { store: string; uuid: string | null; stamp: number }
 
 /** A dead connection fails within this time, in ms, and is replaced once. After a hang there is no time for a retry. */
 const maxRetryDelay = 1_000
@@ -64,6 +64,8 @@ export function createSessionLookup({ connect, refresh }: Parts): SessionLookup 
   let running: Promise<void> | undefined
   let closed = false
   let connection: Connection | undefined
+  /** The id of the store that this node has opened. */
+  let opened: string | undefined
 
   /** Retries once if the connection was lost since the last look-up, as when the database was restarted. */
   async function lookUp(uuids: ReadonlySet<string>): Promise<SessionLookupResult> {
@@ -85,7 +87,13 @@ export function createSessionLookup({ connect, refresh }: Parts): SessionLookup 
     connection ??= await connect()
     const rows = await connection.rows<LookupRow>(sql, [...uuids])
     const [first] = rows
-    if (!first) throw new Error('the store has lost its state row')
+    if (!first)
+      throw new StoreUnavailable('the store has lost its state row: restore the database from a backup')
+    opened ??= first.store
+    if (first.store !== opened)
+      throw new StoreUnavailable(
+        'the database has another store than the one that was opened: put that one back, or restart the service to use this one',
+      )
     const stamps = new Map<string, number>()
     for (const { uuid, stamp } of rows) if (uuid !== null) stamps.set(uuid, stamp)
     const { entities, records, secrets, groups, audiences, mark, allowed } = first

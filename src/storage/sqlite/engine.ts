@@ -10,10 +10,11 @@ import { sqliteAccounts } from './accounts.ts'
 import { sqliteAttempts } from './attempts.ts'
 import { sqliteAudiences } from './audiences.ts'
 import { sqliteClock } from './clock.ts'
-import { openDatabase } from './driver.ts'
+import { type Database, openDatabase } from './driver.ts'
 import { sqliteEntities } from './entities.ts'
 import {
   createFilesInPlace,
+  type FilePart,
   type FilesInPlace,
   lookAgainAfter,
   type OpenedFiles,
@@ -77,7 +78,14 @@ export async function openEngine({
   // The first read makes the log and its index, which stay as long as the connection.
   connection.get('SELECT one FROM state')
   const index = await shared.keepOpen(pathsOf(file).index)
-  const opened: OpenedFiles = { file, index: index.descriptor, ids: await idsOf(file, shared) }
+  const database = await shared.keepOpen(file)
+  const opened: OpenedFiles = {
+    file,
+    index: index.descriptor,
+    database: database.descriptor,
+    busy: busyParts(connection),
+    ids: await idsOf(file, shared),
+  }
   const files = createFilesInPlace(opened)
   const snapshot = createSharedSnapshot(connection, index, files)
   const { db } = snapshot
@@ -132,8 +140,19 @@ export async function openEngine({
       await writer.close()
       await readerThreads.close()
       snapshot.close()
+      database.close()
     },
   }
+}
+
+/** The first page, and the one with the last number of an event: almost every change adds one to the audit trail. */
+function busyParts(db: Database): readonly FilePart[] {
+  const length = db.get<{ page_size: number }>('PRAGMA page_size')?.page_size ?? 0
+  return db
+    .all<{ rootpage: number }>(
+      "SELECT 1 AS rootpage UNION SELECT rootpage FROM sqlite_schema WHERE name IN ('sqlite_sequence', 'state')",
+    )
+    .map(({ rootpage }) => ({ from: (rootpage - 1) * length, length }))
 }
 
 /** Which files the path and its neighbours led to when the main thread opened them. */

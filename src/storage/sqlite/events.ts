@@ -44,7 +44,7 @@ function statementsOf(db: Database) {
 }
 
 /** An id is never given twice, also in a store that was restored after all of its events had been pruned. */
-const lastIdOf = (db: Database): number =>
+export const lastIdOf = (db: Database): number =>
   db.get<{ id: number }>(
     `SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0),
        coalesce((SELECT max(event) FROM trail_head), 0)) AS id`,

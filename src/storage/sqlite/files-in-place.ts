@@ -18,7 +18,7 @@ export interface FilesInPlace {
 
 export interface Loss {
   readonly file: 'database' | 'log' | 'index'
-  readonly how: 'gone' | 'replaced' | 'truncated'
+  readonly how: 'gone' | 'replaced' | 'truncated' | 'overwritten'
   readonly message: string
 }
 
@@ -28,8 +28,18 @@ export interface OpenedFiles {
   readonly file: string
   /** The descriptor of the index, which all threads read by. */
   readonly index: number
+  /** The descriptor of the database, which shows what others write over it. */
+  readonly database: number
+  /** The parts of the database that most changes write to. */
+  readonly busy: readonly FilePart[]
   /** Device and inode of each file. */
   readonly ids: Readonly<Record<Loss['file'], string>>
+}
+
+/** In bytes. */
+export interface FilePart {
+  readonly from: number
+  readonly length: number
 }
 
 /** The log and the index of a database lie beside it (https://sqlite.org/walformat.html). */
@@ -45,17 +55,18 @@ export const lookAgainAfter = 1_000
 /** While other processes write, a look may fall between two of their steps. So many in a row can't. */
 const maxLooks = 100
 
-export function createFilesInPlace({ file, index, ids }: OpenedFiles): FilesInPlace {
+export function createFilesInPlace({ file, index, database, busy, ids }: OpenedFiles): FilesInPlace {
   const paths = Object.entries(pathsOf(file)) as [Loss['file'], string][]
   /** In bytes, when everything was in its place. */
   let databaseSize = 0
-  /** What was cut off doesn't come back by growing again. */
-  let truncated: Loss | undefined
+  /** What was cut off or written over doesn't come back. */
+  let damaged: Loss | undefined
+  const isOverwritten = createOverwriteCheck(index, database, busy)
   let looked = Number.NEGATIVE_INFINITY
   let found: Loss | undefined
 
   function look(): Loss | undefined {
-    if (truncated) return truncated
+    if (damaged) return damaged
     for (let attempt = 1; ; attempt++) {
       const header = readHeader(index)
       const sizes = { database: 0, log: 0, index: 0 }
@@ -68,11 +79,12 @@ export function createFilesInPlace({ file, index, ids }: OpenedFiles): FilesInPl
       const short = shortFile(header, sizes, databaseSize)
       if (short === undefined) {
         databaseSize = sizes.database
-        return undefined
+        if (isOverwritten()) damaged = lossOf('database', file, 'overwritten')
+        return damaged
       }
       if (attempt < maxLooks && !header.equals(readHeader(index))) continue
-      truncated = lossOf(short, pathsOf(file)[short], 'truncated')
-      return truncated
+      damaged = lossOf(short, pathsOf(file)[short], 'truncated')
+      return damaged
     }
   }
   function find(): Loss | undefined {
@@ -95,14 +107,52 @@ export function createFilesInPlace({ file, index, ids }: OpenedFiles): FilesInPl
 
 /** In bytes: the first copy of the header of the index (https://sqlite.org/walformat.html, section 2.1). */
 export const headerLength = 48
+/** In bytes: both copies, and after them how far the log has been copied into the database (section 2.2). */
+const copiedLength = 132
 
 /** @throws StoreUnavailable if SQLite has closed the index: its connections end when the store is damaged */
-function readHeader(index: number): Buffer {
-  const header = Buffer.alloc(headerLength)
+function readHeader(index: number, length = headerLength): Buffer {
+  const header = Buffer.alloc(length)
   try {
-    return header.subarray(0, readSync(index, header, 0, headerLength, 0))
+    return header.subarray(0, readSync(index, header, 0, length, 0))
   } catch (cause) {
     throw new StoreUnavailable('the index of the store is closed: restart the service', { cause })
+  }
+}
+
+/**
+ * SQLite writes to the database only when it copies frames of the log into it, and its index counts those. While the count
+ * stays, the parts that most changes write to must stay, too: an older store that was copied over the file differs in them.
+ * @returns a function that tells whether another program has written to the file since the last call
+ */
+function createOverwriteCheck(index: number, database: number, busy: readonly FilePart[]): () => boolean {
+  let known = ''
+  let content = Buffer.alloc(0)
+
+  /** @returns the log's generation and the number of its frames that are in the database; undefined during a copy */
+  function copied(): string | undefined {
+    const header = readHeader(index, copiedLength)
+    if (header.length < copiedLength) return undefined
+    const frames = header.subarray(96, 100)
+    // The second number is raised before anything is copied, the first one afterwards.
+    if (!frames.equals(header.subarray(128, 132))) return undefined
+    return header.toString('hex', 32, 40) + frames.toString('hex')
+  }
+
+  return () => {
+    const before = copied()
+    if (before === undefined) return false
+    const found = Buffer.concat(
+      busy.map(({ from, length }) => {
+        const part = Buffer.alloc(length)
+        return part.subarray(0, readSync(database, part, 0, length, from))
+      }),
+    )
+    if (copied() !== before) return false
+    const isOther = before === known && !found.equals(content)
+    known = before
+    content = found
+    return isOther
   }
 }
 
@@ -138,6 +188,7 @@ const advice: Readonly<Record<Loss['how'], string>> = {
   replaced:
     'is not the file that the service has opened: put that one back, and the service goes on by itself; or restart the service to use this one',
   truncated: 'was cut short: stop the service, restore a backup, and start it again',
+  overwritten: 'was written over by another program: stop the service, restore a backup, and start it again',
 }
 
 const remake = 'was cut short: restart the service, which makes it again'

@@ -42,6 +42,7 @@ export function createGroupCommit(opened: OpenedFiles, keyring: Keyring, { threa
           const reply = replies[at]
           if (reply && 'result' in reply) resolve(reply.result as never)
           else if (reply && 'refused' in reply) reject(new RightsChanged())
+          else if (reply && 'unavailable' in reply) reject(new StoreUnavailable(reply.unavailable))
           else reject(new Error(reply?.error ?? 'the writer did not reply'))
         }
       } catch (error) {

@@ -5,6 +5,7 @@ import { immutableUri, type OpenOptions } from '../../lib/sqlite.ts'
 import { sync } from '../../lib/sync.ts'
 import type { NewEntity, NewRecords, Revision } from '../entities.ts'
 import { type Database, openDatabase } from './driver.ts'
+import { markRecordFile, requireRecordFile } from './record-file.ts'
 
 /**
  * The file of one version of an imported entity: each record's JSON by its slot, and the ranks of each field. After it
@@ -21,14 +22,15 @@ export function baseOf(version: string): string | undefined {
 /** The files of revisions that are open, which have their bases attached. */
 const revisions = new WeakSet<Database>()
 
-/** Opens the file of a version to read it. */
+/** Opens the file of a version to read it. @throws StoreUnavailable if it isn't the one that was written */
 export function openRecords(
   fileOf: (version: string) => string,
   version: string,
   options: Omit<OpenOptions, 'mode'>,
 ) {
-  const db = openDatabase(fileOf(version), { ...options, mode: 'immutable' })
   const base = baseOf(version)
+  for (const one of [version, base]) if (one !== undefined) requireRecordFile(fileOf(one))
+  const db = openDatabase(fileOf(version), { ...options, mode: 'immutable' })
   if (base === undefined) return db
   try {
     db.run('ATTACH ? AS base', immutableUri(fileOf(base)))
@@ -78,6 +80,7 @@ export async function writeRevisionFile(
   await writeFile(fileOf(version), async db => {
     if (baseOf(of.source.version) !== undefined) {
       db.exec('COMMIT')
+      requireRecordFile(fileOf(of.source.version))
       db.run('ATTACH ? AS earlier', immutableUri(fileOf(of.source.version)))
       db.exec('BEGIN')
       db.exec('INSERT INTO record SELECT n, json FROM earlier.record ORDER BY n')
@@ -106,6 +109,7 @@ async function writeFile(file: string, fill: (db: Database) => Promise<void>): P
     db.exec('CREATE TABLE record (n INTEGER PRIMARY KEY, json TEXT NOT NULL) STRICT')
     db.exec('CREATE TABLE rank (field INTEGER PRIMARY KEY, ranks BLOB NOT NULL) STRICT')
     db.exec('BEGIN')
+    markRecordFile(db, file)
     await fill(db)
     db.exec('COMMIT')
   } catch (error) {

@@ -1,10 +1,13 @@
+import { dirname } from 'node:path'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { RightsChanged, StoreUnavailable } from '../../model/errors.ts'
 import { serveThread } from '../../threads/thread.ts'
+import { type Bases, createBases } from './bases.ts'
 import { changes } from './changes.ts'
 import { type Database, openDatabase, transaction } from './driver.ts'
-import { forgetEnd } from './events.ts'
+import { forgetEnd, lastIdOf } from './events.ts'
 import { createFilesInPlace, type Loss, lookAgainAfter, type OpenedFiles } from './files-in-place.ts'
+import { entitiesFolder } from './migrate.ts'
 import { requireRights } from './stamps.ts'
 import { openTrail } from './trail-changes.ts'
 
@@ -12,6 +15,7 @@ export type WriteCall = readonly [name: keyof typeof changes, args: readonly unk
 export type WriteReply =
   | { readonly result: unknown }
   | { readonly error: string }
+  | { readonly unavailable: string }
   /** Nothing was done: the sessions that the change relies on have changed (T12). */
   | { readonly refused: 'rights' }
 
@@ -27,18 +31,40 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
-const handlersOn = (db: Database, requireFiles: () => void, requireTrail: () => void) => {
+interface Parts {
+  readonly db: Database
+  readonly bases: Bases
+  readonly requireFiles: () => void
+  readonly requireTrail: () => void
+}
+
+const handlersOn = ({ db, bases, requireFiles, requireTrail }: Parts) => {
   let waiting: Waiting[] = []
+  /** The number of the last event that is on disk. */
+  let lastEvent = 0
+
+  /** An older store that was copied over this one, its log included, has fewer events. */
+  function requireNewest(): void {
+    const id = lastIdOf(db)
+    if (id < lastEvent)
+      throw new StoreUnavailable(
+        `the store has ${id} events, and had ${lastEvent}: an older one was copied over it; stop the service, restore a backup, and start it again`,
+      )
+    lastEvent = id
+  }
 
   function commitAll(): void {
     const all = waiting
     waiting = []
     try {
       requireFiles()
+      requireNewest()
       requireTrail()
-      const replies = commit(all.flatMap(one => one.calls))
-      // What went into a file that nobody will open again isn't acknowledged.
+      const calls = all.flatMap(one => one.calls)
+      // What went into a file that nobody will open again isn't acknowledged, nor what was written over such a file.
+      const replies = commit(calls).map((reply, at) => stillHolds(reply, calls[at] as WriteCall))
       requireFiles()
+      requireNewest()
       let at = 0
       for (const { calls, resolve } of all) {
         resolve(replies.slice(at, at + calls.length))
@@ -56,6 +82,7 @@ const handlersOn = (db: Database, requireFiles: () => void, requireTrail: () => 
         db.exec('SAVEPOINT call')
         try {
           if (!regardless.has(name)) for (const arg of args) if (isEvent(arg)) requireRights(db, arg)
+          bases.requireFor(name, args)
           const change = changes[name] as (...args: readonly unknown[]) => unknown
           const result = change(db, ...args)
           db.exec('RELEASE call')
@@ -65,10 +92,22 @@ const handlersOn = (db: Database, requireFiles: () => void, requireTrail: () => 
           db.exec('ROLLBACK TO call; RELEASE call')
           forgetEnd(db)
           if (error instanceof RightsChanged) return { refused: 'rights' }
+          if (error instanceof StoreUnavailable) return { unavailable: error.message }
           return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) }
         }
       })
     })
+
+  function stillHolds(reply: WriteReply, [name, args]: WriteCall): WriteReply {
+    if (!('result' in reply)) return reply
+    try {
+      bases.requireFor(name, args)
+      return reply
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return { unavailable: error.message }
+      throw error
+    }
+  }
 
   return {
     /** Waits for what has arrived from other event loops, so that it shares the commit. */
@@ -77,7 +116,11 @@ const handlersOn = (db: Database, requireFiles: () => void, requireTrail: () => 
         if (waiting.length === 0) setImmediate(commitAll)
         waiting.push({ calls, resolve, reject })
       }),
-    check: requireFiles,
+    check: (): void => {
+      requireFiles()
+      requireNewest()
+      bases.requireSome()
+    },
   }
 }
 
@@ -112,9 +155,10 @@ serveThread(({ opened, secrets }: WriterData) => {
     const loss = find()
     if (loss) throw new StoreUnavailable(loss.message)
   }
+  const bases = createBases(db, entitiesFolder(dirname(opened.file)))
   const requireTrail = onceDone(() => openTrail(db, secrets))
   return {
-    handlers: handlersOn(db, requireFiles, requireTrail),
+    handlers: handlersOn({ db, bases, requireFiles, requireTrail }),
     close: () => {
       clearInterval(looking)
       db.close()

@@ -1,0 +1,76 @@
+import { StoreUnavailable } from '../../model/errors.ts'
+import type { Pool, Queries } from './driver.ts'
+
+/** Tells whether the database has all that requests need of the store. */
+export interface StoreCheck {
+  /** Looks at some of it, at most once a second. @throws StoreUnavailable saying what is lost */
+  requireSome(): Promise<void>
+}
+
+/** In ms. */
+const lookAgainAfter = 1_000
+/** Entities at one look. */
+const maxLooked = 500
+
+/** True for an entity whose table of records is there, with ranks. */
+export const hasRecords = `(to_regclass(format('carrel.%I', 'records.' || split_part(e.version, '.', 1))) IS NOT NULL
+  AND ((e.definition::json #>> '{source,count}')::bigint = 0
+    OR EXISTS (SELECT 1 FROM carrel.rank r WHERE r.version = e.version)))`
+
+export const lostRecords = (entity: string): StoreUnavailable =>
+  new StoreUnavailable(
+    `the records of ${entity} are gone from the database: restore a backup, or import them again`,
+  )
+
+/** Views and tables of the store, but those of records. */
+const ownTables = (db: Queries) =>
+  db.rows<{ name: string }>(
+    `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
+     WHERE s.nspname = 'carrel' AND c.relkind IN ('r', 'v') AND c.relname NOT LIKE 'records.%'`,
+  )
+
+export async function createStoreCheck(pool: Pool): Promise<StoreCheck> {
+  const tables = (await ownTables(pool)).map(({ name }) => name)
+  let looked = Number.NEGATIVE_INFINITY
+  let last = ''
+  let looking: Promise<void> | undefined
+  let found: { readonly entity: string; readonly error: StoreUnavailable } | undefined
+
+  async function look(): Promise<void> {
+    const there = new Set((await ownTables(pool)).map(({ name }) => name))
+    const lost = tables.find(name => !there.has(name))
+    if (lost !== undefined)
+      throw new StoreUnavailable(
+        `the database has lost ${lost}, a table of the store: restore it from a backup`,
+      )
+    // Goes on where the last look ended, so that each takes about as long, however many entities there are.
+    const some = await pool.rows<{ name: string; is_there: boolean }>(
+      `SELECT e.name, ${hasRecords} AS is_there FROM carrel.entity e
+       WHERE e.version IS NOT NULL AND (e.name = $1 OR e.name > $2) ORDER BY e.name = $1 DESC, e.name LIMIT $3`,
+      found?.entity ?? '',
+      last,
+      maxLooked,
+    )
+    const gone = some.find(({ is_there }) => !is_there)
+    found = gone && { entity: gone.name, error: lostRecords(gone.name) }
+    last = some.length < maxLooked ? '' : (some.at(-1)?.name ?? '')
+  }
+
+  return {
+    requireSome: async () => {
+      if (performance.now() - looked >= lookAgainAfter) {
+        looking ??= look().finally(() => {
+          looked = performance.now()
+          looking = undefined
+        })
+        try {
+          await looking
+        } catch (error) {
+          looked = Number.NEGATIVE_INFINITY
+          throw error
+        }
+      }
+      if (found) throw found.error
+    },
+  }
+}

@@ -1,0 +1,151 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import { RecentlyUsed } from '../../lib/recently-used.ts'
+import { StoreUnavailable } from '../../model/errors.ts'
+import { versionParts } from '../shared/changed-entities.ts'
+import type { changes } from './changes.ts'
+import type { Database } from './driver.ts'
+import { lookAgainAfter } from './files-in-place.ts'
+import { unreadable } from './record-file.ts'
+import { baseOf, openRecords, recordReader } from './record-versions.ts'
+
+/** The files of the versions that entities have, as far as requests and changes need them. */
+export interface Bases {
+  /** Looks at some of them, at most once a second. @throws StoreUnavailable for the first that can't be read */
+  requireSome(): void
+  /** @throws StoreUnavailable if a change is made over a version whose file can't be read */
+  requireFor(name: keyof typeof changes, args: readonly unknown[]): void
+}
+
+/** Files at one look, and those of them that are opened: the others are as they were when they were opened. */
+const [maxLooked, maxOpened] = [500, 25]
+/** Files that are known to be as they were written. */
+const maxKnown = 10_000
+
+interface Stored {
+  readonly name: string
+  readonly version: string
+  readonly count: number
+}
+
+/** @param db the store @param folder the entities' */
+export function createBases(db: Database, folder: string): Bases {
+  const fileOf = (version: string) => join(folder, `${version}.db`)
+  /** What the operating system says of each file that was read. */
+  const known = new RecentlyUsed<string, string>(maxKnown)
+  let looked = Number.NEGATIVE_INFINITY
+  let last = ''
+  let found: { readonly name: string; readonly error: StoreUnavailable } | undefined
+
+  const stored = (name: string) =>
+    db.get<Stored & Record<string, unknown>>('SELECT name, version, count FROM entity WHERE name = ?', name)
+
+  /** @returns whether files were opened */
+  function require({ version, count }: Omit<Stored, 'name'>): boolean {
+    const files = [version, baseOf(version)].filter(one => one !== undefined).map(fileOf)
+    const now = files.map(stateOf).join()
+    if (known.get(version) === now) return false
+    readSome(fileOf, version, count)
+    known.add(version, now)
+    return true
+  }
+
+  function lossOf(entity: Stored): StoreUnavailable | undefined {
+    try {
+      require(entity)
+    } catch (error) {
+      if (error instanceof StoreUnavailable) return error
+      throw error
+    }
+    return undefined
+  }
+
+  /** Goes on where the last look ended, so that each look takes about as long, however many entities there are. */
+  function look(): void {
+    looked = performance.now()
+    const lost = found && stored(found.name)
+    const error = lost && lossOf(lost)
+    found = lost && error && { name: lost.name, error }
+    if (found) return
+    const some = db.all<Stored & Record<string, unknown>>(
+      'SELECT name, version, count FROM entity WHERE name > ? ORDER BY name LIMIT ?',
+      last,
+      maxLooked,
+    )
+    last = ''
+    let opened = 0
+    for (const entity of some) {
+      try {
+        if (require(entity)) opened++
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) throw error
+        found = { name: entity.name, error }
+        return
+      }
+      if (opened === maxOpened || entity === some[maxLooked - 1]) {
+        last = entity.name
+        return
+      }
+    }
+  }
+
+  return {
+    requireSome: () => {
+      if (performance.now() - looked >= lookAgainAfter) look()
+      if (found) throw found.error
+    },
+    requireFor: (name, args) => {
+      const needed = versionsFor(name, args)
+      if (needed === undefined) return
+      const entity = stored(needed.entity)
+      if (entity && needed.version === entity.version) require(entity)
+      if (needed.made) require(needed.made)
+    },
+  }
+}
+
+/** @returns the version that a change is made over, and the one that it makes of it */
+function versionsFor(name: keyof typeof changes, [change]: readonly unknown[]) {
+  if (name === 'writeRecord') {
+    const { entity, version } = change as Parameters<typeof changes.writeRecord>[1]
+    return { entity, version, made: undefined }
+  }
+  if (name !== 'pointEntity') return undefined
+  const { name: entity, replaces, version, count } = change as Parameters<typeof changes.pointEntity>[1]
+  return { entity, version: versionParts(replaces ?? '').stored, made: { version, count } }
+}
+
+/** Device, inode, size, and when anything about it was changed, permissions included. */
+function stateOf(file: string): string {
+  try {
+    const { dev, ino, size, ctimeNs } = statSync(file, { bigint: true })
+    return `${dev}:${ino}:${size}:${ctimeNs}`
+  } catch {
+    // Opening it says why.
+    return ''
+  }
+}
+
+/**
+ * Reads the ends of each part of a version.
+ * @param count of its records
+ * @throws StoreUnavailable
+ */
+function readSome(fileOf: (version: string) => string, version: string, count: number): void {
+  const db = openRecords(fileOf, version, { cache: 100 })
+  try {
+    const parts = db.all<{ length: number }>(
+      `SELECT length(ranks) AS length FROM rank${baseOf(version) === undefined ? '' : ' UNION ALL SELECT length(slots) FROM slot'}`,
+    )
+    const last = db.get<{ n: number | null }>('SELECT max(n) AS n FROM main.record')?.n ?? null
+    const isWhole = baseOf(version) !== undefined || (last ?? -1) + 1 === count
+    if (!isWhole || parts.some(({ length }) => length !== count * Uint32Array.BYTES_PER_ELEMENT))
+      throw unreadable(fileOf(version), 'has other records than those that were written')
+    if (last !== null) recordReader(db)(last)
+  } catch (error) {
+    if (error instanceof StoreUnavailable) throw error
+    throw unreadable(fileOf(version), 'is damaged', error)
+  } finally {
+    db.close()
+  }
+}
