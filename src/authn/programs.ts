@@ -81,11 +81,13 @@ export function createPrograms({ accessTokens, accounts, clock, config, measures
     return known && sameText(inHex(known.hash), inHex(hashOfToken(token))) ? known : undefined
   }
 
-  function admit(token: string, known: Cached, address: string | null): ByAccessToken | undefined {
+  function admit(token: string, known: Cached, address: string | null): Awaitable<ByAccessToken | undefined> {
     const now = clock.now()
     if (now >= known.verified.ends) {
       cached.delete(token)
-      return refuse('expired')
+      // Otherwise it would be valid again when the clock is set back.
+      const { ends } = known.verified
+      return ends <= clock.kept() ? refuse('expired') : clock.keep(ends).then(() => refuse('expired'))
     }
     if (!known.isFrom(address)) return refuse('network')
     if (now - known.noted >= useInterval) {

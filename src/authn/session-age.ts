@@ -11,6 +11,10 @@ export interface Life {
   readonly begun: number
   /** When it ends, with its session at the latest. */
   readonly ends: number
+  /** True at `exp` and without grace (T3, RFC 7519 §4.1.4), and for a session that begins in the future. */
+  readonly isOver: boolean
+  /** True if the store keeps that it is over, so that it stays so when the clock is set back. */
+  readonly isKept: boolean
 }
 
 /**
@@ -39,15 +43,15 @@ export function createSessionAge(clock: Clock, { sessionLifetime, tokenLifetime 
       return exp * 1000 === before && !isLast && (exp - 1) * 1000 > clock.now() ? exp - 1 : exp
     },
 
-    /** @returns undefined for a token that has expired, at `exp` and without grace (T3, RFC 7519 §4.1.4) */
-    lifeOf: ({ claims, begun: given }: Pick<UnverifiedJwt, 'claims' | 'begun'>): Life | undefined => {
+    lifeOf: ({ claims, begun: given }: Pick<UnverifiedJwt, 'claims' | 'begun'>): Life => {
       const now = clock.now()
       const exp = claims.exp * 1000
       // A token of an old version doesn't say more than when it was refreshed.
       const begun = given ?? Math.max(1, Math.floor(Math.min(now, exp - tokenLifetime * 1000)))
       const ends = Math.min(exp, endOf(begun))
       // A session that begins in the future is from a clock that was wrong.
-      return now < ends && begun < now + plausibleStep ? { begun, ends } : undefined
+      const isOver = now >= ends || begun >= now + plausibleStep
+      return { begun, ends, isOver, isKept: isOver && ends <= clock.kept() }
     },
   }
 }

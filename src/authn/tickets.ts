@@ -24,13 +24,18 @@ type Purpose =
   | 'registration'
   | `mail/${string}`
 
-export function createTickets(store: Identities, { now, certain }: Clock): Tickets {
+export function createTickets(store: Identities, { now, certain, kept, keep: keepTime }: Clock): Tickets {
   const idOf = (purpose: Purpose, name: string) => hash('sha256', `${purpose}\n${name}`, 'base64url')
   const expiry = (seconds: number) => now() + seconds * 1000
   const parse = <T>(content: string | undefined) =>
     content === undefined ? undefined : (JSON.parse(content) as T)
   const keep: Tickets['keep'] = async (purpose, name, content, seconds) => {
     await store.keepTicket(idOf(purpose, name), JSON.stringify(content), expiry(seconds), certain())
+  }
+  /** What has expired stays so when the clock is set back. */
+  async function expired(id: string): Promise<undefined> {
+    const time = now()
+    if (kept() < time && (await store.readTicket(id, kept())) !== undefined) await keepTime(time)
   }
   return {
     keep,
@@ -39,8 +44,14 @@ export function createTickets(store: Identities, { now, certain }: Clock): Ticke
       await keep(purpose, name, content, seconds)
       return name
     },
-    read: async (purpose, name) => parse(await store.readTicket(idOf(purpose, name), now())),
-    take: async (purpose, name) => parse(await store.takeTicket(idOf(purpose, name), now())),
+    read: async (purpose, name) => {
+      const id = idOf(purpose, name)
+      return parse((await store.readTicket(id, now())) ?? (await expired(id)))
+    },
+    take: async (purpose, name) => {
+      const id = idOf(purpose, name)
+      return parse((await store.takeTicket(id, now())) ?? (await expired(id)))
+    },
     isFirst: (purpose, name, seconds) =>
       store.keepTicket(idOf(purpose, name), '', expiry(seconds), certain()),
   }

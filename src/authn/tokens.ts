@@ -10,7 +10,7 @@ import { keyOfSession } from '../model/sessions.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { Clock } from '../storage/clock.ts'
 import { readJwt, signJwt, type UnverifiedJwt } from './jwt.ts'
-import { createSessionAge, type SessionLifetimes } from './session-age.ts'
+import { createSessionAge, type Life, type SessionLifetimes } from './session-age.ts'
 import type { Tickets } from './tickets.ts'
 
 /**
@@ -129,23 +129,32 @@ export function createTokens({
   async function verifyUncached(kind: TokenKind, token: string): Promise<Verified | undefined> {
     const jwt = readJwt(token)
     if (!jwt) return refuse(kind, 'malformed')
-    const life = age.lifeOf(jwt)
-    if (!life) return refuse(kind, 'expired')
+    if (age.lifeOf(jwt).isKept) return refuse(kind, 'expired')
     const session = await accounts.session(jwt.claims.eid)
-    if (!session) return refuse(kind, 'no-eperson')
-    const { sg } = jwt.claims
+    // After the look-up, which tells how far time has got elsewhere.
+    const life = age.lifeOf(jwt)
+    const refuseFor = (reason: RefusalReason) => refuse(kind, life.isOver ? 'expired' : reason)
+    if (!session) return refuseFor('no-eperson')
     const { begun, ends } = life
     const method = methodOf(jwt, (secret, one) => keyOf(secret, kind, one, session, begun))
     if (method !== undefined) {
-      if (session.ended.has(begun)) return refuse(kind, 'ended')
-      const verified: Verified = { session, method, sg, begun, ends }
+      if (session.ended.has(begun)) return refuseFor('ended')
+      if (life.isOver) return expire(kind, life)
+      const verified: Verified = { session, method, sg: jwt.claims.sg, begun, ends }
       if (kind === 'login') addToCache(token, verified)
       return verified
     }
     // The same rules as for X-On-Behalf-Of (B1, B2).
     const mayBe = kind !== 'login' && mayAct && !session.administrator
     const acting = mayBe ? await verifyActing(kind, token, jwt, session, begun) : undefined
-    return acting ? { ...acting, session, sg, begun, ends } : refuse(kind, 'signature')
+    if (!acting) return refuseFor('signature')
+    return life.isOver ? expire(kind, life) : { ...acting, session, sg: jwt.claims.sg, begun, ends }
+  }
+
+  /** Only what the service has signed moves the mark, or tokens that anybody makes up would. */
+  async function expire(kind: TokenKind, { ends }: Life): Promise<undefined> {
+    if (ends <= clock.now()) await clock.keep(ends)
+    return refuse(kind, 'expired')
   }
 
   const methodOf = (jwt: UnverifiedJwt, key: (secret: Uint8Array, method: LoginMethod) => Mac) =>

@@ -13,6 +13,15 @@ export interface Clock {
   certain(): number
   /** In ms, how far the clock of the machine is behind; at most some milliseconds unless it was set back. */
   behind(): number
+  /** The mark in the store, in ms since 1970: what is no later stays over, also after a restart and on other nodes. */
+  kept(): number
+  /**
+   * Resolves when the store keeps that a time is over; at most once a second, something is written. To be called before
+   * a client is told that something true has expired, or it would be valid again when a clock that was ahead is set back. A
+   * clock that is further ahead than `plausibleStep` keeps nothing.
+   * @param time in ms since 1970
+   */
+  keep(time: number): Promise<void>
   /** Keeps the time in the store, so that it holds after a restart too. To be called about once a minute. */
   advance(): Promise<void>
 }

@@ -68,6 +68,26 @@ test('T11 a clock that is set back a day revives nothing, also after a restart',
   if (isLong) await assertRight(await open())
 })
 
+test('T11 a token that was refused while a clock was ahead for seconds stays refused everywhere, also after SIGKILL', async t => {
+  const { clock, token, open } = await start(t)
+  const first = await open()
+  assert.equal(await isAccepted(first.address, token), true)
+  clock.shift(hour)
+  const [header, claims, signature = ''] = token.split('.')
+  const forged = [header, claims, signature.replace(/^./, one => (one === 'A' ? 'B' : 'A'))].join('.')
+  assert.equal(await isAccepted(first.address, forged), false)
+  clock.shift(0)
+  assert.equal(await isAccepted(first.address, token), true, 'a forged token moves nothing')
+  clock.shift(hour)
+  assert.equal(await new Client(first.address).isLoggedIn(token), false)
+  clock.shift(0)
+  assert.equal(await isAccepted(first.address, token), false, 'on all workers')
+  first.signal('SIGKILL')
+  await first.ended
+  const second = await open()
+  assert.equal(await isAccepted(second.address, token), false, 'after a restart')
+})
+
 // The mark is the same number in each engine; the two others see that it is kept.
 testOnOne('T11 a clock that was a year ahead for a moment ends no session and locks nobody out', async t => {
   const { clock, token, open } = await start(t)

@@ -312,6 +312,7 @@ test('the engines have the same files for the same jobs', () => {
     'pages.ts',
     'reader-threads.ts',
     'reader.ts',
+    'record-file.ts',
     'shared-snapshot.ts',
     'writer.ts',
   ]

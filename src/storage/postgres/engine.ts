@@ -185,7 +185,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     await Promise.all(Object.values(poolsByName).map(pool => pool.close()))
     await worker.close()
   }
-  // A worker that is replaced is started again, and does not keep the service waiting.
+  // A worker that is replaced is started again.
   const patience = started ? startPatience : 0
   try {
     await patiently(patience, () => lookup.ask())
@@ -199,13 +199,11 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   } finally {
     await started?.db.close()
   }
-  const isMain = shared.loop === null
   // The other loops only look whether there is a new key.
-  const readKeys = () => keys.read(accountPool)
-  kept = keepTrail(
-    isMain ? trail : { ...trail, checkpoint: readKeys },
-    isMain ? options.eventsRetention : null,
-  )
+  kept =
+    shared.loop === null
+      ? keepTrail(trail, options.eventsRetention)
+      : keepTrail({ ...trail, checkpoint: () => keys.read(accountPool) }, null)
   return {
     isNew: started?.isNew ?? false,
     accounts,
@@ -220,10 +218,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     metrics: postgresMetrics(poolsByName, { pages: turns, listings: places }, shared),
     ...{ clock, trail, processes: postgresProcesses(accountPool) },
     registry: postgresRegistry(accountPool),
-    ping: async () => {
-      await lookup.ask()
-      await check.requireSome()
-    },
+    ping: () => lookup.ask().then(() => check.requireSome()),
     close,
   }
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, plausibleStep } from '../clock.ts'
 
 /** The mark in a store: a time that has certainly been, in ms since 1970; 0: none yet. */
@@ -14,6 +15,9 @@ const proof = 10 * 60 * 1000
 const maxDeviation = 60 * 1000
 /** While the machine's clock is behind, time passes this much slower: what is ahead by a little meets it again. */
 const rate = 0.999
+
+/** How often expired tokens move the mark at most, in ms. */
+const keepInterval = 1_000
 
 /** The clocks at one moment, in ms: that of the machine, and the one that only counts. */
 interface Reading {
@@ -54,18 +58,43 @@ export function createClock({ read, raise }: Mark): Clock {
     return timeAt(at)
   }
 
+  async function advance(): Promise<void> {
+    const time = marked()
+    const reading = { wall: Date.now(), at: performance.now() }
+    // There is nothing to compare the first one with.
+    const next = anchor.wall === 0 ? { mark: reading.wall, suspect } : nextMark(time, reading, suspect)
+    suspect = next.suspect
+    anchor = { wall: next.mark, at: reading.at }
+    await raise(Math.floor(next.mark), stored)
+  }
+
+  /** The current mark of the store, as far as it is known. */
+  function kept(): number {
+    marked()
+    return stored
+  }
+
+  let keptAt = Number.NEGATIVE_INFINITY
+  let keeping: Promise<void> | undefined
+  /** Those who come while it is being kept share the next time, which is read after they came. */
+  async function keepNext(): Promise<void> {
+    const pause = keptAt + keepInterval - performance.now()
+    if (pause > 0) await sleep(pause)
+    keeping = undefined
+    keptAt = performance.now()
+    await advance()
+  }
+
   return {
+    kept,
+    keep: async time => {
+      if (kept() >= time) return
+      keeping ??= keepNext()
+      await keeping
+    },
+    advance,
     now: () => Math.max(Date.now(), marked()),
     certain: marked,
     behind: () => Math.max(0, marked() - Date.now()),
-    advance: async () => {
-      const time = marked()
-      const reading = { wall: Date.now(), at: performance.now() }
-      // There is nothing to compare the first one with.
-      const next = anchor.wall === 0 ? { mark: reading.wall, suspect } : nextMark(time, reading, suspect)
-      suspect = next.suspect
-      anchor = { wall: next.mark, at: reading.at }
-      await raise(Math.floor(next.mark), stored)
-    },
   }
 }

@@ -2,18 +2,23 @@ import type { Clock } from '../clock.ts'
 import { createClock } from '../shared/clock.ts'
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
+import type { SharedSnapshot } from './shared-snapshot.ts'
 
-/** How often the mark is read, in ms: another process may have reset it. */
-const readAgainAfter = 1_000
+interface Parts {
+  readonly db: Database
+  readonly snapshot: Pick<SharedSnapshot, 'state'>
+  readonly write: Write
+}
 
 /** The clock of the embedded store, whose mark all processes and event loops share. */
-export function sqliteClock({ db, write }: { readonly db: Database; readonly write: Write }): Clock {
+export function sqliteClock({ db, snapshot, write }: Parts): Clock {
   let mark = 0
-  let readAt = Number.NEGATIVE_INFINITY
+  let read = -1
   return createClock({
-    read: at => {
-      if (at - readAt > readAgainAfter) {
-        readAt = at
+    read: () => {
+      const state = snapshot.state()
+      if (state !== read) {
+        read = state
         mark = db.get<{ mark: number }>('SELECT mark FROM state')?.mark ?? 0
       }
       return mark

@@ -122,7 +122,7 @@ export async function openEngine({
     identities: sqliteIdentities({ db, write: writer.write }),
     trail,
     metrics: sqliteMetrics(dataFolder, readerThreads, shared),
-    clock: sqliteClock({ db, write: writer.write }),
+    clock: sqliteClock({ db, snapshot, write: writer.write }),
     processes: sqliteProcesses({ db, write: writer.write }),
     registry: sqliteRegistry({ db, write: writer.write }),
     ping: async () => {

@@ -72,6 +72,31 @@ test('T11 the machine’s clock counts while it is ahead, and a mark that was re
   assert.equal(clock.behind() < minute, true)
 })
 
+test('T11 what expired is kept before it is told, with a write a second at most', async t => {
+  let writes = 0
+  const store = { mark: Date.now() - minute }
+  const clock = createClock({
+    read: () => store.mark,
+    raise: async to => {
+      writes++
+      store.mark = to
+    },
+  })
+  const expired = Date.now() - 1
+  await Promise.all(Array.from({ length: 100 }, () => clock.keep(expired)))
+  assert.ok(clock.kept() >= expired)
+  await clock.keep(expired)
+  assert.equal(writes, 1)
+  const begun = performance.now()
+  await Promise.all(Array.from({ length: 100 }, (_, n) => clock.keep(store.mark + n + 1)))
+  assert.ok(writes <= 1 + Math.ceil((performance.now() - begun) / 1_000), `${writes} writes`)
+  // A clock that is far ahead keeps nothing.
+  const { mark } = store
+  t.mock.timers.enable({ apis: ['Date'], now: Date.now() + 400 * day })
+  await clock.keep(Date.now())
+  assert.ok(store.mark < mark + hour)
+})
+
 test('T11 the first mark is whatever the clock says', async () => {
   const { store, clock } = clockWith(0)
   await clock.advance()
