@@ -47,7 +47,7 @@ async function changed(repository: Repository, find: Find, name: string, state: 
   for (let attempt = 0; attempt < maxAttempts; attempt++) {
     const { uuid, revision } = await find(repository, name)
     const outcome = await repository.change(
-      { kind: 'edit-item', item: uuid, revision, ...state },
+      { kind: 'edit-item', item: uuid, revision, hidden: [], ...state },
       commandEvent('item.change'),
     )
     if (outcome !== 'stale') return find(repository, name)

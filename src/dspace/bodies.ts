@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { Bitstream, Bundle, Item, Metadata } from '../model/items.ts'
 import { admits, type Readers, today } from '../model/readers.ts'
 import type { BitstreamBody, BundleBody, ItemBody, MetadataBody } from './schemas.ts'
@@ -50,8 +51,12 @@ export function itemBody(item: ShownItem, core: string): ItemBody {
   }
 }
 
-/** The entity tag of an item (RFC 9110 §8.8.3). */
-export const itemTag = ({ revision }: Pick<Item, 'revision'>): string => `"r${revision}"`
+/**
+ * The entity tag of an item as somebody sees it (RFC 9110 §8.8.3): what they don't see doesn't change it.
+ * @param item without what is hidden from them
+ */
+export const itemTag = ({ identifier, metadata, withdrawn, discoverable }: ShownItem): string =>
+  `"${hash('sha256', JSON.stringify([identifier, metadata, withdrawn, discoverable]), 'base64url').slice(0, 22)}"`
 
 export function bundleBody({ uuid, name }: Pick<Bundle, 'uuid' | 'name'>, core: string): BundleBody {
   const self = `${core}/bundles/${uuid}`

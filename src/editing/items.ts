@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { eventOf } from '../authn/audit.ts'
 import type { Config } from '../config/config.ts'
 import { itemBody, itemTag } from '../dspace/bodies.ts'
@@ -35,7 +35,11 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
   const options = { preParsing: [...writeHooks], bodyLimit }
 
   const hiddenFrom = (caller: Caller) => (isAdministrator(caller) ? [] : config.hiddenMetadata)
-  const shownTo = (caller: Caller, item: Item) => itemBody(withoutHidden(item, hiddenFrom(caller)), core)
+  const seenBy = (caller: Caller, item: Item) => withoutHidden(item, hiddenFrom(caller))
+  const shown = (reply: FastifyReply, caller: Caller, item: Item) => {
+    const seen = seenBy(caller, item)
+    return reply.header('etag', itemTag(seen)).send(itemBody(seen, core))
+  }
 
   async function stored(uuid: string): Promise<Item> {
     const item = await repository.item(uuid)
@@ -54,10 +58,7 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
     const change = { kind: 'create-item', uuid, identifier: uuid, ...values } as const
     refuseOutcome(await repository.change(change, event), 'item')
     const item = await stored(uuid)
-    return reply
-      .code(201)
-      .headers({ location: `${core}/items/${uuid}`, etag: itemTag(item) })
-      .send(shownTo(caller, item))
+    return shown(reply.code(201).header('location', `${core}/items/${uuid}`), caller, item)
   })
 
   /** Changes an item, and begins again where somebody else was faster: no change is lost. */
@@ -69,14 +70,15 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
     const event = eventOf(caller, request, { event: 'item.change', outcome: 'success' })
     const outcome = await retryStale(async () => {
       const item = await writableItem(repository, caller, params.uuid)
-      requireMatch(request, item)
+      const seen = seenBy(caller, item)
+      requireMatch(request, seen)
       const hidden = hiddenFrom(caller)
-      const values = next(withoutHidden(item, hidden), hidden)
+      const values = next(seen, hidden)
       const kept = Object.entries(item.metadata).filter(([field]) => hidden.includes(field))
       const metadata = values.metadata && { ...values.metadata, ...Object.fromEntries(kept) }
       const { uuid, revision } = item
-      const seen = { kind: 'edit-item', item: uuid, revision } as const
-      return repository.change({ ...seen, ...values, ...(metadata && { metadata }) }, event)
+      const edit = { kind: 'edit-item', item: uuid, revision, hidden: config.hiddenMetadata } as const
+      return repository.change({ ...edit, ...values, ...(metadata && { metadata }) }, event)
     })
     refuseOutcome(outcome, 'item')
     return stored(params.uuid.toLowerCase())
@@ -86,7 +88,7 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
     await writableItem(repository, request.caller, request.params.uuid)
     const operations = patchBody(request, patchBounds)
     const item = await edit(request, (before, hidden) => patchItem(before, operations, hidden))
-    return reply.header('etag', itemTag(item)).send(shownTo(request.caller, item))
+    return shown(reply, request.caller, item)
   })
 
   app.put<Route>(url, { ...options, ...route('putItem') }, async (request, reply) => {
@@ -101,13 +103,13 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
       if (secret !== undefined) throw new Problem('change-refused', `You may not write ${secret}.`)
       return given
     })
-    return reply.header('etag', itemTag(item)).send(shownTo(request.caller, item))
+    return shown(reply, request.caller, item)
   })
 
   app.delete<Route>(url, { ...options, ...route('deleteItem') }, async (request, reply) => {
     const caller = requireAdministrator(request.caller, 'delete items')
     const item = await writableItem(repository, caller, request.params.uuid)
-    requireMatch(request, item)
+    requireMatch(request, seenBy(caller, item))
     const revision = request.headers['if-match'] === undefined ? null : item.revision
     const event = eventOf(caller, request, { event: 'item.delete', outcome: 'success' })
     refuseOutcome(await repository.change({ kind: 'delete-item', item: item.uuid, revision }, event), 'item')
@@ -115,7 +117,7 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
   })
 }
 
-/** @throws Problem 412 if the client saw another revision (RFC 9110 §13.1.1) */
+/** @param item as the client sees it @throws Problem 412 if the client saw another state of it (RFC 9110 §13.1.1) */
 function requireMatch({ headers }: FastifyRequest, item: Item): void {
   if (precondition({ 'if-match': headers['if-match'] }, itemTag(item)) === 412)
     throw new Problem('precondition-failed', `The item has changed. Its entity tag is ${itemTag(item)}.`)

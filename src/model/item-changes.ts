@@ -33,6 +33,8 @@ export interface EditItem {
   /** The one that was seen: nothing is changed if it is another one now. */
   readonly revision: number
   readonly metadata?: Metadata
+  /** Fields of metadata that only administrators see (Q19): a change of theirs isn't told by the item's `modified`. */
+  readonly hidden: readonly string[]
   readonly withdrawn?: boolean
   readonly discoverable?: boolean
 }

@@ -135,10 +135,12 @@ export function withoutHidden<T extends Summary & { readonly metadata: Metadata 
   item: T,
   hidden: readonly string[],
 ): T {
-  const shown = Object.entries(item.metadata).filter(([field]) => !hidden.includes(field))
-  const metadata = Object.fromEntries(shown)
+  const metadata = metadataWithout(item.metadata, hidden)
   return { ...item, ...summaryOf(metadata), metadata }
 }
+
+export const metadataWithout = (metadata: Metadata, hidden: readonly string[]): Metadata =>
+  Object.fromEntries(Object.entries(metadata).filter(([field]) => !hidden.includes(field)))
 
 export function summaryOf(metadata: Metadata): Summary {
   const first = (key: string) => {

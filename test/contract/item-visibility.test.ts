@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import type { Client } from '../support/clients/client.ts'
 import { change, read, statusOf } from '../support/data/editing.ts'
-import { anyEperson, everybody, putItem } from '../support/data/repository.ts'
+import { addItem, anyEperson, everybody, putItem } from '../support/data/repository.ts'
 import { test } from '../support/service/engines.ts'
-import { startService } from '../support/service/service.ts'
+import { type Service, startService } from '../support/service/service.ts'
 
 async function started(t: TestContext) {
   const service = await startService(t)
@@ -147,3 +147,80 @@ test('I11 an item that is not discoverable is in no list and no query, and is re
   assert.equal(await set('discoverable', true), 200)
   assert.deepEqual(await seenBy(reader, item, files), all)
 })
+
+test('I3 Q19 what somebody does not see changes neither the tag nor the time that they see', async t => {
+  const { service, admin, editor, reader, nobody, item, path, set, allow } = await started(t)
+  await allow()
+  const provenance = 'dc.description.provenance'
+  const files = await service.storage.repository.bitstreamsOf(item.uuid)
+  const closed = files.find(({ name }) => name === 'closed.txt')?.uuid ?? ''
+  const open = files.find(({ name }) => name === 'open.txt')?.uuid ?? ''
+  const seen = async (client: Client) => {
+    const response = await client.get(path)
+    const { lastModified } = (await response.json()) as { lastModified: string }
+    const [row] = (await (await client.get('/api/query/v4/items?query=["=","identifier","x/1"]')).json()) as {
+      modified: string
+    }[]
+    return [response.headers.get('etag') ?? '', lastModified, row?.modified]
+  }
+  const add = (field: string, client = admin, headers = {}) =>
+    change(
+      client,
+      'patch',
+      path,
+      [{ op: 'add', path: `/metadata/${field}/-`, value: { value: 'x', language: null } }],
+      headers,
+    )
+  const describe = (file: string) => [
+    { op: 'add', path: '/metadata/dc.description', value: [{ value: `of ${file}`, language: null }] },
+  ]
+  const others = [editor, reader, nobody]
+  const before = await Promise.all(others.map(seen))
+  const ofAdmin = await seen(admin)
+  assert.equal((await add(provenance)).status, 200)
+  assert.equal((await change(admin, 'patch', `/api/core/bitstreams/${closed}`, describe(closed))).status, 200)
+  const readers = `/api/authz/resourcepolicies?resource=${closed}&group=${await groupOf(service, 'Editors')}`
+  assert.equal((await change(admin, 'post', readers, { action: 'READ' })).status, 201)
+  assert.deepEqual(await Promise.all(others.map(seen)), before)
+  assert.notEqual((await seen(admin))[0], ofAdmin[0])
+  // The tag that they have still stands for what they see, and no change of others is lost.
+  const tag = before[0]?.[0] ?? ''
+  const changed = await add('dc.subject', editor, { 'if-match': tag })
+  assert.equal(changed.status, 200)
+  assert.equal((await add('dc.subject', editor, { 'if-match': tag })).status, 412)
+  assert.deepEqual((await seen(editor))[0], changed.headers.get('etag'))
+  const metadata = (await read(admin, path)).metadata
+  assert.deepEqual([metadata[provenance]?.length, metadata['dc.subject']?.length], [1, 1])
+  for (const work of [
+    () => change(admin, 'patch', `/api/core/bitstreams/${open}`, describe(open)).then(one => one.status),
+    () => set('discoverable', false),
+  ]) {
+    const [, time] = await seen(nobody)
+    assert.equal(await work(), 200)
+    assert.notEqual((await seen(nobody))[1], time)
+  }
+})
+
+test('I3 Q19 an ingest that changes only what is hidden does not change the time of an item', async t => {
+  const service = await startService(t)
+  const put = async (provenance: string, title: string, content: string) => {
+    const metadata = {
+      'dc.description.provenance': [{ value: provenance, language: null }],
+      'dc.title': [{ value: title, language: null }],
+    }
+    const files = [
+      { name: 'open.txt', content: 'rivers' },
+      { name: 'closed.txt', content, readers: [] },
+    ]
+    const { uuid } = await addItem(service, { identifier: 'y/1', metadata, files })
+    const item = await service.storage.repository.item(uuid)
+    return item?.modified
+  }
+  const first = await put('one', 'Rivers', 'one')
+  assert.equal(await put('two', 'Rivers', 'one'), first)
+  assert.equal(await put('two', 'Rivers', 'two'), first)
+  assert.notEqual(await put('two', 'Lakes', 'two'), first)
+})
+
+const groupOf = async ({ storage }: Service, name: string) =>
+  (await storage.accounts.listGroups()).find(one => one.name === name)?.uuid ?? ''

@@ -146,7 +146,8 @@ async function apply(
   }
   if (change.kind === 'state') {
     const { withdrawn, discoverable } = change
-    const edit = { kind: 'edit-item', item: uuid, revision: item.revision, withdrawn, discoverable } as const
+    const seen = { kind: 'edit-item', item: uuid, revision: item.revision, hidden: [] } as const
+    const edit = { ...seen, withdrawn, discoverable }
     assert.match(await repository.change(edit, event), /changed/)
     Object.assign(model, { withdrawn, discoverable })
   } else if (change.kind === 'policies') {

@@ -212,7 +212,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     sessions: postgresSessions(accountPool),
     attempts: postgresAttempts(accountPool),
     entities,
-    repository: postgresRepository(accountPool, lookup, audiences),
+    repository: postgresRepository(accountPool, lookup, audiences, options.hiddenMetadata),
     secrets,
     identities: postgresIdentities(accountPool),
     metrics: postgresMetrics(poolsByName, { pages: turns, listings: places }, shared),

@@ -3,12 +3,13 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { ItemChange, ItemOutcome } from '../../model/item-changes.ts'
 import type { AccessChange, NewItem } from '../../model/items.ts'
 import type { PutOutcome } from '../repository.ts'
-import { deleteNamed, itemChange, putBundles } from '../shared/item-changes.ts'
+import { deleteNamed, itemChange, modifiedByIngest, putBundles } from '../shared/item-changes.ts'
 import {
   type BitstreamChanges,
   type BitstreamValues,
   bitstreamChanges,
   bundleNames,
+  changedFiles,
   changingColumns,
   changingValues,
   defaultReaders,
@@ -27,12 +28,13 @@ import { changing } from './stamps.ts'
 
 /** Changes of items and bitstreams. */
 
-/** Adds items, and updates those whose identifier exists. */
+/** Adds items, and updates those whose identifier exists. @param hidden fields that only administrators see (Q19) */
 export async function putItems(
   pool: Pool,
   audiences: PostgresAudiences,
   items: readonly NewItem[],
   event: AuditEvent,
+  hidden: readonly string[],
 ): Promise<readonly PutOutcome[]> {
   const texts = items.map(givenReaders)
   const all = new Set([defaultReaders, ...texts.flatMap(one => [one.item, ...one.bitstreams])])
@@ -50,6 +52,7 @@ export async function putItems(
           given: given[at]?.item ?? null,
           givenBitstreams: given[at]?.bitstreams ?? [],
           fallback: numberOf(defaultReaders),
+          hidden,
         }),
       )
     return outcomes
@@ -111,12 +114,13 @@ interface Put {
   readonly givenBitstreams: readonly (number | null)[]
   /** The audience of a new item that none is given for. */
   readonly fallback: number
+  readonly hidden: readonly string[]
 }
 
 async function putItem(
   db: Connection,
   event: AuditEvent,
-  { item, given, givenBitstreams, fallback }: Put,
+  { item, given, givenBitstreams, fallback, hidden }: Put,
 ): Promise<PutOutcome> {
   const values = itemValues(item)
   const added = await db.rows<ExistingRow>(
@@ -143,9 +147,13 @@ async function putItem(
         uuid,
       )
   const changes = bitstreamChanges(before, wantedBitstreams(item, givenBitstreams, audience, before))
+  const files = changedFiles(before, changes)
+  const modified = added[0] ? now() : await perform(db, modifiedByIngest(uuid, { values, files, hidden }))
   await changeBitstreams(db, uuid, changes)
   await perform(db, putBundles(uuid, bundleNames(item.bitstreams), added[0] !== undefined))
-  const outcome = added[0] ? 'added' : await updateItem(db, uuid, item, [...values, audience], changes)
+  const outcome = added[0]
+    ? 'added'
+    : await updateItem(db, uuid, item, [...values, audience, modified], files.length > 0)
   if (!added[0]) await perform(db, showAgain(uuid, existing.readers))
   if (outcome !== 'unchanged')
     await recordEvent(db, {
@@ -161,15 +169,14 @@ async function updateItem(
   uuid: string,
   { fingerprint }: NewItem,
   values: readonly Value[],
-  changes: BitstreamChanges,
+  isOfFiles: boolean,
 ): Promise<PutOutcome> {
   const changed = await db.run(
     `UPDATE carrel.item SET (${itemValueColumns}, audience, modified, revision) = ($1, $2, $3, $4, $5, $6, $7, $8, revision + 1)
      WHERE uuid = $9 AND ($10 OR (${itemValueColumns}, audience) IS DISTINCT FROM ($1, $2, $3, $4, $5, $6, $7))`,
     ...values,
-    now(),
     uuid,
-    Object.values(changes).some(rows => rows.length > 0),
+    isOfFiles,
   )
   const sql = 'UPDATE carrel.item SET fingerprint = $1 WHERE uuid = $2 AND fingerprint <> $1'
   await db.run(sql, fingerprint, uuid)

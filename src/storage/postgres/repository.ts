@@ -37,6 +37,7 @@ export function postgresRepository(
   pool: Pool,
   lookup: SessionLookup,
   audiences: PostgresAudiences,
+  hidden: readonly string[],
 ): Repository {
   return {
     item: async uuid => {
@@ -137,7 +138,7 @@ export function postgresRepository(
       )
       return rows.map(toListedItem)
     },
-    putItems: (items, event) => putItems(pool, audiences, items, event),
+    putItems: (items, event) => putItems(pool, audiences, items, event, hidden),
     setReaders: async (change, event) =>
       [change.identifier, change.file?.bundle ?? '', change.file?.name ?? ''].every(isStorable)
         ? setReaders(pool, change, event)

@@ -7,7 +7,7 @@ import {
   type OrderBitstreams,
   type ReplaceContent,
 } from '../../model/item-changes.ts'
-import { lockBundle, touchItem } from './bundle-changes.ts'
+import { isSeenByAll, lockBundle, touchItem } from './bundle-changes.ts'
 import { differences } from './differences.ts'
 import { accessObject } from './item-rows.ts'
 import { type Change, record, row, rows, run } from './item-statements.ts'
@@ -41,7 +41,7 @@ export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<I
     sha256,
     new Date().toISOString(),
   )
-  yield* touchItem(item)
+  yield* touchItem(item, true)
   const changes = differences(null, { uuid, name, description, mimeType, size, sha256 })
   const object = accessObject({ identifier, file: { bundle: bundleName, name } })
   yield* record({ ...event, event: 'bitstream.add', object, ...changes })
@@ -110,7 +110,7 @@ export function* editBitstream(change: EditBitstream, event: AuditEvent): Change
     after.mimeType,
     file.uuid,
   )
-  yield* touchItem(file.item)
+  yield* touchItem(file.item, yield* isSeenByAll(file.uuid))
   yield* record({
     ...event,
     event: 'bitstream.change',
@@ -134,7 +134,7 @@ export function* replaceContent(change: ReplaceContent, event: AuditEvent): Chan
     'UPDATE carrel.bitstream SET name = $1, mime_type = $2, size = $3, sha256 = $4 WHERE uuid = $5',
     ...[name, mimeType, size, sha256, file.uuid],
   )
-  yield* touchItem(file.item)
+  yield* touchItem(file.item, yield* isSeenByAll(file.uuid))
   const object = accessObject({ identifier: file.identifier, file })
   yield* record({ ...event, event: 'bitstream.change', object, ...changes })
   return 'changed'
@@ -148,7 +148,9 @@ export function* deleteBitstreams(uuids: readonly string[], event: AuditEvent): 
     if (!file) return 'gone'
     files.push(file)
   }
+  const seenIn = new Set<string>()
   for (const file of files) {
+    if (yield* isSeenByAll(file.uuid)) seenIn.add(file.item)
     yield* run('DELETE FROM carrel.policy WHERE object = $1', file.uuid)
     yield* run('DELETE FROM carrel.bitstream WHERE uuid = $1', file.uuid)
     yield* run(
@@ -164,7 +166,7 @@ export function* deleteBitstreams(uuids: readonly string[], event: AuditEvent): 
       ...differences({ uuid: file.uuid, name, description, mimeType }, null),
     })
   }
-  for (const item of new Set(files.map(one => one.item))) yield* touchItem(item)
+  for (const item of new Set(files.map(one => one.item))) yield* touchItem(item, seenIn.has(item))
   return files.length === 0 ? 'unchanged' : 'changed'
 }
 
@@ -187,14 +189,17 @@ export function* orderBitstreams(
   }
   // The places that the bundle has among all files of the item stay; others are in them.
   let moved = 0
+  let seen = 0
   for (const [at, { uuid: file, place }] of after.entries()) {
     const wanted = before[at]?.place ?? place
     if (wanted === place) continue
     moved++
+    if (yield* isSeenByAll(file)) seen++
     yield* run('UPDATE carrel.bitstream SET place = $1 WHERE uuid = $2', wanted, file)
   }
   if (moved === 0) return 'unchanged'
-  yield* touchItem(bundle.item)
+  // The order of one file is none.
+  yield* touchItem(bundle.item, seen > 1)
   const names = (list: readonly { readonly name: string }[]) => ({ order: list.map(({ name }) => name) })
   const object = `${bundle.identifier}, ${bundle.name}`
   yield* record({ ...event, event: 'bundle.change', object, ...differences(names(before), names(after)) })

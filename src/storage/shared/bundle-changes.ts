@@ -26,10 +26,21 @@ export function* lockBundle(uuid: string): Change<ExistingBundle | undefined> {
   return item && found && { ...found, identifier: item.identifier }
 }
 
-/** Tells that the item was changed. */
-export function* touchItem(uuid: string): Change<void> {
-  const sql = 'UPDATE carrel.item SET modified = $1, revision = revision + 1 WHERE uuid = $2'
-  yield* run(sql, new Date().toISOString(), uuid)
+/**
+ * Tells that the item was changed.
+ * @param isSeen whether all who may read the item see the change; others learn nothing of it, not even when it was
+ */
+export function* touchItem(uuid: string, isSeen: boolean): Change<void> {
+  yield* run('UPDATE carrel.item SET revision = revision + 1 WHERE uuid = $1', uuid)
+  if (isSeen)
+    yield* run('UPDATE carrel.item SET modified = $1 WHERE uuid = $2', new Date().toISOString(), uuid)
+}
+
+/** Finds out whether all who may read the item may read a file of it. To be asked before the file is deleted. */
+export function* isSeenByAll(file: string): Change<boolean> {
+  const sql = `SELECT 1 AS one FROM carrel.bitstream b JOIN carrel.item i ON i.uuid = b.item
+     WHERE b.uuid = $1 AND b.audience = i.audience`
+  return (yield* row(sql, file)) !== undefined
 }
 
 export function* addBundle(
@@ -57,7 +68,7 @@ export function* addBundle(
     name,
     bundles.next,
   )
-  yield* touchItem(item)
+  yield* touchItem(item, true)
   const object = `${found.identifier}, ${name}`
   yield* record({ ...event, event: 'bundle.add', object, ...differences(null, { uuid, name }) })
   return 'changed'
@@ -75,7 +86,7 @@ export function* deleteBundle(uuid: string, event: AuditEvent): Change<ItemOutco
   )
   const files = yield* run('DELETE FROM carrel.bitstream WHERE item = $1 AND bundle = $2', item, name)
   yield* run('DELETE FROM carrel.bundle WHERE uuid = $1', uuid)
-  yield* touchItem(item)
+  yield* touchItem(item, true)
   const object = `${bundle.identifier}, ${name}`
   yield* record({ ...event, event: 'bundle.delete', object, ...differences({ uuid, name, files }, null) })
   return 'changed'
@@ -96,7 +107,10 @@ export function* setPrimary(
   if (bitstream !== null && !inIt) return 'gone'
   if (bundle.primary_bitstream === bitstream) return 'unchanged'
   yield* run('UPDATE carrel.bundle SET primary_bitstream = $1 WHERE uuid = $2', bitstream, uuid)
-  yield* touchItem(bundle.item)
+  const both = [bundle.primary_bitstream, bitstream].filter(one => one !== null)
+  let isSeen = false
+  for (const one of both) isSeen ||= yield* isSeenByAll(one)
+  yield* touchItem(bundle.item, isSeen)
   const changes = differences({ primary: bundle.primary_bitstream }, { primary: bitstream })
   const object = `${bundle.identifier}, ${bundle.name}`
   yield* record({ ...event, event: 'bundle.change', object, ...changes })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { AuditEvent, Changes } from '../../model/audit-events.ts'
 import type { CreateItem, EditItem, ItemChange, ItemOutcome } from '../../model/item-changes.ts'
-import { type Metadata, summaryOf } from '../../model/items.ts'
+import { type Metadata, metadataWithout, summaryOf } from '../../model/items.ts'
 import { readReaders, writeRules } from '../../model/readers.ts'
 import {
   addBitstream,
@@ -76,6 +76,7 @@ interface ExistingItem {
   readonly collections: string
   readonly withdrawn: number
   readonly discoverable: number
+  readonly modified: string
   readonly revision: number
   readonly audience: number
   readonly readers: string
@@ -84,11 +85,44 @@ interface ExistingItem {
 /** The item, locked until the transaction ends. */
 function* lockItem(uuid: string): Change<ExistingItem | undefined> {
   return yield* row<ExistingItem>(
-    `SELECT uuid, identifier, metadata, collections, withdrawn, discoverable, revision, audience,
+    `SELECT uuid, identifier, metadata, collections, withdrawn, discoverable, modified, revision, audience,
        (SELECT readers FROM carrel.audience WHERE id = item.audience) AS readers
      FROM carrel.item WHERE uuid = $1 FOR UPDATE`,
     uuid,
   )
+}
+
+type Shown = { readonly metadata: Metadata; readonly [name: string]: unknown }
+
+/** @returns whether two states of an item differ for those who don't see the hidden fields */
+function seenDifference(before: Shown, after: Shown, hidden: readonly string[]): boolean {
+  const shown = ({ metadata, ...rest }: Shown) => ({ ...rest, metadata: metadataWithout(metadata, hidden) })
+  return differences(shown(before), shown(after)).changes !== undefined
+}
+
+/**
+ * The time of an item's last change that all its readers see, when an ingest puts it.
+ * @param values as `itemValues` makes them
+ * @param files those of the item before and after that are changed, with their audiences
+ */
+export function* modifiedByIngest(uuid: string, { values, files, hidden }: IngestedItem): Change<string> {
+  const item = yield* lockItem(uuid)
+  if (!item) throw new Error('the item was deleted while it was being changed')
+  const [, , , , metadata, collections] = values
+  const stateOf = (state: Record<'metadata' | 'collections', string | null | undefined>) => ({
+    metadata: JSON.parse(state.metadata ?? '{}') as Metadata,
+    collections: state.collections,
+  })
+  const isSeen =
+    files.some(file => file.audience === item.audience) ||
+    seenDifference(stateOf(item), stateOf({ metadata, collections }), hidden)
+  return isSeen ? now() : item.modified
+}
+
+export interface IngestedItem {
+  readonly values: readonly (string | null)[]
+  readonly files: readonly { readonly audience: number }[]
+  readonly hidden: readonly string[]
 }
 
 function* editItem(change: EditItem, event: AuditEvent): Change<ItemOutcome> {
@@ -107,6 +141,7 @@ function* editItem(change: EditItem, event: AuditEvent): Change<ItemOutcome> {
   }
   const changes: { changes?: Changes } = differences(before, after)
   if (changes.changes === undefined) return 'unchanged'
+  const isSeen = seenDifference(before, after, change.hidden)
   const { title, authors, issued, type } = summaryOf(after.metadata)
   yield* run(
     `UPDATE carrel.item SET title = $1, authors = $2, issued = $3, type = $4, metadata = $5, withdrawn = $6,
@@ -118,7 +153,7 @@ function* editItem(change: EditItem, event: AuditEvent): Change<ItemOutcome> {
     JSON.stringify(after.metadata),
     Number(after.withdrawn),
     Number(after.discoverable),
-    now(),
+    isSeen ? now() : item.modified,
     item.uuid,
   )
   if (before.withdrawn !== after.withdrawn || before.discoverable !== after.discoverable)

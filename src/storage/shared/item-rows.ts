@@ -176,6 +176,15 @@ export function bitstreamChanges(
   }
 }
 
+/** The files that an ingest changes, as they were and as they are. */
+export const changedFiles = (
+  before: readonly (BitstreamValues & { readonly uuid: string })[],
+  { removed, changed, added }: BitstreamChanges,
+): readonly BitstreamValues[] => {
+  const gone = new Set([...removed, ...changed.map(({ uuid }) => uuid)])
+  return [...before.filter(({ uuid }) => gone.has(uuid)), ...changed, ...added]
+}
+
 /** The readers of a new item for which none are given: administrators only. */
 export const defaultReaders = readersText([])
 

@@ -117,7 +117,7 @@ export async function openEngine({
     sessions: sqliteSessions({ db, write: writer.write }),
     attempts: sqliteAttempts({ db, write: writer.write }),
     entities,
-    repository: sqliteRepository({ db, write: writer.write, audiencesOf }),
+    repository: sqliteRepository({ db, write: writer.write, hiddenMetadata, audiencesOf }),
     secrets,
     identities: sqliteIdentities({ db, write: writer.write }),
     trail,

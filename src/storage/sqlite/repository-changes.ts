@@ -3,12 +3,13 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { ItemChange, ItemOutcome } from '../../model/item-changes.ts'
 import type { AccessChange, NewItem } from '../../model/items.ts'
 import type { PutOutcome } from '../repository.ts'
-import { deleteNamed, itemChange, putBundles } from '../shared/item-changes.ts'
+import { deleteNamed, itemChange, modifiedByIngest, putBundles } from '../shared/item-changes.ts'
 import {
   type BitstreamChanges,
   type BitstreamValues,
   bitstreamChanges,
   bundleNames,
+  changedFiles,
   changingColumns,
   changingValues,
   defaultReaders,
@@ -24,8 +25,13 @@ import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 
 /** Changes of items and bitstreams. */
-export const putItems = (db: Database, items: readonly NewItem[], event: AuditEvent): PutOutcome[] =>
-  items.map(item => putItem(db, item, event))
+/** @param hidden fields of metadata that only administrators see (Q19) */
+export const putItems = (
+  db: Database,
+  items: readonly NewItem[],
+  event: AuditEvent,
+  hidden: readonly string[],
+): PutOutcome[] => items.map(item => putItem(db, item, event, hidden))
 
 export const deleteItem = (db: Database, identifier: string, event: AuditEvent): boolean =>
   perform(db, deleteNamed(identifier, event))
@@ -69,7 +75,7 @@ const find = (db: Database, identifier: string) =>
     identifier,
   )
 
-function putItem(db: Database, item: NewItem, event: AuditEvent): PutOutcome {
+function putItem(db: Database, item: NewItem, event: AuditEvent, hidden: readonly string[]): PutOutcome {
   const texts = givenReaders(item)
   const numberOf = (text: string | null) => (text === null ? null : audienceOf(db, text))
   const given = { item: numberOf(texts.item), bitstreams: texts.bitstreams.map(numberOf) }
@@ -97,9 +103,13 @@ function putItem(db: Database, item: NewItem, event: AuditEvent): PutOutcome {
       )
     : []
   const changes = bitstreamChanges(before, wantedBitstreams(item, given.bitstreams, audience, before))
+  const files = changedFiles(before, changes)
+  const modified = existing ? perform(db, modifiedByIngest(uuid, { values, files, hidden })) : now()
   changeBitstreams(db, uuid, changes)
   perform(db, putBundles(uuid, bundleNames(item.bitstreams), !existing))
-  const outcome = existing ? updateItem(db, uuid, { item, values, audience, changes }) : 'added'
+  const outcome = existing
+    ? updateItem(db, uuid, { item, values, audience, modified, isOfFiles: files.length > 0 })
+    : 'added'
   if (existing) perform(db, showAgain(uuid, existing.readers))
   if (outcome !== 'unchanged')
     recordEvent(db, {
@@ -114,18 +124,24 @@ interface Update {
   readonly item: NewItem
   readonly values: readonly (string | null)[]
   readonly audience: number
-  readonly changes: BitstreamChanges
+  readonly modified: string
+  /** True if files of it have changed. */
+  readonly isOfFiles: boolean
 }
 
-function updateItem(db: Database, uuid: string, { item, values, audience, changes }: Update): PutOutcome {
+function updateItem(
+  db: Database,
+  uuid: string,
+  { item, values, audience, modified, isOfFiles }: Update,
+): PutOutcome {
   const changed = db.run(
     `UPDATE item SET (${itemValueColumns}, audience, modified, revision) = (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, revision + 1)
      WHERE uuid = ?9 AND (?10 OR (${itemValueColumns}, audience) IS NOT (?1, ?2, ?3, ?4, ?5, ?6, ?7))`,
     ...values,
     audience,
-    now(),
+    modified,
     uuid,
-    Object.values(changes).some(rows => rows.length > 0) ? 1 : 0,
+    Number(isOfFiles),
   )
   db.run(
     'UPDATE item SET fingerprint = ? WHERE uuid = ? AND fingerprint <> ?',

@@ -28,6 +28,7 @@ import type { Write } from './group-commit.ts'
 interface Parts {
   readonly db: Database
   readonly write: Write
+  readonly hiddenMetadata: readonly string[]
   /** @returns the audiences that admit a viewer */
   readonly audiencesOf: (viewer: Viewer, how: Seen) => readonly number[]
 }
@@ -36,7 +37,7 @@ interface Parts {
  * Items and bitstreams in the embedded store: reads are synchronous on the caller's thread, writes go through the single
  * writer.
  */
-export const sqliteRepository = ({ db, write, audiencesOf }: Parts): Repository => ({
+export const sqliteRepository = ({ db, write, hiddenMetadata, audiencesOf }: Parts): Repository => ({
   item: uuid => {
     const row = db.get<ItemRow>(`SELECT ${itemColumns} FROM items WHERE uuid = ?`, uuid)
     return row && toItem({ ...row })
@@ -136,7 +137,7 @@ export const sqliteRepository = ({ db, write, audiencesOf }: Parts): Repository 
         max,
       )
       .map(row => toListedItem({ ...row })),
-  putItems: (items, event) => write('putItems', items, event),
+  putItems: (items, event) => write('putItems', items, event, hiddenMetadata),
   setReaders: (change, event) => write('setReaders', change, event),
   deleteItem: (identifier, event) => write('deleteItem', identifier, event),
   change: (change, event) => write('changeItem', change, event),
