@@ -107,6 +107,8 @@ const Loss = closed({
   fields: closed({ before: count, after: count, gone: Type.Array(text) }),
   needsReplace: Type.Boolean({ description: 'Whether the import is refused without `replace=true`.' }),
 })
+const Alike = closed({ count, lines: Type.Array(count) })
+const Fault = closed({ line: orNull(count), field: orNull(text), message: text, alike: Type.Optional(Alike) })
 const Preview = named('ImportPreview', {
   entity: text,
   format: orNull(oneOf('csv', 'ndjson', 'json')),
@@ -125,7 +127,7 @@ const Preview = named('ImportPreview', {
   sample: Type.Array(Type.Record(text, Json)),
   changes: Type.Optional(closed(counts)),
   loss: Type.Optional(Loss),
-  faults: Type.Array(closed({ line: orNull(count), field: orNull(text), message: text })),
+  faults: Type.Array(Fault),
   moreFaults: count,
 })
 

@@ -11,6 +11,7 @@ import type { ReadingOptions } from './reading-options.ts'
 import { shown } from './shown.ts'
 import { type GivenFile, openSource, type Source, unlessChanged } from './source.ts'
 import { fits, kindOf } from './types.ts'
+import { refuseWrapped, WrappedRecords } from './wrapped.ts'
 
 /** A record to insert, to replace or to delete, with the sort keys of its key. */
 export interface Change extends ReadRecord {
@@ -65,12 +66,14 @@ export async function readChanges(
       const pieces = source.format === 'json' ? arrayPieces : ndjsonPieces
       for await (const piece of pieces(source.open(progress)))
         add(recordsOf(piece, error => faults.add(error)))
+      if (changes.length <= 1 || faults.found().faults.length > 0) await refuseWrapped(source, entity.key)
     }
   }
   try {
     await unlessChanged(source, read)
   } catch (error) {
-    if (error instanceof FileChanged) throw error
+    // What else was found means nothing then.
+    if (error instanceof FileChanged || error instanceof WrappedRecords) throw error
     throw faults.endedBy(asImportError(error))
   } finally {
     await source.close()

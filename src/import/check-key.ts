@@ -1,7 +1,7 @@
 import type { Field } from '../model/entities.ts'
 import { sortRecords } from '../storage/shared/sort-records.ts'
 import { type Batch, noCode, readRun } from './batches.ts'
-import { faultOf, maxCounted, maxNamed, RefusedImport } from './faults.ts'
+import { faultOf, maxCounted, maxNamed, namedOf, RefusedImport } from './faults.ts'
 import { ImportError } from './import-error.ts'
 import { shown } from './shown.ts'
 import { readAt } from './spool.ts'
@@ -80,8 +80,9 @@ function refuseDouble(key: readonly KeyField[], order: Uint32Array, records: Rec
     if (doubles.push({ first, again }) === maxDoubles) doubles = firstOnes()
   }
   if (count === 0) return
-  const faults = firstOnes().map(double => faultOf(doubleKey(key, double, records)))
-  throw new RefusedImport({ faults, more: count - faults.length, isCut: false })
+  const told = firstOnes().map(double => faultOf(doubleKey(key, double, records)))
+  const lines = [...new Set(told.flatMap(({ line }) => line ?? []))]
+  throw new RefusedImport({ faults: namedOf({ faults: told, lines, count }), more: 0, isCut: false })
 }
 
 function doubleKey(key: readonly KeyField[], { first, again }: Double, records: Records): ImportError {

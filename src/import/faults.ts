@@ -9,6 +9,14 @@ export interface Fault {
   readonly field: string | null
   /** Without the line. */
   readonly message: string
+  /** Others that differ from it in values alone, where they are many. */
+  readonly alike?: Alike
+}
+
+export interface Alike {
+  readonly count: number
+  /** The first lines that have them. */
+  readonly lines: readonly number[]
 }
 
 /** What is known of everything that is wrong with a file, or with a part of it. */
@@ -21,8 +29,12 @@ export interface Found {
   readonly isCut: boolean
 }
 
-/** How many are named. */
+/** How many are named: kinds of faults, where many are alike. */
 export const maxNamed = 20
+/** Faults of one kind that are named each by itself. */
+const maxApart = 3
+/** Lines that are named of the others. */
+const maxLines = 5
 /** So many are counted, and then nothing more is read. */
 export const maxCounted = 1_000
 /** Records that are read after the first fault. */
@@ -46,44 +58,91 @@ export class RefusedImport extends ImportError {
   }
 }
 
-const textOf = ({ line, message }: Fault): string => (line === null ? message : `line ${line}: ${message}`)
+function textOf({ line, message, alike }: Fault): string {
+  const text = line === null ? message : `line ${line}: ${message}`
+  return alike ? `${text} (${alikeInWords(alike)})` : text
+}
+
+function alikeInWords({ count, lines }: Alike): string {
+  const many = `${count.toLocaleString('en')} more like this`
+  if (lines.length === 0) return many
+  return `${many}, on lines ${lines.join(', ')}${count > lines.length ? ', …' : ''}`
+}
+
+/** Faults that differ in their values alone. */
+export interface Kind {
+  /** The first ones, in the order of the file. */
+  readonly faults: readonly Fault[]
+  readonly lines: readonly number[]
+  readonly count: number
+}
+
+/** Names and values are in quotation marks; other numbers are values, too. */
+const kindOf = ({ field, message }: Fault): string =>
+  `${field}\0${message.replace(/"(?:[^"\\]|\\.)*"|\d[\d,.]*/g, '?')}`
+
+const byLine = (one: Pick<Fault, 'line'>, other: Pick<Fault, 'line'>): number => {
+  const [a, b] = [one.line ?? Number.POSITIVE_INFINITY, other.line ?? Number.POSITIVE_INFINITY]
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+function withFault(kind: Kind | undefined, { alike, ...fault }: Fault): Kind {
+  const { faults = [], lines = [], count = 0 } = kind ?? {}
+  // Of records on one line, some have the same to say.
+  const isKnown = faults.some(({ line, message }) => line === fault.line && message === fault.message)
+  const all = [...new Set([...lines, ...(fault.line === null ? [] : [fault.line]), ...(alike?.lines ?? [])])]
+  return {
+    faults: isKnown ? faults : [...faults, fault].toSorted(byLine).slice(0, maxApart),
+    lines: all.toSorted((one, other) => one - other).slice(0, maxLines + 1),
+    count: count + 1 + (alike?.count ?? 0),
+  }
+}
+
+/**
+ * Many faults of one kind become one.
+ * @param faults the first of them at least
+ * @param lines of the first ones
+ */
+export function namedOf({ faults, lines, count }: Kind): readonly Fault[] {
+  const [first] = faults
+  if (!first || count <= maxApart) return faults
+  const others = lines.filter(line => line !== first.line).slice(0, maxLines)
+  return [{ ...first, alike: { count: count - 1, lines: others } }]
+}
 
 /** What is wrong with a file, as it is found. */
 export class Faults {
-  #first: Fault[] = []
+  readonly #kinds = new Map<string, Kind>()
   #count = 0
   /** How many records had been read at the first fault. */
   #begun: number | undefined
 
   /** @throws RefusedImport when they are so many that nothing more is to be read */
   add(error: ImportError): void {
-    this.#take([faultOf(error)], 1)
+    this.#take([faultOf(error)], 0)
     if (this.#count >= maxCounted) throw this.refused(true)
   }
 
   /** Adds what was found in a part. @throws RefusedImport when nothing more is to be read */
   merge({ faults, more }: Pick<Found, 'faults' | 'more'>): void {
-    this.#take(faults, faults.length + more)
+    this.#take(faults, more)
     if (this.#count >= maxCounted) throw this.refused(true)
   }
 
-  #take(faults: readonly Fault[], count: number): void {
-    this.#first.push(...faults)
-    this.#count += count
-    if (this.#first.length > 2 * maxNamed) this.#first = this.#named()
-  }
-
-  #named(): Fault[] {
-    const place = ({ line }: Fault) => line ?? Number.POSITIVE_INFINITY
-    // Of records on one line, some have the same to say.
-    return [...new Map(this.#first.map(fault => [textOf(fault), fault])).values()]
-      .toSorted((one, other) => (place(one) < place(other) ? -1 : place(one) > place(other) ? 1 : 0))
-      .slice(0, maxNamed)
+  #take(faults: readonly Fault[], untold: number): void {
+    this.#count += untold
+    for (const fault of faults) {
+      this.#count += 1 + (fault.alike?.count ?? 0)
+      const name = kindOf(fault)
+      this.#kinds.set(name, withFault(this.#kinds.get(name), fault))
+    }
   }
 
   found(isCut = false): Found {
-    const faults = this.#named()
-    return { faults, more: this.#count - faults.length, isCut }
+    const all = [...this.#kinds.values()].flatMap(namedOf).toSorted(byLine)
+    const faults = all.slice(0, maxNamed)
+    const told = faults.reduce((sum, { alike }) => sum + 1 + (alike?.count ?? 0), 0)
+    return { faults, more: this.#count - told, isCut }
   }
 
   refused(isCut: boolean, options?: ErrorOptions): RefusedImport {
@@ -93,7 +152,7 @@ export class Faults {
   /** @returns the error that has this one, which ends the reading, after the others */
   endedBy(error: ImportError): RefusedImport {
     if (error instanceof RefusedImport) return error
-    this.#take([faultOf(error)], 1)
+    this.#take([faultOf(error)], 0)
     return this.refused(false, { cause: error })
   }
 

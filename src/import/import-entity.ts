@@ -13,6 +13,7 @@ import type { ReadingOptions } from './reading-options.ts'
 import { type HowRead, nothingSeen, type Seen, withLooks } from './seen.ts'
 import { type GivenFile, openSource } from './source.ts'
 import { createStaging, type Staged, type Staging } from './staging.ts'
+import { unlessWrapped } from './wrapped.ts'
 
 export interface ImportOptions {
   readonly name: string
@@ -70,13 +71,15 @@ export async function importFile(
   const source = await openSource(input, entities.scratchFolder, options.signal, options.reading?.encoding)
   try {
     let seen: Seen = nothingSeen
-    const report = await importStaged(
-      async staging => {
-        seen = await readInto(staging, source, options, share => progress('reading', share))
-      },
-      entities,
-      options,
-      progress,
+    const report = await unlessWrapped(source, options.key, () =>
+      importStaged(
+        async staging => {
+          seen = await readInto(staging, source, options, share => progress('reading', share))
+        },
+        entities,
+        options,
+        progress,
+      ),
     )
     const { encoding } = source
     return { ...report, fields: withLooks(report.fields, seen), encoding, delimiter: seen.delimiter }

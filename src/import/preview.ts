@@ -14,6 +14,7 @@ import { importedEntity } from './revise-entity.ts'
 import { type HowRead, nothingSeen, type Seen, withLooks } from './seen.ts'
 import { type Format, type GivenFile, openSource, type Source } from './source.ts'
 import { createStaging } from './staging.ts'
+import { unlessWrapped } from './wrapped.ts'
 
 /** What an import of a file would do, or what keeps it from being done. */
 export interface Preview {
@@ -95,14 +96,15 @@ async function ofAll(
   const staging = createStaging(temporaryName(entities), { types, collations }, [key].flat())
   try {
     let seen: Seen = nothingSeen
-    const faults = await faultsOf(signal, async () => {
+    const read = async () => {
       seen = await readInto(staging, source, options, share => progress('reading', share))
       const staged = await staging.finish(share => {
         progress('sorting', share)
         signal?.throwIfAborted()
       })
       loss = await lossOf((await entities.all()).get(options.name), staged, key, entities)
-    })
+    }
+    const faults = await faultsOf(signal, () => unlessWrapped(source, key, read))
     const { count, fields, findings } = staging.found()
     return {
       records: count,

@@ -34,6 +34,17 @@ testOn(
     assert.equal(await button(page, 'Import as ships-1900').getAttribute('aria-disabled'), 'true')
     await assertAccessible(page, 'faults')
 
+    // As another country writes it.
+    await give(page, 'Ships 1900.csv', 'name;id;price\r\nArgo;1;1.234,5\r\nAriel;2;2,25\r\n')
+    await page.getByText('2 records, no faults (CSV, semicolons)').waitFor()
+    assert.equal(await page.getByLabel('Key', { exact: true }).inputValue(), 'id')
+    await page.getByText('numbers with decimal commas?').waitFor()
+    await page.getByText('How the file is read').click()
+    await page.getByLabel('Numbers have decimal commas').check()
+    await assertAccessible(page, 'how a file is read')
+    await button(page, 'Check again').click()
+    await page.getByLabel('Type of price').getByText('number (found)').waitFor({ state: 'attached' })
+
     await give(page, 'Ships 1900.csv', 'id,name,built\n1,Argo,1790\n2,Ariel,1865\n')
     await page.getByText('2 records, no faults (CSV)').waitFor()
     assert.equal(await page.getByLabel('Key', { exact: true }).inputValue(), 'id')

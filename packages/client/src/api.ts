@@ -632,6 +632,10 @@ export interface Schemas {
       readonly line: (number | null)
       readonly field: (string | null)
       readonly message: string
+      readonly alike?: {
+        readonly count: number
+        readonly lines: readonly (number)[]
+      }
     })[]
     readonly moreFaults: number
   }

@@ -17,6 +17,7 @@ import { href, query } from '../../router.ts'
 import { adminPath, type Declared, loadDeclared } from '../entities-admin/declared.ts'
 import { Follow } from '../processes/Follow.tsx'
 import {
+  asItLooks,
   beginImport,
   firstFields,
   guessKey,
@@ -36,7 +37,7 @@ interface Sent {
   readonly upload: string
 }
 
-const start: Wanted = { entity: '', mode: 'replace', key: [], types: {}, read: '' }
+const start: Wanted = { entity: '', mode: 'replace', key: [], types: {}, read: '', ...asItLooks }
 
 /** A file becomes records: it is looked at first, and nothing happens before somebody says so. */
 function Import(): JSX.Element {
@@ -77,7 +78,7 @@ function Import(): JSX.Element {
       const name = wanted.entity || nameFrom(file.name)
       const found = known?.name === name ? known : await find(name)
       const key = found ? [found.key].flat() : guessKey(await firstFields(file))
-      const asked = { ...wanted, entity: name, key, types: {} }
+      const asked = { ...wanted, ...asItLooks, entity: name, key, types: {} }
       setWanted(asked)
       const upload = await uploadInPieces(service.value, file, {
         signal,

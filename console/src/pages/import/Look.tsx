@@ -5,7 +5,7 @@ import { formatNumber } from '../../i18n/i18n.ts'
 import { Notice } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { Value } from '../../parts/Value.tsx'
-import { type Preview, type PreviewField, types, type Wanted } from './imports.ts'
+import { delimiterWords, type Preview, type PreviewField, types, type Wanted } from './imports.ts'
 import { LossInWords } from './LossInWords.tsx'
 
 interface Parts {
@@ -24,10 +24,12 @@ export function Look({ preview, wanted, onChange }: Parts): JSX.Element {
         <Notice tone="bad">
           <p>{a('import.faults')}</p>
           <ul>
-            {faults.map(({ line, message }) => (
+            {faults.map(({ line, message, alike }) => (
               <li key={`${line} ${message}`}>
                 {line !== null && <strong>{a('import.line', { line: formatNumber(line) })} </strong>}
                 <bdi>{message}</bdi>
+                {alike &&
+                  ` ${a('import.alike', { n: alike.count, lines: alike.lines.map(formatNumber).join(' · ') })}`}
               </li>
             ))}
           </ul>
@@ -36,7 +38,7 @@ export function Look({ preview, wanted, onChange }: Parts): JSX.Element {
       ) : (
         <Notice tone="good">
           {a('import.records', { n: records })}
-          {format && ` (${format.toUpperCase()})`}
+          {format && ` (${[format.toUpperCase(), ...wayOf(preview)].join(', ')})`}
           {changes && `: ${changesInWords(changes)}`}
         </Notice>
       )}
@@ -57,6 +59,20 @@ const changesInWords = (changes: Readonly<Record<string, number>>) =>
   Object.entries(changes)
     .map(([name, n]) => `${aOf('result', name)} ${formatNumber(n)}`)
     .join(', ')
+
+/** The lines that make a field JSON. */
+const mixInWords = ({ kind, line, earlier }: NonNullable<PreviewField['mix']>) => ({
+  kind: aOf('type', kind),
+  line: formatNumber(line),
+  first: aOf('type', earlier.kind),
+  at: formatNumber(earlier.line),
+})
+
+/** What isn't usual about a file. */
+const wayOf = ({ delimiter, encoding }: Preview): string[] => [
+  ...(delimiter !== null && delimiter !== ',' ? [a(`import.delimiter.${delimiterWords[delimiter]}`)] : []),
+  ...(encoding !== null && encoding !== 'utf-8' ? [encoding] : []),
+]
 
 /** Types that were found, and others that can be wanted. */
 function Types({
@@ -113,8 +129,14 @@ function Types({
     {
       id: 'mix',
       label: <span class="sr-only">{a('details')}</span>,
-      cell: ({ mix }) =>
-        mix === undefined || mix === null ? '' : <span class="tag warn">{a('import.mix')}</span>,
+      cell: ({ mix, looks }) =>
+        looks ? (
+          <span class="tag warn">{a(`import.looks.${looks}`)}</span>
+        ) : mix ? (
+          <span class="tag warn">{a('import.mix', mixInWords(mix))}</span>
+        ) : (
+          ''
+        ),
     },
   ]
   return <Table label={a('entity.fields')} columns={columns} rows={fields} idOf={({ name }) => name} />

@@ -3,7 +3,7 @@ import { a } from '../../i18n/admin.ts'
 import { Field } from '../../parts/Field.tsx'
 import type { Declared } from '../entities-admin/declared.ts'
 import { RuleField, readChoices } from '../entities-admin/RuleField.tsx'
-import { type Mode, modes, type Wanted } from './imports.ts'
+import { delimiterWords, encodings, type Mode, modes, type Wanted } from './imports.ts'
 
 interface Parts {
   readonly wanted: Wanted
@@ -80,6 +80,50 @@ export function Options({ wanted, known, fixed, fields, onChange }: Parts): JSX.
           />
         )}
       </div>
+      <details>
+        <summary>{a('import.reading')}</summary>
+        <div class="fields">
+          <Field label={a('import.delimiter')}>
+            <select
+              value={wanted.delimiter}
+              onChange={event => set({ delimiter: event.currentTarget.value })}
+            >
+              <option value="">{a('import.asItLooks')}</option>
+              {Object.values(delimiterWords).map(word => (
+                <option key={word} value={word}>
+                  {a(`import.delimiter.${word}`)}
+                </option>
+              ))}
+            </select>
+          </Field>
+          <Field label={a('import.encoding')}>
+            <select value={wanted.encoding} onChange={event => set({ encoding: event.currentTarget.value })}>
+              <option value="">{a('import.asItLooks')}</option>
+              {encodings.map(one => (
+                <option key={one} value={one}>
+                  {one}
+                </option>
+              ))}
+            </select>
+          </Field>
+        </div>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={wanted.decimalComma}
+            onChange={event => set({ decimalComma: event.currentTarget.checked })}
+          />
+          <span>{a('import.decimalComma')}</span>
+        </label>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={wanted.dayFirst}
+            onChange={event => set({ dayFirst: event.currentTarget.checked })}
+          />
+          <span>{a('import.dayFirst')}</span>
+        </label>
+      </details>
       <datalist id="import-fields">
         {fields.map(name => (
           <option key={name} value={name} />

@@ -19,7 +19,21 @@ export interface Wanted {
   readonly types: Readonly<Record<string, string>>
   /** Empty: as the entity has it. */
   readonly read: string
+  /** Empty: as the file looks. */
+  readonly delimiter: string
+  readonly encoding: string
+  readonly decimalComma: boolean
+  readonly dayFirst: boolean
 }
+
+/** What another file begins with. */
+export const asItLooks = { delimiter: '', encoding: '', decimalComma: false, dayFirst: false } as const
+
+/** What may be between the cells of a table, by the words that addresses have for it. */
+export const delimiterWords = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'pipe' } as const
+
+/** Encodings that can be asked for; the service knows a few more. */
+export const encodings = ['utf-8', 'utf-16le', 'windows-1252', 'windows-1250', 'windows-1251', 'macintosh']
 
 /** As much of the records as asks for a name to be typed. */
 const share = 10
@@ -28,13 +42,17 @@ const share = 10
 export const takesMuch = ({ loss, changes }: Preview, before: number): boolean =>
   loss?.needsReplace === true || (changes?.deleted ?? 0) * share > before
 
-const queryOf = ({ mode, key, types: wanted, read }: Wanted, upload: string) => ({
+const queryOf = ({ mode, key, types: wanted, read, ...reading }: Wanted, upload: string) => ({
   mode,
   upload,
   // For changes, it is the one that the entity has.
   key: mode === 'replace' && key.length > 0 ? key : undefined,
   type: mode === 'replace' ? Object.entries(wanted).map(([name, type]) => `${name}=${type}`) : undefined,
   read: mode === 'replace' && read !== '' ? read : undefined,
+  delimiter: reading.delimiter || undefined,
+  encoding: reading.encoding || undefined,
+  'decimal-comma': reading.decimalComma || undefined,
+  'day-first': reading.dayFirst || undefined,
 })
 
 const addressFor = ({ entity }: Wanted) => `${addressOf(entity)}/import`
