@@ -1,4 +1,4 @@
-import { readdir, rename, rm, stat } from 'node:fs/promises'
+import { readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { clearRestored, markRestoring } from '../files/owner.ts'
 import { makeFolder } from '../lib/make-folder.ts'
@@ -31,6 +31,7 @@ export interface ClaimedPlace {
  */
 export async function claimPlace(place: Place): Promise<ClaimedPlace> {
   const mark = markOf(place)
+  const made = await missing([place.filesFolder, dirname(mark)])
   await rm(endedMark(mark), { recursive: true, force: true })
   const wasMarked = (await unlessMissing(readdir(mark))) !== undefined
   // The database comes last. So a restore that was killed with one had only its mark left to remove.
@@ -80,11 +81,20 @@ export async function claimPlace(place: Place): Promise<ClaimedPlace> {
         await clear()
         await clearRestored(place.filesFolder, nameOf(place))
         await removeMark(mark)
+        for (const folder of made) await rmdir(folder).catch(() => {})
       } finally {
         lock.close()
       }
     },
   }
+}
+
+/** @returns those of the folders, and of the folders above them, that are not there; the deepest first */
+async function missing(folders: readonly string[]): Promise<readonly string[]> {
+  const found = new Set<string>()
+  for (const folder of folders)
+    for (let path = folder; !(await unlessMissing(stat(path))); path = dirname(path)) found.add(path)
+  return [...found].sort((one, other) => other.length - one.length)
 }
 
 /** Removes what a restore that was killed after its last step has left beside the store. */

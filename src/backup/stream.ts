@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { readThrough } from '../files/file-store.ts'
 import { layoutOf } from '../files/layout.ts'
+import { makeTemporaryFolder } from '../lib/temporary-folder.ts'
 import { type BackupFolder, openToRead } from './folder.ts'
 import { copyStore, type Made, type Progress, type Source } from './make.ts'
 import { backupName, manifestText } from './manifest.ts'
@@ -46,7 +46,7 @@ export async function backUpToStream(
 
 /** A folder that goes when the process ends, after a signal or because nobody reads its output, too. It holds secrets. */
 function temporaryFolder() {
-  const path = mkdtempSync(join(tmpdir(), 'carrel-backup-'))
+  const path = makeTemporaryFolder('backup')
   const clear = () => rmSync(path, { recursive: true, force: true })
   const end = (signal: NodeJS.Signals) => {
     clear()

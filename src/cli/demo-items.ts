@@ -1,8 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createFileStore } from '../files/file-store.ts'
 import { claimFolder } from '../files/owner.ts'
+import { makeTemporaryFolder } from '../lib/temporary-folder.ts'
 import type { NewBitstream, NewItem } from '../model/items.ts'
 import type { Readers } from '../model/readers.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -28,7 +28,7 @@ const example = 2
 export async function addDemoItems({ repository }: Storage, filesFolder: string): Promise<string> {
   await claimFolder(filesFolder, repository)
   const store = createFileStore(filesFolder)
-  const folder = mkdtempSync(join(tmpdir(), 'carrel-demo-'))
+  const folder = makeTemporaryFolder('demo')
   try {
     const items: NewItem[] = []
     for (const [at, [title, author, readers]] of plan.entries()) {

@@ -1,4 +1,6 @@
 import type { Config } from '../config/config.ts'
+import { clearIncoming } from '../files/sweep.ts'
+import { clearTemporaryFolders } from '../lib/temporary-folder.ts'
 import { keepProcesses } from '../processes/keep.ts'
 import type { Storage } from '../storage/storage.ts'
 import { clearUploads, uploadsIn } from '../uploads/folder.ts'
@@ -9,6 +11,8 @@ const interval = 60_000
 /** In ms, how far the clock may be behind before the operator is told. */
 const maxBehind = 60_000
 
+type KeptConfig = Pick<Config, 'sessionLifetime' | 'uploads' | 'dataFolder' | 'filesFolder'>
+
 /** What a service does for its store once a minute (T11, docs/decisions/0024), and at its start. @returns its last time */
 export async function keepHouse(
   {
@@ -17,7 +21,7 @@ export async function keepHouse(
     processes,
     sessions,
   }: Pick<Storage, 'clock' | 'identities' | 'processes' | 'sessions'>,
-  { sessionLifetime, uploads, dataFolder }: Pick<Config, 'sessionLifetime' | 'uploads' | 'dataFolder'>,
+  { sessionLifetime, uploads, dataFolder, filesFolder }: KeptConfig,
 ): Promise<() => Promise<void>> {
   let wasBehind = false
 
@@ -30,6 +34,8 @@ export async function keepHouse(
     while (after !== undefined) after = await sessions.forget(clock.certain(), after)
     await keepProcesses(processes, clock.certain())
     await clearUploads(uploadsIn(dataFolder), uploads.lifetime, clock.certain())
+    await clearIncoming(filesFolder)
+    clearTemporaryFolders()
     if (sessionLifetime !== null)
       await identities.forgetSessions(new Date(Math.max(0, clock.certain() - sessionLifetime * 1000)))
   }

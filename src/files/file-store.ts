@@ -5,7 +5,7 @@ import { gather } from '../lib/gather.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
 import type { Content } from '../model/items.ts'
 import { createFolders } from './folders.ts'
-import { layoutOf, modesIn, restoreOrphan, syncFolder, touch, uniqueName } from './layout.ts'
+import { layoutOf, modesIn, restoreOrphan, syncFolder, temporaryIn, touch } from './layout.ts'
 
 /** Contents of bitstreams by their SHA-256. Each content is stored once, however many bitstreams have it. */
 export interface FileStore {
@@ -69,7 +69,7 @@ export function createFileStore(folder: string): FileStore {
   /** @param write writes the file and returns its hash and size */
   async function putNew(write: (file: FileHandle) => Promise<Content>): Promise<Content> {
     await folders.ready()
-    const temporary = uniqueName(layout.incoming)
+    const temporary = temporaryIn(layout)
     try {
       const file = await open(temporary, 'wx', (await modesIn(folder)).file)
       let content: Content
@@ -93,7 +93,7 @@ export function createFileStore(folder: string): FileStore {
   /** @returns undefined where the file can't have another name here */
   async function linkNew(path: string, source: FileHandle): Promise<Content | undefined> {
     await folders.ready()
-    const temporary = uniqueName(layout.incoming)
+    const temporary = temporaryIn(layout)
     try {
       await link(path, temporary)
     } catch (error) {

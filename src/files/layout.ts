@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, rename, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { programInName } from '../lib/programs.ts'
 import { systemReason, unlessMissing } from '../lib/system-errors.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 
@@ -42,6 +43,9 @@ export const isSha256 = (name: string): boolean => /^[0-9a-f]{64}$/.test(name)
 
 /** A path that no other process uses, so that a file renamed to it can't be reached by others. */
 export const uniqueName = (folder: string, prefix = ''): string => join(folder, `${prefix}${randomUUID()}`)
+
+/** The path of a file that is being written; its name says by which program. */
+export const temporaryIn = ({ incoming }: Layout): string => `${uniqueName(incoming)}.${programInName()}`
 
 /** How long an unreferenced file is left alone: an ingest may have written it and not committed yet. */
 export const graceMilliseconds = 60 * 60 * 1000

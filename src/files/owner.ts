@@ -4,7 +4,7 @@ import { makeFolder } from '../lib/make-folder.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
 import { OperatorError } from '../model/errors.ts'
 import type { Repository } from '../storage/repository.ts'
-import { isSha256, type Layout, layoutOf, syncFolder, toStoreUnavailable, uniqueName } from './layout.ts'
+import { isSha256, type Layout, layoutOf, syncFolder, temporaryIn, toStoreUnavailable } from './layout.ts'
 
 /** The folder of files belongs to another store, so nothing was removed. */
 export class OtherStore extends OperatorError {
@@ -120,7 +120,7 @@ const ownerIn = async (layout: Layout): Promise<string | undefined> =>
 async function writeOwner(layout: Layout, id: string): Promise<void> {
   makeFolder(layout.incoming)
   await syncFolder(dirname(layout.folder))
-  const temporary = uniqueName(layout.incoming)
+  const temporary = temporaryIn(layout)
   try {
     const file = await open(temporary, 'wx', 0o600)
     try {

@@ -1,5 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isLeftOver } from '../lib/programs.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
 import type { Repository } from '../storage/repository.ts'
 import { areContentsHeld } from './hold.ts'
@@ -61,12 +62,7 @@ export async function sweep(
   if (!(await unlessMissing(stat(folder)))) return report
   if (!(await claimFolder(folder, store))) throw new OtherStore(folder)
 
-  for (const name of (await unlessMissing(readdir(layout.incoming))) ?? []) {
-    const path = join(layout.incoming, name)
-    if (!(await isOld(path))) continue
-    await rm(path, { force: true })
-    report.leftovers++
-  }
+  report.leftovers = await clearIncoming(folder, now)
 
   for (const name of (await unlessMissing(readdir(layout.orphans))) ?? []) {
     const path = join(layout.orphans, name)
@@ -99,6 +95,26 @@ export async function sweep(
       else report.setAside++
     }
   return report
+}
+
+/** In ms. A program that seems to have ended may run in another container of the same name. */
+const quiet = 60_000
+
+/**
+ * Removes files that were being written when their program was killed.
+ * @returns how many
+ */
+export async function clearIncoming(folder: string, now: number = Date.now()): Promise<number> {
+  const { incoming } = layoutOf(folder)
+  let removed = 0
+  for (const name of (await unlessMissing(readdir(incoming))) ?? []) {
+    const path = join(incoming, name)
+    const found = await unlessMissing(stat(path))
+    if (!found || now - found.mtimeMs <= (isLeftOver(name) ? quiet : graceMilliseconds)) continue
+    await rm(path, { force: true })
+    removed++
+  }
+  return removed
 }
 
 /** Moves a content back to its place from wherever the sweep had moved it. */

@@ -28,7 +28,8 @@ export function answerProblems({ addresses, challenge }: Parts) {
       const id = randomUUID()
       if (problem.code === 'internal-error') members = { ...members, id }
       const shown = hideAccessTokens(path)
-      request.log.error({ id, path: shown, fault: describeFault(problem.cause) }, problem.message)
+      const fault = problem.cause === undefined ? {} : { fault: describeFault(problem.cause) }
+      request.log.error({ id, path: shown, ...fault }, problem.message)
     }
     if (problem.status === 401) reply.header('www-authenticate', challenge)
     reply.code(problem.status).headers(problem.headers)
@@ -48,6 +49,8 @@ const notOurFault: ReadonlySet<string> = new Set<ProblemCode>([
   'busy',
   'query-timeout',
   'directory-unavailable',
+  'files-full',
+  'no-room',
   'provider-unavailable',
 ])
 

@@ -7,6 +7,19 @@ import { hostname } from 'node:os'
  */
 export const ownProgram = (): string => JSON.stringify([hostname(), process.pid, begunAt(process.pid)])
 
+/** The same as a part of the name of a file. */
+export const programInName = (): string => Buffer.from(ownProgram()).toString('base64url')
+
+/**
+ * @param name of a file, which ends with a dot and what `programInName` gave its maker
+ * @returns whether that program has certainly ended; false where the name has no such end
+ */
+export function isLeftOver(name: string): boolean {
+  const program = /\.([\w-]+)$/.exec(name)?.[1]
+  const text = program === undefined ? '' : Buffer.from(program, 'base64url').toString()
+  return read(text) !== undefined && hasEnded(text)
+}
+
 type Program = readonly [host: string, pid: number, begun: string | null]
 
 /** @returns whether the program has certainly ended: false of one on another machine, true of a text that names none */
@@ -22,7 +35,8 @@ export function hasEnded(program: string): boolean {
 /** @returns undefined for what a machine that failed has left of the text */
 function read(program: string): Program | undefined {
   try {
-    return JSON.parse(program) as Program
+    const named: unknown = JSON.parse(program)
+    return Array.isArray(named) && named.length === 3 ? (named as unknown as Program) : undefined
   } catch {
     return undefined
   }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat, statfs, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../lib/make-folder.ts'
-import { hasEnded, ownProgram } from '../lib/programs.ts'
+import { isLeftOver, programInName } from '../lib/programs.ts'
 import { isMissing, systemReason, unlessMissing } from '../lib/system-errors.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 import { hold } from './hold.ts'
@@ -154,15 +154,12 @@ async function lastChange(path: string, name: string): Promise<number | undefine
 export async function makeUnpacked(folder: string): Promise<string> {
   return written(async () => {
     makeFolder(folder)
-    const owner = Buffer.from(ownProgram()).toString('base64url')
-    const path = join(folder, `unpacked.${newUploadId()}.${owner}`)
+    const path = join(folder, `unpacked.${newUploadId()}.${programInName()}`)
     await mkdir(path, { mode: 0o700 })
     return path
   })
 }
 
 function unpackedBy(name: string): { readonly isForsaken: boolean } | undefined {
-  const [kind, , owner] = name.split('.')
-  if (kind !== 'unpacked' || owner === undefined) return undefined
-  return { isForsaken: hasEnded(Buffer.from(owner, 'base64url').toString()) }
+  return name.startsWith('unpacked.') ? { isForsaken: isLeftOver(name) } : undefined
 }

@@ -55,6 +55,7 @@ test('UP2 of uploads that begin at once on several event loops as many are taken
   const answers = await Promise.all(Array.from({ length: 10 }, () => begin(admin, megabyte)))
   const statuses = answers.map(({ status }) => status).toSorted()
   assert.deepEqual(statuses, [...Array(3).fill(201), ...Array(7).fill(507)])
+  assert.doesNotMatch(served.output.stdout, /"level":50/, 'a quota is no fault')
   const [one = ''] = answers.flatMap(({ headers }) => headers.get('location') ?? [])
   const { pathname } = new URL(one)
   const headers = { ...tus, 'x-xsrf-token': (await admin.csrfPair()).value }

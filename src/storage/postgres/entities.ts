@@ -1,7 +1,6 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import type { Client } from '../../lib/fair-queue.ts'
+import { makeTemporaryFolder } from '../../lib/temporary-folder.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule } from '../../model/entities.ts'
@@ -214,7 +213,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       return findForeignKeys(pool, entities, name)
     },
     get scratchFolder() {
-      scratch ??= mkdtempSync(join(tmpdir(), 'carrel-'))
+      scratch ??= makeTemporaryFolder('import')
       return scratch
     },
     close: async () => {

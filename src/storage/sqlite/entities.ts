@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Client } from '../../lib/fair-queue.ts'
+import { isLeftOver } from '../../lib/programs.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule, TableSource } from '../../model/entities.ts'
@@ -39,6 +40,8 @@ import { createTableListings } from './table-listings.ts'
 
 /** How long a replaced version is kept for requests that have just looked it up, in ms. */
 const retiredGrace = 60_000
+/** When what killed programs have left is first looked for, in ms. */
+const firstSweepAfter = 1_000
 /** A file that hasn't been written to for this long, in ms, was left by a process that died. */
 const abandonedAfter = 3_600_000
 
@@ -55,6 +58,9 @@ interface Parts {
   /** Metadata fields that only administrators see (Q19). */
   readonly hiddenMetadata: readonly string[]
 }
+
+/** @returns whether a program was killed while it wrote the file, or the journal beside it */
+const isUnfinished = (name: string): boolean => isLeftOver(name.replace(/-journal$/, ''))
 
 /** The list of entities, and the files of imported ones: one for each version, never changed. */
 export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void> } {
@@ -111,7 +117,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     )
     for (const name of readdirSync(folder)) {
       const modified = statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
-      if (!referenced.has(name) && Date.now() - modified > abandonedAfter)
+      if (!referenced.has(name) && (isUnfinished(name) || Date.now() - modified > abandonedAfter))
         rmSync(join(folder, name), { force: true })
     }
   }
@@ -134,8 +140,11 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     }
   }
   // A failed removal is retried a minute later.
-  const sweeping =
-    shared.loop === null ? setInterval(() => void sweep().catch(() => {}), retiredGrace).unref() : undefined
+  const attempt = () => void sweep().catch(() => {})
+  const isMain = shared.loop === null
+  const sweeping = isMain ? setInterval(attempt, retiredGrace).unref() : undefined
+  // Not before: most commands end sooner.
+  const firstSweep = isMain ? setTimeout(attempt, firstSweepAfter).unref() : undefined
 
   async function list(given: Plan, viewer: Viewer, format: RecordFormat, client: Client): Promise<Listing> {
     const plan = hasPlans(given)
@@ -219,6 +228,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     scratchFolder: folder,
     close: async () => {
       clearInterval(sweeping)
+      clearTimeout(firstSweep)
       await folding?.close()
       files.close()
     },

@@ -1,6 +1,7 @@
 import { renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
+import { programInName } from '../../lib/programs.ts'
 import { immutableUri, type OpenOptions } from '../../lib/sqlite.ts'
 import { sync } from '../../lib/sync.ts'
 import type { NewEntity, NewRecords, Revision } from '../entities.ts'
@@ -100,7 +101,7 @@ export async function writeRevisionFile(
 
 /** @param fill writes in a transaction */
 async function writeFile(file: string, fill: (db: Database) => Promise<void>): Promise<void> {
-  const temporary = `${file}.writing`
+  const temporary = `${file}.writing.${programInName()}`
   rmSync(temporary, { force: true })
   const db = openDatabase(temporary, { mode: 'write' })
   try {
