@@ -52,7 +52,7 @@ test('D8 bash completes commands, subcommands, options and paths', async t => {
       ['letters', 'letters.ndjson'],
     ],
     [['import', 'with'], ['with space.csv']],
-    [['import', 'letters.ndjson', '--en'], ['--entity']],
+    [['import', 'letters.ndjson', '--ent'], ['--entity']],
     [['sso', 'explain', '--attributes', 'cl'], ['claims.json']],
     [
       ['completion', ''],
