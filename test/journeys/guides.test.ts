@@ -137,7 +137,7 @@ printf '{"id": 3, "year": 1908}\\n' > changed.ndjson; printf 'id\\n1\\n' > gone.
         at: 'line 2: the field',
         exit: 1,
         by: `
-{ echo '{"id": 1, "year": 1900}'; echo '{"id": 2, "year": "soon"}'; echo '{"id": 3}'; echo '{"id": 4}'; echo '{"year": 5}'; } > wrong.ndjson
+{ echo '{"id": 1, "year": 1900}'; echo '{"id": 2, "year": "soon"}'; echo '{"id": 3}'; echo '{"id": 4}'; for year in $(seq 25); do echo "{\\"year\\": $year}"; done; } > wrong.ndjson
 carrel import wrong.ndjson --entity wrong --key id --type year=integer`,
       },
     ],
