@@ -5,6 +5,7 @@ import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
+import { ignoreBody } from '../http/ignore-body.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireEperson } from '../http/require-eperson.ts'
@@ -81,8 +82,10 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, folder, 
     const preParsing = [refuseShortLivedToken, requireMay, checkHeaders, allowSlowBody]
     type Route = { Params: { id: string } }
 
-    scope.options('/uploads', route('describeUploads'), async (request, reply) =>
-      answer(request, reply, 'OPTIONS', ''),
+    scope.options(
+      '/uploads',
+      { ...route('describeUploads'), preParsing: ignoreBody },
+      async (request, reply) => answer(request, reply, 'OPTIONS', ''),
     )
     scope.get('/uploads', route('listUploads'), async request => {
       const eperson = mayUpload(request.caller)
