@@ -83,7 +83,7 @@ test('CL4 each operator finds what it says', async t => {
       await found({ where: ['>=', 'acquired', '2019'] }),
       await found({ where: ['match', '*', 'dark 7*'] }),
       await found({ where: ['~>', 'notes.tags', ['^t1$']] }),
-      await found({ where: ['=', 'notes.tags', 't2'] }),
+      await found({ where: ['=', 'notes.tags[0]', 't2'] }),
       await found({ where: ['not', ['or', ['<', 'id', 10], ['>', 'id', 19]]] }),
       await found({ where: ['in', 'id', ['from', 'rooms', ['extract', 'artwork']]] }),
       // Too long for an address.
