@@ -140,7 +140,7 @@ export async function buildApp(
         const managing = { accounts, addresses, lookAgain, config, entities, uploads }
         const { processes } = storage
         const imports = await adminRoutes(api, { ...managing, ...runner, processes })
-        // What answers to `embed`: the resources that link to each other.
+        // The resources that link to each other; they answer to `embed`.
         await api.register(async hal => {
           answerEmbeds(hal, {
             api: addresses.api,

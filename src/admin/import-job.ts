@@ -25,7 +25,7 @@ export interface ImportWork {
   readonly name: string
   readonly key: Entity['key'] | null
   readonly read: ReadRule | null
-  /** Whatever goes by that. */
+  /** True: the import may remove any number of records and fields (docs/decisions/0058). */
   readonly replace: boolean
   readonly types: ReadonlyMap<string, FieldType>
   readonly collations: ReadonlyMap<string, string>

@@ -13,7 +13,7 @@ export interface ImportQuery {
   readonly upload: string | null
   readonly key: readonly string[] | null
   readonly read: ReadRule | null
-  /** What the entity has may go, however much of it. */
+  /** True: the import may remove any number of records and fields (docs/decisions/0058). */
   readonly replace: boolean
   readonly types: ReadonlyMap<string, FieldType>
   readonly collations: ReadonlyMap<string, string>
@@ -27,7 +27,7 @@ const formats = ['csv', 'ndjson', 'json'] as const
 /** Of one parameter: nobody names more fields than there can be. */
 const maxRepeated = 1_900
 
-/** How the file is to be read. */
+/** Parameters that say how the file is read. */
 const ofReading = ['delimiter', 'encoding', 'decimal-comma', 'day-first'] as const
 const single = ['mode', 'preview', 'format', 'upload', 'read', 'replace', ...ofReading] as const
 const repeated = ['key', 'type', 'collation'] as const

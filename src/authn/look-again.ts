@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../http/problems.ts'
 import { clientAddress } from '../lib/addresses.ts'
-import type { Awaitable } from '../lib/awaitable.ts'
 import { type Acting, type Authenticated, type Caller, grantOf, sessionsOf } from '../model/caller.ts'
 import { RightsChanged } from '../model/errors.ts'
 import { isAlive, isAllowed } from '../model/sessions.ts'
@@ -26,15 +25,15 @@ export interface LookAgain {
    * @throws Problem as those checks do
    */
   afterWaiting(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
-  /** The same where a token counts that has only expired since the request began, or no long upload would ever end. */
+  /** Does the same, but accepts a token that has only expired since the request began: otherwise no long upload would end. */
   thoughExpired(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
-  /** @returns whether the caller of a long answer may still be shown what comes next */
+  /** @returns true while the caller of a long answer may still see the rest of it */
   isStill(caller: Caller): Promise<boolean>
   /** Makes every route of this scope, and of those in it, look again. To be called before routes are added. */
   guard(app: FastifyInstance): void
 }
 
-/** How often a handler runs whose change met other rights than those that it began with. */
+/** Maximum number of times that a handler runs if the caller's rights change while it runs. */
 const attempts = 3
 
 /** Adds a check of the caller to every route of a scope. To be called before routes are added. */
@@ -45,21 +44,17 @@ export function checkEach(app: FastifyInstance, check: Check): void {
 }
 
 /**
- * Who sends a request is known when its head has come. Its body may come much later, and meanwhile a session may have
- * ended, or a right may have been taken away. So the caller is looked up again when the whole body is there (T12,
+ * The caller is identified from the head of a request. The body may arrive much later, and meanwhile the session may have
+ * ended, or a right may have been taken away. So the caller is looked up again when the body is complete (T12,
  * docs/decisions/0056), and once more in the transaction of each change (`requireRights` in the engines).
  */
 export function createLookAgain({ accessTokens, accounts, clock, specialGroups }: Parts): LookAgain {
-  /** What tells whether anything about the caller has changed: a look-up that the requests of a turn share. */
-  function isAsBefore(caller: Caller): Awaitable<boolean> {
+  /** True if nothing about the caller has changed. Requests of the same turn of the event loop share the look-up. */
+  async function isAsBefore(caller: Caller): Promise<boolean> {
     if (caller.kind === 'anonymous') return caller.specialGroups.length === 0
     const sessions = sessionsOf(caller)
-    const stamps = sessions.map(({ eperson }) => accounts.stampOf(eperson.uuid))
-    const isSame = (now: readonly (number | undefined)[]) =>
-      now.every((stamp, at) => stamp === sessions[at]?.stamp) && isLetIn(caller)
-    return stamps.some(stamp => stamp instanceof Promise)
-      ? Promise.all(stamps).then(isSame)
-      : isSame(stamps as readonly (number | undefined)[])
+    const stamps = await Promise.all(sessions.map(({ eperson }) => accounts.stampOf(eperson.uuid)))
+    return sessions.every(({ stamp }, at) => stamps[at] === stamp) && isLetIn(caller)
   }
 
   /** True unless a system-wide alert keeps the caller out. Administrators who act are themselves. */
@@ -70,7 +65,7 @@ export function createLookAgain({ accessTokens, accounts, clock, specialGroups }
 
   const hasExpired = (caller: Caller) => caller.kind !== 'anonymous' && clock.now() >= caller.ends
 
-  /** Who they are now. */
+  /** Looks the caller up in the store, without the token. */
   async function current(request: FastifyRequest): Promise<Caller> {
     const { caller } = request
     const ipGroups = await specialGroups.ofAddress(clientAddress(request.ip))
@@ -138,7 +133,7 @@ export function createLookAgain({ accessTokens, accounts, clock, specialGroups }
               return await handler.call(this, request, reply)
             } catch (error) {
               if (!(error instanceof RightsChanged)) throw error
-              // What a handler has read from the connection isn't there a second time.
+              // A body that the handler has read from the connection can't be read again.
               const canRepeat = Buffer.isBuffer(request.body) || !request.raw.readableDidRead
               if (attempt === attempts || !canRepeat) throw rightsChanged()
               await bringUpToDate(request, reply, await current(request))
@@ -146,10 +141,8 @@ export function createLookAgain({ accessTokens, accounts, clock, specialGroups }
         }
       })
       app.addHook('preValidation', (request, reply, done) => {
-        if (request.body === undefined) return done()
-        const { caller } = request
-        if (!hasExpired(caller) && isAsBefore(caller) === true) return done()
-        afterWaiting(request, reply).then(() => done(), done)
+        if (request.body === undefined) done()
+        else afterWaiting(request, reply).then(() => done(), done)
       })
     },
   }
@@ -173,7 +166,7 @@ const rightsChanged = () =>
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** What the route checks of its caller before it reads the body. */
+    /** The checks that the route makes before it reads the body. */
     checks?: () => readonly Check[]
   }
 }

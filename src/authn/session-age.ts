@@ -34,7 +34,7 @@ export function createSessionAge(clock: Clock, { sessionLifetime, tokenLifetime 
     expiry,
 
     /**
-     * The same in whole seconds, which many programs that read JWTs demand. It is rounded down: no token outlives its lifetime.
+     * The expiry in whole seconds, which many JWT parsers require. It is rounded down, so that no token outlives its lifetime.
      * @param before the end of the token that is refreshed, in ms since 1970: the new one ends in another second (T3), unless the session does
      */
     wholeExpiry: (begun: number, lifetime: number, before: number | undefined): number => {

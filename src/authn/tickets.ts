@@ -32,7 +32,7 @@ export function createTickets(store: Identities, { now, certain, kept, keep: kee
   const keep: Tickets['keep'] = async (purpose, name, content, seconds) => {
     await store.keepTicket(idOf(purpose, name), JSON.stringify(content), expiry(seconds), certain())
   }
-  /** What has expired stays so when the clock is set back. */
+  /** Keeps the time of an expired ticket, so that it stays expired when the clock is set back. */
   async function expired(id: string): Promise<undefined> {
     const time = now()
     if (kept() < time && (await store.readTicket(id, kept())) !== undefined) await keepTime(time)

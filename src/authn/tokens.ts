@@ -38,7 +38,7 @@ export interface Proven {
   readonly acting?: Pick<Acting, 'actor' | 'reason'>
 }
 
-/** What a valid token says. */
+/** The content of a valid token. */
 export interface Verified extends Proven {
   /** When the token expires, in ms since 1970. */
   readonly ends: number

@@ -32,7 +32,7 @@ const looksInWords: Readonly<Record<Looks, readonly [what: string, become: strin
   'day-first': ['dates with the day first', 'dates such as 2024-12-31'],
 }
 
-/** What isn't usual about the file. */
+/** The delimiter and the encoding of a file, except a comma and UTF-8. */
 export const wayOf = ({ delimiter, encoding }: HowRead) => ({
   ...(delimiter !== null && delimiter !== ',' && { delimiter: nameOf(delimiter) }),
   ...(encoding !== 'utf-8' && { encoding }),

@@ -1,4 +1,5 @@
 import { create } from 'content-disposition'
+import { nameOrNull } from '../lib/file-name.ts'
 import { mediaTypeOf } from '../lib/media-type.ts'
 import type { Bitstream } from '../model/items.ts'
 
@@ -29,13 +30,14 @@ export function presentation({
   const parameters = mimeType.toLowerCase().split(';').slice(1)
   const charset = parameters.map(one => /^ *charset="?([a-z0-9._-]+)"? *$/.exec(one)?.[1]).find(Boolean)
   const isInline = inlineTypes.has(type)
+  const shown = nameOrNull(name) ?? 'file'
   return {
     // Without a charset, browsers assume Windows-1252.
     'content-type': type.startsWith('text/') ? `${type}; charset=${charset ?? 'utf-8'}` : type,
-    // RFC 6266, with the name as in RFC 8187 and without folders.
-    'content-disposition': create(fileName(name), {
+    // RFC 6266, with the name as in RFC 8187.
+    'content-disposition': create(shown, {
       type: isInline ? 'inline' : 'attachment',
-      fallback: toAscii(fileName(name)),
+      fallback: toAscii(shown),
     }),
     'content-security-policy': isInline
       ? "default-src 'none'; img-src 'self'; media-src 'self'; object-src 'self'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'"
@@ -49,11 +51,3 @@ const toAscii = (name: string): string =>
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
     .replace(/[^\x20-\x7e]/gu, '_')
-
-/** The last part of a path, without control characters and those that change the direction of text. */
-const fileName = (name: string): string =>
-  name
-    .split(/[/\\]/)
-    .at(-1)
-    ?.replace(/[\p{Cc}\p{Bidi_Control}]/gu, '')
-    .toWellFormed() || 'file'

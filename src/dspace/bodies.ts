@@ -52,7 +52,7 @@ export function itemBody(item: ShownItem, core: string): ItemBody {
 }
 
 /**
- * The entity tag of an item as somebody sees it (RFC 9110 §8.8.3): what they don't see doesn't change it.
+ * The entity tag of an item as one caller sees it (RFC 9110 §8.8.3): changes that are hidden from them don't change it.
  * @param item without what is hidden from them
  */
 export const itemTag = ({ identifier, metadata, withdrawn, discoverable }: ShownItem): string =>

@@ -74,6 +74,18 @@ export const EpersonPage = pageOf('epersons', Eperson, 'EpersonPage')
 export const GroupPage = pageOf('groups', Group, 'GroupPage')
 export const SpecialGroupPage = pageOf('specialGroups', Group, 'SpecialGroupPage')
 
+const itemLinks = [
+  'accessStatus',
+  'bundles',
+  'identifiers',
+  'mappedCollections',
+  'owningCollection',
+  'relationships',
+  'templateItemOf',
+  'thumbnail',
+  'version',
+] as const
+
 export const Item = named('Item', {
   id: uuid,
   uuid,
@@ -86,29 +98,8 @@ export const Item = named('Item', {
   lastModified: time,
   entityType: orNull(text),
   type: always('item'),
-  _links: links(
-    'accessStatus',
-    'bundles',
-    'identifiers',
-    'mappedCollections',
-    'owningCollection',
-    'relationships',
-    'templateItemOf',
-    'thumbnail',
-    'version',
-    'self',
-  ),
-  _embedded: embeds(
-    'accessStatus',
-    'bundles',
-    'identifiers',
-    'mappedCollections',
-    'owningCollection',
-    'relationships',
-    'templateItemOf',
-    'thumbnail',
-    'version',
-  ),
+  _links: links(...itemLinks, 'self'),
+  _embedded: embeds(...itemLinks),
 })
 export type ItemBody = Static<typeof Item>
 export const ItemPage = pageOf('items', Item, 'ItemPage')

@@ -32,7 +32,7 @@ export function createAdmission({ config, csrf, headers }: Parts): Admit {
     const path = pathOf(url)
     return path === config.queryBase || path.startsWith(`${config.queryBase}/`)
   }
-  // Where Puppet servers send commands, which Carrel doesn't take: they are told that there is nothing (Q24).
+  // Puppet servers send commands here. Carrel takes none, so the answer is a plain 404 instead of a CSRF problem (Q24).
   const commands = config.queryBase.replace(/(\/query)?\/v4$/, '/cmd/v1')
 
   return (request, reply) => {

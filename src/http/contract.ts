@@ -114,7 +114,7 @@ export interface DescribedRoute {
   readonly isPage: boolean
   /** Whether identity providers send the request. */
   readonly isProviderMessage: boolean
-  /** Whether it answers to `embed`. */
+  /** True if the route answers to `embed`. */
   readonly embeds: boolean
 }
 

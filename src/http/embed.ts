@@ -139,7 +139,7 @@ class Embedding {
     // The links of a list, or of a place to begin at, are not what is asked for.
     const isResource = body.id != null || body.uuid != null || body.processId != null
     const embedded: Record<string, unknown> = isObject(body._embedded) ? { ...body._embedded } : {}
-    // Of a page, and of the hit of a search, what is in it.
+    // In a page or a search hit, the embedded resources themselves are extended.
     for (const [name, value] of Object.entries(embedded))
       if (!(name in links) || name === 'indexableObject') embedded[name] = await this.#each(value, wanted)
     for (const [name, { below, size }] of isResource ? wanted : []) {
@@ -187,7 +187,7 @@ function refused(error: unknown): undefined {
   throw error
 }
 
-/** What handlers do with an answer, without a client. */
+/** Stands in for a reply while a handler runs without a client. */
 class Answer {
   status = 200
   body: unknown

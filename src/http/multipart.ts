@@ -11,7 +11,7 @@ const library = onDemand<typeof busboy>('@fastify/busboy')
 
 /** A file in a form (RFC 7578), as it arrives. */
 export interface SentFile {
-  /** As it was sent, with its path; undefined: none was. It is a client's text, and nothing on disk is called so. */
+  /** The file name as the client sent it, possibly with a path; undefined if there was none. No file on disk is named after it. */
   readonly name: string | undefined
   readonly mediaType: string
   /** Throws where the file breaks off, and where it is larger than it may be. */

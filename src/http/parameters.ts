@@ -5,7 +5,7 @@ import { Problem } from './problems.ts'
 /** The query of a request: every name with its values in order, or why it can't be parsed. */
 export interface Query {
   readonly values: ReadonlyMap<string, readonly string[]>
-  /** The same in the order and with the percent-encoding in which they were sent, for links to what was asked. */
+  /** The parameters in their original order and percent-encoding, for links that repeat the request. */
   readonly sent: readonly SentParameter[]
   readonly malformed: string | null
 }

@@ -5,7 +5,7 @@ const maxNames = 50
 const maxDepth = 5
 /** Elements of an embedded list. */
 const maxSize = 100
-/** What is wanted of a resource, by the names of its links. */
+/** The links of a resource to embed, by name. */
 export type Wanted = Map<string, { readonly below: Wanted; size?: number }>
 
 /** The parameters `embed` and `embed.size`. @throws Problem 400 */

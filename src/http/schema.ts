@@ -40,8 +40,8 @@ export type JsonValue =
   | { readonly [name: string]: JsonValue }
 
 /**
- * Whatever a record, a condition or a patch may have in it. It doesn't refer to itself: types that are made of the document
- * may not be in their own definition.
+ * Any JSON value in a record, a condition or a patch. It doesn't refer to itself, because type generators can't express a type
+ * alias that is defined by itself.
  */
 export const Json = Type.Unsafe<JsonValue>({
   $id: 'Json',
@@ -64,8 +64,8 @@ export const links = <const Names extends readonly string[]>(...names: Names) =>
   closed(Object.fromEntries(names.map(name => [name, Link])) as Record<Names[number], typeof Link>)
 
 /**
- * What the address of a link answers. It has no schema of its own: resources link to each other, and no schema may refer to
- * itself.
+ * The answer of a link's own address. Its schema isn't spelled out, because resources link to each other and no schema may
+ * refer to itself.
  */
 export const Embedded = Type.Unsafe<Readonly<Record<string, JsonValue>> | null>({
   $id: 'Embedded',

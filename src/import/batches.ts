@@ -27,7 +27,7 @@ export interface BatchField {
   readonly line: number
   /** The kinds of values, each with the first line that has one. */
   readonly kinds: ReadonlyMap<FieldType, number>
-  /** Whether all values that are JSON are lists of texts. */
+  /** True if all JSON values are arrays of texts. */
   readonly hasLists: boolean
   /** How many records have a value. */
   readonly filled: number

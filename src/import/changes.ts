@@ -72,7 +72,7 @@ export async function readChanges(
   try {
     await unlessChanged(source, read)
   } catch (error) {
-    // What else was found means nothing then.
+    // Faults found in a file that has changed mean nothing.
     if (error instanceof FileChanged || error instanceof WrappedRecords) throw error
     throw faults.endedBy(asImportError(error))
   } finally {

@@ -130,11 +130,11 @@ class RowReader {
     const delimiter = this.#delimiter
     const lenient = this.#lenient
     const end = text.length
-    /** Where the row begins that is being read, and its line. */
+    /** Position and line at which the current row begins. */
     let start = 0
     let line = this.#line
     let at = 0
-    /** Where a quoted cell begins that has no end yet. */
+    /** Position at which an unfinished quoted cell begins; -1 if there is none. */
     let open = -1
 
     rows: while (at < end && this.#rows.length < most) {

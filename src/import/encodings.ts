@@ -17,7 +17,7 @@ export const encodings = [
 ] as const
 export type Encoding = (typeof encodings)[number]
 
-/** What ISO 8859-1 is taken for everywhere: it has nothing where Windows has quotation marks. */
+/** Other names of these encodings. Browsers read ISO 8859-1 as Windows-1252, too, which only adds characters such as quotation marks. */
 const aliases: Readonly<Record<string, Encoding>> = {
   utf8: 'utf-8',
   'utf-16': 'utf-16le',

@@ -29,7 +29,7 @@ export interface Found {
   readonly isCut: boolean
 }
 
-/** How many are named: kinds of faults, where many are alike. */
+/** Maximum number of kinds of faults that are named. */
 export const maxNamed = 20
 /** Faults of one kind that are named each by itself. */
 const maxApart = 3
@@ -88,7 +88,7 @@ const byLine = (one: Pick<Fault, 'line'>, other: Pick<Fault, 'line'>): number =>
 
 function withFault(kind: Kind | undefined, { alike, ...fault }: Fault): Kind {
   const { faults = [], lines = [], count = 0 } = kind ?? {}
-  // Of records on one line, some have the same to say.
+  // Several records on one line may have the same fault.
   const isKnown = faults.some(({ line, message }) => line === fault.line && message === fault.message)
   const all = [...new Set([...lines, ...(fault.line === null ? [] : [fault.line]), ...(alike?.lines ?? [])])]
   return {

@@ -19,7 +19,7 @@ export interface Findings {
   readonly nulls: number
   /** Why it is JSON, where its values have no type in common. */
   readonly mix?: Mix
-  /** How all its texts look, where reading them so wasn't asked for. */
+  /** A format that all its texts have, if the file wasn't read with the option for it. */
   readonly looks?: Looks
 }
 

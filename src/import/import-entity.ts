@@ -45,7 +45,7 @@ export interface ImportReport {
   readonly read: ReadRule
   readonly records: number
   readonly fields: readonly (Field & Findings)[]
-  /** What went of the records and fields that there were; undefined: there were no records. */
+  /** The records and fields that were removed; undefined: there were no records before. */
   readonly loss?: Loss
   readonly milliseconds: number
 }
@@ -154,7 +154,7 @@ export async function importStaged(
       if (loss && (loss.records.gone > 0 || loss.fields.gone.length > 0)) losing(loss)
       return agreedTo(before, loss)
     }
-    // Where anything may go, it is only said.
+    // With `replace`, the loss is only reported.
     if (replaces === undefined && replace) await measure()
     const rule = await entities.publish(
       {

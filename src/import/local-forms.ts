@@ -2,7 +2,7 @@ import { parseExact } from '../lib/json.ts'
 
 /** Numbers and dates as many countries write them. Nothing is read so unless that is asked for. */
 
-/** What all values of a column look like, and are not read as unless that is asked for. */
+/** A format that all values of a column may have, and that is read only on request. */
 export type Looks = 'decimal-comma' | 'day-first'
 
 /** Points between thousands, and a comma before decimals. */

@@ -4,7 +4,7 @@ import { keyValues } from '../model/record-changes.ts'
 import type { Agreed, Entities, RecordEntity } from '../storage/entities.ts'
 import type { Staged } from './staging.ts'
 
-/** What goes when the records of an entity are replaced by others (D2, docs/decisions/0058). */
+/** The records and fields that are removed when the records of an entity are replaced (D2, docs/decisions/0058). */
 export interface Loss {
   readonly records: {
     readonly before: number
@@ -19,7 +19,7 @@ export interface Loss {
     readonly after: number
     readonly gone: readonly string[]
   }
-  /** True where so much goes that it has to be said again. */
+  /** True if so much would be removed that the import needs `--replace`. */
   readonly needsReplace: boolean
 }
 
@@ -84,8 +84,8 @@ async function goneOf(
 }
 
 /**
- * One record of each part of the same size, somewhere in it: what goes may follow a pattern, such as every second record.
- * The same for the same version, so that a preview and its import say the same.
+ * Picks one record from each of equally large parts, at a varying place: what goes may follow a pattern, such as every second
+ * record. The picks depend on the version alone, so that a preview and its import agree.
  */
 function placeOf(n: number, sample: number, count: number): number {
   const within = (Math.imul(n + 1, 2_654_435_761) >>> 0) / 2 ** 32
@@ -93,7 +93,7 @@ function placeOf(n: number, sample: number, count: number): number {
 }
 
 /**
- * How long the engine may count on what was found: until so many single records were written that it might be otherwise.
+ * States until when the result holds: for this version, and until enough single records were written to change it.
  * @param entity that was looked at
  */
 export function agreedTo(entity: Entity | undefined, loss: Loss | undefined): Agreed {

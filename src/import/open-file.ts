@@ -5,7 +5,7 @@ import { addAbortSignal, type Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { ImportError } from './import-error.ts'
 
-/** A file that somebody has opened and closes. */
+/** A file that the caller has opened, and will close. */
 export interface NamedDescriptor {
   /** For messages; its ending may tell the format. */
   readonly name: string
@@ -21,7 +21,7 @@ export interface OpenFile {
   close(): Promise<void>
 }
 
-/** What is needed of a file to read it. */
+/** The methods of a file handle that reading needs. */
 export interface Reading extends Pick<FileHandle, 'read'> {
   stat(): Promise<BigIntStats>
 }

@@ -33,7 +33,7 @@ export interface Preview {
   readonly sample: readonly Readonly<Record<string, unknown>>[]
   /** What an update or deletion would do. */
   readonly changes?: Counts
-  /** What an import of all records would take away; undefined: there are none yet, or something is wrong with the file. */
+  /** The loss that an import of all records would cause; undefined: there are no records yet, or the file has faults. */
   readonly loss?: Loss
   /** What is wrong: the first ones, in the order of the file. */
   readonly faults: readonly Fault[]

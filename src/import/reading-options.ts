@@ -1,11 +1,11 @@
 import type { Delimiter } from './delimiters.ts'
 import type { Encoding } from './encodings.ts'
 
-/** How a file is to be read, where that can't be seen in it. */
+/** Options for reading a file, where its content doesn't tell. */
 export interface ReadingOptions {
   /** undefined: UTF-16 if its first bytes say so, otherwise UTF-8. */
   readonly encoding?: Encoding
-  /** What is between the cells of a table; undefined: as its header and its first rows look. */
+  /** The delimiter of the cells; undefined: it is guessed from the header and the first rows. */
   readonly delimiter?: Delimiter
   /** Numbers of a table may have decimal commas. */
   readonly decimalComma?: boolean

@@ -3,14 +3,14 @@ import type { Delimiter } from './delimiters.ts'
 import type { Encoding } from './encodings.ts'
 import type { Looks } from './local-forms.ts'
 
-/** How a file was read. */
+/** The encoding and delimiter with which a file was read. */
 export interface HowRead {
   readonly encoding: Encoding
   /** null: it is no table. */
   readonly delimiter: Delimiter | null
 }
 
-/** What was seen in a file while it was read. */
+/** Facts that were collected while a file was read. */
 export interface Seen extends Pick<HowRead, 'delimiter'> {
   /** Per name of a field. */
   readonly looks: ReadonlyMap<string, Looks>

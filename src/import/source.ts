@@ -31,7 +31,7 @@ export interface Source {
   close(): Promise<void>
 }
 
-/** A file that somebody has opened and closes; its name may tell the format. */
+/** A file that the caller has opened, and will close; its name may tell the format. */
 export interface GivenFile extends NamedDescriptor {
   /** undefined: as its name and its first character tell. */
   readonly format?: Format
@@ -164,7 +164,7 @@ async function isGzip(handle: Reading): Promise<boolean> {
   return buffer[0] === 0x1f && buffer[1] === 0x8b
 }
 
-/** As many as tell what a file is, or all. */
+/** Reads the first bytes of a file, as many as its format can be recognised by. */
 async function firstBytes(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   let start: Buffer = Buffer.alloc(0)
   for await (const chunk of chunks) {

@@ -9,9 +9,9 @@ export interface FieldStatistics {
   readonly collation: string | undefined
   /** The kinds of values, each with the first line that has one, in the order of these lines. */
   readonly kinds: Map<FieldType, number>
-  /** Whether it stays a list, or no list, whatever its values are; undefined: the values say so. */
+  /** True or false: the field is declared as a list, or as none; undefined: its values decide. */
   readonly isList: boolean | undefined
-  /** Whether all values that are JSON are lists of texts. */
+  /** True if all JSON values so far are arrays of texts. */
   hasLists: boolean
   /** Records in which the field is null or missing. */
   nulls: number
@@ -57,7 +57,7 @@ export function kindOf(value: unknown): FieldType | undefined {
 export const fits = (kind: FieldType, type: FieldType): boolean =>
   kind === type || type === 'text' || type === 'json' || (type === 'number' && kind === 'integer')
 
-/** Whether a value is an array of texts. */
+/** True if a value is an array of texts. */
 export const isTextList = (value: unknown): boolean =>
   Array.isArray(value) && value.every(element => typeof element === 'string')
 

@@ -51,7 +51,7 @@ interface Options {
   readonly dryRun: boolean
   /** Treat changes of existing items as bad: a source from somebody else may name any identifier. */
   readonly addOnly: boolean
-  /** How somebody says the name of a source, such as `--name`. */
+  /** Makes the option or parameter that names a source, such as `--name letters`, for messages. */
   readonly nameIs: (name: string) => string
   /** Called for what is done in another way than the source says. */
   readonly note: (line: string) => void

@@ -67,7 +67,7 @@ export function toItem(described: Described): FoundItem {
   return { ...described, fingerprint: fingerprintWith(fingerprintOf(described), described.origin) }
 }
 
-/** What is said of files that get another name than in the source. */
+/** A message for each file that gets another name than in the source. */
 export const renamedIn = ({ files }: FoundItem): string[] =>
   files.flatMap(({ given, name }) =>
     given === null ? [] : [`the file ${visible(given)} is called ${visible(name)}`],

@@ -58,7 +58,7 @@ export function parseMetadata(xml: string, fallback: string): KeyedValue[] {
   return elementsIn(root).map(element => toValue(element, schema))
 }
 
-/** What HTML's names of characters mean that packages have most often. */
+/** Replacements for the HTML entities that packages contain most often. XML doesn't know them. */
 const instead: Readonly<Record<string, string>> = {
   nbsp: '&#160; (a space that doesn’t break), or a plain space',
   ndash: '– (&#8211;)',

@@ -4,9 +4,9 @@ import { ImportError } from '../import/import-error.ts'
 import type { KnownItem } from '../model/items.ts'
 
 /**
- * What makes a source the same (docs/decisions/0059). An identifier that the source gives, or whose beginning somebody has
- * given (`--name`), means the item that has it. One that is made of the names of folders is a guess: it means an item from
- * the very same folder, or one that is described in the same way, and no other.
+ * The origin of an item's identifier, which decides when a source is the same (docs/decisions/0059). An identifier from the
+ * source itself, or with a prefix from `--name`, denotes the item that has it. One that is made of folder names is a guess: it
+ * denotes an item from the very same folder, or one with the same description, and no other.
  */
 export interface Origin {
   readonly identifier: 'given' | 'made'
@@ -14,11 +14,11 @@ export interface Origin {
   readonly folder: string | null
 }
 
-/** How items without a handle are called. */
+/** The naming of items without a handle. */
 export interface Naming {
   /** The first part of their identifiers. */
   readonly name: string
-  /** Somebody has said so; it isn't the name of a folder or a file. */
+  /** True if the name was given by the user; false if it is the name of a folder or a file. */
   readonly isGiven: boolean
   /** The folder stays where it is, and may be ingested again. */
   readonly isKept: boolean
@@ -48,7 +48,7 @@ export function isOfAnother(
   return origin.folder === null || known.fingerprint.split(separator)[1] !== origin.folder
 }
 
-/** @param nameIs how somebody says the name of a source */
+/** @param nameIs makes the option or parameter that names a source, for the message */
 export function otherItem(where: string, identifier: string, nameIs: (name: string) => string): ImportError {
   const name = identifier.split('/')[0] ?? ''
   return new ImportError(

@@ -14,15 +14,15 @@ export interface Packed {
   readonly size: number
   readonly changed: Date
   /**
-   * Of a file; read once. Throws where it breaks off, and where the archive has said something else of its size or its
-   * checksum.
+   * The content of a file, which can be read once. Throws if it breaks off, or differs from the size or the checksum that the
+   * archive states.
    */
   content(): AsyncIterable<Buffer>
-  /** Of what is not a file, or is not wanted. */
+  /** Passes over an entry that is not a file, or is not wanted. */
   skip(): void
 }
 
-/** What macOS puts beside the files of an archive. */
+/** The folder in which macOS keeps its own metadata in archives. */
 export const macFolder = '__MACOSX'
 
 /** Reads an archive entry by entry. */

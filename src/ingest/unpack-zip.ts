@@ -68,7 +68,7 @@ function packedOf(zip: ZipFile, entry: Entry): Packed {
   }
 }
 
-/** Where a zip has a name in UTF-8 besides the one in its list (APPNOTE 4.6.9). */
+/** The id of the extra field that holds a name in UTF-8 (APPNOTE 4.6.9). */
 const unicodePath = 0x7075
 
 /**

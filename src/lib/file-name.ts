@@ -4,7 +4,7 @@ export interface FileName {
   readonly isChanged: boolean
 }
 
-/** Of Windows: a file of such a name, whatever its ending, is a device there. */
+/** Names that Windows reserves for devices, with any extension. */
 const device = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i
 
 /**
@@ -14,8 +14,8 @@ const device = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i
 const unseen = /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/gu
 
 /**
- * What others call a file, as a name that is safe to show and to save: without folders, without characters that nobody sees,
- * and without what systems take for something else. The only place that decides so, however the name comes.
+ * Makes a file name from elsewhere safe to show and to save: it removes folders and invisible characters, and changes names
+ * that a system reserves. This is the only place that does so, however the name arrives.
  */
 export function fileName(text: string): FileName {
   const last = text.toWellFormed().split(/[/\\]/).at(-1) ?? ''
@@ -25,6 +25,6 @@ export function fileName(text: string): FileName {
   return { name, isChanged: name !== text }
 }
 
-/** The same of a name that may be missing. */
+/** Does the same for a name that may be missing. */
 export const nameOrNull = (text: string | null | undefined): string | null =>
   fileName(text ?? '').name || null

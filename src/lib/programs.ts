@@ -7,7 +7,7 @@ import { hostname } from 'node:os'
  */
 export const ownProgram = (): string => JSON.stringify([hostname(), process.pid, begunAt(process.pid)])
 
-/** The same as a part of the name of a file. */
+/** The running program's name, encoded as a part of a file name. */
 export const programInName = (): string => Buffer.from(ownProgram()).toString('base64url')
 
 /**

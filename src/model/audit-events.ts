@@ -98,7 +98,7 @@ export interface AuditEvent {
 
 /** A session as it was when it was verified. */
 export interface Stamped {
-  /** Of the eperson. */
+  /** The eperson's UUID. */
   readonly uuid: string
   readonly stamp: number
 }

@@ -92,8 +92,8 @@ export type Condition =
     }
 
 /**
- * What an element of a path may be: a whole number, or a text that the expression, which has anchors, matches;
- * `indexes`: also a number whose digits it matches.
+ * A pattern for one element of a path: a whole number, or an anchored expression for a text. With `indexes`, it may also match
+ * the digits of a number.
  */
 export type PathElement = number | { readonly expression: string; readonly indexes: boolean }
 
@@ -107,14 +107,14 @@ export interface FieldRef {
   readonly path: readonly (string | number)[]
   /** json for a member. */
   readonly type: FieldType
-  /** As in the field; never of a member. */
+  /** True if the field itself is a list; never for a member. */
   readonly list?: true
 }
 
-/** Whether a missing value differs from every other one, as it does within JSON. Elsewhere nobody knows, as in SQL. */
+/** True if a missing value differs from every other value, as within JSON. Elsewhere the comparison is unknown, as in SQL. */
 export const differsIfMissing = ({ type, list }: FieldRef): boolean => type === 'json' && list !== true
 
-/** Whether a comparison is true of a record without a value. */
+/** True if a comparison holds for a record without a value. */
 export const holdsIfMissing = (
   leaf: Extract<Condition, { kind: 'compare' | 'in' | 'matches' | 'path matches' }>,
 ): boolean =>

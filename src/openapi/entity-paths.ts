@@ -40,7 +40,7 @@ export function shownTo(all: ReadonlyMap<string, Entity>, caller: Caller): reado
     .map(entity => ({ entity, writable: mayWriteEntity(caller, entity) }))
 }
 
-/** What the entity's part of a document is made of, made once of each. */
+/** A hash of everything in an entity that the document shows, computed once for each entity. */
 const identities = new WeakMap<Entity, string>()
 function identityOf(entity: Entity): string {
   let known = identities.get(entity)

@@ -37,7 +37,7 @@ export function operationOf(
   }
 }
 
-/** What is special about the operation, and then who may use it. */
+/** The operation's own description, followed by who may use it. */
 function descriptionOf(
   route: DescribedRoute,
   { description, caller }: Contract,

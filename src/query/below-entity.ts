@@ -108,8 +108,8 @@ export function belowEntityRoutes(
 export type Found = Known & { readonly entity: Entity }
 
 /**
- * What `Entities.record` takes: a plan for the record with this key, and its name. Who names a record means that one, so the
- * default condition doesn't count (Q25): in PuppetDB, a node that is gone has its address, too.
+ * The arguments of `Entities.record`: a plan for the record with this key, and its name. A record that is named by its address
+ * is found whatever the default condition says (Q25): in PuppetDB, an inactive node keeps its address, too.
  */
 export function keyPlan(known: Found, key: string): readonly [plan: Plan, name: string] {
   const { defaultCondition: _, ...entity } = known.entity

@@ -78,7 +78,7 @@ const listing = (method: 'GET' | 'POST', one: Listing): Contract => ({
   problems: [...refused, ...ofForms],
 })
 
-/** The same address with `_` for `-` is another one, which PuppetDB's clients may ask for. */
+/** The name of an operation. PuppetDB's clients may write `_` for `-` in an address, which is an operation of its own. */
 const named = (start: string, path: string) =>
   start +
   path.replace(/(?:^|[/_-])(\w)/g, (_, letter: string) => letter.toUpperCase()) +

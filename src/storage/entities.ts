@@ -174,9 +174,9 @@ export class ExposeError extends OperatorError {}
 /** The JSON of records, one by one or some at a time. */
 export type NewRecords = Iterable<string> | AsyncIterable<readonly string[]>
 
-/** What an entity must still be when its records are replaced. */
+/** The state that an entity must still have when its records are replaced. */
 export interface Agreed {
-  /** As its source has it; null: there are no imported records of this name. */
+  /** The version in its source; null: there are no imported records of this name. */
   readonly version: string | null
   /** Single records that may have been written since. */
   readonly changes: number

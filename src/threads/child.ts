@@ -98,7 +98,7 @@ export async function runInChild<Job>(work: Work<Job>, running: Followed): Promi
   }
 }
 
-/** Who asks for it may have no log. */
+/** The options of a caller, who may have no log. */
 export type Followed = Pick<Running, 'signal' | 'progress'> & Partial<Running>
 
 type Outcome = Exclude<FromChild, { kind: 'progress' | 'log' }>

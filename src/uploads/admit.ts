@@ -50,11 +50,11 @@ async function requireRoom(
     throw new Problem('no-room', `The disk has no room for ${megabytes(size)} more (CARREL_UPLOAD_FREE).`)
 }
 
-/** The body of a request that has ended with its program: nobody sends the rest. */
+/** True if the program that was receiving the body has ended, so that the rest will never come. */
 const isForsaken = ({ receivedBy, offset, size }: Found): boolean =>
   receivedBy !== undefined && offset < size && hasEnded(receivedBy)
 
-/** In ms. A holder that has taken so long has ended, though its program goes on. */
+/** Time in ms after which a silent holder counts as gone, even if its program still runs. */
 const silence = 10_000
 /** In ms, for one's turn. */
 const patience = 30_000

@@ -2,7 +2,7 @@ import type { Config } from '../config/config.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Readers } from '../model/readers.ts'
 
-/** What a process of its own is asked to ingest. */
+/** The job of a process that ingests an archive. */
 export interface IngestJob {
   readonly config: Config
   /** The archive. */
@@ -13,7 +13,7 @@ export interface IngestJob {
   readonly read: Readers | null
   readonly addOnly: boolean
   readonly dryRun: boolean
-  /** What its sender calls the source; null: not at all. */
+  /** The name that the sender gave the source; null: none. */
   readonly name: string | null
   /** The name of what was sent: the source's, where neither its sender nor a folder in it gives another one. */
   readonly sent: string

@@ -31,7 +31,7 @@ export async function ingestUpload(
     })
     return await ingestFolder(job, running, repository)
   } catch (error) {
-    // Where it was unpacked is nobody's business.
+    // The folder of this machine is not shown.
     if (error instanceof ImportError) throw new ImportError(error.message.replaceAll(unpacked, 'the archive'))
     throw error
   } finally {

@@ -82,7 +82,7 @@ export function Menu({ button, label, buttonClass = 'button', side, children }: 
 /** In px, between a panel and the edge of the window. */
 const edge = 8
 
-/** Wherever its button stands, a panel is whole. */
+/** Moves a panel so that all of it is inside the window, wherever its button is. */
 function intoWindow(panel: HTMLElement | null | undefined): void {
   if (!panel) return
   const { left, right } = panel.getBoundingClientRect()

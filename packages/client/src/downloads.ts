@@ -21,7 +21,7 @@ export interface Progress {
 
 /** A file whose bytes are read from `stream`; broken lines are taken up again there. */
 export interface Download {
-  /** As the service calls it; the UUID where it doesn't. */
+  /** The file name that the service sent, or the UUID if it sent none. */
   readonly name: string
   readonly type: string
   /** In bytes. */

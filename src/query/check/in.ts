@@ -80,8 +80,8 @@ function inArray(node: ArrayNode, fields: readonly Subject[], negated: boolean, 
 }
 
 /**
- * Of several fields: as rows of a subquery are compared, so that a record with a null in one of them that isn't within JSON
- * matches neither.
+ * Compares several fields at once, like the rows of a subquery: a record with a null in one of them that isn't within JSON
+ * matches neither the condition nor its negation.
  */
 function oneOfRows(rows: readonly Node[], fields: readonly Found[], negated: boolean, scope: Scope): Checked {
   const matching = rows.map(row => {

@@ -55,7 +55,7 @@ export function jsonLeaf(
   return jsonTest(value, { negated: leaf.negated, isTrueOfNull: holdsIfMissing(leaf) }, test)
 }
 
-/** The same of any value. */
+/** Makes SQL for a test of any JSON value. */
 export function jsonTest(
   value: string,
   { negated, isTrueOfNull }: { readonly negated: boolean; readonly isTrueOfNull: boolean },
@@ -66,7 +66,7 @@ export function jsonTest(
   return `(SELECT ${ofNull} ${passed} FROM (SELECT ${value} AS v OFFSET 0) AS v)`
 }
 
-/** Whether the value or, of a list, one of its elements passes the test. */
+/** Makes SQL that is true if the value or, for a list, one of its elements passes the test. */
 export function someOf(
   value: string,
   { list }: Pick<FieldRef, 'list'>,

@@ -12,7 +12,7 @@ export const replaceSessionKey = "session_key = $1, stamp = nextval('carrel.stam
 type Relying = Pick<AuditEvent, 'reliesOn'>
 
 /**
- * How the sessions are locked that a change relies on, so that none of them ends before it is committed. `shared`: for
+ * The lock on the sessions that a change relies on, so that none of them ends before it is committed. `shared`: for
  * changes that touch no eperson, of which several may be under way. `own`: for those that may change the caller, too.
  */
 type SessionLock = 'shared' | 'own'
@@ -31,7 +31,7 @@ export async function requireRights(
   if (!(await haveRights(db, [event], lock))[0]) throw new RightsChanged()
 }
 
-/** The same for several changes at once. @returns for each, whether its sessions are as they were */
+/** Does the same for several changes at once. @returns for each change, true if its sessions are as they were */
 export async function haveRights(
   db: Queries,
   events: readonly Relying[],

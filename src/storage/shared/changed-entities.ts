@@ -68,7 +68,7 @@ export function versionParts(version: string): { readonly stored: string; readon
   return { stored, seq: Number(seq) }
 }
 
-/** What decides about the changes that a version had, when another one takes its place. */
+/** The parts of a new version that decide what happens to the changes of the one before. */
 export type TakenChanges = Pick<NewEntity, 'name' | 'replaces' | 'keepsNewer'> & { readonly agreed?: Agreed }
 
 export const agreedParts = ({

@@ -16,7 +16,7 @@ const maxDeviation = 60 * 1000
 /** While the machine's clock is behind, time passes this much slower: what is ahead by a little meets it again. */
 const rate = 0.999
 
-/** How often expired tokens move the mark at most, in ms. */
+/** Minimum time between two writes of the mark that expired tokens cause, in ms. */
 const keepInterval = 1_000
 
 /** The clocks at one moment, in ms: that of the machine, and the one that only counts. */

@@ -3,10 +3,10 @@ import { matchedText, numberText } from '../../lib/json-text.ts'
 import { decimalKey } from '../../lib/sort-keys.ts'
 import type { PathElement } from '../../model/plan.ts'
 
-/** What expressions say of JSON values that aren't null, where no engine says it in SQL (Q20). */
+/** A test of a JSON value that isn't null, for expressions that no engine can evaluate in SQL (Q20). */
 type Test = (value: unknown) => boolean
 
-/** Of a list, one element is enough. @param isWhole whether the list itself may pass as well */
+/** Makes a test that passes if one element of a list does. @param isWhole true if the list itself may pass as well */
 export const ofList =
   (test: Test, isWhole: boolean): Test =>
   value =>

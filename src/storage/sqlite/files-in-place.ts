@@ -59,7 +59,7 @@ export function createFilesInPlace({ file, index, database, busy, ids }: OpenedF
   const paths = Object.entries(pathsOf(file)) as [Loss['file'], string][]
   /** In bytes, when everything was in its place. */
   let databaseSize = 0
-  /** What was cut off or written over doesn't come back. */
+  /** Loss by truncation or overwriting, which is permanent. */
   let damaged: Loss | undefined
   const isOverwritten = createOverwriteCheck(index, database, busy)
   let looked = Number.NEGATIVE_INFINITY

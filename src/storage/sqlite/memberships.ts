@@ -32,7 +32,7 @@ function jsonIn(field: FieldRef, negated: boolean, wanted: string, scope: Scope)
     ? `EXISTS (SELECT 1 FROM json_each(carrel_alternatives(${sql})) AS e WHERE e.value IN (${wanted}))`
     : `carrel_canonical(${sql}) IN (${wanted})`
   if (!negated) return found
-  // What is missing has no canonical text, and is in no list.
+  // A missing value has no canonical text, and is in no list.
   return differsIfMissing(field) ? `(${found}) IS NOT 1` : `${sql} IS NOT NULL AND NOT ${found}`
 }
 

@@ -31,7 +31,7 @@ interface Stored {
 /** @param db the store @param folder the entities' */
 export function createBases(db: Database, folder: string): Bases {
   const fileOf = (version: string) => join(folder, `${version}.db`)
-  /** What the operating system says of each file that was read. */
+  /** Device, inode, size and time of change of the files of each version that was read. */
   const known = new RecentlyUsed<string, string>(maxKnown)
   let looked = Number.NEGATIVE_INFINITY
   let last = ''

@@ -61,7 +61,7 @@ const handlersOn = ({ db, bases, requireFiles, requireTrail }: Parts) => {
       requireNewest()
       requireTrail()
       const calls = all.flatMap(one => one.calls)
-      // What went into a file that nobody will open again isn't acknowledged, nor what was written over such a file.
+      // A change isn't acknowledged if its file was removed or replaced meanwhile, or if its base can't be read.
       const replies = commit(calls).map((reply, at) => stillHolds(reply, calls[at] as WriteCall))
       requireFiles()
       requireNewest()

@@ -4,6 +4,7 @@ import { service } from '../../api.ts'
 import { entities } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Copy } from '../../icons.ts'
+import { Check } from '../../parts/Check.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { useDraft } from '../../parts/draft.ts'
 import { Field } from '../../parts/Field.tsx'
@@ -82,10 +83,9 @@ export function NewToken({ onClose }: { readonly onClose: () => void }): JSX.Ele
       <Field label={t('tokens.networks')} hint={t('tokens.networks.hint')}>
         <input value={networks} onInput={event => setNetworks(event.currentTarget.value)} />
       </Field>
-      <label class="check">
-        <input type="checkbox" checked={writes} onChange={event => setWrites(event.currentTarget.checked)} />
+      <Check checked={writes} onChange={setWrites}>
         {t('tokens.writes')}
-      </label>
+      </Check>
       <ProblemNotice problem={work.problem} />
     </Dialog>
   )

@@ -18,7 +18,7 @@ const dayLength = 86_400_000
 const numbers: Scale = { at: whole, name: String }
 
 const scales = {
-  // As `to_string` writes it: from the year 0 on in four digits.
+  // `to_string` writes the years from 0 on with four digits.
   year: { at: whole, name: at => String(at).padStart(4, '0') },
   month: {
     at: name => {

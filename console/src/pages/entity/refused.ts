@@ -20,7 +20,7 @@ export interface Fault {
   readonly instead?: string
 }
 
-/** The service can't read the condition that somebody has typed. */
+/** Thrown when the service refuses a condition that the user has typed. */
 export class RefusedCondition extends Error {
   readonly condition: string
   readonly problem: CarrelProblem
@@ -89,7 +89,7 @@ function isAbout({ members }: CarrelProblem, condition: string, prefix: string):
   if (typeof line !== 'number' || typeof column !== 'number') return true
   const lines = condition.split('\n')
   const start = line === 1 ? prefix.length : 0
-  // Where it breaks off, what comes behind it is found instead.
+  // If the condition breaks off, the service reports the position just behind it.
   return column > start && column - 1 - start <= (lines[line - 1]?.length ?? 0) + 1
 }
 

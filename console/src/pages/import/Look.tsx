@@ -68,7 +68,7 @@ const mixInWords = ({ kind, line, earlier }: NonNullable<PreviewField['mix']>) =
   at: formatNumber(earlier.line),
 })
 
-/** What isn't usual about a file. */
+/** Names the delimiter and the encoding of a file, except a comma and UTF-8. */
 const wayOf = ({ delimiter, encoding }: Preview): string[] => [
   ...(delimiter !== null && delimiter !== ',' ? [a(`import.delimiter.${delimiterWords[delimiter]}`)] : []),
   ...(encoding !== null && encoding !== 'utf-8' ? [encoding] : []),

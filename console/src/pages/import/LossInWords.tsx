@@ -6,7 +6,7 @@ import type { Preview } from './imports.ts'
 /** Names of fields that are listed. */
 const maxNames = 20
 
-/** What an import takes away, in records and fields. Nothing, where it takes nothing away. */
+/** Says how many records and which fields an import would remove. Renders nothing if it would remove none. */
 export function LossInWords({ preview }: { readonly preview: Preview }): JSX.Element | null {
   const { loss, changes } = preview
   if (!loss) {

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { a } from '../../i18n/admin.ts'
+import { Check } from '../../parts/Check.tsx'
 import { Field } from '../../parts/Field.tsx'
 import type { Declared } from '../entities-admin/declared.ts'
 import { RuleField, readChoices } from '../entities-admin/RuleField.tsx'
@@ -107,22 +108,12 @@ export function Options({ wanted, known, fixed, fields, onChange }: Parts): JSX.
             </select>
           </Field>
         </div>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={wanted.decimalComma}
-            onChange={event => set({ decimalComma: event.currentTarget.checked })}
-          />
-          <span>{a('import.decimalComma')}</span>
-        </label>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={wanted.dayFirst}
-            onChange={event => set({ dayFirst: event.currentTarget.checked })}
-          />
-          <span>{a('import.dayFirst')}</span>
-        </label>
+        <Check checked={wanted.decimalComma} onChange={isChecked => set({ decimalComma: isChecked })}>
+          {a('import.decimalComma')}
+        </Check>
+        <Check checked={wanted.dayFirst} onChange={isChecked => set({ dayFirst: isChecked })}>
+          {a('import.dayFirst')}
+        </Check>
       </details>
       <datalist id="import-fields">
         {fields.map(name => (

@@ -26,19 +26,19 @@ export interface Wanted {
   readonly dayFirst: boolean
 }
 
-/** What another file begins with. */
+/** The reading options that are reset when another file is chosen. */
 export const asItLooks = { delimiter: '', encoding: '', decimalComma: false, dayFirst: false } as const
 
-/** What may be between the cells of a table, by the words that addresses have for it. */
+/** Delimiters of CSV files, with their names in the query parameters of the API. */
 export const delimiterWords = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'pipe' } as const
 
 /** Encodings that can be asked for; the service knows a few more. */
 export const encodings = ['utf-8', 'utf-16le', 'windows-1252', 'windows-1250', 'windows-1251', 'macintosh']
 
-/** As much of the records as asks for a name to be typed. */
+/** Removing more than one record in this many has to be confirmed by typing the entity's name. */
 const share = 10
 
-/** An import that takes away so much that it is asked again. */
+/** True if an import would remove so much that the user has to confirm it. */
 export const takesMuch = ({ loss, changes }: Preview, before: number): boolean =>
   loss?.needsReplace === true || (changes?.deleted ?? 0) * share > before
 

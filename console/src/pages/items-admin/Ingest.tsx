@@ -6,6 +6,7 @@ import { service } from '../../api.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatBytes, t } from '../../i18n/i18n.ts'
 import { useStopper } from '../../parts/abort.ts'
+import { Check } from '../../parts/Check.tsx'
 import { Drop } from '../../parts/Drop.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { useWork } from '../../parts/load.ts'
@@ -92,14 +93,9 @@ function Ingest(): JSX.Element {
     }
   })
   const check = (name: 'addOnly' | 'dryRun', label: string) => (
-    <label class="check">
-      <input
-        type="checkbox"
-        checked={options[name]}
-        onChange={event => set({ [name]: event.currentTarget.checked })}
-      />
+    <Check checked={options[name]} onChange={isChecked => set({ [name]: isChecked })}>
       {label}
-    </label>
+    </Check>
   )
   const crumbs = [[a('items.title'), href('admin/items')]] as const
   if (running)

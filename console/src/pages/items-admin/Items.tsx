@@ -4,6 +4,7 @@ import type { DataRecord } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatTime } from '../../i18n/i18n.ts'
 import { Library, Plus, Upload } from '../../icons.ts'
+import { Check } from '../../parts/Check.tsx'
 import { Confirm } from '../../parts/Confirm.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { Icon } from '../../parts/Icon.tsx'
@@ -107,14 +108,12 @@ function Items(): JSX.Element {
     >
       <div class="toolbar">
         <AddressSearch label={a('items.search')} />
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={withdrawn}
-            onChange={event => setQuery({ withdrawn: event.currentTarget.checked ? '1' : null, page: null })}
-          />
+        <Check
+          checked={withdrawn}
+          onChange={isChecked => setQuery({ withdrawn: isChecked ? '1' : null, page: null })}
+        >
           {a('items.withdrawn')}
-        </label>
+        </Check>
       </div>
       <Progress busy={loading && value !== undefined} />
       {problem ? (

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
 import { t } from '../../i18n/i18n.ts'
+import { Check } from '../../parts/Check.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { useWork } from '../../parts/load.ts'
@@ -84,14 +85,9 @@ export function AddPerson({ onClose }: { readonly onClose: () => void }): JSX.El
           onInput={event => set({ password: event.currentTarget.value })}
         />
       </Field>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={values.canLogIn}
-          onChange={event => set({ canLogIn: event.currentTarget.checked })}
-        />
+      <Check checked={values.canLogIn} onChange={isChecked => set({ canLogIn: isChecked })}>
         {a('person.may-log-in')}
-      </label>
+      </Check>
       <ProblemNotice problem={work.problem} />
     </Dialog>
   )

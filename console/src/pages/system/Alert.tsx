@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { a } from '../../i18n/admin.ts'
 import { t, zone } from '../../i18n/i18n.ts'
+import { Check } from '../../parts/Check.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
 import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
@@ -27,7 +28,7 @@ function Alert(): JSX.Element {
   )
 }
 
-/** As the browser's field for times wants it: to the minute, and without the zone. */
+/** The format of the browser's date and time field: to the minute, in UTC, without a time zone. */
 const inField = (text: string | null): string =>
   text === null ? '' : new Date(text).toISOString().slice(0, 16)
 
@@ -98,14 +99,9 @@ function AlertForm({
           ))}
         </select>
       </Field>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={values.active}
-          onChange={event => setValues({ ...values, active: event.currentTarget.checked })}
-        />
+      <Check checked={values.active} onChange={isChecked => setValues({ ...values, active: isChecked })}>
         {a('alert.active')}
-      </label>
+      </Check>
       <ProblemNotice problem={work.problem} />
       <div>
         <button type="submit" class="button primary" aria-disabled={isSame} aria-busy={work.busy}>

@@ -95,7 +95,7 @@ export function openCondition(where: Condition, entity: RecordEntity, needs: Nee
   }
 }
 
-/** Whether two fields are one, whose ranks need no translation. Objects of JSON are equal in any order of their members. */
+/** True if two fields are the same one, so that their ranks need no translation. JSON objects are equal in any order of members. */
 export const isSameColumn = (entity: Entity, field: FieldRef, other: Entity, inner: FieldRef): boolean =>
   entity.source.kind === 'records' &&
   other.source.kind === 'records' &&

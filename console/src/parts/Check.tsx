@@ -1,0 +1,15 @@
+import type { ComponentChildren, JSX } from 'preact'
+
+interface Parts {
+  readonly checked: boolean
+  readonly onChange: (isChecked: boolean) => void
+  readonly children: ComponentChildren
+}
+
+/** A checkbox with its label. */
+export const Check = ({ checked, onChange, children }: Parts): JSX.Element => (
+  <label class="check">
+    <input type="checkbox" checked={checked} onChange={event => onChange(event.currentTarget.checked)} />
+    <span>{children}</span>
+  </label>
+)
