@@ -102,7 +102,9 @@ export function createLookAgain({ accessTokens, accounts, clock, specialGroups }
 
   async function afterWaiting(request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
     const { caller } = request
-    if (caller.kind === 'anonymous' || !hasExpired(caller)) return thoughExpired(request, reply)
+    const isSame = await isAsBefore(caller)
+    // After the look-up, which tells how far time has got elsewhere.
+    if (caller.kind === 'anonymous' || !hasExpired(caller)) return isSame ? false : update(request, reply)
     // Otherwise the token would be valid again when the clock is set back (T11).
     await clock.keep(caller.ends)
     const ipGroups = await specialGroups.ofAddress(clientAddress(request.ip))
@@ -111,7 +113,10 @@ export function createLookAgain({ accessTokens, accounts, clock, specialGroups }
   }
 
   async function thoughExpired(request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
-    if (await isAsBefore(request.caller)) return false
+    return (await isAsBefore(request.caller)) ? false : update(request, reply)
+  }
+
+  async function update(request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
     await bringUpToDate(request, reply, await current(request))
     return true
   }
@@ -119,7 +124,7 @@ export function createLookAgain({ accessTokens, accounts, clock, specialGroups }
   return {
     afterWaiting,
     thoughExpired,
-    isStill: async (caller: Caller) => !hasExpired(caller) && (await isAsBefore(caller)),
+    isStill: async (caller: Caller) => (await isAsBefore(caller)) && !hasExpired(caller),
     guard: app => {
       app.addHook('onRoute', route => {
         // Read when it is needed: scopes inside add their own checks to the route.

@@ -16,6 +16,8 @@ import { type FilesInPlace, headerLength } from './files-in-place.ts'
 export interface SharedSnapshot {
   /** @returns the number of the state of the store; equal numbers mean that nothing has changed */
   state(): number
+  /** The same number as it was last looked at, which costs no system call. */
+  known(): number
   /** Begins a snapshot unless one of the current state is open. @returns the number of the state */
   enter(): number
   /** The database, whose reads end a snapshot that is out of date. */
@@ -73,6 +75,7 @@ export function createSharedSnapshot(
 
   return {
     state,
+    known: () => number,
     enter: () => {
       // Read before the snapshot begins: a commit in between only makes it end early.
       const current = state()
