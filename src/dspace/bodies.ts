@@ -56,7 +56,13 @@ export function itemBody(item: ShownItem, core: string): ItemBody {
  * @param item without what is hidden from them
  */
 export const itemTag = ({ identifier, metadata, withdrawn, discoverable }: ShownItem): string =>
-  `"${hash('sha256', JSON.stringify([identifier, metadata, withdrawn, discoverable]), 'base64url').slice(0, 22)}"`
+  tagOf([identifier, metadata, withdrawn, discoverable])
+
+/** The entity tag of the site. */
+export const siteTag = (metadata: Metadata): string => tagOf([metadata])
+
+const tagOf = (state: readonly unknown[]) =>
+  `"${hash('sha256', JSON.stringify(state), 'base64url').slice(0, 22)}"`
 
 export function bundleBody({ uuid, name }: Pick<Bundle, 'uuid' | 'name'>, core: string): BundleBody {
   const self = `${core}/bundles/${uuid}`
@@ -105,7 +111,7 @@ export function bitstreamBody(bitstream: ShownBitstream, core: string): Bitstrea
   }
 }
 
-const metadataBody = (metadata: Metadata): MetadataBody =>
+export const metadataBody = (metadata: Metadata): MetadataBody =>
   Object.fromEntries(
     Object.entries(metadata).map(([key, values]) => [
       key,

@@ -180,7 +180,7 @@ export const contracts = {
   showSite: {
     summary: 'The service itself',
     tag: 'Authorizations',
-    answers: { 200: answer('The site.', json(Site)) },
+    answers: { 200: answer('The site.', json(Site), { ETag: text }) },
     problems: ['not-found'],
   },
   listLinks: {

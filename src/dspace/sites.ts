@@ -3,38 +3,64 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
-import { halPage, readPage } from '../http/hal.ts'
+import { halPage, readPage, selfOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
+import type { Metadata } from '../model/items.ts'
+import type { Repository } from '../storage/repository.ts'
+import { metadataBody, siteTag } from './bodies.ts'
 
 const route = contractsIn(() => import('./item-contracts.ts'))
 
 interface Parts {
-  readonly addresses: Addresses
+  readonly addresses: Pick<Addresses, 'api'>
   readonly config: Pick<Config, 'baseUrl' | 'realm'>
+  readonly repository: Pick<Repository, 'site'>
 }
 
-/** `GET /api/core/sites`: the service itself, as an object of authorizations. There is exactly one. */
-export function siteRoutes(app: FastifyInstance, { addresses, config }: Parts): void {
-  const sites = `${addresses.api}/core/sites`
-  const uuid = siteUuid(config.baseUrl)
-  const site = {
-    id: uuid,
-    uuid,
-    name: config.realm,
-    handle: null,
-    metadata: {},
-    type: 'site',
-    _links: { self: { href: `${sites}/${uuid}` } },
-  }
-  app.get('/core/sites', route('listSites'), async request =>
-    halPage('sites', [site], readPage(request.query as Query), sites),
-  )
-  app.get<{ Params: { uuid: string } }>('/core/sites/:uuid', route('showSite'), async request => {
-    if (request.params.uuid.toLowerCase() !== uuid)
-      throw new Problem('not-found', `There is no site with this UUID; the only one is listed at ${sites}.`)
-    return site
+/**
+ * `GET /api/core/sites` (S11): the service itself, as an object of authorizations, with the texts that administrators write for
+ * DSpace's interface. There is exactly one, and everybody reads all of it.
+ */
+export function siteRoutes(app: FastifyInstance, parts: Parts): void {
+  const { repository } = parts
+  const site = describeSite(parts)
+  app.get('/core/sites', route('listSites'), async request => {
+    const { metadata } = await repository.site()
+    return halPage('sites', [site.body(metadata)], readPage(request.query as Query), site.all)
   })
+  app.get<{ Params: { uuid: string } }>('/core/sites/:uuid', route('showSite'), async (request, reply) => {
+    site.require(request.params.uuid)
+    const { metadata } = await repository.site()
+    const body = site.body(metadata)
+    // The interface asks for a projection, and warns where the link `self` doesn't have it.
+    const self = selfOf(body._links.self.href, request.query as Query)
+    return reply.header('etag', siteTag(metadata)).send({ ...body, _links: { self } })
+  })
+}
+
+/** How answers show the site, which has a fixed UUID. */
+export function describeSite({ addresses, config }: Pick<Parts, 'addresses' | 'config'>) {
+  const all = `${addresses.api}/core/sites`
+  const uuid = siteUuid(config.baseUrl)
+  return {
+    all,
+    uuid,
+    body: (metadata: Metadata) => ({
+      id: uuid,
+      uuid,
+      name: config.realm,
+      handle: null,
+      metadata: metadataBody(metadata),
+      type: 'site',
+      _links: { self: { href: `${all}/${uuid}` } },
+    }),
+    /** @throws Problem 404 for the UUID of another one */
+    require: (given: string): void => {
+      if (given.toLowerCase() === uuid) return
+      throw new Problem('not-found', `There is no site with this UUID; the only one is listed at ${all}.`)
+    },
+  }
 }
 
 /** A name-based UUID (RFC 9562 §5.8) of the public address: the same on every node and after every start. */

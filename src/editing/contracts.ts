@@ -1,5 +1,5 @@
 import { patch } from '../dspace/people-contracts.ts'
-import { Bitstream, Bundle, Item } from '../dspace/schemas.ts'
+import { Bitstream, Bundle, Item, Site } from '../dspace/schemas.ts'
 import type { Contracts } from '../http/contract.ts'
 import type { ProblemCode } from '../http/problems.ts'
 import { answer, json, nothing, orNull, parameter, Type, text, uri } from '../http/schema.ts'
@@ -14,7 +14,7 @@ const refused = [
   'files-full',
 ] as const satisfies readonly ProblemCode[]
 const patched = [...refused, 'patch-refused'] as const
-const match = { 'If-Match': parameter(text, 'The change is made only if the item has this tag.') }
+const match = { 'If-Match': parameter(text, 'The change is made only if it has this tag.') }
 const address = { 'text/uri-list': uri }
 
 const values = Type.Record(text, Type.Unknown())
@@ -64,6 +64,21 @@ export const contracts = {
     headers: match,
     answers: { 204: nothing('It is deleted.') },
     problems: refused,
+  },
+  changeSite: {
+    summary: 'Change metadata of the site, such as texts of DSpace’s interface',
+    tag: 'For DSpace’s user interface',
+    caller: 'administrator',
+    headers: match,
+    body: patch,
+    answers: { 200: answer('The site.', json(Site), { ETag: text }) },
+    problems: [
+      'access-denied',
+      'short-lived-token-refused',
+      'not-found',
+      'patch-refused',
+      'precondition-failed',
+    ],
   },
   addBundle: {
     summary: 'Add an empty bundle to an item',

@@ -1,6 +1,6 @@
 import { Problem } from '../http/problems.ts'
 import { type Operation, PatchFault } from '../lib/json-patch.ts'
-import type { Item } from '../model/items.ts'
+import type { Item, Metadata } from '../model/items.ts'
 import { readMetadata, refusingFaults } from './metadata.ts'
 import { patchMetadata } from './metadata-patch.ts'
 
@@ -70,6 +70,18 @@ export function patchItem(
     return after
   })
 }
+
+/**
+ * The metadata of the site after a patch. DSpace's interface writes the user agreement by replacing a field that may not be
+ * there, and adding a value for each further language to the field, without a place.
+ * @throws Problem 422
+ */
+export const patchSite = (before: Metadata, operations: readonly Operation[]): Metadata =>
+  refusingPatchFaults(() => {
+    for (const { index, path } of operations)
+      if (path[0] !== 'metadata') throw new PatchFault('content', index, 'the path must be below /metadata.')
+    return patchMetadata(before, operations, 'value by value')
+  })
 
 /** DSpace's clients send booleans, and others the words. */
 function readState(index: number, name: string, value: unknown): boolean {

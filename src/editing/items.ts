@@ -7,7 +7,6 @@ import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { patchBody } from '../http/patch-body.ts'
-import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
 import { type Caller, isAdministrator } from '../model/caller.ts'
@@ -15,7 +14,7 @@ import { type Item, withoutHidden } from '../model/items.ts'
 import type { Repository } from '../storage/repository.ts'
 import { bodyLimit, patchBounds, readObject } from './bodies.ts'
 import { patchItem, readItem } from './item-values.ts'
-import { refuseOutcome, retryStale } from './outcomes.ts'
+import { refuseOutcome, requireMatch, retryStale } from './outcomes.ts'
 import { writableItem, writeHooks } from './rights.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
@@ -71,7 +70,7 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
     const outcome = await retryStale(async () => {
       const item = await writableItem(repository, caller, params.uuid)
       const seen = seenBy(caller, item)
-      requireMatch(request, seen)
+      requireMatch(request, itemTag(seen), 'item')
       const hidden = hiddenFrom(caller)
       const values = next(seen, hidden)
       const kept = Object.entries(item.metadata).filter(([field]) => hidden.includes(field))
@@ -109,16 +108,10 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
   app.delete<Route>(url, { ...options, ...route('deleteItem') }, async (request, reply) => {
     const caller = requireAdministrator(request.caller, 'delete items')
     const item = await writableItem(repository, caller, request.params.uuid)
-    requireMatch(request, seenBy(caller, item))
+    requireMatch(request, itemTag(seenBy(caller, item)), 'item')
     const revision = request.headers['if-match'] === undefined ? null : item.revision
     const event = eventOf(caller, request, { event: 'item.delete', outcome: 'success' })
     refuseOutcome(await repository.change({ kind: 'delete-item', item: item.uuid, revision }, event), 'item')
     return reply.code(204).send()
   })
-}
-
-/** @param item as the client sees it @throws Problem 412 if the client saw another state of it (RFC 9110 §13.1.1) */
-function requireMatch({ headers }: FastifyRequest, item: Item): void {
-  if (precondition({ 'if-match': headers['if-match'] }, itemTag(item)) === 412)
-    throw new Problem('precondition-failed', `The item has changed. Its entity tag is ${itemTag(item)}.`)
 }

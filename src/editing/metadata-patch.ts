@@ -13,19 +13,26 @@ import {
 } from './metadata.ts'
 
 type Fields = Map<string, readonly MetadataValue[]>
+type FieldsChange = 'as a whole' | 'value by value'
 
 /**
  * Applies operations to metadata (RFC 6902), in their order and all or none. Paths are `/metadata/<field>`,
  * `/metadata/<field>/<place>`, `/metadata/<field>/-` and `/metadata/<field>/<place>/<member>`. Where a client leaves the
  * place empty, as DSpace's Python client does, or sends a list of values, as DSpace's interface does, it means the end and
  * all of them. A value may be a text. Pure.
+ * @param fieldsChange `value by value`: one value that is added to a field without a place follows those that are there, and a
+ *   field may be replaced that isn't there
  * @throws PatchFault naming the operation
  */
-export function patchMetadata(before: Metadata, operations: readonly Operation[]): Metadata {
+export function patchMetadata(
+  before: Metadata,
+  operations: readonly Operation[],
+  fieldsChange: FieldsChange = 'as a whole',
+): Metadata {
   const fields: Fields = new Map(Object.entries(before))
   for (const operation of operations)
     faultIn(operation.index, () => {
-      apply(fields, operation)
+      apply(fields, operation, fieldsChange)
     })
   return faultIn(null, () => checkedMetadata(fields))
 }
@@ -39,13 +46,17 @@ function faultIn<T>(index: number | null, work: () => T): T {
   }
 }
 
-function apply(fields: Fields, { op, path, from, value, pointer }: Operation): void {
+function apply(
+  fields: Fields,
+  { op, path, from, value, pointer }: Operation,
+  fieldsChange: FieldsChange,
+): void {
   const [, field, place, member] = path
   if (path.length > 4) throw new MetadataFault(`${pointer} is no path in metadata`)
   if (field !== undefined) checkField(field)
   if (field === undefined) replaceAll(fields, op, value)
   else if (op === 'move' || op === 'copy') moveValue(fields, op, from ?? [], path)
-  else if (place === undefined) changeField(fields, op, field, value)
+  else if (place === undefined) changeField(fields, op, field, value, fieldsChange)
   else {
     const values = fields.get(field) ?? []
     if (member === undefined) fields.set(field, changedValues(values, op, place, value, pointer))
@@ -96,11 +107,21 @@ function replaceAll(fields: Fields, op: Operation['op'], value: unknown): void {
   for (const [field, values] of Object.entries(all)) fields.set(field, values)
 }
 
-function changeField(fields: Fields, op: Operation['op'], field: string, value: unknown): void {
-  const values = fields.get(field)
-  if (op !== 'add' && !values?.length) throw new MetadataFault(`there is no field ${field}`)
+function changeField(
+  fields: Fields,
+  op: Operation['op'],
+  field: string,
+  value: unknown,
+  fieldsChange: FieldsChange,
+): void {
+  const values = fields.get(field) ?? []
+  const isOneByOne = fieldsChange === 'value by value'
+  const mayBeMissing = op === 'add' || (op === 'replace' && isOneByOne)
+  if (!mayBeMissing && values.length === 0) throw new MetadataFault(`there is no field ${field}`)
   if (op === 'remove') fields.delete(field)
   else if (op === 'test') same(values, readValues(value, field), field)
+  else if (op === 'add' && isOneByOne && !Array.isArray(value))
+    fields.set(field, [...values, readValue(value, field)])
   else fields.set(field, readValues(value, field))
 }
 

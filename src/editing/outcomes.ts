@@ -1,3 +1,5 @@
+import type { FastifyRequest } from 'fastify'
+import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { type ItemOutcome, maxBitstreams, maxBundles } from '../model/item-changes.ts'
 
@@ -19,6 +21,12 @@ export async function retryStale(attempt: () => Promise<ItemOutcome>): Promise<I
   throw new Problem('busy', 'Too many requests change this at the same time. Retry in a moment.', {
     headers: { 'retry-after': '5' },
   })
+}
+
+/** @param what is changed, such as `item` @throws Problem 412 if the client saw another state of it (RFC 9110 §13.1.1) */
+export function requireMatch({ headers }: FastifyRequest, tag: string, what: string): void {
+  if (precondition({ 'if-match': headers['if-match'] }, tag) === 412)
+    throw new Problem('precondition-failed', `The ${what} has changed. Its entity tag is ${tag}.`)
 }
 
 /** What a change that was not made is to the client. @param what is changed, such as `bundle` */

@@ -11,6 +11,7 @@ import { editBitstreamRoutes } from './bitstreams.ts'
 import { editBundleRoutes } from './bundles.ts'
 import { type EditingParts, editItemRoutes } from './items.ts'
 import { policyRoutes } from './policies.ts'
+import { editSiteRoute } from './sites.ts'
 import { uploadBitstreamRoutes } from './uploads.ts'
 
 interface Parts extends Omit<EditingParts, 'config' | 'addresses'> {
@@ -42,6 +43,7 @@ export async function editingRoutes(app: FastifyInstance, parts: Parts): Promise
   editBundleRoutes(app, parts)
   editBitstreamRoutes(app, parts)
   policyRoutes(app, parts)
+  editSiteRoute(app, parts)
   absentFeatureRoutes(app)
   await app.register(async scope => {
     uploadBitstreamRoutes(scope, {

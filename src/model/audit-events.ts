@@ -55,6 +55,7 @@ export const eventNames = [
   'process.resume',
   'process.delete',
   'alert.change',
+  'site.change',
   'metadata-schema.add',
   'metadata-schema.change',
   'metadata-schema.delete',

@@ -1,7 +1,10 @@
 import type { Metadata, NewBitstream } from './items.ts'
 import type { Readers } from './readers.ts'
 
-/** What somebody changes of an item, its bundles and its files. Each is one transaction. All names are uuids but where it says so. */
+/**
+ * What somebody changes of an item, its bundles and its files, and of the site. Each is one transaction. All names are uuids
+ * but where it says so.
+ */
 export type ItemChange =
   | CreateItem
   | EditItem
@@ -16,6 +19,7 @@ export type ItemChange =
   /** Either all of them or none. */
   | { readonly kind: 'delete-bitstreams'; readonly bitstreams: readonly string[] }
   | SetPolicies
+  | EditSite
 
 export interface CreateItem {
   readonly kind: 'create-item'
@@ -83,6 +87,15 @@ export interface SetPolicies {
   readonly rules: Readers
   /** What is kept of policies, after the change. */
   readonly notes: readonly PolicyNote[]
+}
+
+/** The metadata of the service itself become others. */
+export interface EditSite {
+  readonly kind: 'edit-site'
+  readonly site: string
+  /** The one that was seen: nothing is changed if it is another one now. */
+  readonly revision: number
+  readonly metadata: Metadata
 }
 
 /** What clients say of a rule besides the rule. */

@@ -9,6 +9,7 @@ import type {
   Item,
   KnownItem,
   ListedItem,
+  Metadata,
   NewItem,
 } from '../model/items.ts'
 import type { ReaderRule, Readers, Viewer } from '../model/readers.ts'
@@ -53,6 +54,8 @@ export interface Repository {
   objectsOf(kind: ObjectKind, audience: number, window: Window): Awaitable<readonly string[]>
   /** What clients said of the rules of an item or a bitstream. */
   policyNotes(object: string): Awaitable<readonly PolicyNote[]>
+  /** The service itself, as an object with metadata. */
+  site(): Awaitable<Site>
   /** The bytes of all bitstreams together: a content counts for each that has it. */
   bytes(): Awaitable<number>
   /** @returns whether there was such an item */
@@ -72,6 +75,12 @@ export interface Repository {
 }
 
 export type BundlePlace = Pick<Bitstream, 'item' | 'bundle'>
+
+export interface Site {
+  readonly metadata: Metadata
+  /** Grows with every change. 0: it was never changed. */
+  readonly revision: number
+}
 
 export type ObjectKind = 'item' | 'bitstream'
 

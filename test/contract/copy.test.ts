@@ -287,6 +287,7 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
     process: 1,
     process_line: 1,
     alert: 1,
+    site: 1,
     metadata_schema: 1,
     metadata_field: 42,
     letters: 3,

@@ -43,7 +43,7 @@ const onPostgres = [
   // Audiences: each statement that lists has a part that decides who may see what.
   'property/{audiences,list-audiences,item-states,nested-groups}',
   // Changes of several rows are one transaction; what the store refuses is decided inside it.
-  'contract/{people,groups,metadata-registry,write-items,write-files,entities-admin}',
+  'contract/{people,groups,metadata-registry,site,write-items,write-files,entities-admin}',
   'contract/{sessions,registration,throttle,alert-sessions,audit-*,turns,long-lists,store,copy,import-loss}',
   'processes/processes',
   'property/{changes,record-writes}',

@@ -2370,6 +2370,7 @@ export interface Routes {
     readonly '/api/core/bitstreams/{uuid}': { path: { readonly uuid: string }; json: Schemas['JsonPatch']; answer: Schemas['Bitstream'] }
     readonly '/api/core/bundles/{uuid}': { path: { readonly uuid: string }; json: Schemas['JsonPatch']; answer: Schemas['Bundle'] }
     readonly '/api/core/items/{uuid}': { path: { readonly uuid: string }; json: Schemas['JsonPatch']; answer: Schemas['Item'] }
+    readonly '/api/core/sites/{uuid}': { path: { readonly uuid: string }; json: Schemas['JsonPatch']; answer: Schemas['Site'] }
     readonly '/api/eperson/epersons/{uuid}': { path: { readonly uuid: string }; query: { readonly token?: string }; json: Schemas['JsonPatch']; answer: Schemas['Eperson'] }
     readonly '/api/eperson/groups/{uuid}': { path: { readonly uuid: string }; json: Schemas['JsonPatch']; answer: Schemas['Group'] }
     readonly '/api/query/v4/{entity}/{key}': { path: { readonly entity: string; readonly key: string }; json: Schemas['EntityRecord'] | Schemas['JsonPatch']; answer: Schemas['EntityRecord'] }

@@ -153,6 +153,7 @@ export const tables = [
     columns: 'id message allow_sessions countdown_to active',
     booleans: ['active'],
   },
+  { name: 'site', key: ['id'], columns: 'id metadata revision', booleans: [] },
   { name: 'metadata_schema', key: ['id'], columns: 'id prefix namespace', booleans: [] },
   {
     name: 'metadata_field',

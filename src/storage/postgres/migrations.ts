@@ -1,3 +1,4 @@
+import { attemptTables } from './attempt-tables.ts'
 import { epersonCount } from './eperson-count.ts'
 import { itemTables } from './item-tables.ts'
 import { mailTables } from './mail-tables.ts'
@@ -8,6 +9,7 @@ import { processTables } from './process-tables.ts'
 import { recordTables } from './record-tables.ts'
 import { registryTables } from './registry-tables.ts'
 import { sessionTables } from './session-tables.ts'
+import { siteTables } from './site-tables.ts'
 import { trailTables } from './trail-tables.ts'
 
 /**
@@ -219,23 +221,7 @@ export const migrations: readonly string[] = [
   ALTER TABLE carrel.state ADD COLUMN mark BIGINT NOT NULL DEFAULT 0;
   CREATE INDEX provider_session_by_begin ON carrel.provider_session (begun);
   `,
-  `
-  -- Attempts to guess a password (docs/decisions/0023). Times are milliseconds since 1970.
-  CREATE TABLE carrel.attempt (
-    key TEXT COLLATE "C" PRIMARY KEY,
-    level DOUBLE PRECISION NOT NULL,
-    at BIGINT NOT NULL,
-    expires BIGINT NOT NULL
-  ) WITH (fillfactor = 50);
-  CREATE INDEX attempt_by_expiry ON carrel.attempt (expires);
-  -- Where epersons have logged in from.
-  CREATE TABLE carrel.familiar_network (
-    eperson TEXT COLLATE "C" NOT NULL REFERENCES carrel.eperson ON DELETE CASCADE,
-    network TEXT COLLATE "C" NOT NULL,
-    at BIGINT NOT NULL,
-    PRIMARY KEY (eperson, network)
-  );
-  `,
+  attemptTables,
   trailTables,
   epersonCount,
   peopleTables,
@@ -247,4 +233,5 @@ export const migrations: readonly string[] = [
   nameTables,
   registryTables,
   memberTables,
+  siteTables,
 ]

@@ -13,12 +13,15 @@ import {
   knownColumns,
   type ListedRow,
   maxHolders,
+  type SiteRow,
+  siteColumns,
   toAudiencesWith,
   toBitstream,
   toBundle,
   toItem,
   toKnownItems,
   toListedItem,
+  toSite,
 } from '../shared/item-rows.ts'
 import type { PostgresAudiences } from './audiences.ts'
 import type { Pool } from './driver.ts'
@@ -163,6 +166,7 @@ export function postgresRepository(
         'SELECT id, rule, name, description, type FROM carrel.policy WHERE object = $1 ORDER BY id',
         object,
       ),
+    site: async () => toSite((await pool.rows<SiteRow>(`SELECT ${siteColumns} FROM carrel.site`))[0]),
     bytes: async () => {
       const sql = 'SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM carrel.audience'
       return (await pool.rows<{ bytes: number }>(sql))[0]?.bytes ?? 0

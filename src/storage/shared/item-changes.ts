@@ -15,6 +15,7 @@ import { differences } from './differences.ts'
 import { defaultReaders, itemValueColumns, itemValues } from './item-rows.ts'
 import { audience, type Change, record, row, rows, run } from './item-statements.ts'
 import { setPolicies, showAs } from './reader-changes.ts'
+import { editSite } from './site-changes.ts'
 
 /** @param event a template; `event`, `object` and `changes` are filled in */
 export function itemChange(change: ItemChange, event: AuditEvent): Change<ItemOutcome> {
@@ -43,6 +44,8 @@ export function itemChange(change: ItemChange, event: AuditEvent): Change<ItemOu
       return deleteBitstreams(change.bitstreams, event)
     case 'set-policies':
       return setPolicies(change, event)
+    case 'edit-site':
+      return editSite(change, event)
   }
 }
 

@@ -11,7 +11,7 @@ import {
   summaryOf,
 } from '../../model/items.ts'
 import { type ReaderRule, type Readers, readersText, readReaders } from '../../model/readers.ts'
-import type { CountedAudience } from '../repository.ts'
+import type { CountedAudience, Site } from '../repository.ts'
 
 /** How both engines store items and bitstreams in rows. */
 export type ItemRow = {
@@ -89,6 +89,16 @@ export const toAudiencesWith = (
 /** Names a bitstream that has some content, and how many of them are named at most. */
 export const holderExpression = "identifier || ', ' || bundle || '/' || name"
 export const maxHolders = 3
+
+export type SiteRow = { readonly metadata: string; readonly revision: number }
+
+export const siteColumns = 'metadata, revision'
+
+/** @param row undefined: the site was never changed */
+export const toSite = (row: SiteRow | undefined): Site => ({
+  metadata: row === undefined ? {} : (JSON.parse(row.metadata) as Metadata),
+  revision: row?.revision ?? 0,
+})
 
 /** The columns of an item besides its uuid, audience and times, in the order of `itemValues`. */
 export const itemValueColumns = 'title, authors, issued, type, metadata, collections'

@@ -1,3 +1,4 @@
+import { attemptTables } from './attempt-tables.ts'
 import { itemTables } from './item-tables.ts'
 import { mailTables } from './mail-tables.ts'
 import { memberTables } from './member-tables.ts'
@@ -7,6 +8,7 @@ import { processTables } from './process-tables.ts'
 import { recordTables } from './record-tables.ts'
 import { registryTables } from './registry-tables.ts'
 import { sessionTables } from './session-tables.ts'
+import { siteTables } from './site-tables.ts'
 import { trailTables } from './trail-tables.ts'
 
 /** Forward only: entry n brings a store of version n to n + 1. Never edit one, not even its comments: a test knows their checksums. */
@@ -212,23 +214,7 @@ export const migrations: readonly string[] = [
   ALTER TABLE state ADD COLUMN mark INTEGER NOT NULL DEFAULT 0;
   CREATE INDEX provider_session_by_begin ON provider_session (begun);
   `,
-  `
-  -- Attempts to guess a password (docs/decisions/0023). Times are milliseconds since 1970.
-  CREATE TABLE attempt (
-    key TEXT PRIMARY KEY,
-    level REAL NOT NULL,
-    at INTEGER NOT NULL,
-    expires INTEGER NOT NULL
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX attempt_by_expiry ON attempt (expires);
-  -- Where epersons have logged in from.
-  CREATE TABLE familiar_network (
-    eperson TEXT NOT NULL REFERENCES eperson ON DELETE CASCADE,
-    network TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    PRIMARY KEY (eperson, network)
-  ) STRICT, WITHOUT ROWID;
-  `,
+  attemptTables,
   trailTables,
   `
   -- What is declared of an entity: relations to others (docs/decisions/0037), as JSON, and a condition for every query.
@@ -244,4 +230,5 @@ export const migrations: readonly string[] = [
   nameTables,
   registryTables,
   memberTables,
+  siteTables,
 ]

@@ -15,12 +15,15 @@ import {
   knownColumns,
   type ListedRow,
   maxHolders,
+  type SiteRow,
+  siteColumns,
   toAudiencesWith,
   toBitstream,
   toBundle,
   toItem,
   toKnownItems,
   toListedItem,
+  toSite,
 } from '../shared/item-rows.ts'
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
@@ -165,6 +168,7 @@ export const sqliteRepository = ({ db, write, hiddenMetadata, audiencesOf }: Par
         object,
       )
       .map(row => ({ ...row })),
+  site: () => toSite(db.get<SiteRow>(`SELECT ${siteColumns} FROM site`)),
   bytes: () => db.get<{ bytes: number }>('SELECT sum(bytes) AS bytes FROM audience')?.bytes ?? 0,
 
   // `carrel copy` copies to PostgreSQL only.

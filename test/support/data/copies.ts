@@ -93,7 +93,20 @@ export async function usedStore(
   }
   await addNestedGroup(service.storage)
   await service.storage.repository.putItems(tricky.map(trickyItem), commandEvent('item.add'))
+  await writeSite(service, tricky)
   return service
+}
+
+/** Gives the site metadata, in one change. */
+export async function writeSite(
+  { storage: { repository } }: Service,
+  texts: readonly (string | null)[],
+): Promise<void> {
+  const { revision } = await repository.site()
+  const values = texts.map(text => ({ value: text ?? '', language: text }))
+  const metadata = { 'dspace.cms.footer': values }
+  const edit = { kind: 'edit-site', site: 'the site', revision, metadata } as const
+  assert.equal(await repository.change(edit, commandEvent('site.change')), 'changed')
 }
 
 const trickyItem = (text: string | null, n: number) =>

@@ -267,6 +267,7 @@ const closed: readonly string[] = [
   'POST /api/core/metadataschemas',
   'DELETE /api/core/metadataschemas/:id',
   'PUT /api/core/metadataschemas/:id',
+  'PATCH /api/core/sites/:uuid',
   'GET /api/eperson/epersons',
   'POST /api/eperson/epersons',
   'DELETE /api/eperson/epersons/:uuid',

@@ -1,0 +1,23 @@
+import type { AuditEvent, Changes } from '../../model/audit-events.ts'
+import type { EditSite, ItemOutcome } from '../../model/item-changes.ts'
+import { differences } from './differences.ts'
+import { type SiteRow, siteColumns, toSite } from './item-rows.ts'
+import { type Change, record, row, run } from './item-statements.ts'
+
+/** The metadata of the site become others. */
+export function* editSite({ site, revision, metadata }: EditSite, event: AuditEvent): Change<ItemOutcome> {
+  const before = toSite(yield* row<SiteRow>(`SELECT ${siteColumns} FROM carrel.site FOR UPDATE`))
+  if (before.revision !== revision) return 'stale'
+  const changes: { changes?: Changes } = differences({ metadata: before.metadata }, { metadata })
+  if (changes.changes === undefined) return 'unchanged'
+  // There is no row to lock before the first change: of two that are the first, this refuses the later one.
+  const changed = yield* run(
+    `INSERT INTO carrel.site (id, metadata, revision) VALUES (1, $1, $2) ON CONFLICT (id) DO UPDATE
+       SET metadata = excluded.metadata, revision = excluded.revision WHERE site.revision = excluded.revision - 1`,
+    JSON.stringify(metadata),
+    revision + 1,
+  )
+  if (changed === 0) return 'stale'
+  yield* record({ ...event, event: 'site.change', object: site, ...changes })
+  return 'changed'
+}
