@@ -26,17 +26,21 @@ export interface Reading extends Pick<FileHandle, 'read'> {
   stat(): Promise<BigIntStats>
 }
 
+interface Watched extends Pick<OpenFile, 'name' | 'path'> {
+  readonly handle: Pick<Reading, 'stat'>
+}
+
 /** A file has become another one while it was read. */
 export class FileChanged extends ImportError {}
 
 /** @throws FileChanged if the file is no longer what it was before, or another one has taken its name */
-export async function refuseChanged({ name, path, handle }: OpenFile, before: BigIntStats): Promise<void> {
+export async function refuseChanged({ name, path, handle }: Watched, before: BigIntStats): Promise<void> {
   const now = await handle.stat()
   const named = path === undefined ? undefined : await stat(path, { bigint: true }).catch(() => undefined)
   const isReplaced = named !== undefined && (named.ino !== before.ino || named.dev !== before.dev)
   if (isReplaced || now.size !== before.size || now.mtimeNs !== before.mtimeNs)
     throw new FileChanged(
-      `${name} ${isReplaced ? 'was replaced' : 'changed'} while it was being read; import it again when it is complete`,
+      `${name} ${isReplaced ? 'was replaced' : 'changed'} while it was being read; repeat this when it is complete`,
     )
 }
 

@@ -1,9 +1,12 @@
+import type { BigIntStats } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
+import { join } from 'node:path'
 import { csvRows, lineBreaksIn } from '../import/csv-rows.ts'
 import type { Delimiter } from '../import/delimiters.ts'
 import { decoded, utf16Of } from '../import/encodings.ts'
 import { guessDelimiter } from '../import/guess-delimiter.ts'
 import { ImportError } from '../import/import-error.ts'
+import { refuseChanged } from '../import/open-file.ts'
 import type { Row } from '../import/row-faults.ts'
 import { type Candidate, type Candidates, itemsAtOnce, type SourceOptions } from './candidates.ts'
 import { bundleOf } from './contents.ts'
@@ -29,19 +32,48 @@ export async function openManifest(folder: string, options: SourceOptions): Prom
   const file = await openListed(folder, manifestName).catch(error => {
     throw error instanceof BadItem ? new ImportError(error.message, { cause: error }) : error
   })
+  const before = await file.stat({ bigint: true })
   const lines = await countLines(file)
   const { encoding, delimiter } = await formOf(file)
-  const input = file.createReadStream({ start: 0 })
+  const input = file.createReadStream({ start: 0, autoClose: false })
   const text = encoding === undefined ? input : decoded(input, encoding)
   const rows = flatten(csvRows(text, { delimiter, lenient: true, isUtf8: true }))
+  const close = async () => {
+    input.destroy()
+    await file.close()
+  }
   try {
     const header = await rows.next()
     if (header.done) throw new ImportError('it is empty; its first line names the columns')
     const columns = readHeader(header.value)
-    return readItems(folder, columns, rows, lines, options)
+    return checkEach(readItems(folder, columns, rows, lines, options), file, { folder, before, close })
   } catch (error) {
-    input.destroy()
+    await close()
     throw error instanceof ImportError ? new ImportError(`${manifestName}: ${error.message}`) : error
+  }
+}
+
+interface Opened {
+  readonly folder: string
+  readonly before: BigIntStats
+  close(): Promise<void>
+}
+
+/** Refuses a batch whose rows may come from two versions of the manifest. @throws FileChanged */
+async function* checkEach(
+  batches: Candidates,
+  file: FileHandle,
+  { folder, before, close }: Opened,
+): Candidates {
+  const handle = { stat: () => file.stat({ bigint: true }) }
+  const watched = { name: manifestName, path: join(folder, manifestName), handle }
+  try {
+    for await (const batch of batches) {
+      await refuseChanged(watched, before)
+      yield batch
+    }
+  } finally {
+    await close()
   }
 }
 

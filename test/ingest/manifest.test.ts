@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
-import { realpathSync } from 'node:fs'
+import { appendFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { ImportError } from '../../src/import/import-error.ts'
 import type { Candidate } from '../../src/ingest/candidates.ts'
@@ -74,6 +75,27 @@ test('the progress of a manifest follows its rows, not what was read ahead of th
   assert.equal(found.length, 119)
   // 240 lines with the empty one at the end; the rows 50 and 100 begin on lines 100 and 200.
   assert.deepEqual(shares, [100 / 240, 200 / 240, 1])
+})
+
+test('UP4 a manifest that changes while it is read is refused, and no batch has rows of two versions', async t => {
+  const text = `identifier,dc.title\n${Array.from({ length: 200 }, (_, at) => `p-${at},A`).join('\n')}\n`
+  const changes: readonly ((path: string) => void)[] = [
+    path => appendFileSync(path, 'p-200,B\n'),
+    path => writeFileSync(path, text.replaceAll(',A', ',B')),
+    path => {
+      writeFileSync(`${path}.new`, text)
+      renameSync(`${path}.new`, path)
+    },
+  ]
+  for (const change of changes) {
+    const folder = realpathSync(writeFiles(temporaryFolder(t), { 'manifest.csv': text }))
+    let batches = 0
+    await assert.rejects(async () => {
+      for await (const _ of await openItems(folder, { groups: new Set(), naming }))
+        if (++batches === 1) change(join(folder, 'manifest.csv'))
+    }, /^Error: manifest\.csv (changed|was replaced) while it was being read; /)
+    assert.equal(batches, 1)
+  }
 })
 
 test('rows before a misplaced quote are read, and its line is named', async t => {
