@@ -1,6 +1,6 @@
 import { Problem } from '../http/problems.ts'
 import type { Operation } from '../lib/json-patch.ts'
-import { type Profile, profileFields } from '../model/accounts.ts'
+import { agreementField, type Profile, profileFields } from '../model/accounts.ts'
 import type { EpersonChange, NewPerson } from '../storage/people.ts'
 import { type Fields, metadataChange, metadataOf, textUpTo, type Values } from './single-metadata.ts'
 
@@ -14,7 +14,7 @@ const fields: Fields = new Map([
   ['eperson.lastname', textUpTo(200)],
   ['eperson.phone', textUpTo(100)],
   ['eperson.language', textUpTo(20)],
-  ['dspace.agreements.end-user', isTrueOrFalse],
+  [agreementField, isTrueOrFalse],
   // What the interface's dialogue about cookies remembers, as JSON of its own.
   ['dspace.agreements.cookies', textUpTo(4_000)],
 ])

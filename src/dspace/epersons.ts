@@ -8,7 +8,13 @@ import { badParameter, type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
 import { readUuid } from '../lib/uuids.ts'
-import { administratorGroup, type Eperson, type Group, type GroupDetails } from '../model/accounts.ts'
+import {
+  administratorGroup,
+  agreementField,
+  type Eperson,
+  type Group,
+  type GroupDetails,
+} from '../model/accounts.ts'
 import { type Caller, isAdministrator } from '../model/caller.ts'
 import type { Accounts, EpersonSearch } from '../storage/accounts.ts'
 import type { People } from '../storage/people.ts'
@@ -31,7 +37,7 @@ export const epersonBody = (eperson: Eperson, addresses: Addresses, asksAgreemen
   metadata: {
     ...metadata('eperson.firstname', eperson.firstName),
     ...metadata('eperson.lastname', eperson.lastName),
-    ...(asksAgreement ? {} : metadata(agreement, 'true')),
+    ...(asksAgreement ? {} : metadata(agreementField, 'true')),
     ...Object.assign({}, ...Object.entries(eperson.profile).map(([field, value]) => metadata(field, value))),
   },
   type: 'eperson',
@@ -40,8 +46,6 @@ export const epersonBody = (eperson: Eperson, addresses: Addresses, asksAgreemen
     self: { href: addresses.eperson(eperson.uuid) },
   },
 })
-
-const agreement = 'dspace.agreements.end-user'
 
 const metadata = (key: string, value: string | null): MetadataBody =>
   value === null ? {} : { [key]: [{ value, language: null, authority: null, confidence: -1, place: 0 }] }

@@ -20,11 +20,14 @@ export interface Eperson {
   readonly profile: Profile
 }
 
+/** `true` where an eperson has accepted the end user agreement. */
+export const agreementField = 'dspace.agreements.end-user'
+
 /** DSpace's names of what an eperson may have beside a name. Each has at most one value. */
 export const profileFields = [
   'eperson.phone',
   'eperson.language',
-  'dspace.agreements.end-user',
+  agreementField,
   'dspace.agreements.cookies',
 ] as const
 export type ProfileField = (typeof profileFields)[number]

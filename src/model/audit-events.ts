@@ -19,6 +19,7 @@ export const eventNames = [
   'eperson.password',
   'eperson.link',
   'eperson.unlink',
+  'agreement.reset',
   'group.add',
   'group.change',
   'group.delete',

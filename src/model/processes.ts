@@ -21,7 +21,7 @@ export interface Process {
   readonly fault: string | null
 }
 
-/** The last is the name that DSpace's interface knows for deleting an item. */
+/** The last two are the names that DSpace's interface knows for deleting an item, and for asking everybody to agree again. */
 export type ProcessKind =
   | 'import'
   | 'ingest'
@@ -31,6 +31,7 @@ export type ProcessKind =
   | 'clean'
   | 'backup'
   | 'object-deletion'
+  | 'metadata-deletion'
 
 /** `scheduled`: it waits for its turn. `interrupted`: the service or the command ended before it did. */
 export type ProcessState = 'scheduled' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'

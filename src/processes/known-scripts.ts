@@ -1,13 +1,14 @@
 import type { Config } from '../config/config.ts'
 import { Problem } from '../http/problems.ts'
 import { readUuid } from '../lib/uuids.ts'
+import { agreementField } from '../model/accounts.ts'
 import { OperatorError } from '../model/errors.ts'
 import type { Storage } from '../storage/storage.ts'
 import type { Script } from './scripts.ts'
 
 interface Parts {
   readonly config: Pick<Config, 'backups' | 'database' | 'dataFolder' | 'filesFolder'>
-  readonly storage: Pick<Storage, 'accounts' | 'repository'>
+  readonly storage: Pick<Storage, 'accounts' | 'people' | 'repository'>
 }
 
 /** As of `carrel backup`. */
@@ -15,7 +16,7 @@ const defaultKeep = 7
 
 /** What administrators can begin by its name. What it needs is loaded when it begins. */
 export function knownScripts({ config, storage }: Parts): readonly Script[] {
-  const { accounts, repository } = storage
+  const { accounts, people, repository } = storage
   const { backups, filesFolder } = config
   const verify: Script = {
     name: 'verify',
@@ -43,7 +44,29 @@ export function knownScripts({ config, storage }: Parts): readonly Script[] {
       }
     },
   }
-  if (backups === null) return [deletion, verify]
+  const agreements: Script = {
+    name: 'metadata-deletion',
+    description: 'Asks everybody to accept the end user agreement again.',
+    reaches: { part: 'people', method: 'PATCH' },
+    parameters: [
+      {
+        name: '-m',
+        nameLong: '--metadata',
+        description: `${agreementField}, and nothing else`,
+        type: 'string',
+      },
+    ],
+    work: (given, event) => {
+      if ((given.get('-m') || agreementField) !== agreementField)
+        throw new Problem('bad-request', `The parameter --metadata must be ${agreementField}.`)
+      return async ({ log }) => {
+        const epersons = await people.resetAgreements(event('agreement.reset'))
+        log(`${epersons.toLocaleString('en')} epersons had accepted, and are asked again`)
+        return { epersons }
+      }
+    },
+  }
+  if (backups === null) return [agreements, deletion, verify]
   const backup: Script = {
     name: 'backup',
     description: 'Backs up the whole store into the folder that the operator has chosen.',
@@ -64,7 +87,7 @@ export function knownScripts({ config, storage }: Parts): readonly Script[] {
       }
     },
   }
-  return [backup, deletion, verify]
+  return [agreements, backup, deletion, verify]
 }
 
 function keepOf(text: string | undefined): number {

@@ -187,6 +187,7 @@ const kinds: readonly ProcessKind[] = [
   'clean',
   'backup',
   'object-deletion',
+  'metadata-deletion',
 ]
 
 function searchOf(query: Query): ProcessSearch {

@@ -154,7 +154,10 @@ async function readParameters(
   const body = request.body as Buffer | undefined
   if (!body || body.length === 0) return given
   for (const one of await readProperties(request.headers['content-type'] ?? '', body)) {
-    const known = parameters.find(({ name: short, nameLong }) => one.name === short || one.name === nameLong)
+    // DSpace takes the long name with one hyphen, too, and its interface writes it so once.
+    const known = parameters.find(({ name: short, nameLong }) =>
+      [short, nameLong, nameLong.slice(1)].includes(one.name),
+    )
     if (!known) throw new Problem('bad-request', `The script ${name} has no parameter ${quote(one.name)}.`)
     if (given.has(known.name)) throw new Problem('bad-request', `The parameter ${known.name} is given twice.`)
     given.set(known.name, one.value ?? '')

@@ -22,6 +22,12 @@ export interface People {
   replacePassword(uuid: string, hash: string, event: AuditEvent): Promise<'changed' | 'no-eperson'>
   removeEperson(uuid: string, event: AuditEvent): Promise<'changed' | 'no-eperson' | 'last-administrator'>
 
+  /**
+   * Takes their agreement from all epersons, so that DSpace's interface asks them again. Their sessions go on.
+   * @returns how many had one
+   */
+  resetAgreements(event: AuditEvent): Promise<number>
+
   /** Whether `removeEperson` would. */
   canRemoveEperson(uuid: string): Awaitable<boolean>
   /** Whether `removeGroup` would. */

@@ -290,6 +290,7 @@ test('K2 a token for processes alone deletes no item, ingests nothing, and reads
     await processes.get('/api/system/auditevents'),
     await processes.get('/api/system/auditevents/search/findByObject?object=kept'),
     await processes.post('/api/system/systemwidealerts', body, json),
+    await processes.post('/api/system/scripts/metadata-deletion/processes'),
   ])
     await assertProblem(answer, 403, 'access-token-refused')
   assert.ok(await service.storage.repository.item(uuid))

@@ -299,7 +299,7 @@ async function assertScripts(service: Service, client: Client): Promise<void> {
   const { _embedded: listed } = await json(client, '/api/system/scripts')
   assert.deepEqual(
     listed.scripts.map(({ name }: { name: string }) => name),
-    ['clean', 'object-deletion', 'verify', 'verify-trail'],
+    ['clean', 'metadata-deletion', 'object-deletion', 'verify', 'verify-trail'],
   )
   assert.equal(service.config.backups, null)
 }

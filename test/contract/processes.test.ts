@@ -299,7 +299,7 @@ test('PR3 administrators begin checks and backups by name, as DSpace’s interfa
   }
   assert.deepEqual(
     scripts._embedded.scripts.map(({ id }) => id),
-    ['backup', 'clean', 'object-deletion', 'verify', 'verify-backups', 'verify-trail'],
+    ['backup', 'clean', 'metadata-deletion', 'object-deletion', 'verify', 'verify-backups', 'verify-trail'],
   )
   for (const { id } of scripts._embedded.scripts)
     assert.equal((await admin.get(`/api/system/scripts/${id}`)).status, 200)

@@ -5,9 +5,10 @@ import { assertProblem } from '../support/clients/answers.ts'
 import type { Client } from '../support/clients/client.ts'
 import { listPath } from '../support/clients/listings.ts'
 import { type Answer, change, read } from '../support/data/editing.ts'
-import type { Event } from '../support/data/events.ts'
+import { type Event, eventsOf } from '../support/data/events.ts'
 import { test } from '../support/service/engines.ts'
 import { baseUrl, startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 const uuid = siteUuid(baseUrl)
 const path = `/api/core/sites/${uuid}`
@@ -15,8 +16,8 @@ const header = 'dspace.cms.home-header'
 const agreement = 'dc.rights'
 const value = (text: string, language?: string) => ({ value: text, ...(language && { language }) })
 
-async function started(t: TestContext) {
-  const service = await startService(t)
+async function started(t: TestContext, env: Readonly<Record<string, string>> = {}) {
+  const service = await startService(t, { env })
   await service.addEperson('admin@example.org', { admin: true })
   await service.addEperson('ruth@example.org')
   const [admin, ruth, nobody] = [service.client(), service.client(), service.client()]
@@ -189,5 +190,60 @@ test('S11 D9 each change of the site is an event with what was there before and 
       { object: uuid, changes: { before: told('Letters'), after: told('Post') } },
     ],
     'what changes nothing is no event',
+  )
+})
+
+test('S12 everybody who has accepted the user agreement is asked again after the script that DSpace’s interface begins', async t => {
+  const { service, admin, ruth } = await started(t, { CARREL_END_USER_AGREEMENT: 'true' })
+  const field = 'dspace.agreements.end-user'
+  /** What the interface reads after a login, and when a page is loaded. */
+  const mine = async (client: Client) =>
+    (await read(client, '/api/authn/status'))._embedded.eperson as unknown as Answer
+  const accept = async (client: Client) => {
+    const one = await mine(client)
+    const operation = one.metadata[field]
+      ? { op: 'replace', path: `/metadata/${field}/0`, value: value('true') }
+      : { op: 'add', path: `/metadata/${field}`, value: [value('true')] }
+    const { status } = await change(client, 'patch', `/api/eperson/epersons/${one.uuid}`, [operation])
+    assert.equal(status, 200)
+  }
+  const begin = async (client: Client, name: string, text: string) => {
+    const form = new FormData()
+    form.set('properties', JSON.stringify([{ name, value: text }]))
+    const answer = await client.post(
+      '/api/system/scripts/metadata-deletion/processes',
+      form as unknown as URLSearchParams,
+    )
+    return { status: answer.status, body: (await answer.json()) as { readonly processId: number } }
+  }
+  const reset = async (name: string) => {
+    const { status, body } = await begin(admin, name, field)
+    assert.equal(status, 202, JSON.stringify(body))
+    return until(
+      'the end of the process',
+      () => service.storage.processes.one(body.processId),
+      process => process?.ended !== null,
+    )
+  }
+  const cookies = { op: 'add', path: '/metadata/dspace.agreements.cookies', value: [value('{"a":1}')] }
+  await change(ruth, 'patch', `/api/eperson/epersons/${(await mine(ruth)).uuid}`, [cookies])
+  for (const client of [admin, ruth]) {
+    assert.equal((await mine(client)).metadata[field], undefined)
+    await accept(client)
+    assert.equal((await mine(client)).metadata[field]?.[0]?.value, 'true')
+  }
+  assert.equal((await begin(ruth, '-metadata', field)).status, 403)
+  for (const other of ['dspace.agreements.cookies', 'eperson.lastname', 'x'])
+    assert.equal((await begin(admin, '--metadata', other)).status, 400)
+  // The interface writes the name with one hyphen.
+  assert.deepEqual((await reset('-metadata'))?.result, { epersons: 2 })
+  for (const client of [admin, ruth]) assert.equal((await mine(client)).metadata[field], undefined)
+  assert.deepEqual(textsIn(await mine(ruth), 'dspace.agreements.cookies'), [[null, '{"a":1}']])
+  await accept(ruth)
+  assert.deepEqual((await reset('-m'))?.result, { epersons: 1 })
+  assert.deepEqual((await reset('--metadata'))?.result, { epersons: 0 })
+  assert.deepEqual(
+    (await eventsOf(admin, 'agreement.reset')).map(({ object, outcome }) => [object, outcome]),
+    Array.from({ length: 3 }, () => [field, 'success']),
   )
 })

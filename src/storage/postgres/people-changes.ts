@@ -1,9 +1,16 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { type Eperson, emailKey, type GroupDetails, nameKey } from '../../model/accounts.ts'
+import { agreementField, type Eperson, emailKey, type GroupDetails, nameKey } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { GroupUse } from '../accounts.ts'
 import type { EpersonChange, GroupChange, NewGroup, NewPerson } from '../people.ts'
-import { applyChange, epersonEvent, groupEvent, isSame, profileText } from '../shared/people-rules.ts'
+import {
+  applyChange,
+  epersonEvent,
+  groupEvent,
+  isSame,
+  profileText,
+  resetEvent,
+} from '../shared/people-rules.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
 import { setPasswordIn } from './account-changes.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
@@ -74,6 +81,18 @@ export const changeEperson = (pool: Pool, uuid: string, change: EpersonChange, e
     if (before.enabled && !enabled) await dropAccessTokens(db, uuid)
     await recordEvent(db, epersonEvent(event, before, after))
     return after
+  })
+
+export const resetAgreements = (pool: Pool, event: AuditEvent): Promise<number> =>
+  changing(pool, event, 'own', async db => {
+    const accepted = await db.run(
+      `UPDATE carrel.eperson SET profile = nullif(CAST(CAST(profile AS JSONB) - $1 AS TEXT), '{}'),
+         stamp = nextval('carrel.stamp')
+       WHERE CAST(profile AS JSONB) ->> $1 IS NOT NULL`,
+      agreementField,
+    )
+    await recordEvent(db, resetEvent(event, accepted))
+    return accepted
   })
 
 export const replacePassword = (pool: Pool, uuid: string, hash: string, event: AuditEvent) =>

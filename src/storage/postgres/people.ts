@@ -14,6 +14,7 @@ import {
   removeEperson,
   removeGroup,
   replacePassword,
+  resetAgreements,
 } from './people-changes.ts'
 import { isStorable } from './rows.ts'
 import type { SessionLookup } from './session-lookup.ts'
@@ -79,6 +80,7 @@ export function postgresPeople(pool: Pool, lookup: SessionLookup): People {
     createEperson: (person, event) => createEperson(pool, person, event),
     changeEperson: (uuid, change, event) => changeEperson(pool, uuid, change, event),
     replacePassword: (uuid, hash, event) => replacePassword(pool, uuid, hash, event),
+    resetAgreements: event => resetAgreements(pool, event),
     removeEperson: (uuid, event) => removeEperson(pool, uuid, event),
     createGroup: (group, event) => createGroup(pool, group, event),
     changeGroup: (uuid, change, event) => changeGroup(pool, uuid, change, event),

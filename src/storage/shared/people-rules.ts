@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { Eperson, GroupDetails, Profile } from '../../model/accounts.ts'
+import { agreementField, type Eperson, type GroupDetails, type Profile } from '../../model/accounts.ts'
 import type { AuditEvent, Changes } from '../../model/audit-events.ts'
 import type { EpersonChange } from '../people.ts'
 
@@ -17,6 +17,13 @@ export const isSame = (before: Eperson | GroupDetails, after: Eperson | GroupDet
 
 export const profileText = (profile: Profile): string | null =>
   Object.keys(profile).length === 0 ? null : JSON.stringify(profile)
+
+/** @param accepted how many epersons had accepted the end user agreement */
+export const resetEvent = (event: AuditEvent, accepted: number): AuditEvent => ({
+  ...event,
+  object: agreementField,
+  changes: { before: { epersons: accepted }, after: { epersons: 0 } },
+})
 
 /** The event of a change, with what it has changed, by the names that the answers of the API have. */
 export function epersonEvent(event: AuditEvent, before: Eperson | null, after: Eperson | null): AuditEvent {

@@ -44,6 +44,7 @@ import {
   removeEperson,
   removeGroup,
   replacePassword,
+  resetAgreements,
 } from './people-changes.ts'
 import {
   beginProcess,
@@ -90,6 +91,7 @@ export const changes = {
   createEperson,
   changeEperson,
   replacePassword,
+  resetAgreements,
   removeEperson,
   createGroup,
   changeGroup,

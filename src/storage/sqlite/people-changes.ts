@@ -1,9 +1,16 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { type Eperson, emailKey, type GroupDetails, nameKey } from '../../model/accounts.ts'
+import { agreementField, type Eperson, emailKey, type GroupDetails, nameKey } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { GroupUse } from '../accounts.ts'
 import type { EpersonChange, GroupChange, NewGroup, NewPerson } from '../people.ts'
-import { applyChange, epersonEvent, groupEvent, isSame, profileText } from '../shared/people-rules.ts'
+import {
+  applyChange,
+  epersonEvent,
+  groupEvent,
+  isSame,
+  profileText,
+  resetEvent,
+} from '../shared/people-rules.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
 import { endTokens, nextStamp, setPassword } from './account-changes.ts'
 import type { Database } from './driver.ts'
@@ -67,6 +74,17 @@ export function changeEperson(db: Database, uuid: string, change: EpersonChange,
     recordEvent(db, epersonEvent(event, before, after))
     return after
   })
+}
+
+export function resetAgreements(db: Database, event: AuditEvent): number {
+  const accepted = db.run(
+    `UPDATE eperson SET profile = nullif(json_remove(profile, ?1), '{}'), stamp = ?2
+     WHERE json_extract(profile, ?1) IS NOT NULL`,
+    `$."${agreementField}"`,
+    nextStamp(db),
+  )
+  recordEvent(db, resetEvent(event, accepted))
+  return accepted
 }
 
 export function replacePassword(db: Database, uuid: string, hash: string, event: AuditEvent) {

@@ -74,6 +74,7 @@ export function sqlitePeople({ db, snapshot, write, ...searches }: Parts): Peopl
     createEperson: (person, event) => write('createEperson', person, event),
     changeEperson: (uuid, change, event) => write('changeEperson', uuid, change, event),
     replacePassword: (uuid, hash, event) => write('replacePassword', uuid, hash, event),
+    resetAgreements: event => write('resetAgreements', event),
     removeEperson: (uuid, event) => write('removeEperson', uuid, event),
     createGroup: (group, event) => write('createGroup', group, event),
     changeGroup: (uuid, change, event) => write('changeGroup', uuid, change, event),

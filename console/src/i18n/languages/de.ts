@@ -817,6 +817,7 @@ export const administration: Administration = {
   'script.clean': 'Aufräumen der Dateien',
   'script.backup': 'Sicherung',
   'script.object-deletion': 'Löschen eines Objekts',
+  'script.metadata-deletion': 'Erneute Zustimmung',
   'script-about.verify': 'Liest jede Datei noch einmal und vergleicht sie mit ihrem SHA-256.',
   'script-about.verify-trail':
     'Prüft, dass kein Ereignis geändert, entfernt, eingefügt oder verschoben wurde.',
@@ -825,6 +826,8 @@ export const administration: Administration = {
   'script-about.clean': 'Legt Dateien beiseite, die zu nichts gehören, und löscht sie eine Stunde später.',
   'script-about.backup': 'Sichert den ganzen Bestand in den Ordner, den der Betreiber gewählt hat.',
   'script-about.object-deletion': 'Löscht ein Objekt mit seinen Dateien.',
+  'script-about.metadata-deletion':
+    'Bittet alle, der Nutzungsvereinbarung der Oberfläche von DSpace noch einmal zuzustimmen.',
   'unit.records': 'Datensätze',
   'unit.items': 'Objekte',
   'unit.files': 'Dateien',
@@ -844,6 +847,8 @@ export const administration: Administration = {
   'parameter.-i': 'UUID des Objekts',
   'parameter.--copy': 'Zu kopierende Beziehungen',
   'parameter.-c': 'Zu kopierende Beziehungen',
+  'parameter.--metadata': 'Feld',
+  'parameter.-m': 'Feld',
   'parameter.--keep': 'Zu behaltende Sicherungen',
   'parameter.-k': 'Zu behaltende Sicherungen',
   'parameter.--checkpoint': 'Vergleichen mit dem Stand',
