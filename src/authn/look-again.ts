@@ -63,7 +63,7 @@ export function createLookAgain({ accessTokens, accounts, clock, specialGroups }
       session: caller.kind === 'acting' ? caller.actor : caller.session,
     })
 
-  const hasExpired = (caller: Caller) => caller.kind !== 'anonymous' && clock.now() >= caller.ends
+  const hasExpired = (caller: Caller) => caller.kind !== 'anonymous' && clock.afterLookUp() >= caller.ends
 
   /** Looks the caller up in the store, without the token. */
   async function current(request: FastifyRequest): Promise<Caller> {

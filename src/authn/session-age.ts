@@ -24,9 +24,9 @@ export interface Life {
 export function createSessionAge(clock: Clock, { sessionLifetime, tokenLifetime }: SessionLifetimes) {
   const endOf = (begun: number) =>
     sessionLifetime === null ? Number.POSITIVE_INFINITY : begun + Math.round(sessionLifetime * 1000)
-  /** With a fraction (T2); never after the session's end. @param lifetime seconds */
+  /** With a fraction (T2); never after the session's end. To be called after the session was looked up. @param lifetime seconds */
   const expiry = (begun: number, lifetime: number): number =>
-    Math.min(Math.round(clock.now() + lifetime * 1000), endOf(begun)) / 1000
+    Math.min(Math.round(clock.afterLookUp() + lifetime * 1000), endOf(begun)) / 1000
 
   return {
     /** When a session ends at the latest, in ms since 1970. */

@@ -177,7 +177,7 @@ export function createTokens({
   }
 
   function recheck(token: string, known: Verified, stamp: number | undefined) {
-    if (stamp === known.session.stamp && clock.now() < known.ends) return known
+    if (stamp === known.session.stamp && clock.afterLookUp() < known.ends) return known
     cached.delete(token)
     return verifyUncached('login', token)
   }

@@ -6,6 +6,11 @@ export interface Clock {
   /** @returns milliseconds since 1970 */
   now(): number
   /**
+   * The same for a caller that has just looked something up in the store, which told how far time has got: on SQLite, asking
+   * again is a system call.
+   */
+  afterLookUp(): number
+  /**
    * A time that has certainly been, by which to remove what has expired: the clock of the machine may be far ahead for a
    * moment.
    * @returns milliseconds since 1970; little after the start of a store that has no mark yet

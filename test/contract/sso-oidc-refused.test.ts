@@ -185,11 +185,12 @@ onOne('X2 nobody comes back who did not leave', async t => {
   assert.equal(answer.headers.get('location'), home, 'for the one who left it is right')
 })
 
+const base = new URL(baseUrl)
+const attemptOf = (browser: Browser) =>
+  [...browser.cookies.all(base)].find(([name]) => name.startsWith('CARREL-SSO-')) ?? assert.fail()
+
 onOne('X2 the cookie of an attempt can not be made, changed, moved or kept', async t => {
   const service = await start(t)
-  const base = new URL(baseUrl)
-  const attemptOf = (browser: Browser) =>
-    [...browser.cookies.all(base)].find(([name]) => name.startsWith('CARREL-SSO-')) ?? assert.fail()
   for (const change of [
     (value: string) => `${value}A`,
     (value: string) => value.slice(0, -1),
@@ -225,19 +226,24 @@ onOne('X2 the cookie of an attempt can not be made, changed, moved or kept', asy
   await assertRefused(service, browser, (await browser.open(returned)).answer, notBegun, truth)
 })
 
-onOne('X2 an attempt is over after 15 minutes', async t => {
+onOne('X2 T11 an attempt is over after 15 minutes, and stays so when the clock is set back', async t => {
   const service = await start(t)
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
-  for (const [minutes, status] of [
-    [14, 303],
-    [16, 400],
-  ] as const) {
+  const moveClock = (minutes: number) => t.mock.timers.setTime(Date.now() + minutes * 60_000)
+  const attempt = async () => {
     const browser = browserOf(service)
-    const returned = await authenticate(browser, await begin(browser, { provider: truth }))
-    t.mock.timers.setTime(Date.now() + minutes * 60_000)
-    const { answer } = await browser.open(returned)
-    assert.equal(answer.status, status, `${minutes} minutes`)
+    return { browser, returned: await authenticate(browser, await begin(browser, { provider: truth })) }
   }
+  const quick = await attempt()
+  moveClock(14)
+  assert.equal((await quick.browser.open(quick.returned)).answer.status, 303)
+  const { browser, returned } = await attempt()
+  const [name, value] = attemptOf(browser)
+  moveClock(16)
+  assert.equal((await browser.open(returned)).answer.status, 400)
+  moveClock(-16)
+  browser.cookies.set(base, name, value)
+  assert.equal((await browser.open(returned)).answer.status, 400)
 })
 
 testOn(

@@ -16,7 +16,7 @@ export interface PendingLogins {
   /** Sets the attempt's cookie, and clears the oldest if there are too many. */
   keep(request: FastifyRequest, reply: FastifyReply, pendingLogin: PendingLogin): void
   /** Clears the attempt's cookie. @returns undefined when this browser has no such attempt, or it is too old */
-  resume(request: FastifyRequest, reply: FastifyReply, state: string): PendingLogin | undefined
+  resume(request: FastifyRequest, reply: FastifyReply, state: string): Promise<PendingLogin | undefined>
 }
 
 /** Seconds that a user may take at the provider. */
@@ -49,7 +49,7 @@ export function createPendingLogins(cookies: SignOnCookies, keyring: Keyring, cl
     secret: purpose => key(`${purpose}/${content.state}`).toString('base64url'),
   })
 
-  function read(value: string): PendingLogin | undefined {
+  async function read(value: string): Promise<PendingLogin | undefined> {
     const [content = '', mac = ''] = value.split('.')
     const key = keys().find(one => sameText(signature(one, content), mac))
     if (!key) return undefined
@@ -58,8 +58,11 @@ export function createPendingLogins(cookies: SignOnCookies, keyring: Keyring, cl
     const [state, provider, redirectUrl, begun, asking = 'usual', entityId = null] = JSON.parse(
       json,
     ) as Content
-    const isAlive = clock.now() < begun + lifetime * 1000
-    return isAlive ? toAttempt(key, { state, provider, entityId, redirectUrl, asking }) : undefined
+    const ends = begun + lifetime * 1000
+    if (clock.now() < ends) return toAttempt(key, { state, provider, entityId, redirectUrl, asking })
+    // Otherwise it would be valid again when a clock that was ahead is set back (T11).
+    await clock.keep(ends)
+    return undefined
   }
 
   return {
@@ -77,13 +80,12 @@ export function createPendingLogins(cookies: SignOnCookies, keyring: Keyring, cl
       const value = `${text}.${signature(signingKey(), text)}`
       cookies.add(request, reply, family, { name: cookieName(state), value, seconds: lifetime })
     },
-    resume: (request, reply, state) => {
+    resume: async (request, reply, state) => {
       if (!/^[\w-]{43}$/.test(state)) return undefined
       const given = cookies.read(request, cookieName(state))
       if (given.length > 0) cookies.set(reply, cookieName(state), '', 0)
-      return given
-        .map(read)
-        .find(pendingLogin => pendingLogin !== undefined && sameText(pendingLogin.state, state))
+      const attempts = await Promise.all(given.map(read))
+      return attempts.find(attempt => attempt !== undefined && sameText(attempt.state, state))
     },
   }
 }

@@ -43,13 +43,13 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
   }
 
   /** The attempt that this browser made. */
-  function resume<P extends Provider>(
+  async function resume<P extends Provider>(
     state: string,
     from: readonly P[],
     request: FastifyRequest,
     reply: FastifyReply,
-  ): Resumed<P> {
-    const pendingLogin = pendingLogins.resume(request, reply, state)
+  ): Promise<Resumed<P>> {
+    const pendingLogin = await pendingLogins.resume(request, reply, state)
     const provider = from.find(one => one.config.id === pendingLogin?.provider)
     const ways = addresses.waysOn(
       (provider ?? from[0])?.config.scheme ?? '',
@@ -110,7 +110,7 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
       },
       async (request, reply) => {
         const form = readForm(request)
-        const resumed = resume(form.get('RelayState')?.toString() ?? '', saml, request, reply)
+        const resumed = await resume(form.get('RelayState')?.toString() ?? '', saml, request, reply)
         const response = form.get('SAMLResponse')?.toString() ?? ''
         return arrive(
           () => resumed.provider.protocol.accept(response, resumed.pendingLogin, clientOf(request)),
@@ -139,7 +139,7 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
         const query = request.originalUrl.slice(request.originalUrl.indexOf('?') + 1)
         const state = new URLSearchParams(query).get('state') ?? ''
         // Its own address for each provider: one can't pass off its answer as another's (RFC 9700 §4.4.2.2).
-        const resumed = resume(state, [provider], request, reply)
+        const resumed = await resume(state, [provider], request, reply)
         return arrive(() => provider.protocol.accept(query, resumed.pendingLogin), resumed, request, reply)
       },
     )

@@ -3,8 +3,8 @@ import { type Clock, plausibleStep } from '../clock.ts'
 
 /** The mark in a store: a time that has certainly been, in ms since 1970; 0: none yet. */
 export interface Mark {
-  /** A recent value. Called very often. @param at of `performance.now()` */
-  read(at: number): number
+  /** A recent value. Called very often. @param hasLooked true if the caller has just looked something up in the store */
+  read(hasLooked: boolean): number
   /** Moves it, unless it is ahead of that, or was reset since `from` was read. */
   raise(to: number, from: number): Promise<void>
 }
@@ -47,9 +47,9 @@ export function createClock({ read, raise }: Mark): Clock {
   const timeAt = (at: number) => Math.floor(anchor.wall + (at - anchor.at) * rate)
 
   /** How far time has got by the mark alone. */
-  function marked(): number {
+  function marked(hasLooked = false): number {
     const at = performance.now()
-    const mark = read(at)
+    const mark = read(hasLooked)
     if (mark !== stored) {
       // A lower one was reset by the operator.
       if (mark < stored || mark > timeAt(at)) anchor = { wall: mark, at }
@@ -94,7 +94,8 @@ export function createClock({ read, raise }: Mark): Clock {
     },
     advance,
     now: () => Math.max(Date.now(), marked()),
-    certain: marked,
+    afterLookUp: () => Math.max(Date.now(), marked(true)),
+    certain: () => marked(),
     behind: () => Math.max(0, marked() - Date.now()),
   }
 }

@@ -10,20 +10,13 @@ interface Parts {
   readonly write: Write
 }
 
-/** Time in ms after which the store is looked at for a new mark if no request has looked at it. */
-const lookAgainAfter = 1_000
-
 /** The clock of the embedded store, whose mark all processes and event loops share. */
 export function sqliteClock({ db, snapshot, write }: Parts): Clock {
   let mark = 0
   let read = -1
-  let lookedAt = Number.NEGATIVE_INFINITY
   return createClock({
-    read: at => {
-      // Looking up a token's session has just looked at the store; a second look would be a system call for each request.
-      const isOld = at - lookedAt > lookAgainAfter
-      if (isOld) lookedAt = at
-      const state = isOld ? snapshot.state() : snapshot.known()
+    read: hasLooked => {
+      const state = hasLooked ? snapshot.known() : snapshot.state()
       if (state !== read) {
         read = state
         mark = db.get<{ mark: number }>('SELECT mark FROM state')?.mark ?? 0
