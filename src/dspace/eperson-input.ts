@@ -15,8 +15,9 @@ const fields: Fields = new Map([
   ['eperson.phone', textUpTo(100)],
   ['eperson.language', textUpTo(20)],
   [agreementField, isTrueOrFalse],
-  // What the interface's dialogue about cookies remembers, as JSON of its own.
+  // What the interface remembers of its dialogue about cookies and of its page for accessibility, as JSON of its own.
   ['dspace.agreements.cookies', textUpTo(4_000)],
+  ['dspace.accessibility.settings', textUpTo(4_000)],
 ])
 
 /** Of an address: what mail takes (RFC 5321 §4.5.3.1), with some room. */

@@ -29,6 +29,7 @@ export const profileFields = [
   'eperson.language',
   agreementField,
   'dspace.agreements.cookies',
+  'dspace.accessibility.settings',
 ] as const
 export type ProfileField = (typeof profileFields)[number]
 export type Profile = Readonly<Partial<Record<ProfileField, string>>>

@@ -370,14 +370,15 @@ test('M9 the end user agreement is stored; unless the operator asks for it, nobo
       200,
     )
     assert.equal(await shown(), 'false')
-    const cookies = JSON.stringify({ authentication: true, preferences: false })
-    const body = await bodyWith(
-      await patchJson(ruth, at(ruthId), [
-        { op: 'add', path: '/metadata/dspace.agreements.cookies', value: [{ value: cookies }] },
-      ]),
-      200,
-    )
-    assert.equal(valuesOf(body)['dspace.agreements.cookies'], cookies)
+    for (const field of ['dspace.agreements.cookies', 'dspace.accessibility.settings']) {
+      const settings = JSON.stringify({ authentication: true, timeOut: '25' })
+      const path = `/metadata/${field}`
+      const added = await patchJson(ruth, at(ruthId), [{ op: 'add', path, value: [{ value: settings }] }])
+      assert.equal(valuesOf(await bodyWith(added, 200))[field], settings)
+      assert.ok(JSON.stringify(await ruth.status()).includes(field), 'the interface reads it after a login')
+      const removed = await patchJson(ruth, at(ruthId), [{ op: 'remove', path }])
+      assert.equal(valuesOf(await bodyWith(removed, 200))[field], undefined)
+    }
   }
 })
 
