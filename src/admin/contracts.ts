@@ -31,6 +31,8 @@ const Mix = closed({
   kind: text,
   earlier: closed({ line: count, kind: text }),
 })
+const Written = { line: count, text }
+const Digits = closed({ ...Written, earlier: closed(Written) })
 const Field = closed(FieldDescription)
 const rule = Type.String({ description: 'anonymous, eperson, admin or group:<name>.' })
 const table = closed({ schema: text, name: text })
@@ -122,6 +124,7 @@ const Preview = named('ImportPreview', {
       nulls: Type.Optional(count),
       mix: Type.Optional(Mix),
       looks: Type.Optional(oneOf('decimal-comma', 'day-first')),
+      digits: Type.Optional(Digits),
     }),
   ),
   sample: Type.Array(Type.Record(text, Json)),

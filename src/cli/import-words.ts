@@ -13,6 +13,14 @@ export const reasonForJson = ({ name, mix }: Field & Findings): string[] =>
         `${printable(name)} is json, because line ${mix.line} has ${words[mix.kind]} and line ${mix.earlier.line} ${words[mix.earlier.kind]}; \`--type ${printable(name)}=text\` would make it text.`,
       ]
 
+/** Numbers that may be no numbers, such as those of objects. */
+export const reasonForText = ({ name, digits }: Field & Findings): string[] =>
+  digits === undefined
+    ? []
+    : [
+        `${printable(name)}: line ${digits.earlier.line} has ${digits.earlier.text} and line ${digits.line} ${digits.text}, which are equal numbers; \`--type ${printable(name)}=text\` would tell them apart.`,
+      ]
+
 /** Fields that a message names. */
 const maxFields = 10
 

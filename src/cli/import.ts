@@ -14,7 +14,7 @@ import { asProcess } from './as-process.ts'
 import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
 import { addCollation, addKey, addType, readDelimiter, readEncoding } from './import-options.ts'
-import { looksOf, reasonForJson, wayInWords, wayOf } from './import-words.ts'
+import { looksOf, reasonForJson, reasonForText, wayInWords, wayOf } from './import-words.ts'
 import { say, table } from './output.ts'
 import { showProgress } from './progress.ts'
 import { entityReadOption, entityRule, parseReadRule } from './read-rule.ts'
@@ -183,6 +183,7 @@ function describe(report: ImportReport & HowRead): string {
     ),
     '',
     ...fields.flatMap(reasonForJson),
+    ...fields.flatMap(reasonForText),
     ...looksOf(fields),
     ...wayInWords(report),
     `Imported ${records.toLocaleString('en')} records into ${entity} in ${(milliseconds / 1000).toFixed(1)} s.`,

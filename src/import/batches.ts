@@ -31,6 +31,8 @@ export interface BatchField {
   readonly hasLists: boolean
   /** How many records have a value. */
   readonly filled: number
+  /** True if numbers are written as JavaScript wouldn't print them. */
+  readonly hasForms: boolean
 }
 
 /** How the values of a run are stored. */
@@ -54,27 +56,30 @@ export interface Run {
   readonly codes: number
   readonly lengths: number
   readonly values: number
+  /** The position of what tells the texts of each number apart (number-forms.ts), 32 bits each; -1: each has one text. */
+  readonly forms: number
   /** For an order that is not that of the values: the code of each entry. */
   readonly codeOf?: Uint16Array
 }
 
 /** The numbers that describe a run. */
-export const runNumbers = ({ kind, size, codes, lengths, values }: Omit<Run, 'descriptor'>): number[] => [
+export const runNumbers = ({
   kind,
   size,
   codes,
   lengths,
   values,
-]
+  forms,
+}: Omit<Run, 'descriptor'>): number[] => [kind, size, codes, lengths, values, forms]
 
-const numbersOfRun = 5
+const numbersOfRun = 6
 
 /** @param field its index among those of the batch */
 export function readRun({ descriptor, runs }: Pick<Batch, 'descriptor' | 'runs'>, field: number): Run {
   const numbers = new Float64Array(numbersOfRun)
   readAt(descriptor, numbers, runs + field * numbers.byteLength)
-  const [kind = 0, size = 0, codes = 0, lengths = 0, values = 0] = numbers
-  return { descriptor, kind, size, codes, lengths, values }
+  const [kind = 0, size = 0, codes = 0, lengths = 0, values = 0, forms = -1] = numbers
+  return { descriptor, kind, size, codes, lengths, values, forms }
 }
 
 /** Marks a record without a value. */

@@ -1,3 +1,4 @@
+import { haveOtherDigits } from '../lib/json-text.ts'
 import type { Field } from '../model/entities.ts'
 import { orderOf } from '../model/value-order.ts'
 import type { RecordEntity } from '../storage/entities.ts'
@@ -121,10 +122,14 @@ export function checkChanges(
   for (const [at, { key, line, record }] of changes.entries()) {
     const before = changes[at - 1]
     if (!before || compare(before.key, key) !== 0) continue
-    const values = [entity.key].flat().map(name => shown(record[name]))
+    const names = [entity.key].flat()
+    const valuesIn = (of: typeof record) => names.map(name => shown(of[name])).join(', ')
+    const isOther = names.some(name => haveOtherDigits(before.record[name], record[name]))
     faults.add(
       new ImportError(
-        `line ${line}: the key ${values.join(', ')} is there again, as on line ${before.line}; each record needs a key of its own`,
+        isOther
+          ? `line ${line}: the key ${valuesIn(record)} equals ${valuesIn(before.record)} on line ${before.line}, as a number; each record needs a key of its own, and only a key of text tells such ones apart`
+          : `line ${line}: the key ${valuesIn(record)} is there again, as on line ${before.line}; each record needs a key of its own`,
       ),
     )
   }

@@ -1,3 +1,4 @@
+import { haveOtherDigits } from '../lib/json-text.ts'
 import type { Field } from '../model/entities.ts'
 import { sortRecords } from '../storage/shared/sort-records.ts'
 import { type Batch, noCode, readRun } from './batches.ts'
@@ -86,12 +87,24 @@ function refuseDouble(key: readonly KeyField[], order: Uint32Array, records: Rec
 }
 
 function doubleKey(key: readonly KeyField[], { first, again }: Double, records: Records): ImportError {
-  const record = records.read(again)
+  const [earlier, record] = [records.read(first), records.read(again)]
+  const valuesIn = (of: typeof record) => key.map(({ field }) => shown(of[field.name])).join(', ')
   const names = key.map(({ field }) => shown(field.name)).join(', ')
-  const values = key.map(({ field }) => shown(record[field.name])).join(', ')
+  const values = valuesIn(record)
   const [line, lineAgain] = [records.line(first), records.line(again)]
-  const where = line === lineAgain ? 'earlier on this line' : `as on line ${line}`
+  const others = key.flatMap(({ field: { name } }) =>
+    haveOtherDigits(earlier[name], record[name]) ? name : [],
+  )
   const [only] = key
+  if (others.length > 0) {
+    const where = line === lineAgain ? 'earlier on this line' : `on line ${line}`
+    const [field] = others
+    return new ImportError(
+      `line ${lineAgain}: the key ${key.length === 1 ? names : `(${names})`} has ${values} after ${valuesIn(earlier)} ${where}, which are equal numbers; each record needs a key of its own, and ${others.map(asText).join(' ')} tells such keys apart`,
+      { ...(key.length === 1 && field !== undefined && { field }) },
+    )
+  }
+  const where = line === lineAgain ? 'earlier on this line' : `as on line ${line}`
   return only && key.length === 1
     ? new ImportError(
         `line ${lineAgain}: the key ${names} has the value ${values} again, ${where}; each record needs a key of its own`,
@@ -101,6 +114,8 @@ function doubleKey(key: readonly KeyField[], { first, again }: Double, records: 
         `line ${lineAgain}: the key (${names}) has the values ${values} again, ${where}; each record needs a key of its own`,
       )
 }
+
+const asText = (name: string): string => `--type ${/^[\w.-]+$/.test(name) ? name : shown(name)}=text`
 
 /** @param refuse is told of each record of the batch that lacks a part of its key */
 export function refuseKeyless(

@@ -1,7 +1,9 @@
+import { comparable, exactText } from '../lib/json.ts'
 import { binaryText, markedNumber, markedText, oddKey, textForm } from '../lib/sort-keys.ts'
 import type { FieldType } from '../model/entities.ts'
 import { noCode, runKinds, runNumbers } from './batches.ts'
 import { ImportError } from './import-error.ts'
+import { NumberForms } from './number-forms.ts'
 import { shown } from './shown.ts'
 import { isSameText, type PackedTexts, packTexts, sortTexts } from './sort-texts.ts'
 import type { Appender } from './spool.ts'
@@ -24,6 +26,10 @@ export class Column {
   readonly #texts = new Met<string>()
   /** The sort keys of values that are neither plain numbers nor texts. */
   readonly #odd = new Met<string>()
+  /** Numbers that JavaScript would print otherwise, and the numbers of their values. */
+  readonly #written = new Map<string, number>()
+  /** undefined: no number is written so. */
+  #forms: NumberForms | undefined
 
   /** @param refuse is told of values whose field is declared to be of another type */
   constructor(
@@ -38,11 +44,24 @@ export class Column {
     this.#refuse = refuse
   }
 
+  /** True if numbers are written as JavaScript wouldn't print them. */
+  get hasForms(): boolean {
+    return this.#forms !== undefined
+  }
+
   /**
    * @param n the number of the record in the batch
    * @param value not null
    */
   add(n: number, value: unknown, line: number): void {
+    if (n >= this.#codes.length) this.#grow(n)
+    this.filled++
+    const text = typeof value === 'object' ? exactText(value) : undefined
+    const known = text === undefined ? undefined : this.#written.get(text)
+    if (known !== undefined) {
+      this.#codes[n] = known
+      return
+    }
     const kind = kindOf(value) as FieldType
     const declared = this.#declared
     if (!this.kinds.has(kind)) {
@@ -56,16 +75,31 @@ export class Column {
         )
     }
     if (kind === 'json' && this.hasLists) this.hasLists = isTextList(value)
-    if (n >= this.#codes.length) this.#grow(n)
-    this.#codes[n] =
-      typeof value === 'string'
-        ? this.#codeOf(this.#texts, value)
-        : declared === 'text'
-          ? this.#codeOf(this.#texts, textForm(value))
-          : typeof value === 'number'
-            ? this.#codeOf(this.#numbers, value)
-            : this.#codeOf(this.#odd, oddKey(value))
-    this.filled++
+    if (typeof value === 'string') this.#codes[n] = this.#codeOf(this.#texts, value)
+    else if (declared === 'text') this.#codes[n] = this.#codeOf(this.#texts, textForm(value))
+    else if (text !== undefined) this.#codes[n] = this.#codeOfWritten(value, text, kind)
+    else if (typeof value === 'number') {
+      const code = this.#codeOf(this.#numbers, value)
+      this.#forms?.add(code)
+      this.#codes[n] = code
+    } else this.#codes[n] = this.#codeOf(this.#odd, oddKey(value))
+  }
+
+  #codeOfWritten(value: unknown, text: string, kind: FieldType): number {
+    const number = comparable(value)
+    const before = this.#met
+    const code =
+      typeof number === 'number'
+        ? this.#codeOf(this.#numbers, number)
+        : this.#codeOf(this.#odd, oddKey(number))
+    // Each value that the field may not hold is refused.
+    if (this.kinds.has(kind) && this.#written.size < enough && text.length <= longText)
+      this.#written.set(text, code)
+    if (this.#declared === undefined) {
+      this.#forms ??= new NumberForms(before)
+      this.#forms.add(code, text)
+    }
+    return code
   }
 
   #codeOf<T>(values: Met<T>, value: T): number {
@@ -89,7 +123,8 @@ export class Column {
       const code = this.#codes[n] as number
       if (code !== noCode) codes[n] = places[code] as number
     }
-    return runNumbers({ ...written, codes: spool.append(codes) })
+    const forms = this.#forms ? spool.append(this.#forms.inOrder(places, written.size)) : noForms
+    return runNumbers({ ...written, codes: spool.append(codes), forms })
   }
 
   /** @param places receives, for each number of a value, its position among the sorted ones */
@@ -113,6 +148,11 @@ export class Column {
 
 /** Values are counted as distinct until so many of them are. */
 const enough = 2_048
+
+/** Characters of a number that is looked up by its text. */
+const longText = 40
+/** The position of forms in a run that has none. */
+const noForms = -1
 
 /** Values in the order in which they were met, each with its number. */
 class Met<T> {

@@ -1,4 +1,4 @@
-import { parseExact } from '../lib/json.ts'
+import { numberWritten, parseWritten } from '../lib/json.ts'
 import type { FieldType } from '../model/entities.ts'
 import { type Delimiter, nameOf } from './delimiters.ts'
 import { maxFields } from './field-list.ts'
@@ -100,14 +100,14 @@ export function converterOf(
   if (declared && kind === 'json') return (cell, line) => parseCell(name, cell, line, refuse)
   if (kind === 'boolean') return cell => /^true$/i.test(cell) || (/^false$/i.test(cell) ? false : cell)
   if (decimalComma && declared && (kind === 'number' || kind === 'integer'))
-    return cell => fromDecimalComma(cell) ?? (isNumber.test(cell) ? parseExact(cell) : cell)
+    return cell => fromDecimalComma(cell) ?? (isNumber.test(cell) ? numberWritten(cell) : cell)
   if (decimalComma && !declared && hasCommas) {
     // Without a comma in any value, a point may be that of a decimal or of a thousand.
     if (kind === 'number') return cell => cell
     if (kind === 'text') return cell => fromDecimalComma(cell) ?? cell
   }
   if (kind === 'integer' || kind === 'number')
-    return declared ? cell => (isNumber.test(cell) ? parseExact(cell) : cell) : cell => parseExact(cell)
+    return declared ? cell => (isNumber.test(cell) ? numberWritten(cell) : cell) : numberWritten
   if (dayFirst && kind === 'text' && hasDays) return fromDayFirst
   return cell => cell
 }
@@ -117,7 +117,7 @@ const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/
 
 function parseCell(name: string, cell: string, line: number, refuse: (error: ImportError) => void): unknown {
   try {
-    return parseExact(cell)
+    return parseWritten(cell)
   } catch (error) {
     refuse(
       new ImportError(

@@ -81,12 +81,13 @@ export class Encoder {
       json: spool.append(json),
       jsonBytes: json.length,
       lines: spool.append(Uint32Array.from(this.#lines)),
-      fields: this.#columns.map(({ name, line, kinds, hasLists, filled }) => ({
+      fields: this.#columns.map(({ name, line, kinds, hasLists, filled, hasForms }) => ({
         name,
         line,
         kinds,
         hasLists,
         filled,
+        hasForms,
       })),
       runs: spool.append(Float64Array.from(this.#columns.flatMap(column => column.write(spool, count)))),
     }

@@ -1,5 +1,6 @@
 import type { Field, FieldType } from '../model/entities.ts'
 import type { BatchField } from './batches.ts'
+import type { Digits } from './equal-numbers.ts'
 import { ImportError } from './import-error.ts'
 import type { Looks } from './local-forms.ts'
 import { shown } from './shown.ts'
@@ -21,6 +22,8 @@ export interface Findings {
   readonly mix?: Mix
   /** A format that all its texts have, if the file wasn't read with the option for it. */
   readonly looks?: Looks
+  /** Two lines that write one number differently, such as 1998.1 and 1998.10. */
+  readonly digits?: Digits
 }
 
 /** A table of ranks for each field is as much as a store should have to keep. */

@@ -170,12 +170,13 @@ export async function importStaged(
       if (replaces !== undefined) throw new VersionReplaced(name)
       throw new ImportError(`${name} is being changed by others all the time; try again later`)
     }
+    const findings = await staged.findings()
     return {
       entity: name,
       key,
       read: rule,
       records: staged.count,
-      fields: staged.fields.map((field, at) => ({ ...field, ...(staged.findings[at] ?? { nulls: 0 }) })),
+      fields: staged.fields.map((field, at) => ({ ...field, ...(findings[at] ?? { nulls: 0 }) })),
       ...(loss && { loss }),
       milliseconds: Math.round(performance.now() - start),
     }

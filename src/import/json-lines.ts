@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { parseExact } from '../lib/json.ts'
+import { parseWritten } from '../lib/json.ts'
 import { asImportError } from './faults.ts'
 import { ImportError } from './import-error.ts'
 import { maxLineBytes, textFrom, wholeLines } from './lines.ts'
@@ -89,7 +89,7 @@ export function parseRecord(json: string, line: number): Record<string, unknown>
     )
   let value: unknown
   try {
-    value = parseExact(json)
+    value = parseWritten(json)
   } catch (error) {
     throw new ImportError(
       `line ${line}: not valid JSON (${reasonOf(error)}); expected one JSON object per line, or one array of objects`,

@@ -1,4 +1,4 @@
-import { parseExact } from '../lib/json.ts'
+import { numberWritten } from '../lib/json.ts'
 
 /** Numbers and dates as many countries write them. Nothing is read so unless that is asked for. */
 
@@ -12,7 +12,7 @@ export const isDecimalComma = (text: string): boolean => decimalComma.test(text)
 
 /** @returns undefined if it is no such number */
 export const fromDecimalComma = (text: string): unknown =>
-  decimalComma.test(text) ? parseExact(text.replaceAll('.', '').replace(',', '.')) : undefined
+  decimalComma.test(text) ? numberWritten(text.replaceAll('.', '').replace(',', '.')) : undefined
 
 const dayFirst = /^(0?[1-9]|[12]\d|3[01])([./-])(0?[1-9]|1[0-2])\2(\d{4})$/
 

@@ -1,4 +1,4 @@
-import { parseExact } from '../lib/json.ts'
+import { parseWritten } from '../lib/json.ts'
 import type { Entity } from '../model/entities.ts'
 import { keyValues } from '../model/record-changes.ts'
 import type { Agreed, Entities, RecordEntity } from '../storage/entities.ts'
@@ -72,7 +72,7 @@ async function goneOf(
     const step = Math.max(1, Math.min(maxRead, Math.floor(readBytes / Math.max(largest, 1))))
     for (let from = 0; from < sample; from += step)
       for (const json of await version.read(some.subarray(from, from + step)))
-        keys.push(keyValues({ key }, parseExact(json) as Readonly<Record<string, unknown>>))
+        keys.push(keyValues({ key }, parseWritten(json) as Readonly<Record<string, unknown>>))
     const missing = sample - staged.countKnown(keys)
     if (sample === count) return { gone: missing, isEstimate: false }
     // At least as many go as there are fewer afterwards.

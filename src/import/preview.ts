@@ -93,6 +93,7 @@ async function ofAll(
 ): Promise<Found> {
   const { key, types = new Map(), collations = new Map(), signal } = options
   let loss: Loss | undefined
+  let whole: readonly Findings[] | undefined
   const staging = createStaging(temporaryName(entities), { types, collations }, [key].flat())
   try {
     let seen: Seen = nothingSeen
@@ -103,9 +104,11 @@ async function ofAll(
         signal?.throwIfAborted()
       })
       loss = await lossOf((await entities.all()).get(options.name), staged, key, entities)
+      whole = await staged.findings()
     }
     const faults = await faultsOf(signal, () => unlessWrapped(source, key, read))
-    const { count, fields, findings } = staging.found()
+    const { count, fields, findings: early } = staging.found()
+    const findings = whole ?? early
     return {
       records: count,
       fields: withLooks(

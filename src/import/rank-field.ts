@@ -3,6 +3,7 @@ import type { FieldType } from '../model/entities.ts'
 import { type Batch, noCode, type Run, readRun, runKinds } from './batches.ts'
 import { collatedTexts } from './collation.ts'
 import { writeTexts } from './column.ts'
+import { differentTexts } from './equal-numbers.ts'
 import { mergeRuns, type Ranked } from './merge.ts'
 import { RunCursor } from './run-cursor.ts'
 import { packTexts, sortTexts } from './sort-texts.ts'
@@ -22,19 +23,30 @@ export interface RankTask {
   readonly position: number
 }
 
+/** What ranking a field has found. */
+export interface RankedField {
+  /** The number of distinct values. */
+  readonly distinct: number
+  /** Two batches, and codes in them, whose values are one number in different texts. */
+  readonly pair?: readonly { readonly batch: number; readonly code: number }[]
+}
+
 /**
  * Writes, for each record, the position of its value among the distinct values of the field, nulls last.
  * @param spool for what doesn't fit into memory
- * @returns the number of distinct values
  * @throws ImportError if the field is too large for its collation
  */
-export function rankField(task: RankTask, spool: Appender): number {
+export function rankField(task: RankTask, spool: Appender): RankedField {
   const { batches, numbers } = task
   const runs = batches.map(batch => (batch.field < 0 ? undefined : readRun(batch, batch.field)))
   const found = runs.filter(run => run !== undefined)
   const isOrdered = task.type !== 'date-time' || areUniform(found)
   const sortable = isOrdered ? found : found.map(run => asInstants(run, spool))
   const { ranks, starts, distinct } = merged(sortable, task)
+  const pair = differentTexts(sortable, { ranks, starts, distinct })?.map(({ run, code }) => ({
+    batch: runs.indexOf(found[run]),
+    code,
+  }))
   const count = batches.reduce((sum, batch) => sum + batch.count, 0)
   const result = new Uint32Array(count)
   let at = 0
@@ -56,7 +68,7 @@ export function rankField(task: RankTask, spool: Appender): number {
   }
   writeAt(task.descriptor, new Uint8Array(result.buffer), task.position)
   for (const array of [ranks, result]) release(array)
-  return distinct
+  return { distinct, ...(pair && { pair }) }
 }
 
 function merged(runs: readonly Run[], { name, collation }: RankTask): Ranked {

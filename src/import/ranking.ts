@@ -1,8 +1,9 @@
 import type { Field } from '../model/entities.ts'
 import type { Batch } from './batches.ts'
 import type { Crew } from './crew.ts'
+import { type Digits, digitsAt } from './equal-numbers.ts'
 import { ImportError } from './import-error.ts'
-import type { RankTask } from './rank-field.ts'
+import type { RankedField, RankTask } from './rank-field.ts'
 import { readAt, release } from './spool.ts'
 
 /** A batch among those of all records. */
@@ -34,16 +35,21 @@ export interface Ranking {
   start(numbers: Uint32Array<SharedArrayBuffer>): void
   /** Waits for the ranks of a field, by the numbers of the records. */
   ranks(place: number, into: Uint32Array): Promise<void>
+  /** Waits for the fields that have numbers in unusual texts, and finds those where different texts are one number. */
+  digits(): Promise<ReadonlyMap<number, Digits>>
 }
+
+/** Fields whose records are read again for an example. */
+const maxExamples = 20
 
 export function createRanking({ crew, batches, fields, count }: Parts): Ranking {
   const bytes = count * Uint32Array.BYTES_PER_ELEMENT
   /** In the order of the file. */
   const early = new Set<number>()
-  const ranked = new Map<number, Promise<number>>()
+  const ranked = new Map<number, Promise<RankedField>>()
   let numbers: Uint32Array<SharedArrayBuffer> | undefined
 
-  async function rank(place: number): Promise<number> {
+  async function rank(place: number): Promise<RankedField> {
     const { name, type, collation } = fields[place] as Field
     const task: RankTask = {
       name,
@@ -61,7 +67,7 @@ export function createRanking({ crew, batches, fields, count }: Parts): Ranking 
     }
     const result = batches.length > 1 ? await crew.rank(task) : crew.here.rank(task)
     if ('refused' in result) throw new ImportError(result.refused)
-    return result.distinct
+    return result
   }
 
   /** Ranks the fields, as many at once as there are threads. */
@@ -86,7 +92,7 @@ export function createRanking({ crew, batches, fields, count }: Parts): Ranking 
     inOrderOfFile: places => {
       for (const place of places) early.add(place)
       begin(places)
-      return Promise.all(places.map(place => ranked.get(place) ?? 0))
+      return Promise.all(places.map(async place => (await ranked.get(place))?.distinct ?? 0))
     },
     read,
     start: of => {
@@ -102,6 +108,30 @@ export function createRanking({ crew, batches, fields, count }: Parts): Ranking 
       const found = read(place)
       for (let at = 0; at < count; at++) into[numbers[at] as number] = found[at] as number
       release(found)
+    },
+    digits: async () => {
+      const found = new Map<number, Digits>()
+      const written = new Set(
+        batches.flatMap(batch =>
+          [...batch.indexes].flatMap(([place, index]) => (batch.fields[index]?.hasForms ? place : [])),
+        ),
+      )
+      for (const [place, { name }] of fields.entries()) {
+        if (!written.has(place) || found.size === maxExamples) continue
+        const { pair } = (await ranked.get(place)) ?? {}
+        const example =
+          pair &&
+          digitsAt(
+            name,
+            pair.flatMap(({ batch: at, code }) => {
+              const batch = batches[at]
+              const field = batch?.indexes.get(place)
+              return batch && field !== undefined ? { batch, field, code } : []
+            }),
+          )
+        if (example) found.set(place, example)
+      }
+      return found
     },
   }
 }

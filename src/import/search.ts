@@ -1,4 +1,4 @@
-import { parseExact } from '../lib/json.ts'
+import { parseWritten } from '../lib/json.ts'
 import type { OpenVersion } from '../storage/entities.ts'
 
 /** A search among values that are in order, each of which is in some record. */
@@ -56,7 +56,7 @@ export async function readRecords(
   for (let from = 0; from < sorted.length; from += readStep) {
     const some = sorted.subarray(from, from + readStep)
     for (const [n, json] of (await version.read(some)).entries())
-      records.set(some[n] as number, parseExact(json) as Record<string, unknown>)
+      records.set(some[n] as number, parseWritten(json) as Record<string, unknown>)
   }
   return records
 }

@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { parseExact } from '../lib/json.ts'
+import { parseWritten } from '../lib/json.ts'
 import type { Field } from '../model/entities.ts'
 import type { Batch } from './batches.ts'
 import { lineOf, orderByKey, type Records, refuseKeyless } from './check-key.ts'
@@ -41,15 +41,15 @@ export interface Staging {
   /** What is wrong with the records. */
   readonly faults: Faults
   /** What is known of the records that were added so far. */
-  found(): Pick<Staged, 'count' | 'fields' | 'findings'>
+  found(): Pick<Staged, 'count' | 'fields'> & { readonly findings: readonly Findings[] }
   close(): Promise<void>
 }
 
 export interface Staged {
   readonly count: number
   readonly fields: readonly Field[]
-  /** Per field. */
-  readonly findings: readonly Findings[]
+  /** Per field, once all of them are ranked. */
+  findings(): Promise<readonly Findings[]>
   /** Counts those of these keys that a record has. @param keys the values of each, in the order of the key fields */
   countKnown(keys: readonly (readonly unknown[])[]): number
   /** Can be read once. */
@@ -174,7 +174,13 @@ export function createStaging(file: string, declarations: Declarations, key: rea
     return {
       count,
       fields,
-      findings: list.findings,
+      findings: async () => {
+        const digits = await ranking.digits()
+        return list.findings.map((one, place) => {
+          const example = digits.get(place)
+          return example ? { ...one, digits: example } : one
+        })
+      },
       countKnown: keys =>
         countKnown(
           read,
@@ -225,7 +231,7 @@ function recordsOf(batches: readonly StagedBatch[]): Records {
     },
     read: at => {
       const { batch, n } = find(at)
-      return parseExact(recordsIn(batch)[n] as string) as Record<string, unknown>
+      return parseWritten(recordsIn(batch)[n] as string) as Record<string, unknown>
     },
   }
 }

@@ -1,4 +1,4 @@
-import { exactText } from '../lib/json.ts'
+import { comparable, exactText } from '../lib/json.ts'
 import type { Field, FieldType } from '../model/entities.ts'
 
 /** What is known of a field's values (D2). They determine its type unless the operator declared one. */
@@ -45,13 +45,17 @@ export function isUniformDateTime([first = '', ...others]: readonly string[]): b
 /** @returns undefined for null */
 export function kindOf(value: unknown): FieldType | undefined {
   if (value === null || value === undefined) return undefined
-  if (typeof value === 'number') return Number.isInteger(value) ? 'integer' : 'number'
+  if (typeof value === 'number') return kindOfNumber(value)
   if (typeof value === 'boolean') return 'boolean'
   if (typeof value === 'string') return isDateTime(value) ? 'date-time' : 'text'
   const exact = exactText(value)
-  if (exact !== undefined) return /^-?\d+$/.test(exact) ? 'integer' : 'number'
-  return 'json'
+  if (exact === undefined) return 'json'
+  const number = comparable(value)
+  if (typeof number === 'number') return kindOfNumber(number)
+  return /^-?\d+$/.test(exact) ? 'integer' : 'number'
 }
+
+const kindOfNumber = (number: number): FieldType => (Number.isInteger(number) ? 'integer' : 'number')
 
 /** Whether a field of a declared type may hold a value of this kind. Text and JSON hold any. */
 export const fits = (kind: FieldType, type: FieldType): boolean =>

@@ -4,7 +4,7 @@ import { Encoder } from './encoder.ts'
 import { asImportError, Faults, type Found, type RefusedImport } from './faults.ts'
 import { ImportError } from './import-error.ts'
 import { type Piece, recordsOf } from './json-lines.ts'
-import { type RankTask, rankField } from './rank-field.ts'
+import { type RankedField, type RankTask, rankField } from './rank-field.ts'
 import type { Appender } from './spool.ts'
 
 /** The parts of an import that threads share out among them (crew.ts). */
@@ -17,7 +17,7 @@ export interface Encoded {
   readonly isEnd: boolean
 }
 
-export type Ranking = { readonly distinct: number } | { readonly refused: string }
+export type Ranking = RankedField | { readonly refused: string }
 
 /** @param spool which no other thread writes */
 export function createWork(spool: Appender, types: ReadonlyMap<string, FieldType>) {
@@ -43,11 +43,11 @@ export function createWork(spool: Appender, types: ReadonlyMap<string, FieldType
     },
 
     rank(task: RankTask): Ranking {
-      let distinct = 0
+      let ranked: RankedField = { distinct: 0 }
       const refused = refusal(() => {
-        distinct = rankField(task, spool)
+        ranked = rankField(task, spool)
       })
-      return refused === undefined ? { distinct } : { refused }
+      return refused === undefined ? ranked : { refused }
     },
   }
 }

@@ -1,3 +1,4 @@
+import { withoutLastZeros } from './json.ts'
 import { decimalKey } from './sort-keys.ts'
 
 /** Larger exponents count as this one. */
@@ -22,7 +23,7 @@ export function readDecimal(text: string): Decimal {
   if (digits === '') return { isNegative: false, digits, exponent: 0 }
   const bounded = Math.max(-maxExponent, Math.min(maxExponent, Number(power)))
   const exponent = whole.length - (all.length - digits.length) + bounded
-  return { isNegative: sign === '-', digits: digits.replace(/0+$/, ''), exponent }
+  return { isNegative: sign === '-', digits: withoutLastZeros(digits), exponent }
 }
 
 /**

@@ -1,3 +1,5 @@
+import { withoutLastZeros } from './json.ts'
+
 /** A date-time of RFC 3339 in UTC, with the digits of its fraction that say something. */
 export function inUtc(text: string): string {
   const [, head = '', fraction = '', zone = ''] = /^(.{19})(?:\.(\d+))?(.+)$/.exec(text) ?? []
@@ -5,6 +7,6 @@ export function inUtc(text: string): string {
   const at = Date.parse(`${head.replace(/[t ]/, 'T').replace(/60$/, '59')}${zone.toUpperCase()}`)
   if (Number.isNaN(at)) return text
   const seconds = new Date(at).toISOString().replace(/\.\d+Z$/, '')
-  const digits = fraction.replace(/0+$/, '')
+  const digits = withoutLastZeros(fraction)
   return `${head.endsWith('60') ? seconds.replace(/59$/, '60') : seconds}${digits === '' ? '' : `.${digits}`}Z`
 }

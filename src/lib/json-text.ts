@@ -5,6 +5,10 @@ import { exactText } from './json.ts'
 export const numberText = (value: unknown): string | undefined =>
   typeof value === 'number' ? String(value) : exactText(value)
 
+/** True if two values are numbers with different texts: JavaScript would print at least one of them otherwise. */
+export const haveOtherDigits = (one: unknown, other: unknown): boolean =>
+  (exactText(one) !== undefined || exactText(other) !== undefined) && numberText(one) !== numberText(other)
+
 /**
  * The text that regular expressions see of a value (Q20). Texts stand for themselves, numbers have all their digits and no
  * exponent, and structures are written as PostgreSQL writes `jsonb`.

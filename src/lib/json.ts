@@ -1,14 +1,58 @@
+import { isDigit, isOfNumber, isUsual, parseNumbers, plainDigits, zero } from './json-numbers.ts'
+
 /**
- * Parses JSON and keeps every number as it was written. A double holds only 15 to 17 significant digits. Numbers that it
- * can't hold (`12345678901234567890`, `0.1000000000000000055`) become `JSON.rawJSON` values and are printed unchanged.
+ * Parses JSON to compare its values: equal numbers become equal values. A double holds only 15 to 17 significant digits.
+ * Numbers that it can't hold (`12345678901234567890`, `0.1000000000000000055`) become `JSON.rawJSON` values and are printed
+ * unchanged.
  */
-export function parseExact(json: string): unknown {
-  // Searching for suspicious digits first is far cheaper than calling a reviver for every value. A match inside a string
-  // costs only the slower parse.
-  return exponent.test(json) || hasLongNumber(json) ? JSON.parse(json, exactNumber) : JSON.parse(json)
+export const parseExact = (json: string): unknown =>
+  exponent.test(json) || hasLongNumber(json) ? parseNumbers(json, exactNumber) : JSON.parse(json)
+
+/**
+ * Parses JSON to print it again: every number keeps its text (docs/decisions/0063). Where JavaScript would print a double
+ * otherwise (`1.10`, `1e3`, `-0`), the number becomes a `JSON.rawJSON` value, too.
+ */
+export const parseWritten = (json: string): unknown =>
+  mayBeOtherwise(json) ? parseNumbers(json, writtenNumber) : JSON.parse(json)
+
+/** The JSON of a value to compare: one text for all texts of a number that a double holds. */
+export const comparableJson = (json: string): string =>
+  mayBeOtherwise(json) ? JSON.stringify(parseExact(json)) : json
+
+/** A number of `parseWritten` as `parseExact` would read it. Other values stay, and so do arrays and objects. */
+export function comparable(value: unknown): unknown {
+  const text = exactText(value)
+  if (text === undefined) return value
+  const number = Number(text)
+  return sameNumber(text, number) ? number : value
 }
 
+/** A number of JSON that stands alone, as `parseWritten` reads it. */
+export const numberWritten = (text: string): unknown =>
+  isUsual(text, 0, text.length) ? Number(text) : writtenNumber(text, Number(text))
+
 const exponent = /\d[eE][-+]?\d/
+
+/** True where JavaScript may print a number otherwise. */
+const mayBeOtherwise = (json: string): boolean =>
+  exponent.test(json) || hasLongNumber(json) || hasOddFraction(json) || hasNegativeZero(json)
+
+function hasNegativeZero(json: string): boolean {
+  for (let at = json.indexOf('-0'); at >= 0; at = json.indexOf('-0', at + 2))
+    if (!isOfNumber(json.charCodeAt(at + 2))) return true
+  return false
+}
+
+/** Looks at the digits behind each point: a zero at their end is not printed, and very small numbers get an exponent. */
+function hasOddFraction(json: string): boolean {
+  for (let at = json.indexOf('.'); at >= 0; at = json.indexOf('.', at + 1)) {
+    let end = at + 1
+    while (isDigit(json.charCodeAt(end))) end++
+    if (end > at + 1 && (json.charCodeAt(end - 1) === zero || json.startsWith('000000', at + 1))) return true
+    at = end - 1
+  }
+  return false
+}
 
 /** So many digits and points in a row may be more than a double holds. */
 const longNumber = 16
@@ -26,16 +70,19 @@ function hasLongNumber(json: string): boolean {
   return false
 }
 
-const isDigitOrPoint = (code: number) => (code >= 0x30 && code <= 0x39) || code === 0x2e
+const isDigitOrPoint = (code: number) => isDigit(code) || code === 0x2e
 
-function exactNumber(_key: string, value: unknown, context?: { source?: string }): unknown {
-  if (typeof value !== 'number' || context?.source === undefined) return value
-  return sameNumber(context.source, value) ? value : rawJson(context.source)
-}
+const exactNumber = (text: string, value: number): unknown =>
+  sameNumber(text, value) ? value : rawJson(text)
+
+/** JavaScript prints -0 without its sign. */
+const writtenNumber = (text: string, value: number): unknown =>
+  String(value) === text ? value : rawJson(text)
 
 /** Whether printing the double yields the number that was written. */
 function sameNumber(source: string, value: number): boolean {
   if (String(value) === source) return true
+  if (source.length <= plainDigits && !/[eE]/.test(source)) return true
   if (!Number.isFinite(value)) return false
   return digits(source) === digits(String(value))
 }
@@ -45,9 +92,16 @@ function digits(number: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(number) ?? []
   const all = (whole + fraction).replace(/^0+/, '')
-  const significant = all.replace(/0+$/, '')
+  const significant = withoutLastZeros(all)
   if (significant === '') return '0'
   return `${sign}${significant}e${Number(exponent) - fraction.length + all.length - significant.length}`
+}
+
+/** A regular expression would look at the zeros inside of a long number again and again. */
+export function withoutLastZeros(digits: string): string {
+  let end = digits.length
+  while (end > 0 && digits.charCodeAt(end - 1) === zero) end--
+  return digits.slice(0, end)
 }
 
 interface RawJson {
@@ -59,8 +113,23 @@ const exactJson = JSON as unknown as {
   rawJSON(text: string): RawJson
   isRawJSON(value: unknown): value is RawJson
 }
-const rawJson = (source: string): RawJson => exactJson.rawJSON(source)
 
-/** The source text of a number that a double can't hold; undefined for every other value. */
+/** Numbers of a file are mostly short, and often the same ones. */
+const keptLength = 24
+const keptNumbers = 2_048
+const kept = new Map<string, RawJson>()
+
+function rawJson(source: string): RawJson {
+  const known = kept.get(source)
+  if (known) return known
+  const made = exactJson.rawJSON(source)
+  if (source.length <= keptLength) {
+    if (kept.size === keptNumbers) kept.clear()
+    kept.set(source, made)
+  }
+  return made
+}
+
+/** The source text of a number that JavaScript would print otherwise; undefined for every other value. */
 export const exactText = (value: unknown): string | undefined =>
   exactJson.isRawJSON(value) ? value.rawJSON : undefined

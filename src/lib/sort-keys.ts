@@ -1,4 +1,4 @@
-import { exactText } from './json.ts'
+import { comparable, comparableJson, exactText, withoutLastZeros } from './json.ts'
 
 /**
  * What a value is sorted by. Plain numbers and texts stand for themselves. Everything else is a *binary text*: one whose
@@ -9,12 +9,14 @@ import { exactText } from './json.ts'
  */
 const kindMarks = { number: '0', text: '1', boolean: '2', nested: '3' } as const
 
-/** @param value neither null nor a plain number or text */
+/** @param value neither null nor a plain number or text; a number may be one that is only written otherwise */
 export function oddKey(value: unknown): string {
-  const number = exactText(value)
-  if (number !== undefined) return exactNumberKey(number)
   if (typeof value === 'boolean') return `${kindMarks.boolean}${value ? 1 : 0}`
-  return `${kindMarks.nested}${binaryText(JSON.stringify(value))}`
+  const number = comparable(value)
+  if (typeof number === 'number') return markedNumber(number)
+  const text = exactText(number)
+  if (text !== undefined) return exactNumberKey(text)
+  return `${kindMarks.nested}${binaryText(comparableJson(JSON.stringify(value)))}`
 }
 
 export const markedText = (binary: string): string => kindMarks.text + binary
@@ -67,7 +69,7 @@ export function decimalKey(number: string): string {
   // The number is 0.<digits> times ten to the power of:
   const power =
     digits.length - fraction.length + Math.max(-maxExponent, Math.min(maxExponent, Number(exponent)))
-  const key = `${String(power + 2 * maxExponent).padStart(exponentDigits, '0')}${digits.replace(/0+$/, '')}`
+  const key = `${String(power + 2 * maxExponent).padStart(exponentDigits, '0')}${withoutLastZeros(digits)}`
   // Of two negative numbers, the one with the greater magnitude comes first; ':' sorts after every digit.
   return sign === '' ? `2${key}` : `0${key.replace(/\d/g, digit => String(9 - Number(digit)))}:`
 }
@@ -112,5 +114,5 @@ export function instant(text: string): string {
   const at = Date.parse(`${head.replace(/[t ]/, 'T').replace(/60$/, '59')}${zone.toUpperCase()}`)
   // Of the years 0 to 9999, and a day around them for the zones, no second is below -10^12.
   const seconds = String(at / 1000 + 1e12).padStart(13, '0')
-  return `${seconds}${leap ? 1 : 0}.${fraction.replace(/0+$/, '')}`
+  return `${seconds}${leap ? 1 : 0}.${withoutLastZeros(fraction)}`
 }

@@ -1,4 +1,4 @@
-import { parseExact } from '../lib/json.ts'
+import { parseWritten } from '../lib/json.ts'
 import type { Field } from './entities.ts'
 
 export type RecordFormat = 'json' | 'ndjson' | 'csv'
@@ -14,7 +14,7 @@ export const joinPieces = (json: readonly string[], separator: string): Uint8Arr
  * @param json records as JSON, joined by commas
  */
 export function csvLines(json: string, fields: readonly Pick<Field, 'name'>[]): Uint8Array<ArrayBuffer> {
-  const records = parseExact(`[${json}]`) as Record<string, unknown>[]
+  const records = parseWritten(`[${json}]`) as Record<string, unknown>[]
   return new TextEncoder().encode(
     records
       .map(record =>

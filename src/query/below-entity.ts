@@ -6,7 +6,7 @@ import { contractsIn } from '../http/contract.ts'
 import { parseBoolean, type Query, quote, singleParameters, suggestion } from '../http/parameters.ts'
 import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
-import { parseExact } from '../lib/json.ts'
+import { parseWritten } from '../lib/json.ts'
 import type { Entity } from '../model/entities.ts'
 import type { Plan } from '../model/plan.ts'
 import { recordKey } from '../model/record-changes.ts'
@@ -172,4 +172,4 @@ function unrelated({ entity: from, entities, mayRead }: Found, to: Entity): Prob
 }
 
 const indented = (record: Uint8Array) =>
-  Buffer.from(`${JSON.stringify(parseExact(Buffer.from(record).toString()), null, 2)}\n`)
+  Buffer.from(`${JSON.stringify(parseWritten(Buffer.from(record).toString()), null, 2)}\n`)

@@ -1,6 +1,6 @@
 import { quote } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { parseExact } from '../lib/json.ts'
+import { parseWritten } from '../lib/json.ts'
 import type { Entity, FieldType } from '../model/entities.ts'
 import type { Json } from './build-ast.ts'
 
@@ -26,7 +26,7 @@ export function keyCondition(entity: Entity, key: string): readonly Json[] {
  */
 export const valuesOfKey = (entity: Entity, key: string): readonly unknown[] =>
   keyConstants(entity, key).map(value =>
-    typeof value === 'object' && value !== null && 'number' in value ? parseExact(value.number) : value,
+    typeof value === 'object' && value !== null && 'number' in value ? parseWritten(value.number) : value,
   )
 
 function keyConstants(entity: Entity, key: string): readonly Json[] {

@@ -1,4 +1,4 @@
-import { parseExact } from '../lib/json.ts'
+import { parseWritten } from '../lib/json.ts'
 
 /** Records as a person reads them (`pretty`), joined by commas before and after. */
 export function indented(records: Uint8Array): Uint8Array {
@@ -15,4 +15,4 @@ export function valuesIn(rows: Uint8Array, pretty: boolean): Uint8Array {
 
 const encoder = new TextEncoder()
 
-const parsed = (records: Uint8Array) => parseExact(`[${Buffer.from(records).toString()}]`)
+const parsed = (records: Uint8Array) => parseWritten(`[${Buffer.from(records).toString()}]`)

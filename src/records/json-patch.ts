@@ -1,5 +1,6 @@
 import { Problem } from '../http/problems.ts'
-import { exactText, parseExact } from '../lib/json.ts'
+import { exactText, parseWritten } from '../lib/json.ts'
+import { numberText } from '../lib/json-text.ts'
 import { decimalKey } from '../lib/sort-keys.ts'
 import { setMember } from './members.ts'
 import { isObject, type Members, maxRecord } from './read-body.ts'
@@ -23,7 +24,7 @@ export function patched(record: Members, patch: unknown): unknown {
     const json = JSON.stringify(value)
     copied += json.length
     if (copied > maxRecord) throw refused('The patch copies too much; a record may have 1 MiB.')
-    return parseExact(json)
+    return parseWritten(json)
   }
   let root: unknown = record
   for (const [at, operation] of patch.entries())
@@ -143,21 +144,33 @@ function removed(root: unknown, path: readonly string[]): unknown {
 }
 
 /** RFC 6902 §4.6: numbers by value, objects whatever the order of their members. */
-export function isEqual(one: unknown, other: unknown): boolean {
-  const [exact, otherExact] = [exactText(one), exactText(other)]
-  if (exact !== undefined || otherExact !== undefined)
-    return exact !== undefined && otherExact !== undefined && decimalKey(exact) === decimalKey(otherExact)
+const isEqual = (one: unknown, other: unknown): boolean =>
+  isSame(one, other, (text, otherText) => decimalKey(text) === decimalKey(otherText))
+
+/** The same, but equal numbers have the same digits, too. */
+export const isWrittenSo = (one: unknown, other: unknown): boolean =>
+  isSame(one, other, (text, otherText) => text === otherText)
+
+function isSame(
+  one: unknown,
+  other: unknown,
+  isSameNumber: (text: string, otherText: string) => boolean,
+): boolean {
+  if (exactText(one) !== undefined || exactText(other) !== undefined) {
+    const [text, otherText] = [numberText(one), numberText(other)]
+    return text !== undefined && otherText !== undefined && isSameNumber(text, otherText)
+  }
   if (Array.isArray(one))
     return (
       Array.isArray(other) &&
       one.length === other.length &&
-      one.every((value, at) => isEqual(value, other[at]))
+      one.every((value, at) => isSame(value, other[at], isSameNumber))
     )
   if (!isObject(one)) return one === other
   const names = Object.keys(one)
   return (
     isObject(other) &&
     names.length === Object.keys(other).length &&
-    names.every(name => Object.hasOwn(other, name) && isEqual(one[name], other[name]))
+    names.every(name => Object.hasOwn(other, name) && isSame(one[name], other[name], isSameNumber))
   )
 }

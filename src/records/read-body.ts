@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '../http/problems.ts'
-import { exactText, parseExact } from '../lib/json.ts'
+import { exactText, parseWritten } from '../lib/json.ts'
 
 export type Members = Readonly<Record<string, unknown>>
 
@@ -23,7 +23,7 @@ export function readJson({ body }: FastifyRequest): unknown {
   }
   requireFlat(text, 'bad-request')
   try {
-    return parseExact(text)
+    return parseWritten(text)
   } catch (error) {
     throw new Problem('bad-request', `The body is not well-formed JSON: ${reasonOf(error)}.`)
   }
@@ -69,6 +69,6 @@ function reasonOf(error: unknown): string {
   return place === undefined ? 'it ends too early, or has an unexpected character' : `see ${place}`
 }
 
-/** An object of JSON, and no number with more digits than a double holds. */
+/** An object of JSON, and no number that JavaScript would print otherwise. */
 export const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && exactText(value) === undefined

@@ -9,7 +9,7 @@ import { type Query, singleParameters } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireEperson } from '../http/require-eperson.ts'
 import { createFairQueue, Overloaded } from '../lib/fair-queue.ts'
-import { parseExact } from '../lib/json.ts'
+import { parseWritten } from '../lib/json.ts'
 import { mediaTypeOf } from '../lib/media-type.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Limits } from '../model/limits.ts'
@@ -21,7 +21,7 @@ import { knownTo } from '../query/known.ts'
 import type { Entities } from '../storage/entities.ts'
 import { changesBetween } from './changes.ts'
 import { checkedJson } from './check-record.ts'
-import { isEqual, patched } from './json-patch.ts'
+import { isWrittenSo, patched } from './json-patch.ts'
 import { setMember } from './members.ts'
 import { merged } from './merge-patch.ts'
 import { requirePrecondition } from './preconditions.ts'
@@ -106,7 +106,7 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
       make: ({ entity }, before) => {
         if (!before) throw notFound(entity, key)
         // An operation may have values of the patch in the record, which a second attempt would find changed.
-        const own = parseExact(JSON.stringify(patch))
+        const own = parseWritten(JSON.stringify(patch))
         return type === mergePatch ? merged(before, own) : patched(before, own)
       },
     }
@@ -131,13 +131,13 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
       const [plan, named] = keyPlan(found, key)
       const { json: before, seq } = await entities.record(plan, named, clientOf(request))
       requirePrecondition(request.headers, before === undefined ? undefined : recordTag(Buffer.from(before)))
-      const earlier = before === undefined ? undefined : (parseExact(before) as Members)
-      const made = change.make(found, earlier && (parseExact(before ?? '') as Members))
+      const earlier = before === undefined ? undefined : (parseWritten(before) as Members)
+      const made = change.make(found, earlier && (parseWritten(before ?? '') as Members))
       const json = made === null && change.event === 'record.delete' ? null : checkedJson(entity, made, named)
       // Of a patch that moves values and moves them back, say, the record that is there is the answer.
       const isSame =
         json === before ||
-        (change.event === 'record.change' && before !== undefined && isEqual(earlier, made))
+        (change.event === 'record.change' && before !== undefined && isWrittenSo(earlier, made))
       if (isSame) return answer(request, reply, before ?? null, false)
       const isWritten = await entities.writeRecord(
         {

@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { parseExact } from '../lib/json.ts'
+import { parseWritten } from '../lib/json.ts'
 import { programFile } from '../lib/own-files.ts'
 import { OperatorError, StoreUnavailable } from '../model/errors.ts'
 
@@ -81,7 +81,7 @@ export async function runInChild<Job>(work: Work<Job>, running: Followed): Promi
     const outcome = await outcomeOf(child, work, running)
     switch (outcome.kind) {
       case 'done':
-        return parseExact(outcome.report) as Report
+        return parseWritten(outcome.report) as Report
       case 'refused':
         throw new Refusal(outcome.message, outcome.details)
       case 'unavailable':

@@ -18,7 +18,8 @@ test('D2 a record can add fields, null ones among them, and nulls are counted fo
     { line: 1, record: { id: 1, title: null, year: 1990 } },
     { line: 2, record: { id: 2, place: null, artist: 'Ruth', title: 'Ribbon' } },
   ])
-  const { count, fields, findings } = await staging.finish(() => {})
+  const { count, fields, findings: found } = await staging.finish(() => {})
+  const findings = await found()
   assert.equal(count, 2)
   assert.deepEqual(Object.fromEntries(fields.map(({ name }, place) => [name, findings[place]?.nulls])), {
     id: 0,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { exactText, parseExact } from '../../src/lib/json.ts'
+import { comparableJson, exactText, numberWritten, parseExact, parseWritten } from '../../src/lib/json.ts'
 import { runs } from '../support/scale.ts'
 
 const again = (json: string) => JSON.stringify(parseExact(json))
@@ -40,6 +40,60 @@ test('Q1 numbers that a double holds are numbers', () => {
   }
 })
 
+/** As a source may write them, and as JavaScript prints the number that they are. */
+const written = [
+  ...[
+    ['1.10', '1.1'],
+    ['1.0', '1'],
+    ['1e3', '1000'],
+    ['1E+05', '100000'],
+    ['-0', '0'],
+    ['-0.0', '0'],
+  ],
+  ...[
+    ['0.0000001', '1e-7'],
+    ['-0.00000010', '-1e-7'],
+    ['9007199254740993', '9007199254740993'],
+    ['0.10', '0.1'],
+  ],
+  ...[
+    ['1e999999', '1e999999'],
+    ['100000000000000000000000', '1e+23'],
+    ['1e21', '1e+21'],
+    ['10', '10'],
+    ['0', '0'],
+  ],
+  ...[
+    ['1000000000000000.50', '1000000000000000.5'],
+    ['1.5', '1.5'],
+    ['-7', '-7'],
+    ['0.000001', '0.000001'],
+  ],
+] as const
+
+test('Q28 numbers keep their text where they are printed, and are one value where they are compared', () => {
+  for (const [text, plain] of written) {
+    assert.equal(JSON.stringify(numberWritten(text)), text)
+    for (const [before, behind] of [
+      ['', ''],
+      ['[', ']'],
+      ['{"a":1,"__proto__":{"b":[true,', ',"x"]},"c":null}'],
+      ['[ 2, ', ' ,3.5]'],
+      // What looks like a number in a text, and texts with the mark that numbers get.
+      ['["a, 1.10, b",', ']'],
+      ['["\u00911.10","\\u00911.10",', ']'],
+      ['{"x 1.10 ":{"1e3":', '}}'],
+    ] as const) {
+      const json = `${before}${text}${behind}`
+      const printed = (number: string) =>
+        JSON.stringify(JSON.parse(`${before}0${behind}`)).replace(/(?<!\d)0(?=[,\]}]|$)/, number)
+      assert.equal(JSON.stringify(parseWritten(json)), printed(text), json)
+      assert.equal(again(json), printed(plain), json)
+      assert.equal(comparableJson(printed(text)), printed(plain), json)
+    }
+  }
+})
+
 test('Q1 digits in strings and names stay what they are', () => {
   const json = '{"12345678901234567890":"12345678901234567890","a":"1e400","__proto__":12345678901234567890}'
   assert.equal(again(json), json)
@@ -50,12 +104,29 @@ test('Q1 any JSON is read as the platform reads it', () => {
     fc.property(fc.jsonValue({ maxDepth: 3 }), value => {
       const json = JSON.stringify(value)
       assert.equal(again(json), JSON.stringify(JSON.parse(json)))
+      assert.equal(JSON.stringify(parseWritten(json)), json)
     }),
     runs(300, 3_000),
   )
 })
 
 test('D2 what is no JSON is an error', () => {
-  for (const text of ['', '01', '1.', '.5', '+1', '0x10', '12345678901234567890x', '{"a":1,}', 'NaN'])
-    assert.throws(() => parseExact(text), SyntaxError)
+  for (const text of [
+    '',
+    '01',
+    '1.',
+    '.5',
+    '+1',
+    '0x10',
+    '12345678901234567890x',
+    '01.10',
+    '[1.10',
+    '1.10e',
+    '[1.10.0]',
+    '{1.10:1}',
+    '{ 1.10 \n: 1}',
+    '{"a":1,}',
+    'NaN',
+  ])
+    for (const parse of [parseExact, parseWritten]) assert.throws(() => parse(text), SyntaxError)
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { commandEvent } from '../../src/cli/store.ts'
-import { parseExact } from '../../src/lib/json.ts'
+import { parseWritten } from '../../src/lib/json.ts'
 import { keyValues, recordKey } from '../../src/model/record-changes.ts'
 import type { RecordEntity } from '../../src/storage/entities.ts'
 import { fold } from '../../src/storage/shared/fold-changes.ts'
@@ -122,7 +122,7 @@ async function write(
   counts: boolean,
 ): Promise<void> {
   const entity = await entityOf(service, name)
-  const record = parseExact(line) as Readonly<Record<string, unknown>>
+  const record = parseWritten(line) as Readonly<Record<string, unknown>>
   const values = keyValues(entity, record)
   const texts = values.filter(value => typeof value === 'string')
   // What no address can be, or means the folder above.
@@ -161,7 +161,7 @@ async function compare(
     const entity = await entityOf(service, sheet.name)
     const records = new Map(
       sheet.records.map(lineOf).map(line => {
-        const record = parseExact(line) as Readonly<Record<string, unknown>>
+        const record = parseWritten(line) as Readonly<Record<string, unknown>>
         return [recordKey(entity, keyValues(entity, record)), JSON.stringify(record)] as const
       }),
     )

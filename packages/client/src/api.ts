@@ -606,6 +606,14 @@ export interface Schemas {
         }
       }
       readonly looks?: 'decimal-comma' | 'day-first'
+      readonly digits?: {
+        readonly line: number
+        readonly text: string
+        readonly earlier: {
+          readonly line: number
+          readonly text: string
+        }
+      }
     })[]
     readonly sample: readonly ({ readonly [name: string]: Json })[]
     readonly changes?: {

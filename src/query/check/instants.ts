@@ -1,4 +1,5 @@
 import { canonicalNumber } from '../../lib/canonical-number.ts'
+import { withoutLastZeros } from '../../lib/json.ts'
 
 /** The days that ISO 8601 can name, in its extended and its basic form; the groups say which form it is. */
 const days: readonly {
@@ -93,6 +94,6 @@ const [first, end] = [dayOf(1, 1, 1).getTime(), dayOf(10_000, 1, 1).getTime()]
 function printed(milliseconds: number, fraction = '', isLeap = false): string | undefined {
   if (!(milliseconds >= first && milliseconds < end)) return undefined
   const seconds = new Date(milliseconds).toISOString().slice(0, 19)
-  const digits = fraction.replace(/0+$/, '')
+  const digits = withoutLastZeros(fraction)
   return `${isLeap ? seconds.replace(/59$/, '60') : seconds}${digits && `.${digits}`}Z`
 }

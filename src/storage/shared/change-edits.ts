@@ -1,4 +1,4 @@
-import { parseExact } from '../../lib/json.ts'
+import { parseWritten } from '../../lib/json.ts'
 import { RecentlyUsed } from '../../lib/recently-used.ts'
 import { keyValues, sortKeys } from '../../model/record-changes.ts'
 import { orderOf, type ValueOrder } from '../../model/value-order.ts'
@@ -116,7 +116,7 @@ export function createPlaces() {
         length: first.length,
         slot: rank => first[rank] as number,
         compare: (json, key) => {
-          const record = parseExact(json) as Readonly<Record<string, unknown>>
+          const record = parseWritten(json) as Readonly<Record<string, unknown>>
           return order.compare(order.key(record[name]), key)
         },
       },
@@ -150,7 +150,7 @@ function keySearch(base: RecordEntity, slots: Uint32Array | null) {
     slot: (n: number) => (slots ? (slots[n] as number) : n),
     compare: (json: string, key: string) =>
       compareKeys(
-        sortKeys(base, keyValues(base, parseExact(json) as Readonly<Record<string, unknown>>)),
+        sortKeys(base, keyValues(base, parseWritten(json) as Readonly<Record<string, unknown>>)),
         JSON.parse(key) as string[],
       ),
     compareKeys,

@@ -1,4 +1,4 @@
-import { parseExact } from '../../lib/json.ts'
+import { parseWritten } from '../../lib/json.ts'
 import type { RecordChange } from '../../model/record-changes.ts'
 import type { Agreed, NewEntity, RecordEntity, Revision } from '../entities.ts'
 import { slotsOf } from './record-source.ts'
@@ -164,8 +164,8 @@ export function createChangedEntities(): ChangedEntities {
 const loaded = ({ seq, key, key_values, json, added }: ChangeRow): LoadedChange => ({
   seq,
   key,
-  values: parseExact(key_values) as readonly unknown[],
+  values: parseWritten(key_values) as readonly unknown[],
   json,
   added: added as RecordChange['added'],
-  record: json === null ? null : (parseExact(json) as Readonly<Record<string, unknown>>),
+  record: json === null ? null : (parseWritten(json) as Readonly<Record<string, unknown>>),
 })

@@ -1,5 +1,5 @@
 import { inUtc } from '../../lib/instants.ts'
-import { exactText, parseExact } from '../../lib/json.ts'
+import { exactText, parseExact, parseWritten } from '../../lib/json.ts'
 import { textForm } from '../../lib/sort-keys.ts'
 import type { Entity } from '../../model/entities.ts'
 import { TooMuch } from '../../model/errors.ts'
@@ -96,10 +96,11 @@ async function* linesOf(body: Listing['body']): AsyncIterable<string> {
  */
 function rowIn(line: string, columns: readonly Column[], fields: readonly FieldRef[]): string | undefined {
   const row = parseExact(line) as Readonly<Record<string, unknown>>
+  const written = columns.some(({ type }) => type === 'text') ? (parseWritten(line) as typeof row) : row
   const values = columns.map(({ name, type }, at) => {
     const value = row[name] ?? null
     if (value === null) return null
-    const typed = type === 'text' ? textForm(value) : value
+    const typed = type === 'text' ? textForm(written[name]) : value
     if (!mayEqual[fields[at]?.type ?? 'json'](typed)) return null
     return type === 'date-time' && typeof typed === 'string' ? inUtc(typed) : typed
   })

@@ -1,4 +1,4 @@
-import { parseExact } from '../../lib/json.ts'
+import { parseWritten } from '../../lib/json.ts'
 import type { TextQuery } from '../../model/plan.ts'
 import { highlight } from '../../model/text-query.ts'
 
@@ -21,7 +21,7 @@ export interface Highlighted {
  */
 export function highlightRows(rows: string, columns: readonly Highlighted[]): string {
   if (columns.length === 0) return rows
-  const marked = (parseExact(`[${rows}]`) as Record<string, unknown>[]).map(row => {
+  const marked = (parseWritten(`[${rows}]`) as Record<string, unknown>[]).map(row => {
     for (const { name, words } of columns) {
       const text = row[name]
       if (typeof text === 'string') row[name] = highlight(text, words)

@@ -653,6 +653,8 @@ export const administration: Administration = {
   'import.records': { one: 'Ein Datensatz, keine Fehler', other: '{n} Datensätze, keine Fehler' },
   'import.nulls': 'Leer',
   'import.mix': '{first} in Zeile {at}, {kind} in Zeile {line}',
+  'import.digits': '{first} in Zeile {at} und {text} in Zeile {line} sind gleiche Zahlen',
+  'import.digits.text': '{name} als Text lesen',
   'import.looks.decimal-comma': 'Zahlen mit Dezimalkomma?',
   'import.looks.day-first': 'Datum mit dem Tag zuerst?',
   'import.alike': {

@@ -635,6 +635,8 @@ export const administration = {
   'import.records': { one: 'One record, no faults', other: '{n} records, no faults' },
   'import.nulls': 'Empty',
   'import.mix': '{first} on line {at}, {kind} on line {line}',
+  'import.digits': '{first} on line {at} and {text} on line {line} are equal numbers',
+  'import.digits.text': 'Read {name} as text',
   'import.looks.decimal-comma': 'numbers with decimal commas?',
   'import.looks.day-first': 'dates with the day first?',
   'import.alike': {

@@ -68,6 +68,14 @@ const mixInWords = ({ kind, line, earlier }: NonNullable<PreviewField['mix']>) =
   at: formatNumber(earlier.line),
 })
 
+/** The lines that write one number differently. */
+const digitsInWords = ({ line, text, earlier }: NonNullable<PreviewField['digits']>) => ({
+  text,
+  line: formatNumber(line),
+  first: earlier.text,
+  at: formatNumber(earlier.line),
+})
+
 /** Names the delimiter and the encoding of a file, except a comma and UTF-8. */
 const wayOf = ({ delimiter, encoding }: Preview): string[] => [
   ...(delimiter !== null && delimiter !== ',' ? [a(`import.delimiter.${delimiterWords[delimiter]}`)] : []),
@@ -129,9 +137,16 @@ function Types({
     {
       id: 'mix',
       label: <span class="sr-only">{a('details')}</span>,
-      cell: ({ mix, looks }) =>
+      cell: ({ name, mix, looks, digits }) =>
         looks ? (
           <span class="tag warn">{a(`import.looks.${looks}`)}</span>
+        ) : digits ? (
+          <>
+            <span class="tag warn">{a('import.digits', digitsInWords(digits))}</span>{' '}
+            <button type="button" class="button quiet" onClick={() => choose(name, 'text')}>
+              {a('import.digits.text', { name })}
+            </button>
+          </>
         ) : mix ? (
           <span class="tag warn">{a('import.mix', mixInWords(mix))}</span>
         ) : (

@@ -2,7 +2,7 @@ import { parseExact } from '../../../lib/json.ts'
 import type { FieldType } from '../../../model/entities.ts'
 import { openColumn, type PackedColumn, packRanks } from './columns.ts'
 import { orderIn } from './look-up.ts'
-import { jsonAt, openValues, type PackedValues, Packer, valueAt } from './values.ts'
+import { jsonAt, openValues, type PackedValues, Packer, typedAt } from './values.ts'
 
 /**
  * A column that is made of another: each distinct value of that one becomes some other value, such as a member inside it.
@@ -24,7 +24,7 @@ export function derive(
   for (let rank = 0; rank < distinct; rank++) {
     if ((rank & 0x3ff) === 0) tick()
     if (given.starts[rank] === given.starts[rank + 1]) continue
-    const key = order.key(valueAt(given, rank))
+    const key = order.key(typedAt(given, rank, type))
     const same = byKey.get(key)
     if (same) same.push(rank)
     else byKey.set(key, [rank])

@@ -2,7 +2,7 @@ import type { FieldType } from '../../../model/entities.ts'
 import type { Constant } from '../../../model/plan.ts'
 import { orderOf, type ValueOrder } from '../../../model/value-order.ts'
 import { constantValue } from './value-tests.ts'
-import { jsonAt, type Values, valueAt } from './values.ts'
+import { jsonAt, typedAt, type Values } from './values.ts'
 
 /** Where a value is among the distinct ones, or would be. */
 export interface Place {
@@ -44,7 +44,7 @@ export function placesIn(values: Values, field: Ordered, constants: readonly Con
   return constants.map(constant => {
     const wanted = constantValue(constant)
     const key = order.key(wanted)
-    const slowly = (rank: number) => order.compare(order.key(valueAt(values, rank)), key)
+    const slowly = (rank: number) => order.compare(order.key(typedAt(values, rank, field.type)), key)
     if (isPlainText && typeof wanted === 'string' && wanted.isWellFormed()) {
       const bytes = Buffer.from(wanted)
       return findPlace(values.length, rank => compareText(values, rank, bytes) ?? slowly(rank))

@@ -1,4 +1,4 @@
-import { parseExact } from '../../../lib/json.ts'
+import { parseWritten } from '../../../lib/json.ts'
 import type { FieldRef } from '../../../model/plan.ts'
 import { memberAt } from './value-tests.ts'
 import { type PackedValues, Packer } from './values.ts'
@@ -20,12 +20,12 @@ export function fieldReader(field: Way): (json: string) => unknown {
   return json => {
     const text = cut(json)
     if (text === undefined) return parsed(json, field)
-    return text === '' ? undefined : parseExact(text)
+    return text === '' ? undefined : parseWritten(text)
   }
 }
 
 function parsed(json: string, { name, path }: Way): unknown {
-  const record = parseExact(json) as Readonly<Record<string, unknown>>
+  const record = parseWritten(json) as Readonly<Record<string, unknown>>
   return Object.hasOwn(record, name) ? memberAt(record[name], path) : undefined
 }
 

@@ -1,7 +1,7 @@
-import { parseExact } from '../../../lib/json.ts'
 import type { FieldType } from '../../../model/entities.ts'
 import { type Condition, holdsIfMissing } from '../../../model/plan.ts'
 import { memberAt, testOf } from './value-tests.ts'
+import { typedValue } from './values.ts'
 
 /** A column of rows. */
 export interface RowColumn {
@@ -41,7 +41,7 @@ export function rowTest(condition: Condition, columns: readonly RowColumn[]): Ro
       const wanted = condition.kind === 'null' ? negated : !negated
       const ifMissing = condition.kind === 'null' ? !negated : holdsIfMissing(condition)
       return json => {
-        const value = memberAt(parseExact(json(place)), field.path)
+        const value = memberAt(typedValue(json(place), type), field.path)
         if (value === undefined) return ifMissing
         return test(value) === wanted
       }

@@ -1,5 +1,5 @@
 import { inUtc } from '../../../lib/instants.ts'
-import { exactText, parseExact } from '../../../lib/json.ts'
+import { comparable, exactText, parseWritten } from '../../../lib/json.ts'
 import { textForm } from '../../../lib/sort-keys.ts'
 import { toChar } from '../../../lib/to-char.ts'
 import type { Field, FieldType } from '../../../model/entities.ts'
@@ -40,7 +40,7 @@ export function pieceOf(
 export function rowsOf(records: string, columns: readonly ScalarColumn[]): string[] {
   const names = columns.map(({ name }, at) => `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`)
   const read = columns.map(({ value }) => readerOf(value))
-  return (parseExact(`[${records}]`) as Readonly<Record<string, unknown>>[]).map(record => {
+  return (parseWritten(`[${records}]`) as Readonly<Record<string, unknown>>[]).map(record => {
     let row = names.length === 0 ? '{' : ''
     for (let at = 0; at < names.length; at++)
       row += (names[at] as string) + JSON.stringify(read[at]?.(record) ?? null)
@@ -86,7 +86,8 @@ function searchedTexts(
 function textBy(mask: string, type: FieldType, value: unknown): string | undefined {
   if (type === 'date-time')
     return typeof value === 'string' ? toChar({ instant: inUtc(value) }, mask) : undefined
-  const number = exactText(value) ?? (typeof value === 'number' ? JSON.stringify(value) : undefined)
+  const plain = comparable(value)
+  const number = exactText(plain) ?? (typeof plain === 'number' ? JSON.stringify(plain) : undefined)
   return number === undefined ? undefined : toChar({ number }, mask)
 }
 

@@ -1,9 +1,8 @@
-import { textForm } from '../../../lib/sort-keys.ts'
 import { sharedNumbers } from './columns.ts'
 import { type FieldFacts, kindsOf } from './leaves.ts'
 import { findPlace, orderIn } from './look-up.ts'
 import { equalityKey } from './value-tests.ts'
-import { type Values, valueAt } from './values.ts'
+import { typedAt, type Values, valueAt } from './values.ts'
 
 /** Where a value of the inner field is none of the outer one's. */
 export const noRank = 0xffff_ffff
@@ -46,9 +45,9 @@ function lookUp(inner: Translated, outer: Translated, table: Uint32Array, tick: 
   const order = orderIn(outer)
   for (let rank = 0; rank < inner.values.length; rank++) {
     if ((rank & 0xff) === 0) tick()
-    const key = order.key(valueAt(inner.values, rank))
+    const key = order.key(typedAt(inner.values, rank, inner.type))
     const place = findPlace(outer.values.length, at =>
-      order.compare(order.key(valueAt(outer.values, at)), key),
+      order.compare(order.key(typedAt(outer.values, at, outer.type)), key),
     )
     if (place.isThere) table[rank] = place.at
   }
@@ -128,8 +127,8 @@ function keysOf(field: Translated, other: Pick<Translated, 'type'>): (rank: numb
   const type = orderKind(field) === orderKind(other) ? field.type : 'json'
   // A field of text may hold other values, which count as their JSON.
   if (type === 'json' && field.type === 'text')
-    return rank => equalityKey(textForm(valueAt(field.values, rank)))
+    return rank => equalityKey(typedAt(field.values, rank, 'text'))
   if (type === 'json') return rank => equalityKey(valueAt(field.values, rank))
   const order = orderIn({ type, collation: undefined })
-  return rank => order.key(valueAt(field.values, rank))
+  return rank => order.key(typedAt(field.values, rank, field.type))
 }

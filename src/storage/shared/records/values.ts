@@ -1,5 +1,6 @@
 import { parseExact } from '../../../lib/json.ts'
 import { sharedMemory } from '../../../lib/shared-memory.ts'
+import type { FieldType } from '../../../model/entities.ts'
 import { TooMuch } from '../../../model/errors.ts'
 import { unpackRecords } from '../loaded-records.ts'
 
@@ -22,6 +23,14 @@ export const jsonAt = ({ starts, json }: Values, rank: number): string =>
   json.toString('utf8', starts[rank], starts[rank + 1])
 
 export const valueAt = (values: Values, rank: number): unknown => parseExact(jsonAt(values, rank))
+
+/** A value as a field of this type compares it. */
+export const typedAt = (values: Values, rank: number, type: FieldType): unknown =>
+  typedValue(jsonAt(values, rank), type)
+
+/** In a field of text, what is no text counts as its JSON: a number as it was written. */
+export const typedValue = (json: string, type: FieldType): unknown =>
+  type === 'text' && !json.startsWith('"') && json !== 'null' ? json : parseExact(json)
 
 /** More of the values of one field are not held in memory, in bytes. */
 const maxBytes = 1024 ** 3

@@ -1,0 +1,94 @@
+import { parseWritten } from '../lib/json.ts'
+import { numberText } from '../lib/json-text.ts'
+import { type Batch, noCode, type Run, readRun } from './batches.ts'
+import { lineOf } from './check-key.ts'
+import type { Ranked } from './merge.ts'
+import { noForm, plainForm, severalForms } from './number-forms.ts'
+import { recordsIn } from './ordered-records.ts'
+import { readAt } from './spool.ts'
+
+/** Finds different texts of a field that became equal numbers (docs/decisions/0063). */
+
+interface Place {
+  readonly run: number
+  readonly code: number
+}
+
+/** Two places at which a number has different texts. They may be one. */
+export type Pair = readonly [first: Place, again: Place]
+
+/** @returns the first number of equal rank that has several texts; undefined where each has one */
+export function differentTexts(runs: readonly Run[], { ranks, starts, distinct }: Ranked): Pair | undefined {
+  if (runs.every(({ forms }) => forms < 0)) return undefined
+  const known = new Uint32Array(distinct).fill(noForm)
+  const metIn = new Uint32Array(distinct)
+  for (const [run, { descriptor, size, forms: position }] of runs.entries()) {
+    const forms = new Uint32Array(size).fill(plainForm)
+    if (position >= 0) readAt(descriptor, forms, position)
+    const start = starts[run] as number
+    for (let code = 0; code < size; code++) {
+      const rank = ranks[start + code] as number
+      const form = forms[code] as number
+      if (form === noForm) continue
+      if (form === severalForms)
+        return [
+          { run, code },
+          { run, code },
+        ]
+      if (known[rank] === noForm) {
+        known[rank] = form
+        metIn[rank] = run
+      } else if (known[rank] !== form) {
+        const first = metIn[rank] as number
+        const from = starts[first] as number
+        const end = from + (runs[first] as Run).size
+        return [
+          { run: first, code: ranks.subarray(from, end).indexOf(rank) },
+          { run, code },
+        ]
+      }
+    }
+  }
+  return undefined
+}
+
+/** A line, and how a number is written on it. */
+export interface WrittenNumber {
+  readonly line: number
+  readonly text: string
+}
+
+/** Two lines that write one number differently. */
+export interface Digits extends WrittenNumber {
+  readonly earlier: WrittenNumber
+}
+
+/** Characters of a number that a report shows. */
+const maxShown = 60
+
+/** Reads the two texts. @param places the batches with the index of the field in each, and codes */
+export function digitsAt(
+  name: string,
+  places: readonly { readonly batch: Batch; readonly field: number; readonly code: number }[],
+): Digits | undefined {
+  let earlier: WrittenNumber | undefined
+  for (const { batch, field, code } of places) {
+    const codes = new Uint16Array(batch.count).fill(noCode)
+    readAt(batch.descriptor, codes, readRun(batch, field).codes)
+    const records = recordsIn(batch)
+    for (let n = codes.indexOf(code); n >= 0; n = codes.indexOf(code, n + 1)) {
+      const record = parseWritten(records[n] as string) as Readonly<Record<string, unknown>>
+      const text = numberText(record[name])
+      if (text === undefined || text === earlier?.text) continue
+      const found = { line: lineOf(batch, n), text }
+      if (earlier) return { ...shortened(found), earlier: shortened(earlier) }
+      earlier = found
+    }
+  }
+  return undefined
+}
+
+const shortened = ({ line, text }: WrittenNumber): WrittenNumber => ({
+  line,
+  text: text.length > maxShown ? `${text.slice(0, maxShown)}…` : text,
+})
