@@ -42,7 +42,8 @@ export class NumberForms {
    */
   inOrder(places: Uint16Array, size: number): Uint32Array {
     const found = new Uint32Array(size).fill(noForm)
-    for (const [code, form] of this.#forms.entries()) {
+    for (let code = 0; code < this.#forms.length; code++) {
+      const form = this.#forms[code] as number
       const place = places[code] as number
       found[place] = found[place] === noForm ? form : both(found[place] as number, form)
     }
