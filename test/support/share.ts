@@ -38,7 +38,7 @@ const onPostgres = [
   // Statements that each engine has of its own: queries, order and collations, text search.
   'contract/{query,query-access,equal-values,json-conditions,subquery-kinds,three-valued,entity-relations,short-pages}',
   'property/{queries,query-audiences,order,people-search}',
-  'storage/{match-on-records,plans-*,rows-*,text-search}',
+  'storage/{match-on-records,plans-*,rows-*,text-search,unseen-rows}',
   'journeys/ten-questions',
   // Audiences: each statement that lists has a part that decides who may see what.
   'property/{audiences,list-audiences,item-states,nested-groups}',

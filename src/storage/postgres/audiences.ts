@@ -7,8 +7,8 @@ import {
   type VisibleRows,
   visibleRows,
 } from '../shared/row-visibility.ts'
-import type { RowSelection } from './compile.ts'
 import type { Pool, Queries } from './driver.ts'
+import type { RowSelection } from './row-selection.ts'
 
 /** The maximum age, in ms, of counts that only choose how to read a page. Totals are counted for each page. */
 const maxCountsAge = 10_000

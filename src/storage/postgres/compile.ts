@@ -1,14 +1,16 @@
 import type { Entity, Page } from '../../model/entities.ts'
 import type { Condition, FieldRef, Plan } from '../../model/plan.ts'
-import { type Binder, type Cell, createBinder, type Dialect } from '../shared/cells.ts'
+import { type Cell, createBinder, type Dialect } from '../shared/cells.ts'
 import { maskOf } from '../shared/hidden-metadata.ts'
+import { isOfRecords } from '../shared/plan-shape.ts'
 import { compileRows, rowAsJson } from '../shared/row-statement.ts'
-import type { VisibleRows } from '../shared/row-visibility.ts'
+import { readByAudience } from '../shared/row-visibility.ts'
 import { totalOrder } from '../shared/total-order.ts'
 import { createDialect, fieldCell, quoteName, shownColumn } from './cells.ts'
 import { compileCondition } from './conditions.ts'
 import type { Value } from './driver.ts'
 import { asJsonb } from './json.ts'
+import { audiencesApart, type Bind, isIn, type RowSelection, visible } from './row-selection.ts'
 
 /** SQL for entities that are tables. Pure: names come from the entity's own fields, and values are bound. */
 export interface Statement {
@@ -28,46 +30,23 @@ export interface TableShape {
   readonly rows: RowSelection
 }
 
-/** Which rows are shown, and how they are read and counted. */
-export type RowSelection =
-  | Exclude<VisibleRows, { kind: 'audiences' }>
-  /** All rows of a table that the table `audience` counts. */
-  | { readonly kind: 'counted'; readonly counter: string }
-  | {
-      readonly kind: 'audiences'
-      readonly ids: readonly number[]
-      readonly counter: string
-      readonly hidden?: readonly string[]
-      /** Whether to collect all visible rows and sort them (`isCollectingCheaper`). */
-      readonly collect: boolean
-    }
-
 /** The tables that a plan may read: of the listed entity, and of those inside. */
 export type TableOf = (entity: Entity) => TableShape
 
-type Bind = Binder<Value>['bind']
-
 const hiddenOf = ({ rows }: TableShape) => (rows.kind === 'audiences' ? rows.hidden : undefined)
-
-/** Which rows are visible; '' for all. */
-function visible(rows: RowSelection, bind: Bind, chooses: boolean): string {
-  if (rows.kind === 'own') return `WHERE t.eperson = ${bind(rows.eperson)}`
-  if (rows.kind !== 'audiences') return ''
-  // No index matches the expression, so rows are read in the order of the list instead of audience by audience.
-  const column = rows.collect || chooses ? 't.audience' : '(t.audience + 0)'
-  return `WHERE ${column} = ANY(${bind(rows.ids)}::integer[])`
-}
 
 /** What a plan reads: the visible rows that fulfil the condition, and how its values are written. */
 interface Selection {
   readonly entity: Entity
   readonly dialect: Dialect
   /** Made last, because it finds the values that the others need. */
-  readonly from: () => string
+  readonly from: (order?: string) => string
   readonly condition: (condition: Condition, cell: (field: FieldRef) => Cell) => string
 }
 
-function select({ entity, where, shape }: Plan, tableOf: TableOf, bind: Bind): Selection {
+/** @param first how many rows are wanted of what isn't inside of another plan; null: all */
+function select(plan: Plan, tableOf: TableOf, bind: Bind, first?: number | null): Selection {
+  const { entity, where, shape } = plan
   const source = tableOf(entity)
   const { isExposed, asText, rows, mayHaveLineBreaks, table } = source
   const field = (name: string) => fieldCell(entity, name, { isExposed, asText, hidden: hiddenOf(source) })
@@ -82,7 +61,9 @@ function select({ entity, where, shape }: Plan, tableOf: TableOf, bind: Bind): S
     compileCondition(one, { bind, cell, jsonb: ref => asJsonb(cell(ref).sql), inner })
   // With a condition PostgreSQL chooses the index.
   const isFiltered = where !== null || shape.kind === 'rows'
-  const seen = visible(rows, bind, isFiltered)
+  const apart = first === undefined ? [] : audiencesApart(plan, rows)
+  const isMerged = readByAudience(plan, rows) === 'merge' && first !== null
+  const seen = apart.length > 0 ? '' : visible(rows, bind, isFiltered)
   const scope = {
     bind,
     cell: ({ name }: FieldRef) => field(name),
@@ -92,11 +73,19 @@ function select({ entity, where, shape }: Plan, tableOf: TableOf, bind: Bind): S
   const filter = where === null ? '' : `(${compileCondition(where, scope)})`
   // Rows have a WHERE to add to.
   const open = shape.kind === 'rows' && seen === '' && filter === '' ? 'WHERE true' : seen
-  const clause = filter === '' ? open : `${open === '' ? 'WHERE' : `${open} AND`} ${filter}`
+  const from = (open: string) => {
+    const clause = filter === '' ? open : `${open === '' ? 'WHERE' : `${open} AND`} ${filter}`
+    return `FROM ${table} t ${lateral(found)}${clause}`
+  }
   return {
     entity,
     dialect: createDialect({ bind, field, once, mayHaveLineBreaks }),
-    from: () => `FROM ${table} t ${lateral(found)}${clause}`,
+    from: (order = '') => {
+      if (apart.length === 0) return from(open)
+      const rest = isMerged ? `${orderClause(order)}LIMIT ${bind(first ?? 0)}` : ''
+      const parts = apart.map(id => `(SELECT t.* ${from(isIn(id, bind))} ${rest})`)
+      return `FROM (${parts.join(' UNION ALL ')}) t ${lateral(found)}${shape.kind === 'rows' ? 'WHERE true' : ''}`
+    },
     condition,
   }
 }
@@ -114,11 +103,11 @@ export function compilePage(plan: Plan, tableOf: TableOf, binder = createBinder<
   const window = `LIMIT ${bind(page.limit)} OFFSET ${bind(page.offset)}`
   if (plan.shape.kind === 'records')
     return { sql: recordPage(plan, tableOf(plan.entity), tableOf, bind, window), values }
-  const selection = select(plan, tableOf, bind)
+  const selection = select(plan, tableOf, bind, endOf(page))
   const { from, cells, order } = compileRows(plan.shape, selection)
   const json = rowAsJson(plan.shape, cells(), selection.dialect)
-  const sorted = orderClause(order())
-  const withOrder = `${from()} ${sorted}`
+  const sorted = order()
+  const withOrder = `${isOfRecords(plan.shape) ? selection.from(sorted) : from()} ${orderClause(sorted)}`
   return { sql: `SELECT ${json} AS json ${withOrder}${window}`, values }
 }
 
@@ -145,10 +134,11 @@ function recordPage(plan: Plan, source: TableShape, tableOf: TableOf, bind: Bind
     .join(', ')
   const json = `CAST(row_to_json(${row}) AS TEXT)`
   const inOneLine = mayHaveLineBreaks ? `translate(${json}, chr(10) || chr(13), '  ')` : json
-  const isCollected = where === null && rows.kind === 'audiences' && rows.collect
+  const isCollected =
+    where === null && rows.kind === 'audiences' && rows.collect && readByAudience(plan, rows) === null
   const from = isCollected
     ? `FROM (SELECT * FROM ${table} t ${visible(rows, bind, false)} OFFSET 0) t`
-    : select(plan, tableOf, bind).from()
+    : select(plan, tableOf, bind, endOf(page)).from(order)
   // The inner select picks the rows of the page; only those are converted to JSON.
   return `SELECT ${inOneLine} AS json FROM (SELECT ${columns} ${from} ORDER BY ${order} ${window}) ${row}`
 }
@@ -177,8 +167,9 @@ export function compileCount(
   const isFiltered = where !== null || shape.kind === 'rows'
   if (!isFiltered && (rows.kind === 'audiences' || rows.kind === 'counted'))
     return { sql: countAudiences(rows, bind), values }
-  const most = page.total ? '' : ` LIMIT ${bind(lastNeeded(page))}`
-  const selection = select(plan, tableOf, bind)
+  const needed = page.total ? null : lastNeeded(page)
+  const most = needed === null ? '' : ` LIMIT ${bind(needed)}`
+  const selection = select(plan, tableOf, bind, needed)
   const from = (shape.kind === 'rows' ? compileRows(shape, selection) : selection).from()
   return {
     sql: page.total
@@ -187,6 +178,10 @@ export function compileCount(
     values,
   }
 }
+
+/** The position after the last row of a page. */
+const endOf = ({ offset, limit }: Page) =>
+  limit === null ? null : Math.min(offset + limit, Number.MAX_SAFE_INTEGER)
 
 const lastNeeded = ({ offset, limit }: Page) => Math.min(offset + (limit ?? 0) + 1, Number.MAX_SAFE_INTEGER)
 

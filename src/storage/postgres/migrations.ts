@@ -1,4 +1,5 @@
 import { attemptTables } from './attempt-tables.ts'
+import { audienceIndexes } from './audience-indexes.ts'
 import { epersonCount } from './eperson-count.ts'
 import { itemTables } from './item-tables.ts'
 import { mailTables } from './mail-tables.ts'
@@ -234,4 +235,5 @@ export const migrations: readonly string[] = [
   registryTables,
   memberTables,
   siteTables,
+  audienceIndexes,
 ]

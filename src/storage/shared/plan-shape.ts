@@ -18,20 +18,33 @@ export const highlightsIn = ({ shape }: Pick<Plan, 'shape'>): readonly Highlight
         value.kind === 'highlight' ? [{ name, words: value.words }] : [],
       )
 
+/** Whether each row is one of a record, and in the order of the records' values. */
+export const isOfRecords = (shape: Plan['shape']): boolean =>
+  shape.kind === 'records' ||
+  (shape.groups === null &&
+    shape.having === null &&
+    !shape.distinct &&
+    shape.columns.every(({ value }) => value.kind !== 'aggregate'))
+
 /** How many keys may be looked up one by one. */
 const maxKeys = 100
 
-/** Whether the condition leaves so few records, found by their key, that the plan takes no time. */
-export function isByKey({ entity, where }: Pick<Plan, 'entity' | 'where'>): boolean {
+/**
+ * Whether the condition leaves so few records, found by their key, that the plan takes no time.
+ * @param most how many keys a list may have
+ */
+export function isByKey({ entity, where }: Pick<Plan, 'entity' | 'where'>, most = maxKeys): boolean {
   if (where === null) return false
   const terms = where.kind === 'and' ? where.of : [where]
-  return terms.every(isCheap) && [entity.key].flat().every(name => terms.some(term => names(term, name)))
+  return (
+    terms.every(isCheap) && [entity.key].flat().every(name => terms.some(term => names(term, name, most)))
+  )
 }
 
 /** Whether the condition says which values the field has. */
-const names = (condition: Condition, field: string): boolean =>
+const names = (condition: Condition, field: string, most: number): boolean =>
   ((condition.kind === 'compare' && condition.operator === '=') ||
-    (condition.kind === 'in' && condition.values.length <= maxKeys)) &&
+    (condition.kind === 'in' && condition.values.length <= most)) &&
   !condition.negated &&
   condition.field.name === field &&
   condition.field.path.length === 0

@@ -1,5 +1,7 @@
 import type { TableSource } from '../../model/entities.ts'
+import type { Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
+import { isByKey, isOfRecords } from './plan-shape.ts'
 
 /** Row visibility: which rows of a table a listing shows. */
 export type VisibleRows =
@@ -41,6 +43,32 @@ export function visibleRows(
  */
 export const isCollectingCheaper = (visible: number, total: number, end: number): boolean =>
   visible * visible < total * end
+
+/** How many audiences are read one after another at most: each takes a search in an index. */
+const maxAudiences = { everything: 16, filtered: 500 }
+
+/** Of pages that end further on, the first rows of every audience would be too many. */
+const maxMerged = 10_000
+
+/**
+ * How a page is read without a look at rows that the viewer may not read (Q14, docs/decisions/0064). `merge`: the first rows of
+ * each audience, in the order of the list; `collect`: all rows of each audience; null: neither, because there are too many
+ * audiences or no rows to skip.
+ */
+export function readByAudience(
+  plan: Plan,
+  rows: { readonly kind: string; readonly ids?: readonly number[] },
+) {
+  const { where, shape, page } = plan
+  // One record is one row to look at.
+  if (rows.ids === undefined || isByKey(plan, 0)) return null
+  const isFiltered = where !== null || shape.kind === 'rows'
+  const count = rows.ids.length
+  if (count > maxAudiences[isFiltered ? 'filtered' : 'everything']) return null
+  if (count === 1) return 'collect'
+  if (isOfRecords(shape) && page.limit !== null && page.offset + page.limit <= maxMerged) return 'merge'
+  return isFiltered ? 'collect' : null
+}
 
 /** The column of the table `audience` that counts the rows of this table. */
 export const counterColumn = (table: string): 'items' | 'bitstreams' =>

@@ -71,6 +71,7 @@ function planOf({ text, membership }: EpersonSearch, { offset, limit }: Window):
     collect: membership?.is
       ? { page: page(from('uuid IN (SELECT eperson FROM membership WHERE epersongroup = ?)')), total: null }
       : null,
+    audiences: 0,
     end: offset + limit,
     isFiltered: false,
     highlights: [],
@@ -105,6 +106,7 @@ export function findGroups(
       total: null,
     },
     collect: null,
+    audiences: 0,
     end: offset + limit,
     isFiltered: false,
     highlights: [],

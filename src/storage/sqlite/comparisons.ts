@@ -20,6 +20,8 @@ export interface Scope {
   readonly cell: (field: FieldRef) => Cell
   /** A select of the inner plan's rows, and its values in them. */
   readonly inner: (plan: Plan) => Inner
+  /** What is true of every row, and begins the indexes of what the viewer sees. */
+  readonly own?: string | undefined
 }
 
 export interface Inner {

@@ -1,11 +1,12 @@
 import type { Entity, Order, TableSource } from '../../model/entities.ts'
 import type { Condition, FieldRef, Plan } from '../../model/plan.ts'
 import { type Cell, createBinder, type Dialect, fieldNamed } from '../shared/cells.ts'
-import { highlightsIn } from '../shared/plan-shape.ts'
+import { highlightsIn, isOfRecords } from '../shared/plan-shape.ts'
 import { compileRows, rowAsJson } from '../shared/row-statement.ts'
 import {
   counterColumn,
   isCollectingCheaper,
+  readByAudience,
   type VisibleRows,
   viewPrefixes,
 } from '../shared/row-visibility.ts'
@@ -13,7 +14,7 @@ import type { Highlighted } from '../shared/text-search.ts'
 import { totalOrder } from '../shared/total-order.ts'
 import { createDialect, fieldCell, literal, quoteName } from './cells.ts'
 import { compileCondition } from './conditions.ts'
-import { tick } from './driver.ts'
+import { type Bind, visibleFrom, type Way } from './row-selection.ts'
 
 /** SQL for entities that are tables. Pure: names come from the entity's own fields, and values are bound. */
 export interface Statement {
@@ -29,6 +30,8 @@ export interface TablePlan {
   readonly scan: Access
   /** The same page, if collecting and sorting all visible rows is cheaper; null: never. */
   readonly collect: Access | null
+  /** How many audiences `scan` reads one after another; 0: it reads the table. */
+  readonly audiences: number
   /** The position after the last row of the page; null: it has no limit. */
   readonly end: number | null
   /** Whether there is a condition, so that nobody knows how many rows are read. */
@@ -53,15 +56,17 @@ export function compileTable(plan: Plan, visible: Visible): TablePlan {
   const rows = visible(source)
   const isFiltered = where !== null || shape.kind === 'rows'
   const isCounted = page.total || page.limit !== null
-  const access = (collects: boolean): Access => ({
-    page: compilePage(plan, visible, collects),
-    total: isFiltered && isCounted ? compileTotal(plan, visible, collects) : null,
+  const access = (way: Way): Access => ({
+    page: compilePage(plan, visible, way),
+    total: isFiltered && isCounted ? compileTotal(plan, visible, way) : null,
   })
-  const mayCollect = rows.kind === 'audiences'
+  const way = readByAudience(plan, rows)
+  const mayCollect = rows.kind === 'audiences' && way === null
   return {
     counts: mayCollect || (isCounted && !isFiltered) ? compileCounts(source, rows) : null,
-    scan: access(false),
-    collect: mayCollect ? access(true) : null,
+    scan: access(way ?? 'scan'),
+    collect: mayCollect ? access('collect') : null,
+    audiences: rows.kind === 'audiences' && way !== null ? rows.ids.length : 0,
     end: page.limit === null ? null : page.offset + page.limit,
     isFiltered,
     highlights: highlightsIn(plan),
@@ -90,54 +95,41 @@ function compileCounts({ table, rows: rule }: TableSource, rows: VisibleRows): S
   return { sql: `SELECT count(*) AS seen, 0 AS "all" ${from} WHERE t.eperson = ?1`, values: [rows.eperson] }
 }
 
-type Bind = (value: number | string) => string
-
 /** What a plan reads: the visible rows that fulfil the condition, and how its values are written. */
 interface Selection {
   readonly entity: Entity
   readonly dialect: Dialect
-  readonly from: () => string
+  /** @param order of the page, of which only as many rows as it may need are read, if audiences are merged */
+  readonly from: (order?: string) => string
   readonly condition: (condition: Condition, cell: (field: FieldRef) => Cell) => string
 }
 
-function select({ entity, where }: Plan, visible: Visible, collects: boolean, bind: Bind): Selection {
+function select({ entity, where, page }: Plan, visible: Visible, way: Way, bind: Bind): Selection {
   const source = tableOf(entity)
   const rows = visible(source)
   const hidden = rows.kind === 'audiences' ? rows.hidden : undefined
   const field = (name: string) => fieldCell(entity, name, hidden)
-  const condition: Selection['condition'] = (one, cell) =>
-    compileCondition(one, { bind, cell, inner: inner => compileInner(inner, visible, bind) })
-  const seen = visibleFrom(source, rows, collects, bind)
-  const filter = where === null ? '' : ` AND (${condition(where, ({ name }) => field(name))})`
-  const from = `${seen}${filter}`
+  const inner = (plan: Plan) => compileInner(plan, visible, bind)
+  const cell = ({ name }: FieldRef) => field(name)
+  const { view, each, own, asked } = visibleFrom(source, rows, way, bind)
+  const filter = where === null ? '' : ` AND (${compileCondition(where, { bind, cell, inner, own })})`
   return {
     entity,
     dialect: createDialect({ bind, field }),
-    from: () => from,
-    condition,
+    from: order => {
+      if (way !== 'merge' || order === undefined) return `FROM ${each}${view} WHERE ${asked}${filter}`
+      const key = `t.${quoteName([entity.key].flat().join())}`
+      const first = `ORDER BY ${order} LIMIT ${bind(page.offset + (page.limit ?? 0))}`
+      return `FROM ${each}${view} ON ${key} IN (SELECT ${key} FROM ${view} WHERE ${asked}${filter} ${first})`
+    },
+    condition: (one, cell) => compileCondition(one, { bind, cell, inner }),
   }
 }
 
-/**
- * `tick` comes first, because SQLite doesn't ask the rest once a term is false.
- * @param collects whether to read one audience after another, through the index
- */
-function visibleFrom({ table }: TableSource, rows: VisibleRows, collects: boolean, bind: Bind): string {
-  const view = `${quoteName(`${viewPrefixes[rows.kind]}${table}`)} AS t`
-  if (rows.kind === 'all') return `FROM ${view} WHERE ${tick}`
-  if (rows.kind === 'own') return `FROM ${view} WHERE ${tick} AND t.eperson = ${bind(rows.eperson)}`
-  const wanted = `json_each(${bind(`[${rows.ids.join()}]`)})`
-  // CROSS JOIN keeps the order of the loops. The last term keeps `tick` in the inner one.
-  if (collects)
-    return `FROM (SELECT value AS seen FROM ${wanted}) CROSS JOIN ${view} ON t.audience = seen WHERE (${tick} OR t.audience IS NULL)`
-  // + keeps SQLite from using the index by audience, which would need a sort (https://sqlite.org/optoverview.html#uplus).
-  return `FROM ${view} WHERE ${tick} AND +t.audience IN (SELECT value FROM ${wanted})`
-}
-
-function compilePage(plan: Plan, visible: Visible, collects: boolean): Statement {
+function compilePage(plan: Plan, visible: Visible, way: Way): Statement {
   const { bind, values } = createBinder<number | string>('?')
   const { page, shape, entity } = plan
-  const selection = select(plan, visible, collects, bind)
+  const selection = select(plan, visible, way, bind)
   // SQLite accepts OFFSET only after LIMIT; -1 means no limit (https://sqlite.org/lang_select.html#limitoffset).
   const limits = () => `LIMIT ${bind(page.limit ?? -1)} OFFSET ${bind(page.offset)}`
   if (shape.kind === 'records') {
@@ -146,13 +138,15 @@ function compilePage(plan: Plan, visible: Visible, collects: boolean): Statement
     const members = entity.fields.map(({ name }, at) => `${literal(name)}, ${memberJson(cells[at])}`)
     const order = recordOrder(entity, page.order, dialect)
     return {
-      sql: `SELECT json_object(${members.join(', ')}) AS json ${from()} ORDER BY ${order} ${limits()}`,
+      sql: `SELECT json_object(${members.join(', ')}) AS json ${from(order)} ORDER BY ${order} ${limits()}`,
       values,
     }
   }
   const { from, cells, order } = compileRows(shape, selection)
   const json = rowAsJson(shape, cells(), selection.dialect)
-  return { sql: `SELECT ${json} AS json ${from()} ${orderClause(order())}${limits()}`, values }
+  const sorted = order()
+  const read = isOfRecords(shape) ? selection.from(sorted) : from()
+  return { sql: `SELECT ${json} AS json ${read} ${orderClause(sorted)}${limits()}`, values }
 }
 
 const orderClause = (order: string) => (order === '' ? '' : `ORDER BY ${order} `)
@@ -169,10 +163,10 @@ function memberJson(cell: Cell | undefined): string {
 }
 
 /** Counts all, or, if nobody asked, only far enough to tell whether more follow the page. */
-function compileTotal(plan: Plan, visible: Visible, collects: boolean): Statement {
+function compileTotal(plan: Plan, visible: Visible, way: Way): Statement {
   const { bind, values } = createBinder<number | string>('?')
   const { page, shape } = plan
-  const selection = select(plan, visible, collects, bind)
+  const selection = select(plan, visible, way, bind)
   const from = (shape.kind === 'rows' ? compileRows(shape, selection) : selection).from()
   if (page.total) return { sql: `SELECT count(*) AS count ${from}`, values }
   const most = bind(page.offset + (page.limit ?? 0) + 1)
@@ -183,7 +177,8 @@ function compileTotal(plan: Plan, visible: Visible, collects: boolean): Statemen
 function compileInner(plan: Plan, visible: Visible, bind: Bind) {
   const { shape, page } = plan
   if (shape.kind !== 'rows') throw new Error('a subquery selects values')
-  const selection = select(plan, visible, false, bind)
+  const rows = visible(tableOf(plan.entity))
+  const selection = select(plan, visible, readByAudience(plan, rows) === null ? 'scan' : 'collect', bind)
   const { from, cells, order } = compileRows(shape, selection)
   const values = cells()
   const columns = values.map(({ sql }, at) => `${sql} AS c${at}`).join(', ')
@@ -201,7 +196,12 @@ function compileInner(plan: Plan, visible: Visible, bind: Bind) {
 const lookupCost = 4
 
 /** @param visible and @param total the result of `counts` @returns the statements, and about how many rows they read */
-export function choosePage({ scan, collect, end, isFiltered }: TablePlan, visible: number, total: number) {
+export function choosePage(plan: TablePlan, visible: number, total: number) {
+  const { scan, collect, end, isFiltered, audiences } = plan
+  if (audiences > 0) {
+    const reads = Math.min(visible, audiences * (end ?? Number.POSITIVE_INFINITY))
+    return { access: scan, reads }
+  }
   if (isFiltered) {
     const access = collect !== null && visible * lookupCost < total ? collect : scan
     return { access, reads: access === scan ? 0 : visible }

@@ -9,7 +9,11 @@ export function compileCondition(condition: Condition, scope: Scope): string {
   switch (condition.kind) {
     case 'and':
     case 'or': {
-      const terms = condition.of.map(one => `(${compileCondition(one, scope)})`)
+      // SQLite looks for an index of each alternative, and sees nothing but that (https://sqlite.org/optoverview.html#or_optimizations).
+      const own = condition.kind === 'or' && scope.own !== undefined ? `${scope.own} AND ` : ''
+      const terms = condition.of.map(one =>
+        own === '' ? `(${compileCondition(one, scope)})` : `(${own}(${compileCondition(one, scope)}))`,
+      )
       if (terms.length === 0) return condition.kind === 'and' ? '1' : '0'
       return joinBalanced(terms, condition.kind === 'and' ? 'AND' : 'OR')
     }

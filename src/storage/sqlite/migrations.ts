@@ -1,4 +1,5 @@
 import { attemptTables } from './attempt-tables.ts'
+import { audienceIndexes } from './audience-indexes.ts'
 import { itemTables } from './item-tables.ts'
 import { mailTables } from './mail-tables.ts'
 import { memberTables } from './member-tables.ts'
@@ -231,4 +232,5 @@ export const migrations: readonly string[] = [
   registryTables,
   memberTables,
   siteTables,
+  audienceIndexes,
 ]

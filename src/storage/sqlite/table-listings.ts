@@ -9,7 +9,7 @@ import type { Listing } from '../entities.ts'
 import { stepsAsJson } from '../shared/explain.ts'
 import { csvFields, isByKey } from '../shared/plan-shape.ts'
 import { whilePresent } from '../shared/while-present.ts'
-import { compileTable, type Statement, type Visible } from './compile.ts'
+import { compileTable, type Statement, type TablePlan, type Visible } from './compile.ts'
 import type { StoreFile } from './cursor.ts'
 import type { Database } from './driver.ts'
 import { nearby, readPage } from './pages.ts'
@@ -31,29 +31,31 @@ export function createTableListings({ store, db, readerThreads, listings }: Part
   /** Whether the rows of an order have to be sorted, by the order and by which rows are visible. */
   const sorting = new WeakMap<Page['order'], Map<string, boolean>>()
 
-  function hasToSort({ entity, page }: Plan, kind: string, { sql, values }: Statement): boolean {
+  function hasToSort({ entity, page }: Plan, kind: string, { scan, audiences }: TablePlan): boolean {
     if (page.order.length === 0) return false
     const known = sorting.get(page.order) ?? new Map<string, boolean>()
     sorting.set(page.order, known)
-    const key = `${entity.name} ${kind}`
-    const found = known.get(key) ?? explain(sql, values)
+    const isMerged = audiences > 1
+    const key = `${entity.name} ${kind} ${isMerged}`
+    // The few rows that are merged are sorted anyway.
+    const found = known.get(key) ?? sorts(scan.page) > Number(isMerged)
     known.set(key, found)
     return found
   }
 
   // https://sqlite.org/eqp.html: "USE TEMP B-TREE FOR ORDER BY", or for its last terms.
-  const explain = (sql: string, values: Statement['values']) =>
+  const sorts = ({ sql, values }: Statement) =>
     db
       .all<{ detail: string }>(`EXPLAIN QUERY PLAN ${sql}`, ...values)
-      .some(({ detail }) => /^USE TEMP B-TREE/.test(detail))
+      .filter(({ detail }) => /^USE TEMP B-TREE/.test(detail)).length
 
   const kindOf = ({ entity: { source } }: Plan, visible: Visible) =>
     source.kind === 'table' ? visible(source).kind : source.kind
 
   /** Nobody knows how many rows a condition needs, unless it names the key. */
-  const mayTakeLong = (plan: Plan, visible: Visible, scan: Statement) =>
+  const mayTakeLong = (plan: Plan, visible: Visible, compiled: TablePlan) =>
     plan.where === null && plan.shape.kind === 'records'
-      ? plan.page.offset > nearby || hasToSort(plan, kindOf(plan, visible), scan)
+      ? plan.page.offset > nearby || hasToSort(plan, kindOf(plan, visible), compiled)
       : !isByKey(plan)
 
   async function explainPlan(plan: Plan, visible: Visible, client: Client, runs: boolean) {
@@ -73,7 +75,7 @@ export function createTableListings({ store, db, readerThreads, listings }: Part
       body,
     })
     if (isShortPage(page, format)) {
-      const isLong = mayTakeLong(plan, visible, compiled.scan.page)
+      const isLong = mayTakeLong(plan, visible, compiled)
       const wanted = { file: store.file, plan: compiled, separator: separators[format], isLong }
       const { total, body } = await readPage(readerThreads, wanted, client)
       return listing(total, body)

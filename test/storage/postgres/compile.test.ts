@@ -7,9 +7,9 @@ import {
   compileCount,
   compilePage,
   compileShortPage,
-  type RowSelection,
   type TableShape,
 } from '../../../src/storage/postgres/compile.ts'
+import type { RowSelection } from '../../../src/storage/postgres/row-selection.ts'
 
 const entity: Entity = {
   name: 'people',
@@ -96,19 +96,36 @@ test('Q11 on PostgreSQL rows about somebody else are in neither the page nor the
 })
 
 test('Q11 on PostgreSQL the audiences of a viewer are values of the page and of the total', () => {
-  const seen = (collect: boolean) =>
-    shape({ kind: 'audiences', ids: [1, 7], counter: 'items', collect }, { table: 'carrel."seen_items"' })
+  const many = Array.from({ length: 17 }, (_, n) => n + 1)
+  const seen = (collect: boolean, ids: readonly number[] = many) =>
+    shape({ kind: 'audiences', ids, counter: 'items', collect }, { table: 'carrel."seen_items"' })
   const { sql, values } = compileShortPage(listOf(entity, page), () => seen(false), ',')
   assert.match(sql, /WHERE \(t\.audience \+ 0\) = ANY\(\$3::integer\[\]\) ORDER BY/)
   assert.match(
     sql,
     /sum\(items\) AS BIGINT\), 0\) AS count FROM carrel\.audience WHERE id = ANY\(\$5::integer\[\]\)/,
   )
-  assert.deepEqual(values, [20, 40, [1, 7], ',', [1, 7]])
+  assert.deepEqual(values, [20, 40, many, ',', many])
   assert.match(
     compilePage(listOf(entity, page), () => seen(true)).sql,
     /FROM \(SELECT \* FROM carrel\."seen_items" t WHERE t\.audience = ANY\(\$3::integer\[\]\) OFFSET 0\) t ORDER BY/,
   )
+  assert.match(
+    compilePage(listOf(entity, page), () => seen(true, [7])).sql,
+    /FROM carrel\."seen_items" t WHERE t\.audience = CAST\(\$3 AS INTEGER\) ORDER BY/,
+  )
+})
+
+test('Q14 on PostgreSQL a few audiences are parts of the statement, each with as many rows as the page may need', () => {
+  const seen = shape(
+    { kind: 'audiences', ids: [1, 7], counter: 'items', collect: true },
+    { table: 'carrel."seen_items"' },
+  )
+  const { sql, values } = compilePage(listOf(entity, page), () => seen)
+  const part = (n: number) =>
+    `(SELECT t.* FROM carrel."seen_items" t WHERE t.audience = CAST($${n} AS INTEGER) ORDER BY t."full name" DESC, t."id" ASC LIMIT $3)`
+  assert.ok(sql.includes(`FROM (${part(4)} UNION ALL ${part(5)}) t  ORDER BY`), sql)
+  assert.deepEqual(values, [20, 40, 60, 1, 7])
 })
 
 test('Q6 Q7 on PostgreSQL names with $1, quotes, % and spaces stay the names that they are', () => {
