@@ -149,7 +149,7 @@ export async function buildApp(
           await peopleRoutes(hal, { ...known, password, registrations })
           const { alerts } = processes
           dspaceRoutes(hal, { ...known, alerts, eventOf, beforeChanges: refuseShortLivedToken })
-          await editingRoutes(hal, { accounts, addresses, lookAgain, config, files, repository, uploads })
+          await editingRoutes(hal, { ...known, lookAgain, files, uploads })
           const { scripts } = operator
           const { resume } = scriptRoutes(hal, { addresses, scripts, start: runner.start })
           const resumable = { ...resume, ingest: ingest.resume, import: imports.resume }

@@ -1,7 +1,8 @@
 import { once } from 'node:events'
 import { Command } from 'commander'
 import { BadItem, checkReaders } from '../ingest/item.ts'
-import { parseReaders, UnknownGroup } from '../ingest/readers.ts'
+import { namedEperson, parseReaders, UnknownGroup } from '../ingest/readers.ts'
+import { readUuid } from '../lib/uuids.ts'
 import type { AccessChange, Bitstream, Item, ListedItem } from '../model/items.ts'
 import { describeReaders, type Readers } from '../model/readers.ts'
 import type { Accounts } from '../storage/accounts.ts'
@@ -41,8 +42,8 @@ export function itemCommand(): Command {
     .option('--json', 'print the item as JSON')
     .addHelpText(
       'after',
-      '\nA rule is anonymous, eperson, group:<name> or admin, optionally followed by from:YYYY-MM-DD and ' +
-        'until:YYYY-MM-DD. One rule that holds is enough.',
+      '\nA rule is anonymous, eperson, eperson:<email address or UUID>, group:<name> or admin, optionally followed by ' +
+        'from:YYYY-MM-DD and until:YYYY-MM-DD. One rule that holds is enough.',
     )
     .action((identifier: string, rules: string[], { file, json }: Json & { file?: string }) =>
       withStore(async ({ accounts, repository }) => {
@@ -51,6 +52,7 @@ export function itemCommand(): Command {
         const change = { identifier: item.identifier, file: fileOf(file), readers }
         const outcome = await repository.setReaders(change, commandEvent('item.access', item.identifier))
         if (outcome === undefined) throw notThere(change)
+        if (outcome === 'no-eperson') throw new Failure('an eperson of these rules was deleted meanwhile')
         await show(repository, item.identifier, json)
       }),
     )
@@ -82,22 +84,35 @@ async function find(repository: Repository, name: string): Promise<Item> {
   return item
 }
 
-/** @throws Misuse for a rule that is not understood; Failure for a group that doesn't exist */
-async function readRules(words: readonly string[], accounts: Pick<Accounts, 'listGroups'>): Promise<Readers> {
+type Known = Pick<Accounts, 'credentials' | 'eperson' | 'listGroups'>
+
+/** @throws Misuse for a rule that is not understood; Failure for a group or an eperson that doesn't exist */
+async function readRules(words: readonly string[], accounts: Known): Promise<Readers> {
   const groups = new Set((await accounts.listGroups()).map(({ name }) => name))
   const rules: string[] = []
   // Days may be separate arguments: eperson from:2027-01-01.
   for (const word of words)
     if (/^(from|until):/.test(word) && rules.length > 0) rules.push(`${rules.pop()} ${word}`)
     else rules.push(word)
+  const epersons = new Map<string, string>()
+  for (const name of rules.flatMap(rule => namedEperson(rule) ?? []))
+    epersons.set(name, await uuidOf(name, accounts))
   try {
-    const readers = parseReaders(rules, groups)
+    const readers = parseReaders(rules, groups, epersons)
     checkReaders(readers)
     return readers
   } catch (error) {
     if (error instanceof UnknownGroup) throw new Failure(error.message)
     throw error instanceof BadItem ? new Misuse(error.message) : error
   }
+}
+
+/** @param name an email address, or a uuid @throws Failure */
+async function uuidOf(name: string, accounts: Known): Promise<string> {
+  const byUuid = readUuid(name)
+  const known = byUuid === undefined ? await accounts.credentials(name) : await accounts.eperson(byUuid)
+  if (known) return known.uuid
+  throw new Failure(`there is no eperson ${printable(name)}; \`carrel eperson list\` lists them`)
 }
 
 function fileOf(text: string | undefined): AccessChange['file'] {

@@ -51,5 +51,7 @@ export function refuseOutcome(outcome: ItemOutcome, what: string): void {
         'change-refused',
         `An item may have at most ${maxBundles} bundles and ${maxBitstreams} files.`,
       )
+    case 'no-eperson':
+      throw new Problem('change-refused', 'There is no eperson with this UUID any more.')
   }
 }

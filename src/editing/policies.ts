@@ -1,23 +1,28 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eventOf } from '../authn/audit.ts'
 import type { SpecialGroupConfig } from '../config/special-groups.ts'
-import { groupBody } from '../dspace/epersons.ts'
+import { epersonBody, groupBody } from '../dspace/epersons.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
 import { halPart, readPage, windowOf } from '../http/hal.ts'
-import { type Query, single, uuidIn } from '../http/parameters.ts'
+import { badParameter, type Query, single, uuidIn } from '../http/parameters.ts'
 import { patchBody } from '../http/patch-body.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
-import { administratorGroup, type Group } from '../model/accounts.ts'
-import { groupOfOpenReader, openReader } from '../model/open-groups.ts'
-import { groupOf } from '../model/read-rules.ts'
-import type { ReaderRule } from '../model/readers.ts'
-import type { Accounts } from '../storage/accounts.ts'
+import type { Eperson, Group } from '../model/accounts.ts'
 import type { Part, Window } from '../storage/window.ts'
 import { bodyLimit, patchBounds, readAddressedUuid, readObject, takeUriLists } from './bodies.ts'
 import { type ListedPolicyStore, policiesOfObject, policiesOfReader } from './policy-lists.ts'
 import { type EditedObject, editPolicies, findObject } from './policy-objects.ts'
+import {
+  articles,
+  type KnownAccounts,
+  kindOf,
+  kinds,
+  type Recipients,
+  readerOf,
+  recipientsOf,
+} from './policy-recipients.ts'
 import {
   actionOf,
   changedRule,
@@ -32,8 +37,9 @@ import { writeHooks } from './rights.ts'
 const route = contractsIn(() => import('./policy-contracts.ts'))
 
 interface Parts extends ListedPolicyStore {
-  readonly accounts: Pick<Accounts, 'groupsByName' | 'groupsByUuid'>
+  readonly accounts: KnownAccounts
   readonly addresses: Addresses
+  readonly asksAgreement: boolean
   readonly config: SpecialGroupConfig
 }
 type Route = { Params: { id: string } }
@@ -41,7 +47,8 @@ type Route = { Params: { id: string } }
 const members = ['name', 'description', 'policyType', 'action', 'startDate', 'endDate']
 
 /** `/api/authz/resourcepolicies`: who may read an item or a file, and who may change an item. For administrators. */
-export function policyRoutes(app: FastifyInstance, { accounts, addresses, config, repository }: Parts): void {
+export function policyRoutes(app: FastifyInstance, parts: Parts): void {
+  const { accounts, addresses, asksAgreement, config, repository } = parts
   takeUriLists(app)
   const path = '/authz/resourcepolicies'
   const url = `${path}/:id`
@@ -51,19 +58,14 @@ export function policyRoutes(app: FastifyInstance, { accounts, addresses, config
   const administrator = ({ caller }: FastifyRequest) =>
     requireAdministrator(caller, 'see and change policies')
 
-  /** The groups that policies are for, by the reader of their rules. */
-  async function groupsOf(
-    policies: readonly Policy[],
-  ): Promise<(reader: ReaderRule['reader']) => Group | null> {
-    const names = new Set(policies.flatMap(({ rule }) => groupOf(rule.reader) ?? []))
-    const groups = new Map((await accounts.groupsByName([...names])).map(one => [one.name, one]))
-    return reader => groupOfOpenReader(reader) ?? groups.get(groupOf(reader) ?? '') ?? null
-  }
+  const bodyOfGroup = (group: Group) => groupBody(group, { addresses, config })
+  const bodyOfEperson = (eperson: Eperson) => epersonBody(eperson, addresses, asksAgreement)
 
-  const bodyOf = (groupFor: (reader: ReaderRule['reader']) => Group | null) => (policy: Policy) => {
+  const bodyOf = (recipients: Recipients) => (policy: Policy) => {
     const { id, rule, name, description, type } = policy
     const self = `${all}/${id}`
-    const group = groupFor(rule.reader)
+    const group = recipients.group(rule)
+    const eperson = recipients.eperson(rule)
     return {
       id,
       name,
@@ -79,10 +81,10 @@ export function policyRoutes(app: FastifyInstance, { accounts, addresses, config
         resource: { href: `${self}/resource` },
         self: { href: self },
       },
-      _embedded: { group: group && groupBody(group, { addresses, config }), eperson: null },
+      _embedded: { group: group && bodyOfGroup(group), eperson: eperson && bodyOfEperson(eperson) },
     }
   }
-  const bodyOfOne = async (policy: Policy) => bodyOf(await groupsOf([policy]))(policy)
+  const bodyOfOne = async (policy: Policy) => bodyOf(await recipientsOf([policy], accounts))(policy)
 
   async function found(text: string): Promise<{ object: EditedObject; policy: Policy }> {
     const id = readPolicyId(text)
@@ -100,7 +102,7 @@ export function policyRoutes(app: FastifyInstance, { accounts, addresses, config
     const query = request.query as Query
     const wanted = readPage(query)
     const { rows, total } = await list(windowOf(wanted))
-    const bodies = rows.map(bodyOf(await groupsOf(rows)))
+    const bodies = rows.map(bodyOf(await recipientsOf(rows, accounts)))
     return halPart('resourcepolicies', bodies, total, wanted, `${all}/search/${name}`)
   }
 
@@ -112,21 +114,21 @@ export function policyRoutes(app: FastifyInstance, { accounts, addresses, config
     const isWanted = ({ rule }: Policy) => !action || actionOf(rule) === action
     return page(request, 'resource', window => policiesOfObject(store, uuid, isWanted, window))
   })
-  app.get(`${path}/search/group`, route('listPoliciesOfGroup'), async request => {
-    administrator(request)
-    const query = request.query as Query
-    const reader = await readerOf(uuidIn(query, 'uuid'))
-    if (!single(query, 'resource'))
-      return page(request, 'group', window => policiesOfReader(store, reader, window))
-    const uuid = uuidIn(query, 'resource')
-    const isWanted = ({ rule }: Policy) => rule.reader === reader
-    return page(request, 'group', window => policiesOfObject(store, uuid, isWanted, window))
-  })
-  // No rule names an eperson.
-  app.get(`${path}/search/eperson`, route('listPoliciesOfEperson'), async request => {
-    administrator(request)
-    return page(request, 'eperson', async () => ({ rows: [], total: 0 }))
-  })
+  for (const kind of kinds)
+    app.get(
+      `${path}/search/${kind}`,
+      route(kind === 'group' ? 'listPoliciesOfGroup' : 'listPoliciesOfEperson'),
+      async request => {
+        administrator(request)
+        const query = request.query as Query
+        const reader = await readerOf(kind, uuidIn(query, 'uuid'), accounts)
+        if (!single(query, 'resource'))
+          return page(request, kind, window => policiesOfReader(store, reader, window))
+        const uuid = uuidIn(query, 'resource')
+        const isWanted = ({ rule }: Policy) => rule.reader === reader
+        return page(request, kind, window => policiesOfObject(store, uuid, isWanted, window))
+      },
+    )
   app.get<Route>(url, route('showPolicy'), async request => {
     administrator(request)
     return bodyOfOne((await found(request.params.id)).policy)
@@ -134,13 +136,14 @@ export function policyRoutes(app: FastifyInstance, { accounts, addresses, config
   app.get<Route>(`${url}/group`, route('showGroupOfPolicy'), async (request, reply) => {
     administrator(request)
     const { policy } = await found(request.params.id)
-    const group = (await groupsOf([policy]))(policy.rule.reader)
-    return group ? groupBody(group, { addresses, config }) : reply.code(204).send()
+    const group = (await recipientsOf([policy], accounts)).group(policy.rule)
+    return group ? bodyOfGroup(group) : reply.code(204).send()
   })
   app.get<Route>(`${url}/eperson`, route('showEpersonOfPolicy'), async (request, reply) => {
     administrator(request)
-    await found(request.params.id)
-    return reply.code(204).send()
+    const { policy } = await found(request.params.id)
+    const eperson = (await recipientsOf([policy], accounts)).eperson(policy.rule)
+    return eperson ? bodyOfEperson(eperson) : reply.code(204).send()
   })
   app.get<Route>(`${url}/resource`, route('showObjectOfPolicy'), async (request, reply) => {
     administrator(request)
@@ -148,32 +151,18 @@ export function policyRoutes(app: FastifyInstance, { accounts, addresses, config
     return reply.redirect(`${addresses.api}/core/${object.isItem ? 'items' : 'bitstreams'}/${object.uuid}`)
   })
 
-  /** @throws Problem 422 for a group that rules can't name */
-  async function readerOf(uuid: string): Promise<ReaderRule['reader']> {
-    const open = openReader(uuid)
-    if (open) return open
-    const [group] = await accounts.groupsByUuid([uuid])
-    if (!group) throw new Problem('change-refused', 'There is no group with this UUID.')
-    if (group.name === administratorGroup)
-      throw new Problem(
-        'change-refused',
-        'Administrators may read and change everything; no policy is needed.',
-      )
-    return `group:${group.name}`
-  }
-
-  const noEpersons = () =>
-    new Problem(
-      'change-refused',
-      'Policies of Carrel name groups, not single epersons. Put the eperson into a group.',
-    )
-
   app.post(path, { ...options, ...route('addPolicy') }, async (request, reply) => {
     administrator(request)
     const query = request.query as Query
-    if (single(query, 'eperson')) throw noEpersons()
     const object = uuidIn(query, 'resource')
-    const reader = await readerOf(uuidIn(query, 'group'))
+    const [kind, ...more] = kinds.filter(name => single(query, name))
+    if (kind === undefined || more.length > 0)
+      throw badParameter(
+        'eperson',
+        single(query, 'eperson') ?? '',
+        'A policy is for one group or for one eperson: send either the parameter group or the parameter eperson, with a UUID.',
+      )
+    const reader = await readerOf(kind, uuidIn(query, kind), accounts)
     const body = readObject(request)
     const values = valuesOf(members.map(name => [name, body[name] ?? (name === 'action' ? 'READ' : null)]))
     const { name = null, description = null, type = null } = values
@@ -183,10 +172,9 @@ export function policyRoutes(app: FastifyInstance, { accounts, addresses, config
       ...policies,
       { id, rule: changedRule({ reader }, values, isItem), name, description, type },
     ])
-    return reply
-      .code(201)
-      .header('location', `${all}/${id}`)
-      .send(await bodyOfOne((await found(id)).policy))
+    // It may be gone already, with the eperson that it is for.
+    const added = await bodyOfOne((await found(id)).policy)
+    return reply.code(201).header('location', `${all}/${id}`).send(added)
   })
 
   /** Changes one policy. */
@@ -223,18 +211,24 @@ export function policyRoutes(app: FastifyInstance, { accounts, addresses, config
     })
     return bodyOfOne((await found(request.params.id)).policy)
   })
-  app.put<Route>(`${url}/group`, { ...options, ...route('setGroupOfPolicy') }, async (request, reply) => {
-    administrator(request)
-    const reader = await readerOf(readAddressedUuid(request, '/eperson/groups/'))
-    await edit(request, (policy, isItem) => [
-      { ...policy, rule: changedRule({ ...policy.rule, reader }, {}, isItem) },
-    ])
-    return reply.code(204).send()
-  })
-  app.put<Route>(`${url}/eperson`, { ...options, ...route('setEpersonOfPolicy') }, async request => {
-    administrator(request)
-    throw noEpersons()
-  })
+  for (const kind of kinds)
+    app.put<Route>(
+      `${url}/${kind}`,
+      { ...options, ...route(kind === 'group' ? 'setGroupOfPolicy' : 'setEpersonOfPolicy') },
+      async (request, reply) => {
+        administrator(request)
+        const reader = await readerOf(kind, readAddressedUuid(request, `/eperson/${kind}s/`), accounts)
+        await edit(request, (policy, isItem) => {
+          if (kindOf(policy.rule) !== kind)
+            throw new Problem(
+              'change-refused',
+              `This policy is for ${articles[kindOf(policy.rule)]}. Delete it, and add one for ${articles[kind]}.`,
+            )
+          return [{ ...policy, rule: changedRule({ ...policy.rule, reader }, {}, isItem) }]
+        })
+        return reply.code(204).send()
+      },
+    )
   app.delete<Route>(url, { ...options, ...route('deletePolicy') }, async (request, reply) => {
     administrator(request)
     await edit(request, () => [])

@@ -1,5 +1,5 @@
 import { patch } from '../dspace/people-contracts.ts'
-import { Group } from '../dspace/schemas.ts'
+import { Eperson, Group } from '../dspace/schemas.ts'
 import type { Contracts } from '../http/contract.ts'
 import type { ProblemCode } from '../http/problems.ts'
 import {
@@ -36,7 +36,7 @@ const Policy = named('ResourcePolicy', {
   _links: links('eperson', 'group', 'resource', 'self'),
   _embedded: closed({
     group: orNull(Group),
-    eperson: Type.Null(),
+    eperson: orNull(Eperson),
     resource: Type.Optional(Embedded),
   }),
 })
@@ -81,18 +81,22 @@ export const contracts = {
     problems: ['bad-parameter', 'not-found', 'change-refused'],
   },
   listPoliciesOfEperson: {
-    summary: 'The policies that are for an eperson: none',
+    summary: 'The policies that are for an eperson: of one object, or of all',
     tag,
     caller: 'administrator',
-    query: { uuid: parameter(text), resource: parameter(text), ...paging },
+    query: { uuid: id, resource: parameter(uuid, 'All, if it is left out.'), ...paging },
     answers: page,
-    problems: ['bad-parameter'],
+    problems: ['bad-parameter', 'not-found', 'change-refused'],
   },
   addPolicy: {
     summary: 'Add a policy',
     tag,
     caller: 'administrator',
-    query: { resource: id, group: id, eperson: parameter(text, 'Refused: policies are for groups.') },
+    query: {
+      resource: id,
+      group: parameter(uuid, 'The group that it is for.'),
+      eperson: parameter(uuid, 'The eperson that it is for, in place of a group.'),
+    },
     body: json(WantedPolicy),
     answers: { 201: answer('The policy.', json(Policy), { Location: uri }) },
     problems: refused,
@@ -120,14 +124,14 @@ export const contracts = {
     problems: refused,
   },
   showGroupOfPolicy: {
-    summary: 'Whom a policy is for',
+    summary: 'The group that a policy is for',
     tag,
     caller: 'administrator',
-    answers: { 200: answer('The group.', json(Group)), 204: nothing('It is deleted.') },
+    answers: { 200: answer('The group.', json(Group)), 204: nothing('It is for an eperson.') },
     problems: ['not-found'],
   },
   setGroupOfPolicy: {
-    summary: 'Change whom a policy is for',
+    summary: 'Change which group a policy is for',
     tag,
     caller: 'administrator',
     body: { 'text/uri-list': uri },
@@ -135,18 +139,18 @@ export const contracts = {
     problems: refused,
   },
   showEpersonOfPolicy: {
-    summary: 'The eperson that a policy is for: none',
+    summary: 'The eperson that a policy is for',
     tag,
     caller: 'administrator',
-    answers: { 204: nothing('Always.') },
+    answers: { 200: answer('The eperson.', json(Eperson)), 204: nothing('It is for a group.') },
     problems: ['not-found'],
   },
   setEpersonOfPolicy: {
-    summary: 'Refused: policies are for groups',
+    summary: 'Change which eperson a policy is for',
     tag,
     caller: 'administrator',
     body: { 'text/uri-list': uri },
-    answers: {},
+    answers: { 204: nothing('It is for that eperson.') },
     problems: refused,
   },
   showObjectOfPolicy: {

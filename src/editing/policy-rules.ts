@@ -118,8 +118,8 @@ export function changedRule(
   if (from && until && from > until) throw refused('startDate must not be after endDate.')
   if (action === 'WRITE' && !isItem)
     throw refused('WRITE is a right to an item with all its files; a file has policies for READ only.')
-  if (action === 'WRITE' && !reader.startsWith('group:'))
-    throw refused('WRITE can be given to groups with members only.')
+  if (action === 'WRITE' && (reader === 'anonymous' || reader === 'eperson'))
+    throw refused('WRITE can be given to groups with members and to single epersons only.')
   return {
     reader,
     ...(from ? { from } : {}),

@@ -5,18 +5,19 @@ import type { FileStore } from '../files/file-store.ts'
 import { claimFolder } from '../files/owner.ts'
 import type { Addresses } from '../http/addresses.ts'
 import type { Uploads } from '../model/uploads.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import { absentFeatureRoutes } from './absent-features.ts'
 import { editBitstreamRoutes } from './bitstreams.ts'
 import { editBundleRoutes } from './bundles.ts'
 import { type EditingParts, editItemRoutes } from './items.ts'
 import { policyRoutes } from './policies.ts'
+import type { KnownAccounts } from './policy-recipients.ts'
 import { editSiteRoute } from './sites.ts'
 import { uploadBitstreamRoutes } from './uploads.ts'
 
 interface Parts extends Omit<EditingParts, 'config' | 'addresses'> {
   readonly addresses: Addresses
-  readonly accounts: Pick<Accounts, 'groupsByName' | 'groupsByUuid'>
+  readonly accounts: KnownAccounts
+  readonly asksAgreement: boolean
   readonly lookAgain: LookAgain
   readonly config: Config
   readonly files: FileStore

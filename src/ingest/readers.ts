@@ -8,18 +8,29 @@ import { BadItem } from './item.ts'
  */
 export type KnownGroups = ReadonlySet<string>
 
+/** The uuids of epersons, by what follows `eperson:` in a rule for one of them. */
+export type KnownEpersons = ReadonlyMap<string, string>
+
 /**
  * @param lines one rule each
+ * @param epersons not given where rules can't be for one eperson: a source is from elsewhere, and may be ingested again
+ *   after that eperson is gone
  * @returns an empty list if only administrators may read
  * @throws BadItem
  */
-export const parseReaders = (lines: readonly string[], groups: KnownGroups): Readers =>
-  lines.flatMap(line => parseRule(line, groups))
+export const parseReaders = (
+  lines: readonly string[],
+  groups: KnownGroups,
+  epersons?: KnownEpersons,
+): Readers => lines.flatMap(line => parseRule(line, groups, epersons))
+
+/** What follows `eperson:` in a rule for one eperson; undefined for other rules. */
+export const namedEperson = (rule: string): string | undefined => /^\s*eperson:\s*(\S+)/.exec(rule)?.[1]
 
 /** In characters: more than the longest group name and two days. Matching takes quadratic time. */
 export const maxRuleLength = 1_000
 
-function parseRule(line: string, groups: KnownGroups): Readers {
+function parseRule(line: string, groups: KnownGroups, epersons: KnownEpersons | undefined): Readers {
   if (line.length > maxRuleLength) throw new BadItem(`a rule is longer than ${maxRuleLength} characters`)
   let rest = line.trim()
   const days: { from?: string; until?: string } = {}
@@ -33,15 +44,27 @@ function parseRule(line: string, groups: KnownGroups): Readers {
   }
   if (days.from !== undefined && days.until !== undefined && days.from > days.until)
     throw new BadItem(`${JSON.stringify(line)} ends before it begins; from: must not be after until:`)
-  const reader = parseReader(rest, groups)
+  const reader = parseReader(rest, groups, epersons)
   if (reader !== 'admin') return [{ reader, ...days }]
   if (days.from !== undefined || days.until !== undefined)
     throw new BadItem('admin takes no from: or until:; administrators may always read')
   return []
 }
 
-function parseReader(text: string, groups: KnownGroups): ReaderRule['reader'] | 'admin' {
+function parseReader(
+  text: string,
+  groups: KnownGroups,
+  epersons: KnownEpersons | undefined,
+): ReaderRule['reader'] | 'admin' {
   if (text === 'anonymous' || text === 'eperson' || text === 'admin') return text
+  const named = namedEperson(text)
+  if (named !== undefined && !epersons)
+    throw new BadItem(
+      `${JSON.stringify(text)} is for one eperson, and what is ingested takes rules for groups only; let them read the ` +
+        'item when it is there, with `carrel item access`',
+    )
+  const uuid = named === undefined ? undefined : epersons?.get(named)
+  if (uuid !== undefined && /^eperson:\s*\S+$/.test(text)) return `eperson:${uuid}`
   const group = /^group:\s*(.+)$/.exec(text)?.[1]
   if (group === undefined)
     throw new BadItem(

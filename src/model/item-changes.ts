@@ -114,8 +114,17 @@ export interface PolicyNote {
  * - `taken`: the name is in use.
  * - `full`: the quota doesn't allow it.
  * - `many`: there are as many as there may be.
+ * - `no-eperson`: a rule names an eperson that isn't there.
  */
-export type ItemOutcome = 'changed' | 'unchanged' | 'gone' | 'stale' | 'taken' | 'full' | 'many'
+export type ItemOutcome =
+  | 'changed'
+  | 'unchanged'
+  | 'gone'
+  | 'stale'
+  | 'taken'
+  | 'full'
+  | 'many'
+  | 'no-eperson'
 
 /** Bundles of an item, and files of an item: the same as an ingest takes. */
 export const maxBundles = 100

@@ -1,4 +1,5 @@
 import type { ReadRule } from './entities.ts'
+import type { ReaderRule } from './readers.ts'
 
 /** What a read rule may be, for messages. */
 export const readRuleForms = ['anonymous', 'eperson', 'admin', 'group:<name>'] as const
@@ -11,5 +12,5 @@ export function readRuleIn(text: string): ReadRule | undefined {
 }
 
 /** The group that a rule names. */
-export const groupOf = (rule: ReadRule): string | undefined =>
+export const groupOf = (rule: ReadRule | ReaderRule['reader']): string | undefined =>
   rule.startsWith('group:') ? rule.slice('group:'.length) : undefined

@@ -3,12 +3,13 @@
  * the groups and dates of readers, for lists and single rows alike.
  */
 export interface ReaderRule {
-  readonly reader: 'anonymous' | 'eperson' | `group:${string}`
+  /** `eperson`: any of them; `eperson:<uuid>`: that one. */
+  readonly reader: 'anonymous' | 'eperson' | `eperson:${string}` | `group:${string}`
   /** The first day (UTC, YYYY-MM-DD) on which it applies, such as the end of an embargo; absent: no start. */
   readonly from?: string
   /** The last day on which it applies; absent: no end. */
   readonly until?: string
-  /** They may change the item, too. Only groups may, and files have it from their item (docs/decisions/0043). */
+  /** They may change the item, too. Only groups and single epersons may, and files have it from their item (docs/decisions/0043). */
   readonly right?: 'write'
   /**
    * What the item's state takes from the rule. `unlisted`: what it lets somebody read by its address is in no list and no
@@ -56,8 +57,18 @@ function appliesTo(
 ): boolean {
   if ((from !== undefined && day < from) || (until !== undefined && day > until)) return false
   if (reader === 'anonymous') return true
-  return reader === 'eperson' ? viewer.eperson !== null : viewer.groups.has(reader.slice('group:'.length))
+  if (reader === 'eperson') return viewer.eperson !== null
+  const eperson = epersonOf(reader)
+  return eperson === undefined ? viewer.groups.has(reader.slice('group:'.length)) : viewer.eperson === eperson
 }
+
+/** The uuid of the one eperson that a rule is for. */
+export const epersonOf = (reader: ReaderRule['reader']): string | undefined =>
+  reader.startsWith('eperson:') ? reader.slice('eperson:'.length) : undefined
+
+/** The one eperson of each rule that is for one. */
+export const epersonsIn = (readers: Readers): ReadonlySet<string> =>
+  new Set(readers.flatMap(({ reader }) => epersonOf(reader) ?? []))
 
 /** The rules that only let read, as they were given. */
 export const readRules = (readers: Readers): Readers =>

@@ -44,8 +44,8 @@ export interface Repository {
    * @param event a template for the event of each changed item; `event` and `object` are filled in
    */
   putItems(items: readonly NewItem[], event: AuditEvent): Promise<readonly PutOutcome[]>
-  /** @returns undefined if there is no such item or bitstream */
-  setReaders(change: AccessChange, event: AuditEvent): Promise<'changed' | 'unchanged' | undefined>
+  /** @returns undefined if there is no such item or bitstream; `no-eperson` as of `change` */
+  setReaders(change: AccessChange, event: AuditEvent): Promise<ReadersOutcome | undefined>
   /** What somebody changes over HTTP. @param event a template: `event`, `object` and `changes` are filled in */
   change(change: ItemChange, event: AuditEvent): Promise<ItemOutcome>
   /** The audiences with a rule for this reader that some item or bitstream has, in the order of their ids. */
@@ -83,6 +83,8 @@ export interface Site {
 }
 
 export type ObjectKind = 'item' | 'bitstream'
+
+export type ReadersOutcome = 'changed' | 'unchanged' | 'no-eperson'
 
 /** Readers that items and bitstreams have in common, and how many have them. */
 export interface CountedAudience {

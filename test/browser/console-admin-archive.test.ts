@@ -220,6 +220,13 @@ testOn(
     await button(page, 'Allow it').press('Enter')
     await page.getByText(/Read: the group Readers from 2 Jan 2030/).waitFor()
     assert.deepEqual((await item())?.readers, [{ reader: 'group:Readers', from: '2030-01-02' }])
+    await button(page, 'Let somebody else').press('Enter')
+    await page.getByLabel('Who', { exact: true }).selectOption('person')
+    await page.getByRole('searchbox', { name: 'Name, address or UUID' }).fill(administrator)
+    await button(page, /^Choose: /).press('Enter')
+    await button(page, 'Allow it').press('Enter')
+    await page.getByText(`Read: the person ${administrator}`).waitFor()
+    assert.equal((await item())?.readers.length, 2)
     await assertAccessible(page, 'an item')
 
     await choose(page, 'Withdraw')

@@ -232,6 +232,37 @@ test('D8 F1 item access takes effect at once in a running service, in lists, tot
   assert.deepEqual(await seen(), ['0', '0', 0, 401, 401])
 })
 
+test('D8 I17 item access lets one eperson read, by address or UUID, until they are deleted', async t => {
+  const service = await startService(t)
+  const { uuid } = await service.addEperson('ruth@example.org')
+  await service.addEperson('max@example.org')
+  const item = await putItem(service, 'letters/1', [], [{ name: 'a.txt' }])
+  const [ruth, max] = [service.client(), service.client()]
+  await ruth.login('ruth@example.org')
+  await max.login('max@example.org')
+  const seen = async () =>
+    Promise.all([ruth, max].map(async one => (await one.get(`/api/core/items/${item.uuid}`)).status))
+  const access = (...rules: string[]) => carrel(service.dataFolder, ['item', 'access', 'letters/1', ...rules])
+  const given = await access('eperson:Ruth@Example.org', 'from:2020-01-01', '--json')
+  assert.equal(given.code, 0, given.stderr)
+  assert.deepEqual(JSON.parse(given.stdout).readers, [{ reader: `eperson:${uuid}`, from: '2020-01-01' }])
+  assert.deepEqual(await seen(), [200, 403])
+  const shown = await access(`eperson:${uuid.toUpperCase()}`)
+  assert.match(shown.stdout, new RegExp(`^readers +eperson:${uuid}$`, 'm'))
+  assert.deepEqual(await seen(), [200, 403])
+  for (const [rule, code, message] of [
+    ['eperson:eva@example.org', 1, /there is no eperson eva@example.org; `carrel eperson list`/],
+    ['eperson:', 2, /not a rule/],
+    ['eperson:ruth@example.org max', 2, /not a rule/],
+  ] as const) {
+    const refused = await access(rule)
+    assert.equal(refused.code, code, refused.stderr)
+    assert.match(refused.stderr, message)
+  }
+  assert.equal((await carrel(service.dataFolder, ['eperson', 'delete', 'ruth@example.org'])).code, 0)
+  assert.deepEqual((await service.storage.repository.item(item.uuid))?.readers, [])
+})
+
 test('D8 item access refuses an invalid rule, and a group, item or file that does not exist', async t => {
   const service = await startService(t)
   await putItem(service, 'a', everybody, [{ name: 'a.txt' }])

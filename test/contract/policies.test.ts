@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { commandEvent } from '../../src/cli/store.ts'
 import { change, changeTo, newItem, read, statusOf, upload } from '../support/data/editing.ts'
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
@@ -10,10 +11,10 @@ const loggedIn = '00000000-0000-8000-8000-000000000001'
 const api = 'http://repo.example.edu/api'
 
 async function started(t: TestContext) {
-  const service = await startService(t)
+  const service = await startService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true' } })
   await service.addEperson('root@example.org', { admin: true })
   const ed = await service.addEperson('ed@example.org', { groups: ['Editors'] })
-  await service.addEperson('ruth@example.org', { groups: ['Readers'] })
+  const ruth = await service.addEperson('ruth@example.org', { groups: ['Readers'] })
   const [admin, editor, reader, nobody] = [
     service.client(),
     service.client(),
@@ -28,11 +29,13 @@ async function started(t: TestContext) {
   const groups = new Map((await service.storage.accounts.listGroups()).map(one => [one.name, one.uuid]))
   const add = (resource: string, group: string, body: object = { action: 'READ' }) =>
     change(admin, 'post', `${policies}?resource=${resource}&group=${group}`, body)
+  const addFor = (resource: string, eperson: string, body: object = { action: 'READ' }) =>
+    change(admin, 'post', `${policies}?resource=${resource}&eperson=${eperson}`, body)
   const list = async (uuid: string, action = '') => {
     const page = await read(admin, `${policies}/search/resource?uuid=${uuid}&action=${action}`)
     return page._embedded.resourcepolicies ?? []
   }
-  return { service, admin, editor, reader, nobody, item, file, groups, add, list, ed }
+  return { service, admin, editor, reader, nobody, item, file, groups, add, addFor, list, ed, ruth }
 }
 
 test('I12 a policy to read lets a group, anybody, or anybody who is logged in read, from its first to its last day', async t => {
@@ -163,7 +166,7 @@ test('I13 a policy to write lets a group change an item with its files, and noth
 })
 
 test('I14 what Carrel has no rule for is refused by name', async t => {
-  const { admin, editor, nobody, item, file, groups, add, list, ed } = await started(t)
+  const { admin, editor, nobody, item, file, groups, add, addFor, list, ed } = await started(t)
   const readers = groups.get('Readers') ?? ''
   const refused = async (answer: Promise<{ status: number; body: { detail: string } }>, why: RegExp) => {
     const { status, body } = await answer
@@ -173,17 +176,18 @@ test('I14 what Carrel has no rule for is refused by name', async t => {
   for (const action of ['ADD', 'REMOVE', 'ADMIN', 'DELETE', 'DEFAULT_ITEM_READ', 'read', 7])
     await refused(add(item.uuid, readers, { action }), /action/)
   await refused(add(file.uuid, readers, { action: 'WRITE' }), /WRITE is a right to an item/)
-  await refused(add(item.uuid, anonymous, { action: 'WRITE' }), /groups with members only/)
+  await refused(
+    add(item.uuid, anonymous, { action: 'WRITE' }),
+    /groups with members and to single epersons only/,
+  )
   await refused(add(item.uuid, groups.get('Administrator') ?? '', {}), /Administrators may/)
   await refused(add(item.uuid, ed.uuid), /no group/)
   await refused(add(item.uuid, readers, { startDate: '2021-02-30' }), /startDate must be a day/)
   await refused(add(item.uuid, readers, { startDate: '2022-01-01', endDate: '2021-01-01' }), /not be after/)
   await refused(add(item.uuid, readers, { policyType: 'TYPE_X' }), /policyType/)
   await refused(add(item.uuid, readers, { name: 'a\nb' }), /name/)
-  await refused(
-    change(admin, 'post', `${policies}?resource=${item.uuid}&eperson=${ed.uuid}`, {}),
-    /not single epersons/,
-  )
+  await refused(addFor(item.uuid, readers), /no eperson/)
+  await refused(addFor(file.uuid, ed.uuid, { action: 'WRITE' }), /WRITE is a right to an item/)
   assert.equal((await add('nonsense', readers)).status, 400)
   assert.equal((await add(readers, readers)).status, 404)
   assert.equal((await add(item.uuid, readers)).status, 201)
@@ -196,7 +200,21 @@ test('I14 what Carrel has no rule for is refused by name', async t => {
     change(admin, 'patch', path, [{ op: 'move', from: '/name', path: '/description' }]),
     /takes add/,
   )
+  // Whom a policy is for stays a group, or an eperson, as in DSpace.
   assert.equal(await changeTo(admin, 'put', `${path}/eperson`, `${api}/eperson/epersons/${ed.uuid}`), 422)
+  const ofEd = `${policies}/${(await addFor(item.uuid, ed.uuid)).body.id}`
+  assert.equal(await changeTo(admin, 'put', `${ofEd}/group`, `${api}/eperson/groups/${readers}`), 422)
+  for (const wrong of [readers, ed.uuid.replace(/^........-/, '00000000-')])
+    assert.equal(await changeTo(admin, 'put', `${ofEd}/eperson`, `${api}/eperson/epersons/${wrong}`), 422)
+  assert.equal(await changeTo(admin, 'put', `${ofEd}/eperson`, `${api}/eperson/groups/${ed.uuid}`), 422)
+  await refused(addFor(item.uuid, ed.uuid), /such a policy already/)
+  for (const both of ['', `&group=${readers}&eperson=${ed.uuid}`, '&eperson=ed', '&group='])
+    assert.equal(
+      (await change(admin, 'post', `${policies}?resource=${item.uuid}${both}`, {})).status,
+      400,
+      both,
+    )
+  assert.equal((await change(admin, 'delete', ofEd)).status, 204)
   for (const [client, status] of [
     [editor, 403],
     [nobody, 401],
@@ -205,6 +223,9 @@ test('I14 what Carrel has no rule for is refused by name', async t => {
       (await change(client, 'post', `${policies}?resource=${item.uuid}&group=${anonymous}`, {})).status,
       status,
     )
+    const forOne = `${policies}?resource=${item.uuid}&eperson=${ed.uuid}`
+    assert.equal((await change(client, 'post', forOne, {})).status, status)
+    assert.equal(await statusOf(client, `${policies}/search/eperson?uuid=${ed.uuid}`), status)
     assert.equal((await change(client, 'patch', path, [])).status, status)
     assert.equal((await change(client, 'delete', path)).status, status)
     assert.equal(await statusOf(client, path), status)
@@ -215,6 +236,172 @@ test('I14 what Carrel has no rule for is refused by name', async t => {
   for (let n = 40; last === 201; n++)
     last = (await add(item.uuid, anonymous, { endDate: `20${n}-01-01` })).status
   assert.equal(last, 422)
+})
+
+test('I12 a policy for one eperson lets them alone read, on its days, until it is for somebody else', async t => {
+  const { service, admin, editor, reader, nobody, item, file, addFor, list, ed, ruth } = await started(t)
+  const content = `/api/core/bitstreams/${file.uuid}/content`
+  const readers = async () => {
+    const seen: string[] = []
+    for (const [name, client] of Object.entries({ editor, reader, nobody })) {
+      const statuses = [await statusOf(client, item.path), await statusOf(client, content)]
+      const listed = await client.get('/api/query/v4/items?include_total=true')
+      const files = await client.get('/api/query/v4/bitstreams?include_total=true')
+      const totals = [listed, files].map(({ headers }) => Number(headers.get('x-records')))
+      const sees = statuses[0] === 200
+      const refused = name === 'nobody' ? 401 : 403
+      assert.deepEqual(
+        [statuses, totals],
+        sees
+          ? [
+              [200, 200],
+              [1, 1],
+            ]
+          : [
+              [refused, refused],
+              [0, 0],
+            ],
+        name,
+      )
+      if (sees) seen.push(name)
+    }
+    return seen
+  }
+  const added = await addFor(item.uuid, ruth.uuid.toUpperCase(), { action: 'READ', name: 'For Ruth' })
+  assert.equal(added.status, 201, JSON.stringify(added.body))
+  const path = `${policies}/${added.body.id}`
+  assert.deepEqual(await read(admin, path), added.body)
+  assert.deepEqual(await list(item.uuid), [added.body])
+  assert.deepEqual(await readers(), ['reader'])
+  assert.equal((await read(admin, `${path}/eperson`)).name, 'ruth@example.org')
+  assert.equal(await statusOf(admin, `${path}/group`), 204)
+  const embedded = added.body._embedded as unknown as { eperson: { name: string }; group: null }
+  assert.deepEqual([embedded.eperson.name, embedded.group], ['ruth@example.org', null])
+
+  for (const [member, day, who] of [
+    ['startDate', '2999-01-01', []],
+    ['startDate', '2020-01-01', ['reader']],
+    ['endDate', '2021-01-01', []],
+    ['endDate', '2999-01-01', ['reader']],
+  ] as const) {
+    const operations = [{ op: 'add', path: `/${member}`, value: day }]
+    assert.equal((await change(admin, 'patch', path, operations)).status, 200)
+    assert.deepEqual(await readers(), who, `${member} ${day}`)
+  }
+
+  // An administrator who acts as somebody reads what they may; an access token for a part of the API is for that part.
+  const as = (uuid: string) => ({ 'x-on-behalf-of': uuid })
+  const acting = async (uuid: string) => (await admin.get(item.path, as(uuid))).status
+  assert.deepEqual([await acting(ruth.uuid), await acting(ed.uuid)], [200, 403])
+  const limited = service.client()
+  const token = await reader.post(
+    '/api/authn/tokens',
+    JSON.stringify({ name: 'lists', parts: ['query'], methods: ['GET'] }),
+    {
+      'content-type': 'application/json',
+    },
+  )
+  assert.equal(token.status, 201)
+  limited.token = ((await token.json()) as { token: string }).token
+  assert.equal((await limited.get('/api/query/v4/items?include_total=true')).headers.get('x-records'), '1')
+  assert.equal(await statusOf(limited, item.path), 403)
+
+  assert.equal(await changeTo(admin, 'put', `${path}/eperson`, `${api}/eperson/epersons/${ed.uuid}`), 204)
+  assert.deepEqual(await readers(), ['editor'])
+  assert.deepEqual([await acting(ruth.uuid), await acting(ed.uuid)], [403, 200])
+  assert.equal((await limited.get('/api/query/v4/items?include_total=true')).headers.get('x-records'), '0')
+  assert.deepEqual(
+    (await list(item.uuid)).map(({ id, name, startDate }) => [id, name, startDate]),
+    [[added.body.id, 'For Ruth', '2020-01-01']],
+  )
+  assert.equal((await change(admin, 'delete', path)).status, 204)
+  assert.deepEqual(await readers(), [])
+})
+
+test('I13 a policy to write lets one eperson change a withdrawn item, and ends at once', async t => {
+  const { admin, editor, reader, item, addFor, ruth } = await started(t)
+  const title = [{ op: 'replace', path: '/metadata/dc.title/0/value', value: 'Edited' }]
+  const added = await addFor(item.uuid, ruth.uuid, { action: 'WRITE' })
+  assert.deepEqual([added.status, added.body.action], [201, 'WRITE'])
+  await change(admin, 'patch', item.path, [{ op: 'replace', path: '/withdrawn', value: true }])
+  const mayEach = async () => [
+    (await change(reader, 'patch', item.path, title)).status,
+    (await change(editor, 'patch', item.path, title)).status,
+  ]
+  assert.deepEqual(await mayEach(), [200, 403])
+  assert.equal((await upload(reader, item.bundle, { name: 'b.txt', content: 'b' })).status, 201)
+  assert.equal((await change(reader, 'delete', item.path)).status, 403)
+  assert.equal((await change(reader, 'delete', `${policies}/${added.body.id}`)).status, 403)
+  assert.equal((await change(admin, 'delete', `${policies}/${added.body.id}`)).status, 204)
+  assert.deepEqual(await mayEach(), [403, 403])
+  assert.equal((await upload(reader, item.bundle, { name: 'c.txt', content: 'c' })).status, 403)
+})
+
+test('I17 the policies for an eperson go with them, and all others stay as they are', async t => {
+  const { service, admin, nobody, item, file, groups, add, addFor, list, ruth, ed } = await started(t)
+  const other = await newItem(admin)
+  const { body: own } = await upload(admin, other.bundle, { name: 'own.txt', content: 'own' })
+  const stay = [
+    await add(item.uuid, groups.get('Readers') ?? '', { action: 'READ', name: 'stays' }),
+    await addFor(item.uuid, ed.uuid, { action: 'WRITE', description: 'stays' }),
+    await add(own.uuid, anonymous),
+  ]
+  const go = [
+    await addFor(item.uuid, ruth.uuid, { action: 'READ', name: 'goes' }),
+    await addFor(item.uuid, ruth.uuid, { action: 'WRITE' }),
+    await addFor(other.uuid, ruth.uuid, { action: 'READ', startDate: '2999-01-01' }),
+    await addFor(own.uuid, ruth.uuid),
+  ]
+  for (const { status, body } of [...stay, ...go]) assert.equal(status, 201, JSON.stringify(body))
+  await change(admin, 'patch', other.path, [{ op: 'replace', path: '/discoverable', value: false }])
+  const search = `${policies}/search/eperson?uuid=`
+  const ids = async (address: string) =>
+    ((await read(admin, address))._embedded.resourcepolicies ?? []).map(one => one.id)
+  const mine = await ids(search + ruth.uuid)
+  for (const { body } of go) assert.ok(mine.includes(body.id))
+  const pages: string[] = []
+  for (let page = 0; page < mine.length; page++)
+    pages.push(...(await ids(`${search}${ruth.uuid}&size=1&page=${page}`)))
+  assert.deepEqual(pages, mine)
+  assert.equal((await ids(`${search}${ruth.uuid}&resource=${item.uuid}`)).length, 2)
+  assert.deepEqual(await ids(`${search}${ed.uuid}`), [stay[1]?.body.id])
+  const everything = async () => [
+    ...(await list(item.uuid)),
+    ...(await list(file.uuid)),
+    ...(await list(other.uuid)),
+    ...(await list(own.uuid)),
+  ]
+  const before = await everything()
+  const tag = (await admin.get(item.path)).headers.get('etag') ?? ''
+
+  assert.equal((await change(admin, 'delete', `/api/eperson/epersons/${ruth.uuid}`)).status, 204)
+  assert.deepEqual(
+    await everything(),
+    before.filter(({ id }) => !mine.includes(id)),
+  )
+  assert.equal(await statusOf(admin, `${policies}/${go[0]?.body.id}`), 404)
+  assert.equal(await statusOf(admin, search + ruth.uuid), 422)
+  assert.equal((await addFor(item.uuid, ruth.uuid)).status, 422)
+  assert.equal(await statusOf(nobody, `/api/core/bitstreams/${own.uuid}/content`), 200)
+  // Who may read is no part of what an item says of itself.
+  const title = [{ op: 'replace', path: '/metadata/dc.title/0/value', value: 'Still' }]
+  assert.equal((await change(admin, 'patch', item.path, title, { 'if-match': tag })).status, 200)
+  assert.equal(
+    await service.storage.accounts.deleteEperson('ed@example.org', commandEvent('eperson.delete')),
+    'changed',
+  )
+  assert.deepEqual(
+    (await everything()).map(one => one.id).sort(),
+    [stay[0], stay[2]]
+      .map(one => one?.body.id ?? '')
+      .concat(
+        // The file had the item's readers.
+        (await list(file.uuid)).map(one => one.id),
+      )
+      .sort(),
+  )
+  const left = await service.storage.repository.audiencesWith(`eperson:${ed.uuid}`)
+  assert.deepEqual(left, [])
 })
 
 test('I12 the policies for a group are listed over all items and files, whatever the page', async t => {
@@ -268,7 +455,7 @@ test('I12 the policies for a group are listed over all items and files, whatever
   assert.equal(await statusOf(admin, `${address}&resource=x`), 400)
 })
 
-test('I14 the pages of policies are found by group, and are empty by eperson', async t => {
+test('I12 the pages of policies are found by group, and are empty of an eperson without any', async t => {
   const { admin, item, groups, add, ed } = await started(t)
   const readers = groups.get('Readers') ?? ''
   await add(item.uuid, readers)

@@ -29,6 +29,14 @@ test('Q11 a rule admits those whom it names, from its first day to its last, bot
     [[{ reader: 'group:Campus' }], ruth, false],
     [[{ reader: 'group:Campus' }, { reader: 'group:Readers' }], ruth, true],
     [[{ reader: 'group:readers' }], ruth, false],
+    [[{ reader: 'eperson:r' }], ruth, true],
+    [[{ reader: 'eperson:r' }], anonymous, false],
+    [[{ reader: 'eperson:R' }], ruth, false],
+    [[{ reader: 'eperson:' }], ruth, false],
+    [[{ reader: 'eperson:' }], anonymous, false],
+    [[{ reader: 'eperson:Readers' }, { reader: 'group:r' }], ruth, false],
+    [[{ reader: 'eperson:r', from: '2026-03-02' }], ruth, false],
+    [[{ reader: 'eperson:r', until: day }], ruth, true],
     [[{ reader: 'anonymous', from: day }], anonymous, true],
     [[{ reader: 'anonymous', from: '2026-03-02' }], anonymous, false],
     [[{ reader: 'anonymous', until: day }], anonymous, true],
@@ -81,4 +89,44 @@ test('Q11 an audience that comes later is seen by a viewer that was there before
   assert.deepEqual(audiences.admitting(ruth), [1, 3])
   assert.deepEqual(audiences.admitting(anonymous), [])
   assert.equal(audiences.lastId, 3)
+})
+
+test('Q11 an audience with a rule for one eperson is seen by that eperson alone, in whatever order viewers ask', () => {
+  const reader = (eperson: string | null, ...groups: string[]): Viewer => ({
+    kind: 'reader',
+    eperson,
+    groups: new Set(groups),
+  })
+  const [eva, max, nobody] = [reader('e'), reader('m'), anonymous]
+  for (const order of [
+    [eva, max, nobody],
+    [nobody, max, eva],
+    [max, eva, nobody],
+  ]) {
+    const audiences = createAudiences()
+    audiences.add(1, [{ reader: 'eperson:e' }, { reader: 'eperson:x' }])
+    audiences.add(2, [{ reader: 'eperson' }, { reader: 'eperson:e', right: 'write' }])
+    audiences.add(3, [{ reader: 'anonymous', hidden: 'unlisted' }, { reader: 'eperson:e' }])
+    audiences.add(4, [{ reader: 'eperson:e', hidden: 'unlisted' }])
+    audiences.add(5, [{ reader: 'eperson:e', from: '2999-01-01' }])
+    const seen = new Map(order.map(one => [one, audiences.admitting(one)]))
+    assert.deepEqual([seen.get(eva), seen.get(max), seen.get(nobody)], [[1, 2, 3], [2], []])
+    assert.deepEqual(
+      [eva, max, nobody].map(one => audiences.admitting(one, 'by address')),
+      [[1, 2, 3, 4], [2, 3], [3]],
+    )
+    // A group has its own results, and those of the eperson besides; a new audience is known at once.
+    audiences.add(6, [{ reader: 'group:G' }])
+    assert.deepEqual(audiences.admitting(reader('e', 'G')), [1, 2, 3, 6])
+    assert.deepEqual(audiences.admitting(reader('m', 'G')), [2, 6])
+    audiences.add(7, [{ reader: 'eperson:m' }])
+    assert.deepEqual(
+      [audiences.admitting(max), audiences.admitting(eva)],
+      [
+        [2, 7],
+        [1, 2, 3],
+      ],
+    )
+    assert.equal(audiences.admitting(max), audiences.admitting(max), 'what is known is not worked out again')
+  }
 })

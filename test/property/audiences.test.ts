@@ -8,7 +8,7 @@ import { storeClient } from '../support/clients/store-client.ts'
 import { pageOf, pagePlan } from '../support/data/arbitrary-records.ts'
 import { type RawField, type RawRecord, recordText, sorted } from '../support/data/oracle.ts'
 import { asNewItem, mayReadBy, type PlannedItem, plannedItems } from '../support/data/policies.ts'
-import { someViewers, type Viewer, viewerSettings } from '../support/data/viewers.ts'
+import { someViewers, uuidsOf, type Viewer, viewerSettings } from '../support/data/viewers.ts'
 import { runs } from '../support/scale.ts'
 import { engines } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
@@ -24,6 +24,7 @@ for (const engine of engines)
     test('Q11 every list and total of items and bitstreams is what a plain reading of all policies says', async t => {
       const service = await startService(t, { engine, env: viewerSettings(t) })
       const viewers = await someViewers(service)
+      const uuids = uuidsOf(viewers)
       const { repository } = service.storage
       /** What is in the store by now: each round changes some of it, as ingests do. */
       const inStore = new Map<string, PlannedItem>()
@@ -38,7 +39,10 @@ for (const engine of engines)
               const removed = await repository.deleteItem(identifier, commandEvent('item.delete'))
               assert.equal(removed, inStore.delete(identifier))
             }
-            const outcomes = await repository.putItems(items.map(asNewItem), commandEvent('item.add'))
+            const outcomes = await repository.putItems(
+              items.map(item => asNewItem(item, uuids)),
+              commandEvent('item.add'),
+            )
             assert.deepEqual(
               outcomes,
               items.map(item => {

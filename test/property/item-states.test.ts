@@ -22,7 +22,7 @@ interface Model {
 
 const rule: fc.Arbitrary<ReaderRule> = fc
   .tuple(
-    fc.constantFrom('anonymous', 'eperson', 'group:Readers', 'group:Editors'),
+    fc.constantFrom('anonymous', 'eperson', 'eperson:max', 'group:Readers', 'group:Editors'),
     fc.constantFrom<Omit<ReaderRule, 'reader'>>({}, {}, {}, { from: '2999-01-01' }, { until: '2001-01-01' }),
   )
   .map(([reader, days]) => ({ reader: reader as ReaderRule['reader'], ...days }))
@@ -34,6 +34,7 @@ const writers = fc.constantFrom<Readers>(
   [],
   [{ reader: 'group:Editors', right: 'write' }],
   [{ reader: 'group:Readers', right: 'write', until: '2001-01-01' }],
+  [{ reader: 'eperson:max', right: 'write' }],
 )
 const step = fc.oneof(
   fc.record({ kind: fc.constant('state' as const), withdrawn: fc.boolean(), discoverable: fc.boolean() }),
@@ -41,6 +42,8 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('file' as const), name: fc.constantFrom('a', 'b'), rules }),
   fc.record({ kind: fc.constant('command' as const), rules }),
   fc.record({ kind: fc.constant('ingest' as const), rules, own: fc.option(rules) }),
+  // Somebody is deleted, and somebody else gets their name.
+  fc.record({ kind: fc.constant('deletion' as const) }),
 )
 
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
@@ -51,6 +54,13 @@ const examples = (): [readonly Step[]][] => {
   const readers: Readers = [{ reader: 'group:Readers' }, { reader: 'group:Editors', from: '2999-01-01' }]
   const editors: Readers = [{ reader: 'group:Editors', right: 'write' }]
   const written = { kind: 'policies', rules: anybody, writers: editors } as const
+  const alone: Readers = [{ reader: 'eperson:max' }]
+  const ofMax = {
+    kind: 'policies',
+    rules: alone,
+    writers: [{ reader: 'eperson:max', right: 'write' }],
+  } as const
+  const deletion = { kind: 'deletion' } as const
   const unlisted = { kind: 'state', withdrawn: false, discoverable: false } as const
   const withdrawn = { ...unlisted, withdrawn: true }
   return [
@@ -59,20 +69,30 @@ const examples = (): [readonly Step[]][] => {
     [[unlisted, { kind: 'ingest', rules: anybody, own: readers }]],
     [[withdrawn, { kind: 'ingest', rules: readers, own: null }, { ...withdrawn, withdrawn: false }]],
     [[written, { kind: 'file', name: 'a', rules: readers }, { kind: 'command', rules: anybody }]],
+    [[ofMax, { kind: 'file', name: 'a', rules: alone }, withdrawn]],
+    [[ofMax, { kind: 'file', name: 'a', rules: [...alone, ...readers] }, withdrawn, deletion, unlisted]],
+    [[{ kind: 'command', rules: [...anybody, ...alone] }, deletion, { kind: 'command', rules: readers }]],
   ]
 }
 
 interface Who {
   readonly client: Client
+  /** As rules of the test name them. */
+  readonly name: string
+  /** '': an anonymous user. */
+  uuid: string
   readonly groups: readonly string[]
   readonly isAdmin: boolean
   readonly isLoggedIn: boolean
 }
 
-const isFor = ({ groups, isLoggedIn }: Who, { reader, from, until }: ReaderRule) =>
+const isFor = ({ name, groups, isLoggedIn }: Who, { reader, from, until }: ReaderRule) =>
   !from &&
   !until &&
-  (reader === 'anonymous' || (reader === 'eperson' ? isLoggedIn : groups.includes(reader.slice(6))))
+  (reader === 'anonymous' ||
+    (reader === 'eperson' && isLoggedIn) ||
+    reader === `eperson:${name}` ||
+    groups.some(group => reader === `group:${group}`))
 
 /** Whether somebody may read something of the item, and whether lists show it to them. */
 function expected(who: Who, item: Model, own: Readers): readonly [reads: boolean, listed: boolean] {
@@ -101,7 +121,7 @@ for (const engine of engines)
               ['b', null],
             ]),
           }
-          for (const one of steps) await apply(service, identifier, stored.uuid, model, one)
+          for (const one of steps) await apply(service, identifier, stored.uuid, model, one, people)
           for (const who of people) await check(service, who, stored.uuid, model)
         }),
         { ...runs(8, 100), examples: examples(), interruptAfterTimeLimit: 30_000 },
@@ -110,17 +130,18 @@ for (const engine of engines)
   })
 
 async function everybodyOf(service: Service): Promise<readonly Who[]> {
-  const people: Who[] = [{ client: service.client(), groups: [], isAdmin: false, isLoggedIn: false }]
+  const nobody = { name: '', uuid: '', groups: [], isAdmin: false, isLoggedIn: false }
+  const people: Who[] = [{ ...nobody, client: service.client() }]
   for (const [name, groups, admin] of [
     ['root', [], true],
     ['ed', ['Editors'], false],
     ['ruth', ['Readers'], false],
     ['max', [], false],
   ] as const) {
-    await service.addEperson(`${name}@example.org`, { admin, groups: [...groups] })
+    const { uuid } = await service.addEperson(`${name}@example.org`, { admin, groups: [...groups] })
     const client = service.client()
     await client.login(`${name}@example.org`)
-    people.push({ client, groups, isAdmin: admin, isLoggedIn: true })
+    people.push({ client, name, uuid, groups, isAdmin: admin, isLoggedIn: true })
   }
   return people
 }
@@ -131,12 +152,20 @@ const same = (one: Readers, other: Readers) =>
   JSON.stringify(other.map(rule => JSON.stringify(rule)).sort())
 
 async function apply(
-  { storage: { repository }, ...place }: Service,
+  service: Service,
   identifier: string,
   uuid: string,
   model: Model,
   change: Step,
+  people: readonly Who[],
 ): Promise<void> {
+  const { repository } = service.storage
+  /** Rules as the store takes them. */
+  const named = (rules: Readers): Readers =>
+    rules.map(one => {
+      const known = people.find(({ name }) => one.reader === `eperson:${name}`)
+      return known ? { ...one, reader: `eperson:${known.uuid}` } : one
+    })
   const item = await repository.item(uuid)
   assert.ok(item)
   /** The item's readers change: files that have the same follow. */
@@ -151,7 +180,7 @@ async function apply(
     assert.match(await repository.change(edit, event), /changed/)
     Object.assign(model, { withdrawn, discoverable })
   } else if (change.kind === 'policies') {
-    const all = [...change.rules, ...change.writers]
+    const all = named([...change.rules, ...change.writers])
     const set = { kind: 'set-policies', object: uuid, seen: item.readers, rules: all, notes: [] } as const
     assert.match(await repository.change(set, event), /changed/)
     giveAll(change.rules)
@@ -163,21 +192,32 @@ async function apply(
       kind: 'set-policies',
       object: file.uuid,
       seen: file.readers,
-      rules: change.rules,
+      rules: named(change.rules),
       notes: [],
     } as const
     assert.match(await repository.change(set, event), /changed/)
     model.files.set(change.name, change.rules)
   } else if (change.kind === 'command') {
     assert.match(
-      (await repository.setReaders({ identifier, file: null, readers: change.rules }, event)) ?? '',
+      (await repository.setReaders({ identifier, file: null, readers: named(change.rules) }, event)) ?? '',
       /changed/,
     )
     giveAll(change.rules)
+  } else if (change.kind === 'deletion') {
+    const max = people.find(({ name }) => name === 'max')
+    assert.ok(max)
+    assert.equal(await service.storage.people.removeEperson(max.uuid, event), 'changed')
+    assert.deepEqual(await repository.audiencesWith(`eperson:${max.uuid}`), [])
+    max.uuid = (await service.addEperson('max@example.org')).uuid
+    await max.client.login('max@example.org')
+    const others = (rules: Readers) => rules.filter(({ reader }) => reader !== 'eperson:max')
+    model.readers = others(model.readers)
+    model.writers = others(model.writers)
+    for (const [name, own] of model.files) model.files.set(name, own && others(own))
   } else {
     const own = change.own ?? undefined
-    const files = [{ name: 'a', ...(own && { readers: own }) }, { name: 'b' }]
-    await putItem({ storage: { repository }, ...place } as Service, identifier, change.rules, files)
+    const files = [{ name: 'a', ...(own && { readers: named(own) }) }, { name: 'b' }]
+    await putItem(service, identifier, named(change.rules), files)
     model.readers = change.rules
     model.files = new Map([
       ['a', change.own],

@@ -5,12 +5,12 @@ import { commandEvent } from '../../src/cli/store.ts'
 import { printAst } from '../support/data/arbitrary-conditions.ts'
 import { type AskedQuery, queries } from '../support/data/arbitrary-queries.ts'
 import { importText, ndjson } from '../support/data/imports.ts'
-import { asNewItem, type PlannedItem, plannedItems } from '../support/data/policies.ts'
+import { asNewItem, type PlannedItem, plannedItems, type Uuids } from '../support/data/policies.ts'
 import { ask, assertAnswer, described, worldOf } from '../support/data/query-answers.ts'
 import type { KnownRelation, World } from '../support/data/query-oracle.ts'
 import { answerOf } from '../support/data/query-oracle-rows.ts'
 import { readJson } from '../support/data/raw-json.ts'
-import { someViewers, type Viewer, viewerSettings } from '../support/data/viewers.ts'
+import { someViewers, uuidsOf, type Viewer, viewerSettings } from '../support/data/viewers.ts'
 import { repeats, runs } from '../support/scale.ts'
 import { engines } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
@@ -28,7 +28,10 @@ for (const engine of engines)
       await fc.assert(
         fc.asyncProperty(plannedItems(15, 25), remarksOn(50), fc.integer(), async (items, remarks, seed) => {
           const { repository } = service.storage
-          await repository.putItems(items.map(complete), commandEvent('item.add'))
+          await repository.putItems(
+            items.map(item => complete(item, uuidsOf(viewers))),
+            commandEvent('item.add'),
+          )
           const uuid = await repository.uuidOf(items[0]?.identifier ?? '')
           const item = await repository.item(uuid ?? '')
           const dated = remarks.map(one => ({
@@ -65,8 +68,8 @@ const settings = (env: Readonly<Record<string, string>>) => ({
 })
 
 /** An item with a value in every field. */
-const complete = (item: PlannedItem) => {
-  const made = asNewItem(item)
+const complete = (item: PlannedItem, uuids: Uuids) => {
+  const made = asNewItem(item, uuids)
   const files = item.bitstreams.map(({ name }) => name)
   const value = (text: string | null) => ({ value: `${text}`, language: null })
   return {

@@ -3,6 +3,7 @@ import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import type { Client } from '../support/clients/client.ts'
 import { addTo, epersonsPath, groupsPath, newGroup, patchJson, postJson } from '../support/clients/people.ts'
+import { change, newItem, upload } from '../support/data/editing.ts'
 import { verify } from '../support/data/trail.ts'
 import { repeats } from '../support/scale.ts'
 import { test } from '../support/service/engines.ts'
@@ -134,6 +135,38 @@ test('M5 joining a group or being deleted while it goes leaves nothing behind', 
   assert.deepEqual(epersons.find(({ uuid }) => uuid === ruthId)?.groups, [])
   const groups = await service.storage.accounts.listGroups()
   assert.ok(groups.every(({ name, members }) => name === 'Administrator' || members === 0))
+})
+
+test('I17 who is deleted while policies for them come and items are changed leaves no rule behind', async t => {
+  const { service, admin, other } = await started(t)
+  const { repository } = service.storage
+  const items = await Promise.all([1, 2, 3].map(() => newItem(admin)))
+  const file = await upload(admin, items[0]?.bundle ?? '', { name: 'a.txt', content: 'a' })
+  for (let round = 0; round < repeats(3, 60); round++) {
+    const { uuid } = await service.addEperson(`short-${round}@example.org`)
+    const address = (one: string) => `/api/authz/resourcepolicies?resource=${one}&eperson=${uuid}`
+    const add = (client: Client, one: string, body: object) => change(client, 'post', address(one), body)
+    const [first, second, third] = items
+    assert.ok(first && second && third)
+    assert.equal((await add(admin, first.uuid, { action: 'WRITE' })).status, 201)
+    assert.equal((await add(admin, file.body.uuid, {})).status, 201)
+    assert.equal((await add(admin, second.uuid, { endDate: '2999-01-01' })).status, 201)
+    const state = [{ op: 'replace', path: '/withdrawn', value: round % 2 === 0 }]
+    const [removed, ...others] = await Promise.all([
+      admin.delete(person(uuid)),
+      change(other, 'patch', first.path, state),
+      change(other, 'patch', second.path, state),
+      add(other, third.uuid, {}),
+      add(other, first.uuid, {}),
+      upload(other, first.bundle, { name: `${round}.txt`, content: 'b' }),
+    ])
+    assert.equal(removed.status, 204)
+    for (const { status, body } of others)
+      assert.ok([200, 201, 404, 422].includes(status), `${status} ${JSON.stringify(body)}`)
+    assert.deepEqual(await repository.audiencesWith(`eperson:${uuid}`), [])
+    for (const one of [...items, file.body])
+      assert.ok(!JSON.stringify(await repository.policyNotes(one.uuid)).includes(uuid))
+  }
 })
 
 test('M1 M2 M4 of two changes at once to one address or one name, one is refused', async t => {

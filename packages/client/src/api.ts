@@ -994,7 +994,7 @@ export interface Schemas {
     }
     readonly _embedded: {
       readonly group: (Schemas['Group'] | null)
-      readonly eperson: null
+      readonly eperson: (Schemas['Eperson'] | null)
       readonly resource?: Schemas['Embedded']
     }
   }
@@ -1400,11 +1400,11 @@ export interface Routes {
     readonly '/api/authz/authorizations/{id}': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Authorization'] }
     readonly '/api/authz/features': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['FeaturePage'] }
     readonly '/api/authz/features/{id}': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Feature'] }
-    readonly '/api/authz/resourcepolicies/search/eperson': { query: { readonly uuid?: string; readonly resource?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['ResourcePolicyPage'] }
+    readonly '/api/authz/resourcepolicies/search/eperson': { query: { readonly uuid: string; readonly resource?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['ResourcePolicyPage'] }
     readonly '/api/authz/resourcepolicies/search/group': { query: { readonly uuid: string; readonly resource?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['ResourcePolicyPage'] }
     readonly '/api/authz/resourcepolicies/search/resource': { query: { readonly uuid: string; readonly action?: 'READ' | 'WRITE'; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['ResourcePolicyPage'] }
     readonly '/api/authz/resourcepolicies/{id}': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['ResourcePolicy'] }
-    readonly '/api/authz/resourcepolicies/{id}/eperson': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: undefined }
+    readonly '/api/authz/resourcepolicies/{id}/eperson': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Eperson'] | undefined }
     readonly '/api/authz/resourcepolicies/{id}/group': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Group'] | undefined }
     readonly '/api/authz/resourcepolicies/{id}/resource': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: unknown }
     readonly '/api/config/bulkaccessconditionoptions': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: {
@@ -2282,7 +2282,7 @@ export interface Routes {
     readonly '/api/authn/sso/saml/acs': { answer: unknown }
     readonly '/api/authn/sso/saml/logout': { answer: string }
     readonly '/api/authn/tokens': { json: Schemas['WantedAccessToken']; answer: Schemas['NewAccessToken'] }
-    readonly '/api/authz/resourcepolicies': { query: { readonly resource: string; readonly group: string; readonly eperson?: string }; json: Schemas['WantedPolicy']; answer: Schemas['ResourcePolicy'] }
+    readonly '/api/authz/resourcepolicies': { query: { readonly resource: string; readonly group?: string; readonly eperson?: string }; json: Schemas['WantedPolicy']; answer: Schemas['ResourcePolicy'] }
     readonly '/api/core/bundles/{uuid}/bitstreams': { path: { readonly uuid: string }; query: { readonly upload?: string }; json: {
   readonly name?: string
   readonly metadata?: { readonly [name: string]: unknown }
@@ -2359,7 +2359,7 @@ export interface Routes {
   readonly put: {
     readonly '/api/admin/entities/{name}': { path: { readonly name: string }; json: Schemas['WantedEntity']; answer: Schemas['Entity'] }
     readonly '/api/admin/sso/identities/{provider}/{uuid}': { path: { readonly provider: string; readonly uuid: string }; json: Schemas['WantedIdentity']; answer: Schemas['LinkedIdentity'] }
-    readonly '/api/authz/resourcepolicies/{id}/eperson': { path: { readonly id: string }; answer: never }
+    readonly '/api/authz/resourcepolicies/{id}/eperson': { path: { readonly id: string }; answer: undefined }
     readonly '/api/authz/resourcepolicies/{id}/group': { path: { readonly id: string }; answer: undefined }
     readonly '/api/core/bitstreams/{uuid}/content': { path: { readonly uuid: string }; query: { readonly upload?: string; readonly replaceName?: boolean }; answer: Schemas['Bitstream'] }
     readonly '/api/core/bitstreams/{uuid}/format': { path: { readonly uuid: string }; answer: Schemas['Bitstream'] }

@@ -10,6 +10,7 @@ import { resetMark } from './clock-changes.ts'
 import type { Connection, Pool } from './driver.ts'
 import { eventValues, insertEvent, insertLoginEvent, now, recordEvent, runRecording } from './events.ts'
 import { changeMembership, lockEperson } from './group-changes.ts'
+import { dropRulesFor } from './repository-changes.ts'
 import {
   type EpersonRow,
   epersonColumns,
@@ -170,6 +171,7 @@ export async function setPasswordIn(
 
 export const deleteEperson = (pool: Pool, email: string, event: AuditEvent): Promise<Changed> =>
   changeEperson(pool, email, event, async (db, { uuid }) => {
+    await dropRulesFor(db, uuid)
     await db.run('DELETE FROM carrel.eperson WHERE uuid = $1', uuid)
     return 'changed'
   })

@@ -17,6 +17,7 @@ import type { Connection, Pool, Queries } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 import { dropGroup, groupNamed, insertGroup, useOfGroup } from './group-changes.ts'
 import { hasAdministrator, keepGroups, lockGroups, stampBelow } from './group-tree.ts'
+import { dropRulesFor } from './repository-changes.ts'
 import { type EpersonRow, epersonColumns, toEperson } from './rows.ts'
 import { changing, requireRights } from './stamps.ts'
 
@@ -107,6 +108,7 @@ export const removeEperson = (pool: Pool, uuid: string, event: AuditEvent) =>
   keepingAdministrator(pool, true, event, async db => {
     const before = await lockEperson(db, uuid)
     if (!before) return 'no-eperson' as const
+    await dropRulesFor(db, uuid)
     await db.run('DELETE FROM carrel.eperson WHERE uuid = $1', uuid)
     await recordEvent(db, epersonEvent(event, before, null))
     return 'changed' as const

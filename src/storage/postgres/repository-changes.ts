@@ -20,7 +20,7 @@ import {
   wantedBitstreams,
 } from '../shared/item-rows.ts'
 import type { Change, Step } from '../shared/item-statements.ts'
-import { setReaders as setReadersOf, showAgain } from '../shared/reader-changes.ts'
+import { dropReader, setReaders as setReadersOf, showAgain } from '../shared/reader-changes.ts'
 import { audienceIn, type PostgresAudiences } from './audiences.ts'
 import type { Connection, Pool, Queries, Value } from './driver.ts'
 import { now, recordEvent } from './events.ts'
@@ -75,6 +75,9 @@ export const deleteItem = (pool: Pool, identifier: string, event: AuditEvent): P
 
 export const changeItem = (pool: Pool, change: ItemChange, event: AuditEvent): Promise<ItemOutcome> =>
   changing(pool, event, 'shared', db => perform(db, itemChange(change, event)))
+
+/** Takes the rules for an eperson from everything. @param uuid theirs; their row is locked */
+export const dropRulesFor = (db: Connection, uuid: string): Promise<void> => perform(db, dropReader(uuid))
 
 /** Runs a change, in the transaction of the caller. */
 async function perform<T>(db: Connection, change: Change<T>): Promise<T> {

@@ -38,4 +38,7 @@ export function* record(event: AuditEvent): Change<void> {
 
 /** SQLite has no schemas, one writer instead of locked rows, and another mark for values. */
 export const forSqlite = (sql: string): string =>
-  sql.replaceAll('carrel.', '').replaceAll(' FOR UPDATE', '').replaceAll('$', '?')
+  sql
+    .replaceAll('carrel.', '')
+    .replaceAll(/ FOR (UPDATE|KEY SHARE)/g, '')
+    .replaceAll('$', '?')

@@ -3,6 +3,7 @@ import type { ItemOutcome, SetPolicies } from '../../model/item-changes.ts'
 import type { AccessChange } from '../../model/items.ts'
 import {
   describeReaders,
+  epersonsIn,
   type Readers,
   readersText,
   readersWith,
@@ -11,6 +12,7 @@ import {
   type Visibility,
   writeRules,
 } from '../../model/readers.ts'
+import type { ReadersOutcome } from '../repository.ts'
 import { touchItem } from './bundle-changes.ts'
 import { differences } from './differences.ts'
 import { accessObject, checkedReaders } from './item-rows.ts'
@@ -81,12 +83,62 @@ export function* showAgain(uuid: string, before: string): Change<void> {
   if (!isPlain) yield* showAs(item, writers, stateOf(item))
 }
 
+/**
+ * Locks the epersons that rules name, so that none of them is deleted before the rules are there. They are locked before
+ * items are, as a deletion does (docs/decisions/0065).
+ */
+function* areThere(rules: Readers): Change<boolean> {
+  for (const uuid of [...epersonsIn(rules)].sort())
+    if (!(yield* row('SELECT 1 AS one FROM carrel.eperson WHERE uuid = $1 FOR KEY SHARE', uuid))) return false
+  return true
+}
+
+/** Maximum number of audiences that are read at a time. */
+const audiencesAtOnce = 1_000
+
+/** Takes the rules for an eperson from all items and files. Their row is locked, and is deleted next. */
+export function* dropReader(eperson: string): Change<void> {
+  const reader = `eperson:${eperson}`
+  const naming = `%${JSON.stringify(reader)}%`
+  let after = 0
+  let isAgain = false
+  for (;;) {
+    const used = yield* rows<{ id: number; readers: string }>(
+      `SELECT id, readers FROM carrel.audience WHERE readers LIKE $1 AND id > $2 AND (items > 0 OR bitstreams > 0)
+       ORDER BY id LIMIT $3`,
+      naming,
+      after,
+      audiencesAtOnce,
+    )
+    for (const { id, readers } of used) {
+      after = id
+      const rules = readReaders(readers)
+      const others = rules.filter(rule => rule.reader !== reader)
+      if (others.length === rules.length) continue
+      isAgain = true
+      // Items are locked before their files change, always: a change that is under way ends first.
+      yield* run(
+        `UPDATE carrel.item SET revision = revision + 1
+         WHERE audience = $1 OR uuid IN (SELECT item FROM carrel.bitstream WHERE audience = $1)`,
+        id,
+      )
+      const to = yield* audience(readersText(others))
+      for (const table of ['item', 'bitstream'])
+        yield* run(`UPDATE carrel.${table} SET audience = $1 WHERE audience = $2`, to, id)
+    }
+    if (used.length === audiencesAtOnce) continue
+    if (!isAgain) break
+    // A change that was under way may have given an item another audience with such a rule.
+    isAgain = false
+    after = 0
+  }
+  yield* run('DELETE FROM carrel.policy WHERE rule LIKE $1', naming)
+}
+
 /** @returns undefined if there is no such item or bitstream */
-export function* setReaders(
-  change: AccessChange,
-  event: AuditEvent,
-): Change<'changed' | 'unchanged' | undefined> {
+export function* setReaders(change: AccessChange, event: AuditEvent): Change<ReadersOutcome | undefined> {
   const { identifier, file, readers } = change
+  const known = yield* areThere(readers)
   const item = yield* lockItem('identifier = $1', identifier)
   if (!item) return undefined
   const found =
@@ -99,6 +151,7 @@ export function* setReaders(
       file.name,
     ))
   if (file && !found) return undefined
+  if (!known) return 'no-eperson'
   checkedReaders(identifier, readers)
   const writers = writeRules(readReaders(item.readers))
   const next = readersText(readersWith(readers, writers, stateOf(item)))
@@ -130,6 +183,7 @@ const told = (before: string, after: string) => {
 /** Changes who may read or write something, and what clients note of the rules. */
 export function* setPolicies(change: SetPolicies, event: AuditEvent): Change<ItemOutcome> {
   const { object, seen, rules, notes } = change
+  const known = yield* areThere(rules)
   const item = yield* lockItem(
     'uuid = $1 OR uuid = (SELECT item FROM carrel.bitstream WHERE bitstream.uuid = $1)',
     object,
@@ -142,6 +196,7 @@ export function* setPolicies(change: SetPolicies, event: AuditEvent): Change<Ite
   )
   const before = file ? file.readers : item.readers
   if (before !== readersText(seen)) return 'stale'
+  if (!known) return 'no-eperson'
   const name = accessObject({ identifier: item.identifier, file: file ?? null })
   checkedReaders(name, rules)
   const writers = writeRules(file ? readReaders(item.readers) : rules)

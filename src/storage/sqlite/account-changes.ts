@@ -10,6 +10,7 @@ import { resetMark } from './clock-changes.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 import { join } from './group-changes.ts'
+import { dropRulesFor } from './repository-changes.ts'
 import { find, readSession, toEperson } from './rows.ts'
 import { beginSession, keepOnly } from './session-changes.ts'
 import { endTokens, nextStamp } from './stamps.ts'
@@ -116,6 +117,7 @@ export function setPassword(
 export function deleteEperson(db: Database, email: string, event: AuditEvent): Changed {
   const eperson = find(db, email)
   if (!eperson) return 'no-eperson'
+  dropRulesFor(db, eperson.uuid)
   db.run('DELETE FROM eperson WHERE uuid = ?', eperson.uuid)
   recordEvent(db, { ...event, eperson: eperson.uuid })
   return 'changed'

@@ -17,6 +17,7 @@ import type { Database } from './driver.ts'
 import { forgetEnd, now, recordEvent } from './events.ts'
 import { addGroup, deleteGroup, groupNamed, useOfGroup } from './group-changes.ts'
 import { hasAdministrator, stampBelow } from './group-tree.ts'
+import { dropRulesFor } from './repository-changes.ts'
 import { type EpersonRow, epersonColumns, find, toEperson } from './rows.ts'
 
 /** What administrators change over HTTP. The single writer runs each function inside its transaction. */
@@ -98,6 +99,7 @@ export function removeEperson(db: Database, uuid: string, event: AuditEvent) {
   const before = epersonWith(db, uuid)
   if (!before) return 'no-eperson' as const
   return keepingAdministrator(db, () => {
+    dropRulesFor(db, uuid)
     db.run('DELETE FROM eperson WHERE uuid = ?', uuid)
     recordEvent(db, epersonEvent(event, before, null))
     return 'changed' as const

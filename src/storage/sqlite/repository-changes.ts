@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { ItemChange, ItemOutcome } from '../../model/item-changes.ts'
 import type { AccessChange, NewItem } from '../../model/items.ts'
-import type { PutOutcome } from '../repository.ts'
+import type { PutOutcome, ReadersOutcome } from '../repository.ts'
 import { deleteNamed, itemChange, modifiedByIngest, putBundles } from '../shared/item-changes.ts'
 import {
   type BitstreamChanges,
@@ -20,7 +20,7 @@ import {
   wantedBitstreams,
 } from '../shared/item-rows.ts'
 import { type Change, forSqlite, type Step } from '../shared/item-statements.ts'
-import { setReaders as setReadersOf, showAgain } from '../shared/reader-changes.ts'
+import { dropReader, setReaders as setReadersOf, showAgain } from '../shared/reader-changes.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 
@@ -41,10 +41,13 @@ export const setReaders = (
   db: Database,
   change: AccessChange,
   event: AuditEvent,
-): 'changed' | 'unchanged' | undefined => perform(db, setReadersOf(change, event))
+): ReadersOutcome | undefined => perform(db, setReadersOf(change, event))
 
 export const changeItem = (db: Database, change: ItemChange, event: AuditEvent): ItemOutcome =>
   perform(db, itemChange(change, event))
+
+/** Takes the rules for an eperson from everything. @param uuid theirs */
+export const dropRulesFor = (db: Database, uuid: string): void => perform(db, dropReader(uuid))
 
 /** Runs a change, in the transaction of the caller. */
 function perform<T>(db: Database, change: Change<T>): T {

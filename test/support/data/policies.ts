@@ -15,6 +15,8 @@ export interface Somebody {
   readonly administrator: boolean
   readonly loggedIn: boolean
   readonly groups: readonly string[]
+  /** What `eperson:<name>` names them by in a plan, if rules may name them. */
+  readonly name?: string
 }
 
 export const dayIn = (days: number): string =>
@@ -28,18 +30,24 @@ export function mayReadBy(rules: readonly Rule[], who: Somebody): boolean {
     if (rule.until !== undefined && now > Date.parse(`${rule.until}T23:59:59Z`)) continue
     if (rule.reader === 'anonymous') return true
     if (rule.reader === 'eperson' && who.loggedIn) return true
+    if (who.name !== undefined && rule.reader === `eperson:${who.name}`) return true
     for (const group of who.groups) if (rule.reader === `group:${group}`) return true
   }
   return false
 }
 
 const groups = ['A', 'B', 'C', 'Campus', 'Local']
+/** Of `someViewers`; the last one is acted for. */
+const names = ['a', 'none', 'b']
 
 export const rules: fc.Arbitrary<readonly Rule[]> = fc.array(
   fc
     .record(
       {
-        reader: fc.constantFrom('anonymous', 'eperson', ...groups.map(group => `group:${group}`)),
+        reader: fc.constantFrom(
+          ...['anonymous', 'eperson', ...groups.map(group => `group:${group}`)],
+          ...names.map(name => `eperson:${name}`),
+        ),
         from: fc.integer({ min: -2, max: 2 }),
         until: fc.integer({ min: -2, max: 2 }),
       },
@@ -77,15 +85,28 @@ export const plannedItems = (least: number, most: number): fc.Arbitrary<readonly
     { minLength: least, maxLength: most, selector: one => one.identifier },
   )
 
+/** The uuids of epersons by their names in plans. */
+export type Uuids = ReadonlyMap<string, string>
+
+/** Rules as the store takes them. */
+const named = (rules: readonly Rule[], uuids: Uuids): readonly Rule[] =>
+  rules.map(rule => ({
+    ...rule,
+    reader: rule.reader.replace(/(?<=^eperson:).+/, name => uuids.get(name) ?? name),
+  }))
+
 /** As the store takes it. */
-export const asNewItem = ({ identifier, title, issued, readers, bitstreams }: PlannedItem) => ({
+export const asNewItem = (
+  { identifier, title, issued, readers, bitstreams }: PlannedItem,
+  uuids: Uuids = new Map(),
+) => ({
   identifier,
   metadata: {
     ...(title === null ? {} : { 'dc.title': [{ value: title, language: null }] }),
     ...(issued === null ? {} : { 'dc.date.issued': [{ value: issued, language: 'en' }] }),
   },
   collections: [],
-  readers: readers as never,
+  readers: named(readers, uuids) as never,
   fingerprint: JSON.stringify([title, issued, readers, bitstreams]),
   bitstreams: bitstreams.map(one => ({
     name: one.name,
@@ -94,6 +115,6 @@ export const asNewItem = ({ identifier, title, issued, readers, bitstreams }: Pl
     mimeType: 'text/plain',
     size: 3,
     sha256: createHash('sha256').update(one.name).digest('hex'),
-    readers: one.readers as never,
+    readers: (one.readers && named(one.readers, uuids)) as never,
   })),
 })

@@ -2,12 +2,14 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type Service, temporaryFolder } from '../service/service.ts'
-import type { Somebody } from './policies.ts'
+import type { Somebody, Uuids } from './policies.ts'
 
 /** Those who ask for what only some may read. */
 export interface Viewer {
   readonly name: string
   readonly who: Somebody
+  /** Of somebody whom rules may name. */
+  readonly uuid?: string
   readonly headers: Readonly<Record<string, string>>
 }
 
@@ -36,9 +38,9 @@ export async function someViewers(service: Service): Promise<readonly Viewer[]> 
     await client.login(email)
     return { authorization: `Bearer ${client.token}` }
   }
-  await service.addEperson('a@example.org', { groups: ['A'] })
+  const a = await service.addEperson('a@example.org', { groups: ['A'] })
   await service.addEperson('ab@example.org', { groups: ['A', 'B'] })
-  await service.addEperson('none@example.org')
+  const none = await service.addEperson('none@example.org')
   await service.addEperson('root@example.org', { admin: true, groups: ['C'] })
   const b = await service.addEperson('b@example.org', { groups: ['B'] })
   const elsewhere = { 'x-forwarded-for': '192.0.2.7' }
@@ -53,13 +55,23 @@ export async function someViewers(service: Service): Promise<readonly Viewer[]> 
   return [
     { name: 'anonymous', who: nobody, headers: elsewhere },
     { name: 'anonymous on campus', who: { ...nobody, groups: ['Campus'] }, headers: onCampus },
-    { name: 'in A', who: reader('A'), headers: { ...elsewhere, ...(await bearer('a@example.org')) } },
+    {
+      name: 'in A',
+      who: { ...reader('A'), name: 'a' },
+      uuid: a.uuid,
+      headers: { ...elsewhere, ...(await bearer('a@example.org')) },
+    },
     {
       name: 'in A and B, on campus',
       who: reader('A', 'B', 'Campus'),
       headers: { ...onCampus, ...(await bearer('ab@example.org')) },
     },
-    { name: 'in no group', who: reader(), headers: { ...elsewhere, ...(await bearer('none@example.org')) } },
+    {
+      name: 'in no group',
+      who: { ...reader(), name: 'none' },
+      uuid: none.uuid,
+      headers: { ...elsewhere, ...(await bearer('none@example.org')) },
+    },
     {
       name: 'administrator',
       who: { administrator: true, loggedIn: true, groups: [] },
@@ -68,8 +80,13 @@ export async function someViewers(service: Service): Promise<readonly Viewer[]> 
     {
       // The administrator's rights and special groups are dropped; the address is of the request (B3).
       name: 'administrator acting as somebody in B, on campus',
-      who: { administrator: false, loggedIn: true, groups: ['B', 'Campus'] },
+      who: { administrator: false, loggedIn: true, groups: ['B', 'Campus'], name: 'b' },
+      uuid: b.uuid,
       headers: { ...onCampus, ...root, 'x-on-behalf-of': b.uuid },
     },
   ]
 }
+
+/** Those of them whom rules may name, by their names in plans. */
+export const uuidsOf = (viewers: readonly Viewer[]): Uuids =>
+  new Map(viewers.flatMap(({ who, uuid }) => (who.name && uuid ? [[who.name, uuid]] : [])))

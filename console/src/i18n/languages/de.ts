@@ -548,6 +548,8 @@ export const administration: Administration = {
   'rule.admin': 'nur Administratoren',
   'rule.group': 'die Gruppe {name}',
   'rule.a-group': 'eine Gruppe',
+  'rule.person': 'die Person {name}',
+  'rule.a-person': 'eine Person',
   'rule.from': 'ab {day}',
   'rule.until': 'bis {day}',
 
@@ -749,7 +751,7 @@ export const administration: Administration = {
   'policies.administrators': 'Administratoren, und außerdem:',
   'policies.read': 'Lesen: {reader}',
   'policies.write': 'Ändern: {reader}',
-  'policies.gone': 'eine Gruppe, die es nicht mehr gibt',
+  'policies.gone': 'eine Gruppe oder Person, die es nicht mehr gibt',
   'policies.add': 'Jemand anderem erlauben',
   'policies.add.do': 'Erlauben',
   'policies.added': 'Es ist jetzt erlaubt.',

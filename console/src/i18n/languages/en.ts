@@ -534,6 +534,8 @@ export const administration = {
   'rule.admin': 'administrators only',
   'rule.group': 'the group {name}',
   'rule.a-group': 'a group',
+  'rule.person': 'the person {name}',
+  'rule.a-person': 'one person',
   'rule.from': 'from {day}',
   'rule.until': 'until {day}',
 
@@ -727,7 +729,7 @@ export const administration = {
   'policies.administrators': 'Administrators, and besides:',
   'policies.read': 'Read: {reader}',
   'policies.write': 'Change: {reader}',
-  'policies.gone': 'a group that is gone',
+  'policies.gone': 'a group or a person that is gone',
   'policies.add': 'Let somebody else',
   'policies.add.do': 'Allow it',
   'policies.added': 'It is allowed now.',

@@ -19,5 +19,7 @@ function readerInWords(reader: string): string {
   if (reader === 'anonymous') return a('rule.anonymous')
   if (reader === 'eperson') return a('rule.eperson')
   if (reader === 'admin') return a('rule.admin')
+  const [, person] = /^eperson:\s*(.+)$/.exec(reader) ?? []
+  if (person) return a('rule.person', { name: person })
   return a('rule.group', { name: reader.replace(/^group:\s*/, '') })
 }

@@ -11,6 +11,7 @@ import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { dayInWords } from '../entities-admin/rules.ts'
 import { type Group, groups } from '../groups/groups.ts'
+import { nameOf, type Person, people } from '../people/people.ts'
 import { addPolicy, deletePolicy, loadPolicies, type Policy } from './items.ts'
 import './items-admin.css'
 
@@ -91,9 +92,10 @@ function OnePolicy({
   )
 }
 
-function inWords({ action, startDate, endDate, _embedded: { group } }: Policy): string {
-  const reader =
-    group === null
+function inWords({ action, startDate, endDate, _embedded: { group, eperson } }: Policy): string {
+  const reader = eperson
+    ? a('rule.person', { name: eperson.email })
+    : group === null
       ? a('policies.gone')
       : group.uuid === anybody
         ? a('rule.anonymous')
@@ -115,14 +117,26 @@ interface NewParts {
 }
 
 function NewPolicy({ object, isItem, onDone, onCancel }: NewParts): JSX.Element {
-  const [who, setWho] = useState<'anybody' | 'logged-in' | 'group'>('anybody')
+  const [who, setWho] = useState<'anybody' | 'logged-in' | 'group' | 'person'>('anybody')
   const [group, setGroup] = useState<Group>()
+  const [person, setPerson] = useState<Person>()
   const [action, setAction] = useState<Policy['action']>('READ')
   const [days, setDays] = useState({ from: '', until: '' })
-  const uuid = who === 'anybody' ? anybody : who === 'logged-in' ? loggedIn : group?.uuid
+  const uuid =
+    who === 'anybody'
+      ? anybody
+      : who === 'logged-in'
+        ? loggedIn
+        : who === 'group'
+          ? group?.uuid
+          : person?.uuid
   const work = useWork(async () => {
     if (uuid === undefined) return
-    await addPolicy(object, uuid, { action, startDate: days.from || null, endDate: days.until || null })
+    await addPolicy(object, who === 'person' ? { eperson: uuid } : { group: uuid }, {
+      action,
+      startDate: days.from || null,
+      endDate: days.until || null,
+    })
     toast(a('policies.added'))
     onDone()
   })
@@ -149,6 +163,7 @@ function NewPolicy({ object, isItem, onDone, onCancel }: NewParts): JSX.Element 
             <option value="anybody">{a('rule.anonymous')}</option>
             <option value="logged-in">{a('rule.eperson')}</option>
             <option value="group">{a('rule.a-group')}</option>
+            <option value="person">{a('rule.a-person')}</option>
           </select>
         </Field>
         {isItem && (
@@ -181,6 +196,25 @@ function NewPolicy({ object, isItem, onDone, onCancel }: NewParts): JSX.Element 
             idOf={one => one.uuid}
             action={a('choose')}
             onChoose={setGroup}
+          />
+        ))}
+      {who === 'person' &&
+        (person ? (
+          <p>
+            {a('rule.person', { name: person.email })}{' '}
+            <button type="button" class="link-button" onClick={() => setPerson(undefined)}>
+              {a('change')}
+            </button>
+          </p>
+        ) : (
+          <Finder<Person>
+            label={a('people.search')}
+            path={`${people}/search/byMetadata`}
+            nameOf={nameOf}
+            noteOf={({ email }) => email}
+            idOf={one => one.uuid}
+            action={a('choose')}
+            onChoose={setPerson}
           />
         ))}
       <ProblemNotice problem={work.problem} />

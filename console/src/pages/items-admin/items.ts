@@ -117,9 +117,9 @@ export const loadPolicies = async (uuid: string, signal: AbortSignal): Promise<r
 
 export const addPolicy = (
   resource: string,
-  group: string,
+  reader: { readonly group: string } | { readonly eperson: string },
   policy: Pick<Policy, 'action' | 'startDate' | 'endDate'>,
-): Promise<unknown> => service.value.post(policies, { query: { resource, group }, json: policy })
+): Promise<unknown> => service.value.post(policies, { query: { resource, ...reader }, json: policy })
 
 export const deletePolicy = (id: string): Promise<unknown> =>
   service.value.delete(`${policies}/${encodeURIComponent(id)}`)

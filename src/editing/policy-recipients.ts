@@ -1,0 +1,60 @@
+import { Problem } from '../http/problems.ts'
+import { administratorGroup, type Eperson, type Group } from '../model/accounts.ts'
+import { groupOfOpenReader, openReader } from '../model/open-groups.ts'
+import { groupOf } from '../model/read-rules.ts'
+import { epersonOf, epersonsIn, type ReaderRule } from '../model/readers.ts'
+import type { Accounts } from '../storage/accounts.ts'
+import type { Policy } from './policy-rules.ts'
+
+export type KnownAccounts = Pick<Accounts, 'eperson' | 'groupsByName' | 'groupsByUuid'>
+
+/** The kinds of recipients, as parameters and addresses call them. */
+export const kinds = ['group', 'eperson'] as const
+export type Kind = (typeof kinds)[number]
+export const articles = { group: 'a group', eperson: 'an eperson' } as const satisfies Record<Kind, string>
+
+export const kindOf = ({ reader }: ReaderRule): Kind =>
+  epersonOf(reader) === undefined ? 'group' : 'eperson'
+
+/** Give the recipient of a rule; null where it is of the other kind, or isn't there any more. */
+export interface Recipients {
+  readonly group: (rule: ReaderRule) => Group | null
+  readonly eperson: (rule: ReaderRule) => Eperson | null
+}
+
+/** Reads the groups and the epersons that policies are for. */
+export async function recipientsOf(
+  policies: readonly Policy[],
+  accounts: KnownAccounts,
+): Promise<Recipients> {
+  const names = new Set(policies.flatMap(({ rule }) => groupOf(rule.reader) ?? []))
+  const groups = new Map((await accounts.groupsByName([...names])).map(one => [one.name, one]))
+  const epersons = new Map<string, Eperson>()
+  for (const uuid of epersonsIn(policies.map(({ rule }) => rule))) {
+    const eperson = await accounts.eperson(uuid)
+    if (eperson) epersons.set(uuid, eperson)
+  }
+  return {
+    group: ({ reader }) => groupOfOpenReader(reader) ?? groups.get(groupOf(reader) ?? '') ?? null,
+    eperson: ({ reader }) => epersons.get(epersonOf(reader) ?? '') ?? null,
+  }
+}
+
+/** @throws Problem 422 for a group that rules can't name, or an eperson that isn't there */
+export async function readerOf(
+  kind: Kind,
+  uuid: string,
+  accounts: KnownAccounts,
+): Promise<ReaderRule['reader']> {
+  if (kind === 'eperson') {
+    if (await accounts.eperson(uuid)) return `eperson:${uuid}`
+    throw new Problem('change-refused', 'There is no eperson with this UUID.')
+  }
+  const open = openReader(uuid)
+  if (open) return open
+  const [group] = await accounts.groupsByUuid([uuid])
+  if (!group) throw new Problem('change-refused', 'There is no group with this UUID.')
+  if (group.name === administratorGroup)
+    throw new Problem('change-refused', 'Administrators may read and change everything; no policy is needed.')
+  return `group:${group.name}`
+}
