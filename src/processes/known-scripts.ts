@@ -57,7 +57,8 @@ export function knownScripts({ config, storage }: Parts): readonly Script[] {
       },
     ],
     work: (given, event) => {
-      if ((given.get('-m') || agreementField) !== agreementField)
+      // Never by itself: the console offers this script first.
+      if (given.get('-m') !== agreementField)
         throw new Problem('bad-request', `The parameter --metadata must be ${agreementField}.`)
       return async ({ log }) => {
         const epersons = await people.resetAgreements(event('agreement.reset'))

@@ -233,7 +233,7 @@ test('S12 everybody who has accepted the user agreement is asked again after the
     assert.equal((await mine(client)).metadata[field]?.[0]?.value, 'true')
   }
   assert.equal((await begin(ruth, '-metadata', field)).status, 403)
-  for (const other of ['dspace.agreements.cookies', 'eperson.lastname', 'x'])
+  for (const other of ['dspace.agreements.cookies', 'eperson.lastname', 'x', ''])
     assert.equal((await begin(admin, '--metadata', other)).status, 400)
   // The interface writes the name with one hyphen.
   assert.deepEqual((await reset('-metadata'))?.result, { epersons: 2 })
