@@ -130,7 +130,21 @@ const plansOn = (fields: Readonly<Record<'items' | 'bitstreams', readonly string
   ...fields.items.flatMap(name => [...plansOf(items, name)]),
   ...fields.bitstreams.flatMap(name => [...plansOf(bitstreams, name)]),
   ...orders.map(order => [`all by ${order[0]?.field}`, listOf(items, { ...page, order })] as const),
+  ['all, grouped', grouped] as const,
 ]
+
+const type = { kind: 'field', field: fieldOf(items, 'type') } as const
+const grouped: Plan = {
+  ...listOf(items, { ...page, limit: null }),
+  shape: {
+    kind: 'rows',
+    columns: [{ name: 'type', value: type, type: 'text' }],
+    groups: [type],
+    having: null,
+    distinct: false,
+    order: [],
+  },
+}
 
 /** Of viewers who are in one and in several audiences. */
 const viewers = [[1], [1, 2, 3]]
