@@ -6,8 +6,11 @@ import { addTo, epersonsPath, groupsPath, newGroup, patchJson, postJson } from '
 import { change, newItem, upload } from '../support/data/editing.ts'
 import { verify } from '../support/data/trail.ts'
 import { repeats } from '../support/scale.ts'
-import { test } from '../support/service/engines.ts'
+import { runSql } from '../support/service/databases.ts'
+import { test, testOn } from '../support/service/engines.ts'
+import { connectTo } from '../support/service/nodes.ts'
 import { startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 /** Administrators who change people and groups at the same time, on two nodes. */
 const at = (uuid: string) => `${groupsPath}/${uuid}`
@@ -139,6 +142,9 @@ test('M5 joining a group or being deleted while it goes leaves nothing behind', 
 
 test('I17 who is deleted while policies for them come and items are changed leaves no rule behind', async t => {
   const { service, admin, other } = await started(t)
+  // Changes of the same administrator wait for each other.
+  await service.addEperson('second@example.org', { admin: true })
+  await other.login('second@example.org')
   const { repository } = service.storage
   const items = await Promise.all([1, 2, 3].map(() => newItem(admin)))
   const file = await upload(admin, items[0]?.bundle ?? '', { name: 'a.txt', content: 'a' })
@@ -168,6 +174,54 @@ test('I17 who is deleted while policies for them come and items are changed leav
       assert.ok(!JSON.stringify(await repository.policyNotes(one.uuid)).includes(uuid))
   }
 })
+
+testOn(
+  'postgres',
+  'I17 a deletion waits for policies and changes that are under way, and undoes what they did',
+  async t => {
+    const { service, admin, other } = await started(t)
+    await service.addEperson('second@example.org', { admin: true })
+    await other.login('second@example.org')
+    const { url } = service.config.database as { url: string }
+    const holder = await connectTo(t, url)
+    const item = await newItem(admin)
+    const state = [{ op: 'replace', path: '/withdrawn', value: true }]
+    for (const [what, isFirst] of [
+      ['a policy that is being added', true],
+      ['an item that is being withdrawn', false],
+    ] as const) {
+      const { uuid } = await service.addEperson(`of-${isFirst}@example.org`)
+      const policy = `/api/authz/resourcepolicies?resource=${item.uuid}&eperson=${uuid}`
+      if (!isFirst) assert.equal((await change(admin, 'post', policy, {})).status, 201)
+      await holder.query('BEGIN')
+      await holder.query('SELECT 1 FROM carrel.item WHERE uuid = $1 FOR UPDATE', [item.uuid])
+      let ended = 0
+      const waiting = (count: number) =>
+        until(
+          `${count} that wait for a lock`,
+          () =>
+            runSql(
+              url,
+              `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+            ),
+          rows => rows.length + ended === count,
+        )
+      const changed = isFirst ? change(admin, 'post', policy, {}) : change(admin, 'patch', item.path, state)
+      await waiting(1)
+      // By command, which holds nothing that the withdrawal needs.
+      const removing: Promise<unknown> = isFirst
+        ? other.delete(person(uuid)).then(({ status }) => status)
+        : service.storage.accounts.deleteEperson(`of-${isFirst}@example.org`, commandEvent('eperson.delete'))
+      const removed = removing.finally(() => ended++)
+      await waiting(2)
+      await holder.query('ROLLBACK')
+      assert.ok([200, 201, 404].includes((await changed).status), what)
+      assert.equal(await removed, isFirst ? 204 : 'changed')
+      assert.deepEqual(await service.storage.repository.audiencesWith(`eperson:${uuid}`), [], what)
+      assert.deepEqual(await service.storage.repository.policyNotes(item.uuid), [], what)
+    }
+  },
+)
 
 test('M1 M2 M4 of two changes at once to one address or one name, one is refused', async t => {
   const { admin, other, ruthId } = await started(t)
