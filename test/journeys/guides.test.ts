@@ -134,6 +134,12 @@ carrel import one.ndjson --entity artworks --key id`,
 printf '{"id": 3, "year": 1908}\\n' > changed.ndjson; printf 'id\\n1\\n' > gone.csv`,
       },
       {
+        at: 'which are equal numbers',
+        by: `
+printf 'id,object_number\\n1,1998.1\\n2,1998.10\\n' > objects.csv
+carrel import objects.csv --entity objects --key id 2>&1 | grep object_number:`,
+      },
+      {
         at: 'line 2: the field',
         exit: 1,
         by: `
