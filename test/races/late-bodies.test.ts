@@ -60,7 +60,7 @@ const isClosed = (route: Route) => rights.closed.includes(nameOf(route))
 const isForLogins = (route: Route) => rights.login.includes(nameOf(route))
 /** What an access token may reach, whatever its scope (K3). */
 const isForPrograms = ({ url }: Route) =>
-  !/^\/api\/(authn|eperson|admin\/(secret|sessions|sso|tokens))(\/|$)/.test(url)
+  !/^\/api\/(authn|core\/sites|eperson|admin\/(secret|sessions|sso|tokens))(\/|$)/.test(url)
 
 /** Whose requests are on their way. */
 interface Victim {
