@@ -160,7 +160,12 @@ async function byOwnPassword(
   }
   const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password, client) : null
   const begun = await accounts.recordLogin(
-    { uuid: known.uuid, passwordStamp: known.passwordStamp, renewedHash, begins: newSession(clock, config) },
+    {
+      uuid: known.uuid,
+      passwordStamp: known.passwordStamp,
+      renewedHash,
+      begins: newSession(clock.now(), config),
+    },
     loginEvent(request, known.uuid, passwordMethod, 'success'),
   )
   return begun && { ...begun, method: passwordMethod, sg: specialGroups.ofLogin(passwordMethod) }
@@ -174,7 +179,8 @@ async function byToken({ clock, config, sessions }: Parts, request: FastifyReque
       'The request has no credentials (user and password as a form), no valid token, and no single sign-on of the last minute.',
     )
   const { session, begun } = caller
-  const { begun: used, expires } = newSession(clock, config)
+  // The token's session was looked up at the head of the request.
+  const { begun: used, expires } = newSession(clock.afterLookUp(), config)
   const refreshed = { begun, used, expires, stamp: session.stamp }
   const event = eventOf(caller, request, { event: 'refresh', outcome: 'success' })
   await sessions.refresh(refreshed, event)

@@ -56,8 +56,8 @@ export function createSessionAge(clock: Clock, { sessionLifetime, tokenLifetime 
   }
 }
 
-/** A session that a login begins now. */
-export function newSession(clock: Clock, { tokenLifetime }: Pick<Config, 'tokenLifetime'>): NewSession {
-  const begun = clock.now()
-  return { begun, expires: Math.ceil(begun + tokenLifetime * 1000) }
-}
+/** A session that begins, with its first token. @param begun in ms since 1970 */
+export const newSession = (begun: number, { tokenLifetime }: Pick<Config, 'tokenLifetime'>): NewSession => ({
+  begun,
+  expires: Math.ceil(begun + tokenLifetime * 1000),
+})

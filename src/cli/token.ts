@@ -20,7 +20,7 @@ export function tokenCommand(): Command {
         const known = await accounts.credentials(email)
         if (!known) throw new Failure(`there is no eperson ${email}; \`carrel eperson list\` shows all`)
         const event = { ...commandEvent('login'), eperson: known.uuid, method: commandLineMethod }
-        const begins = newSession(clock, config)
+        const begins = newSession(clock.now(), config)
         const begun = await accounts.recordLogin({ ...known, renewedHash: null, begins }, event)
         if (!begun)
           throw new Failure(

@@ -74,7 +74,7 @@ export function createDirectoryLogins(parts: DirectoryParts): DirectoryLogins {
     const { uuid } = known.eperson
     const begun = await identities.begin(
       {
-        begins: newSession(clock, parts),
+        begins: newSession(clock.now(), parts),
         uuid,
         sessionKey: known.sessionKey,
         session: { provider: config.id, name: identity.subject, sid: null, detail: {} },

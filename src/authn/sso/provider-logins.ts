@@ -140,7 +140,7 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
     const { uuid, method, sg } = waiting
     const sessionKey = Buffer.from(waiting.sessionKey, 'base64')
     const begun = await identities.begin(
-      { uuid, sessionKey, session: waiting.session, begins: newSession(clock, parts.config) },
+      { uuid, sessionKey, session: waiting.session, begins: newSession(clock.now(), parts.config) },
       loginEvent(request, uuid, method, 'success', waiting.session.provider),
     )
     if (!begun) return undefined
