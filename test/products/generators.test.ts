@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { openApi } from '../../scripts/open-api.ts'
-import { run } from '../support/service/process.ts'
+import { environmentWithNode, run } from '../support/service/process.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
 /** Generators of clients from npm, which are installed outside of the checkout, on the OpenAPI document. */
@@ -24,10 +24,8 @@ const compilerOptions = {
 test('OD1 what openapi-typescript and orval make of the document compiles', async t => {
   const folder = temporaryFolder(t)
   const inFolder = async (program: string, ...args: readonly string[]) => {
-    const { code, stdout, stderr } = await run(program, args, {
-      cwd: folder,
-      env: { PATH: process.env.PATH ?? '', HOME: folder },
-    })
+    // With the settings of npm that this machine needs, such as a mirror or certificates.
+    const { code, stdout, stderr } = await run(program, args, { cwd: folder, env: environmentWithNode() })
     assert.equal(code, 0, `${args.join(' ')}\n${stdout}${stderr}`)
   }
   const program = (...path: readonly string[]) =>
