@@ -163,8 +163,12 @@ testOn(
       .first()
       .filter({ hasNotText: first.split('\t')[0] ?? '' })
       .waitFor()
-    await tab.getByLabel('Sorted by').selectOption('title')
     await tab.getByRole('button', { name: 'Back' }).click()
+    await rows
+      .first()
+      .filter({ hasText: first.split('\t')[0] ?? '' })
+      .waitFor()
+    await tab.getByLabel('Sorted by').selectOption('title')
     await rows.first().filter({ hasText: /^Abel/ }).waitFor()
     await tab.reload()
     await tab.getByText('10000 letters').waitFor()

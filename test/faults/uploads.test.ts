@@ -138,7 +138,7 @@ type Shown = { state: string; progress: { done: number } | null; fault: string |
 const shown = async (client: Client, number: string) =>
   (await (await client.get(`/api/system/processes/${number}`)).json()) as Shown
 
-/** @returns undefined if the import had ended before the kill */
+/** @returns undefined if the import had ended before the kill, though the process may not have come to say so */
 async function killedWhileImporting(t: TestContext, count: number) {
   const { served, admin, again, folder } = await started(t)
   const lines = Array.from({ length: count }, (_, n) => `${n},text ${n},${n % 7}\n`)
@@ -166,7 +166,10 @@ async function killedWhileImporting(t: TestContext, count: number) {
   await kill(served)
   const client = await again()
   const { state } = await shown(client, processId)
-  return state === 'completed' ? undefined : { state, client, folder, id, content, processId }
+  const imported = await client.get('/api/query/v4/letters?limit=1&include_total=true')
+  if (imported.status === 200)
+    assert.equal(imported.headers.get('x-records'), String(count), 'all or nothing')
+  return imported.status === 200 ? undefined : { state, client, folder, id, content, processId }
 }
 
 test('PR4 PR6 EA7 SIGKILL in the middle of an import of an upload changes nothing, and it is resumed without sending the file again', async t => {
