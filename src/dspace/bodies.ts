@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Bitstream, Bundle, Item, Metadata } from '../model/items.ts'
 import { admits, type Readers, today } from '../model/readers.ts'
+import { itemLinks } from './item-links.ts'
 import type { BitstreamBody, BundleBody, ItemBody, MetadataBody } from './schemas.ts'
 
 /** Items, bundles and bitstreams as DSpace's clients (7 to 10) know them. `core` is the address of `/api/core`. */
@@ -11,19 +12,6 @@ export type ShownItem = Pick<
   'uuid' | 'identifier' | 'metadata' | 'modified' | 'withdrawn' | 'discoverable'
 >
 export type ShownBitstream = Pick<Bitstream, 'uuid' | 'bundle' | 'name' | 'description' | 'size' | 'sha256'>
-
-/** Addresses below an item; each has a route in `src/dspace/items.ts`, even where there is nothing to show. */
-const itemLinks = [
-  'accessStatus',
-  'bundles',
-  'identifiers',
-  'mappedCollections',
-  'owningCollection',
-  'relationships',
-  'templateItemOf',
-  'thumbnail',
-  'version',
-] as const
 
 export function itemBody(item: ShownItem, core: string): ItemBody {
   const { uuid, identifier, metadata, modified, withdrawn, discoverable } = item

@@ -15,7 +15,7 @@ const fields: Fields = new Map([
   ['eperson.phone', textUpTo(100)],
   ['eperson.language', textUpTo(20)],
   [agreementField, isTrueOrFalse],
-  // What the interface remembers of its dialogue about cookies and of its page for accessibility, as JSON of its own.
+  // Settings that the interface keeps as JSON: the answers to its question about cookies, and those for accessibility.
   ['dspace.agreements.cookies', textUpTo(4_000)],
   ['dspace.accessibility.settings', textUpTo(4_000)],
 ])

@@ -17,6 +17,7 @@ import {
   time,
   uuid,
 } from '../http/schema.ts'
+import { itemLinks } from './item-links.ts'
 
 /** What DSpace's clients (7 to 10) know: epersons, groups, items, bundles, bitstreams. */
 
@@ -73,18 +74,6 @@ export type GroupBody = Static<typeof Group>
 export const EpersonPage = pageOf('epersons', Eperson, 'EpersonPage')
 export const GroupPage = pageOf('groups', Group, 'GroupPage')
 export const SpecialGroupPage = pageOf('specialGroups', Group, 'SpecialGroupPage')
-
-const itemLinks = [
-  'accessStatus',
-  'bundles',
-  'identifiers',
-  'mappedCollections',
-  'owningCollection',
-  'relationships',
-  'templateItemOf',
-  'thumbnail',
-  'version',
-] as const
 
 export const Item = named('Item', {
   id: uuid,

@@ -39,7 +39,7 @@ export function siteRoutes(app: FastifyInstance, parts: Parts): void {
   })
 }
 
-/** How answers show the site, which has a fixed UUID. */
+/** The body, the address and the UUID of the site. */
 export function describeSite({ addresses, config }: Pick<Parts, 'addresses' | 'config'>) {
   const all = `${addresses.api}/core/sites`
   const uuid = siteUuid(config.baseUrl)

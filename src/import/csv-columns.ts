@@ -1,4 +1,5 @@
 import { numberWritten, parseWritten } from '../lib/json.ts'
+import { isJsonNumber } from '../lib/json-numbers.ts'
 import type { FieldType } from '../model/entities.ts'
 import { type Delimiter, nameOf } from './delimiters.ts'
 import { maxFields } from './field-list.ts'
@@ -100,20 +101,17 @@ export function converterOf(
   if (declared && kind === 'json') return (cell, line) => parseCell(name, cell, line, refuse)
   if (kind === 'boolean') return cell => /^true$/i.test(cell) || (/^false$/i.test(cell) ? false : cell)
   if (decimalComma && declared && (kind === 'number' || kind === 'integer'))
-    return cell => fromDecimalComma(cell) ?? (isNumber.test(cell) ? numberWritten(cell) : cell)
+    return cell => fromDecimalComma(cell) ?? (isJsonNumber(cell) ? numberWritten(cell) : cell)
   if (decimalComma && !declared && hasCommas) {
     // Without a comma in any value, a point may be that of a decimal or of a thousand.
     if (kind === 'number') return cell => cell
     if (kind === 'text') return cell => fromDecimalComma(cell) ?? cell
   }
   if (kind === 'integer' || kind === 'number')
-    return declared ? cell => (isNumber.test(cell) ? numberWritten(cell) : cell) : numberWritten
+    return declared ? cell => (isJsonNumber(cell) ? numberWritten(cell) : cell) : numberWritten
   if (dayFirst && kind === 'text' && hasDays) return fromDayFirst
   return cell => cell
 }
-
-/** A number as JSON writes it (RFC 8259 §6). */
-const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/
 
 function parseCell(name: string, cell: string, line: number, refuse: (error: ImportError) => void): unknown {
   try {

@@ -1,4 +1,5 @@
 import { parseExact } from '../lib/json.ts'
+import { isJsonNumber } from '../lib/json-numbers.ts'
 import { binaryText, instant, markedText, textForm, textOfBinary } from '../lib/sort-keys.ts'
 import type { Field, FieldType } from '../model/entities.ts'
 import { orderOf } from '../model/value-order.ts'
@@ -97,9 +98,7 @@ function formOf(value: unknown, type: FieldType): string | undefined {
   if (type === 'text') return markedText(binaryText(textForm(value)))
   if (type === 'date-time') return typeof value === 'string' ? instant(value) : undefined
   if (typeof value !== 'string') return anyOrder.key(value)
-  return isNumber.test(value) ? anyOrder.key(parseExact(value)) : undefined
+  return isJsonNumber(value) ? anyOrder.key(parseExact(value)) : undefined
 }
 
 const anyOrder = orderOf({ type: 'json' })
-/** RFC 8259 §6. */
-const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/

@@ -23,7 +23,7 @@ export interface RankTask {
   readonly position: number
 }
 
-/** What ranking a field has found. */
+/** The result of ranking a field. */
 export interface RankedField {
   /** The number of distinct values. */
   readonly distinct: number

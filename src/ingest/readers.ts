@@ -8,7 +8,7 @@ import { BadItem } from './item.ts'
  */
 export type KnownGroups = ReadonlySet<string>
 
-/** The uuids of epersons, by what follows `eperson:` in a rule for one of them. */
+/** The UUIDs of epersons, by the names that rules give them (`namedEperson`). */
 export type KnownEpersons = ReadonlyMap<string, string>
 
 /**
@@ -24,7 +24,7 @@ export const parseReaders = (
   epersons?: KnownEpersons,
 ): Readers => lines.flatMap(line => parseRule(line, groups, epersons))
 
-/** What follows `eperson:` in a rule for one eperson; undefined for other rules. */
+/** The name after `eperson:` in a rule for one eperson, an email address or a UUID; undefined for other rules. */
 export const namedEperson = (rule: string): string | undefined => /^\s*eperson:\s*(\S+)/.exec(rule)?.[1]
 
 /** In characters: more than the longest group name and two days. Matching takes quadratic time. */

@@ -2,8 +2,8 @@ import type { Metadata, NewBitstream } from './items.ts'
 import type { Readers } from './readers.ts'
 
 /**
- * What somebody changes of an item, its bundles and its files, and of the site. Each is one transaction. All names are uuids
- * but where it says so.
+ * A change of an item, of its bundles or files, or of the site. Each is one transaction. Objects are named by their UUIDs unless
+ * a comment says otherwise.
  */
 export type ItemChange =
   | CreateItem

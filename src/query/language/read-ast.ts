@@ -1,3 +1,4 @@
+import { isJsonNumber, isOfNumber } from '../../lib/json-numbers.ts'
 import { jsonErrors } from '../json-errors.ts'
 import { bounds, type Node, QueryError, tooMuch } from './node.ts'
 
@@ -117,7 +118,7 @@ export function readAst(text: string): Node {
     while (isOfNumber(text.charCodeAt(at))) at++
     if (at - start > bounds.number) throw wrong(tooMuch.number, pointer, start)
     const written = text.slice(start, at)
-    if (!jsonNumber.test(written)) throw malformed('InvalidNumberFormat', pointer, start)
+    if (!isJsonNumber(written)) throw malformed('InvalidNumberFormat', pointer, start)
     return written
   }
 
@@ -138,16 +139,6 @@ const [quote, comma, colon, backslash, minus, zero, nine] = [0x22, 0x2c, 0x3a, 0
 const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 const fourDigits = /^[0-9a-fA-F]{4}$/
-const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
-
-/** A digit, a sign, a point or an exponent's e. */
-const isOfNumber = (code: number) =>
-  (code >= 0x30 && code <= 0x39) ||
-  code === 0x2d ||
-  code === 0x2b ||
-  code === 0x2e ||
-  code === 0x65 ||
-  code === 0x45
 
 /** RFC 6901 §3. */
 const escaped = (key: string) => (!/[~/]/.test(key) ? key : key.replaceAll('~', '~0').replaceAll('/', '~1'))
