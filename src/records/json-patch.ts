@@ -147,7 +147,7 @@ function removed(root: unknown, path: readonly string[]): unknown {
 const isEqual = (one: unknown, other: unknown): boolean =>
   isSame(one, other, (text, otherText) => decimalKey(text) === decimalKey(otherText))
 
-/** The same, but equal numbers have the same digits, too. */
+/** Compares two values as well as the digits of their numbers. */
 export const isWrittenSo = (one: unknown, other: unknown): boolean =>
   isSame(one, other, (text, otherText) => text === otherText)
 

@@ -6,8 +6,8 @@ export interface Clock {
   /** @returns milliseconds since 1970 */
   now(): number
   /**
-   * The same for a caller that has just looked something up in the store, which told how far time has got: on SQLite, asking
-   * again is a system call.
+   * Does the same without a look at the store, for a caller that has just looked something up there and so knows how far time
+   * has got. On SQLite, a look is a system call.
    */
   afterLookUp(): number
   /**

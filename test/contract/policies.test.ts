@@ -200,7 +200,7 @@ test('I14 what Carrel has no rule for is refused by name', async t => {
     change(admin, 'patch', path, [{ op: 'move', from: '/name', path: '/description' }]),
     /takes add/,
   )
-  // Whom a policy is for stays a group, or an eperson, as in DSpace.
+  // A policy for a group can't become one for an eperson, or the other way round, as in DSpace.
   assert.equal(await changeTo(admin, 'put', `${path}/eperson`, `${api}/eperson/epersons/${ed.uuid}`), 422)
   const ofEd = `${policies}/${(await addFor(item.uuid, ed.uuid)).body.id}`
   assert.equal(await changeTo(admin, 'put', `${ofEd}/group`, `${api}/eperson/groups/${readers}`), 422)

@@ -31,7 +31,7 @@ const textsIn = ({ metadata }: Pick<Answer, 'metadata'>, field: string) =>
   metadata[field]?.map(one => [one.language, one.value])
 const seen = async (client: Client, field: string) => textsIn(await read(client, path), field)
 
-/** What the page *Edit CMS Metadata* sends: a value for each language that has a text. */
+/** The operations that the page *Edit CMS Metadata* sends: a value for each language that has a text. */
 const cms = (isThere: boolean, ...texts: readonly (readonly [language: string, text: string])[]) => [
   ...(isThere ? [{ op: 'remove', path: `/metadata/${header}` }] : []),
   ...texts.map(([language, text]) => ({
@@ -40,7 +40,7 @@ const cms = (isThere: boolean, ...texts: readonly (readonly [language: string, t
     value: value(text, language),
   })),
 ]
-/** What the page *Edit User Agreement* sends: a value for each language that it knows. */
+/** The operations that the page *Edit User Agreement* sends: a value for each language that it knows. */
 const rights = (...texts: readonly (readonly [language: string, text: string])[]) =>
   texts.map(([language, text], at) => ({
     op: at === 0 ? 'replace' : 'add',
@@ -196,7 +196,7 @@ test('S11 D9 each change of the site is an event with what was there before and 
 test('S12 everybody who has accepted the user agreement is asked again after the script that DSpace’s interface begins', async t => {
   const { service, admin, ruth } = await started(t, { CARREL_END_USER_AGREEMENT: 'true' })
   const field = 'dspace.agreements.end-user'
-  /** What the interface reads after a login, and when a page is loaded. */
+  /** The agreement as the interface reads it after a login, and when a page is loaded. */
   const mine = async (client: Client) =>
     (await read(client, '/api/authn/status'))._embedded.eperson as unknown as Answer
   const accept = async (client: Client) => {

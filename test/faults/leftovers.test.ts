@@ -9,7 +9,7 @@ import { carrel, serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** What programs that were killed, and commands that were refused, leave on the disk. */
+/** Files that killed programs and refused commands leave on the disk. */
 
 testOn(
   'sqlite',

@@ -40,7 +40,7 @@ test('Q1 numbers that a double holds are numbers', () => {
   }
 })
 
-/** As a source may write them, and as JavaScript prints the number that they are. */
+/** Numbers as a source may write them, each with its value as JavaScript prints it. */
 const written = [
   ...[
     ['1.10', '1.1'],

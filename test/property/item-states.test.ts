@@ -77,7 +77,7 @@ const examples = (): [readonly Step[]][] => {
 
 interface Who {
   readonly client: Client
-  /** As rules of the test name them. */
+  /** The name by which rules of the test name them. */
   readonly name: string
   /** '': an anonymous user. */
   uuid: string

@@ -15,7 +15,7 @@ import { testOn } from '../support/service/engines.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
 /**
- * What an answer costs doesn't depend on rows that its viewer may not read, so that its time tells nothing of them. The
+ * The cost of an answer doesn't depend on rows that its viewer may not read, so that its time tells nothing of them. The
  * figures are those of the engines' own plans, and don't depend on the pace of the machine.
  */
 

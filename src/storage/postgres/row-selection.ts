@@ -3,11 +3,11 @@ import type { Binder } from '../shared/cells.ts'
 import { readByAudience, type VisibleRows } from '../shared/row-visibility.ts'
 import type { Value } from './driver.ts'
 
-/** Which rows of a table a statement reads. */
+/** The rows of a table that a statement reads. */
 
 export type Bind = Binder<Value>['bind']
 
-/** Which rows are shown, and how they are read and counted. */
+/** The rows that are shown, with the way in which they are read and counted. */
 export type RowSelection =
   | Exclude<VisibleRows, { kind: 'audiences' }>
   /** All rows of a table that the table `audience` counts. */
@@ -17,11 +17,11 @@ export type RowSelection =
       readonly ids: readonly number[]
       readonly counter: string
       readonly hidden?: readonly string[]
-      /** Whether to collect all visible rows and sort them (`isCollectingCheaper`). */
+      /** True: all visible rows are collected and sorted (`isCollectingCheaper`). */
       readonly collect: boolean
     }
 
-/** Which rows are visible; '' for all. */
+/** Makes the condition for visible rows; '' if all of them are. */
 export function visible(rows: RowSelection, bind: Bind, chooses: boolean): string {
   if (rows.kind === 'own') return `WHERE t.eperson = ${bind(rows.eperson)}`
   if (rows.kind !== 'audiences') return ''
@@ -35,7 +35,7 @@ export function visible(rows: RowSelection, bind: Bind, chooses: boolean): strin
 
 export const isIn = (audience: number, bind: Bind) => `WHERE t.audience = CAST(${bind(audience)} AS INTEGER)`
 
-/** How many parts a statement may have. */
+/** Maximum number of parts of a statement. */
 const maxParts = 16
 
 /**

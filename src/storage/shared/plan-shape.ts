@@ -18,7 +18,7 @@ export const highlightsIn = ({ shape }: Pick<Plan, 'shape'>): readonly Highlight
         value.kind === 'highlight' ? [{ name, words: value.words }] : [],
       )
 
-/** Whether each row is one of a record, and in the order of the records' values. */
+/** True if each row shows one record, in the order of the records' values. */
 export const isOfRecords = (shape: Plan['shape']): boolean =>
   shape.kind === 'records' ||
   (shape.groups === null &&
@@ -30,8 +30,8 @@ export const isOfRecords = (shape: Plan['shape']): boolean =>
 const maxKeys = 100
 
 /**
- * Whether the condition leaves so few records, found by their key, that the plan takes no time.
- * @param most how many keys a list may have
+ * True if the condition leaves so few records, found by their key, that the plan takes no time.
+ * @param most maximum number of keys in a list
  */
 export function isByKey({ entity, where }: Pick<Plan, 'entity' | 'where'>, most = maxKeys): boolean {
   if (where === null) return false

@@ -44,14 +44,14 @@ export function visibleRows(
 export const isCollectingCheaper = (visible: number, total: number, end: number): boolean =>
   visible * visible < total * end
 
-/** How many audiences are read one after another at most: each takes a search in an index. */
+/** Maximum number of audiences that are read one after another: each takes a search in an index. */
 const maxAudiences = { everything: 16, filtered: 500 }
 
 /** Of pages that end further on, the first rows of every audience would be too many. */
 const maxMerged = 10_000
 
 /**
- * How a page is read without a look at rows that the viewer may not read (Q14, docs/decisions/0064). `merge`: the first rows of
+ * Chooses how a page avoids rows that the viewer may not read (Q14, docs/decisions/0064). `merge`: it reads the first rows of
  * each audience, in the order of the list; `collect`: all rows of each audience; null: neither, because there are too many
  * audiences or no rows to skip.
  */

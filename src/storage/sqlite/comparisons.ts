@@ -20,7 +20,7 @@ export interface Scope {
   readonly cell: (field: FieldRef) => Cell
   /** A select of the inner plan's rows, and its values in them. */
   readonly inner: (plan: Plan) => Inner
-  /** What is true of every row, and begins the indexes of what the viewer sees. */
+  /** A condition that holds for every row, on the column with which the indexes of visible rows begin. */
   readonly own?: string | undefined
 }
 

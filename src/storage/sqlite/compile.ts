@@ -30,7 +30,7 @@ export interface TablePlan {
   readonly scan: Access
   /** The same page, if collecting and sorting all visible rows is cheaper; null: never. */
   readonly collect: Access | null
-  /** How many audiences `scan` reads one after another; 0: it reads the table. */
+  /** The number of audiences that `scan` reads one after another; 0: it reads the table. */
   readonly audiences: number
   /** The position after the last row of the page; null: it has no limit. */
   readonly end: number | null

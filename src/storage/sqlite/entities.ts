@@ -40,7 +40,7 @@ import { createTableListings } from './table-listings.ts'
 
 /** How long a replaced version is kept for requests that have just looked it up, in ms. */
 const retiredGrace = 60_000
-/** When what killed programs have left is first looked for, in ms. */
+/** Time in ms after the start at which leftovers of killed programs are first removed. */
 const firstSweepAfter = 1_000
 /** A file that hasn't been written to for this long, in ms, was left by a process that died. */
 const abandonedAfter = 3_600_000

@@ -3,7 +3,7 @@ import { type VisibleRows, viewPrefixes } from '../shared/row-visibility.ts'
 import { quoteName } from './cells.ts'
 import { tick } from './driver.ts'
 
-/** Which rows of a table a statement reads. */
+/** The rows of a table that a statement reads. */
 
 export type Bind = (value: number | string) => string
 

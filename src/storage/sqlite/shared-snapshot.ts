@@ -16,7 +16,7 @@ import { type FilesInPlace, headerLength } from './files-in-place.ts'
 export interface SharedSnapshot {
   /** @returns the number of the state of the store; equal numbers mean that nothing has changed */
   state(): number
-  /** The same number as it was last looked at, which costs no system call. */
+  /** @returns the number that was found at the last look, without a system call */
   known(): number
   /** Begins a snapshot unless one of the current state is open. @returns the number of the state */
   enter(): number

@@ -15,7 +15,7 @@ export interface Somebody {
   readonly administrator: boolean
   readonly loggedIn: boolean
   readonly groups: readonly string[]
-  /** What `eperson:<name>` names them by in a plan, if rules may name them. */
+  /** The name in `eperson:<name>` of a plan, if rules may name them. */
   readonly name?: string
 }
 

@@ -8,7 +8,7 @@ import type { Somebody, Uuids } from './policies.ts'
 export interface Viewer {
   readonly name: string
   readonly who: Somebody
-  /** Of somebody whom rules may name. */
+  /** The UUID of a person whom rules may name. */
   readonly uuid?: string
   readonly headers: Readonly<Record<string, string>>
 }
