@@ -49,7 +49,7 @@ export const snapshotsOfPostgres =
         copy.close()
       }
       const secrets = await db.rows<{ secret: Uint8Array; made: Date }>(
-        'SELECT secret, made FROM carrel.secret ORDER BY id DESC',
+        'SELECT secret, made FROM secret ORDER BY id DESC',
       )
       const lines = secrets.map(({ secret, made }) => ({ secret, made: made.toISOString() }))
       await writeFile(join(staging, 'secret'), secretText(lines), { mode: 0o600 })
@@ -75,7 +75,7 @@ export const snapshotsOfPostgres =
 /** Locks the records of all entities, so that no node removes those of a version that is replaced meanwhile. */
 async function lockedEntities(db: Connection) {
   const rows = await db.rows<EntityRow & { changed: string }>(
-    'SELECT name, definition, changed FROM carrel.entity ORDER BY name',
+    'SELECT name, definition, changed FROM entity ORDER BY name',
   )
   const entities = rows.map(({ changed, ...row }) => ({ entity: toEntity(row), changed }))
   for (const { entity } of entities)
@@ -102,12 +102,12 @@ async function copyTable(
   // The length of a long text is known without reading it.
   const size = names.map(column => `coalesce(octet_length(CAST(${column} AS TEXT)), 0)`).join(' + ')
   const [{ count, largest } = { count: 0, largest: 0 }] = await db.rows<{ count: number; largest: number }>(
-    `SELECT count(*) AS count, coalesce(max(${size}), 0) AS largest FROM carrel.${name}`,
+    `SELECT count(*) AS count, coalesce(max(${size}), 0) AS largest FROM ${name}`,
   )
   const step = rowsAtOnce(largest, maxRows)
   let done = 0
   await db.exec(
-    `DECLARE saved NO SCROLL CURSOR FOR SELECT ${names.join(', ')} FROM carrel.${name} ORDER BY ${key.join(', ')}`,
+    `DECLARE saved NO SCROLL CURSOR FOR SELECT ${names.join(', ')} FROM ${name} ORDER BY ${key.join(', ')}`,
   )
   for (;;) {
     const rows = await db.rows<Record<string, DumpedValue | boolean>>(`FETCH ${step} FROM saved`)
@@ -130,7 +130,7 @@ async function copyTable(
 /** Which store it is, and where its stamps and its time go on. */
 async function copyState(db: Connection, copy: Database): Promise<void> {
   const [state] = await db.rows<{ store: string; stamp: number; mark: number; records: number }>(
-    'SELECT store, mark, records, (SELECT last_value FROM carrel.stamp) AS stamp FROM carrel.state',
+    'SELECT store, mark, records, (SELECT last_value FROM stamp) AS stamp FROM state',
   )
   const { store = '', stamp = 0, mark = 0, records = 0 } = state ?? {}
   copy.run('UPDATE state SET store = ?, stamp = ?, mark = ?, records = ?', store, stamp, mark, records)

@@ -47,8 +47,8 @@ export async function copyToPostgres(
     await db.exec('BEGIN')
     await refuseUsed(db)
     // A new store has these; the copy brings its own.
-    await db.exec(`DELETE FROM carrel.epersongroup; DELETE FROM carrel.secret; DELETE FROM carrel.trail_key;
-      DELETE FROM carrel.trail_checkpoint; DELETE FROM carrel.trail_head`)
+    await db.exec(`DELETE FROM epersongroup; DELETE FROM secret; DELETE FROM trail_key;
+      DELETE FROM trail_checkpoint; DELETE FROM trail_head`)
     const loaded = await loadDump(db, dump, progress)
     if (dump.hasChanged())
       throw new CopyError('the store changed while it was being copied; stop the service and copy again')
@@ -70,15 +70,11 @@ export async function loadDump(
   progress: LoadProgress,
 ): Promise<readonly Loaded[]> {
   // The schema comes with a registry of metadata; the dump brings its own.
-  await db.exec('DELETE FROM carrel.metadata_field; DELETE FROM carrel.metadata_schema')
+  await db.exec('DELETE FROM metadata_field; DELETE FROM metadata_schema')
   const loaded: Loaded[] = []
   for (const table of dump.tables) loaded.push(await loadTable(db, table, progress))
   for (const { secret, made } of dump.secrets)
-    await db.run(
-      'INSERT INTO carrel.secret (secret, made) VALUES ($1, CAST($2 AS TIMESTAMPTZ))',
-      secret,
-      made,
-    )
+    await db.run('INSERT INTO secret (secret, made) VALUES ($1, CAST($2 AS TIMESTAMPTZ))', secret, made)
   for (const entity of dump.entities) loaded.push(await loadEntity(db, entity, progress))
   await raiseMark(db, dump.mark, 0)
   await continueSequences(db)
@@ -87,10 +83,10 @@ export async function loadDump(
 
 async function refuseUsed(db: Connection): Promise<void> {
   // Nodes that start on the database now wait here, and then see what was copied.
-  await db.run('UPDATE carrel.state SET entities = entities + 1, secrets = secrets + 1')
+  await db.run('UPDATE state SET entities = entities + 1, secrets = secrets + 1')
   const [found] = await db.rows<{ used: boolean }>(
-    `SELECT EXISTS (SELECT 1 FROM carrel.eperson) OR EXISTS (SELECT 1 FROM carrel.entity)
-       OR EXISTS (SELECT 1 FROM carrel.event) OR EXISTS (SELECT 1 FROM carrel.item) AS used`,
+    `SELECT EXISTS (SELECT 1 FROM eperson) OR EXISTS (SELECT 1 FROM entity)
+       OR EXISTS (SELECT 1 FROM event) OR EXISTS (SELECT 1 FROM item) AS used`,
   )
   if (found?.used)
     throw new CopyError(
@@ -113,13 +109,13 @@ async function loadTable(db: Connection, table: DumpedTable, progress: LoadProgr
       yield line
     }
   }
-  await db.copyIn(`carrel.${name} (${columns.join(', ')})`, inChunks(lines()))
+  await db.copyIn(`${name} (${columns.join(', ')})`, inChunks(lines()))
 
   const step = rowsAtOnce(largest, maxRows)
   const arrived = createHash('sha256')
   let back = 0
   await db.run(
-    `DECLARE copied NO SCROLL CURSOR FOR SELECT ${columns.join(', ')} FROM carrel.${name} ORDER BY ${key.join(', ')}`,
+    `DECLARE copied NO SCROLL CURSOR FOR SELECT ${columns.join(', ')} FROM ${name} ORDER BY ${key.join(', ')}`,
   )
   for (;;) {
     const some = await db.rows<Record<string, DumpedValue | boolean>>(`FETCH ${step} FROM copied`)
@@ -157,7 +153,7 @@ async function loadEntity(db: Connection, entity: DumpedEntity, progress: LoadPr
     const source = { kind: 'records', version, ...written, imported }
     const definition = { key, read, fields, source, ...description }
     await db.run(
-      'INSERT INTO carrel.entity (name, definition, version, changed) VALUES ($1, $2, $3, $4)',
+      'INSERT INTO entity (name, definition, version, changed) VALUES ($1, $2, $3, $4)',
       name,
       JSON.stringify(definition),
       version,
@@ -189,7 +185,7 @@ async function readBack(
   }
   for (let field = 0; field < fields.length; field++)
     for (let part = 0; part * partLength < count; part++) {
-      const sqlOfPart = 'SELECT ranks FROM carrel.rank WHERE version = $1 AND field = $2 AND part = $3'
+      const sqlOfPart = 'SELECT ranks FROM rank WHERE version = $1 AND field = $2 AND part = $3'
       const [row] = await db.rows<{ ranks: Uint8Array }>(sqlOfPart, version, field, part)
       if (row) arrived.update(row.ranks)
     }
@@ -207,21 +203,21 @@ function same(part: string, sent: Omit<Loaded, 'part'>, arrived: Omit<Loaded, 'p
 /** New stamps and ids continue after those that were copied. */
 async function continueSequences(db: Connection): Promise<void> {
   await db.exec(`
-    UPDATE carrel.state SET audiences = coalesce((SELECT max(id) FROM carrel.audience), 0),
-      records = coalesce((SELECT max(seq) FROM carrel.record_change), 0);
-    SELECT setval('carrel.stamp', greatest((SELECT max(greatest(stamp, password_stamp)) FROM carrel.eperson), 1));
-    SELECT setval(pg_get_serial_sequence('carrel.provider_session', 'id'),
-      greatest((SELECT max(id) FROM carrel.provider_session), 1));
-    SELECT setval(pg_get_serial_sequence('carrel.process', 'id'),
-      greatest((SELECT max(id) FROM carrel.process), 1));
-    SELECT setval(pg_get_serial_sequence('carrel.metadata_schema', 'id'),
-      greatest((SELECT max(id) FROM carrel.metadata_schema), 1));
-    SELECT setval(pg_get_serial_sequence('carrel.metadata_field', 'id'),
-      greatest((SELECT max(id) FROM carrel.metadata_field), 1));
-    SELECT setval(pg_get_serial_sequence('carrel.trail_key', 'id'),
-      greatest((SELECT max(id) FROM carrel.trail_key), 1));
-    SELECT setval(pg_get_serial_sequence('carrel.event', 'id'), greatest((SELECT max(id) FROM carrel.event),
-      (SELECT max(event) FROM carrel.trail_head), 1))`)
+    UPDATE state SET audiences = coalesce((SELECT max(id) FROM audience), 0),
+      records = coalesce((SELECT max(seq) FROM record_change), 0);
+    SELECT setval('stamp', greatest((SELECT max(greatest(stamp, password_stamp)) FROM eperson), 1));
+    SELECT setval(pg_get_serial_sequence('provider_session', 'id'),
+      greatest((SELECT max(id) FROM provider_session), 1));
+    SELECT setval(pg_get_serial_sequence('process', 'id'),
+      greatest((SELECT max(id) FROM process), 1));
+    SELECT setval(pg_get_serial_sequence('metadata_schema', 'id'),
+      greatest((SELECT max(id) FROM metadata_schema), 1));
+    SELECT setval(pg_get_serial_sequence('metadata_field', 'id'),
+      greatest((SELECT max(id) FROM metadata_field), 1));
+    SELECT setval(pg_get_serial_sequence('trail_key', 'id'),
+      greatest((SELECT max(id) FROM trail_key), 1));
+    SELECT setval(pg_get_serial_sequence('event', 'id'), greatest((SELECT max(id) FROM event),
+      (SELECT max(event) FROM trail_head), 1))`)
 }
 
 /** A value in the text format of COPY (https://www.postgresql.org/docs/current/sql-copy.html). */

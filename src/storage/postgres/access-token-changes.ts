@@ -15,22 +15,22 @@ export const addAccessToken = (
     const { id, eperson, name, hash, scope, networks, created, expires } = token
     // Locked, so that tokens made at once see each other.
     const [owner] = await db.rows<{ password_stamp: number }>(
-      'SELECT password_stamp FROM carrel.eperson WHERE uuid = $1 AND enabled FOR NO KEY UPDATE',
+      'SELECT password_stamp FROM eperson WHERE uuid = $1 AND enabled FOR NO KEY UPDATE',
       eperson,
     )
     if (!owner) return 'no-eperson'
     await db.run(
-      'DELETE FROM carrel.access_token WHERE eperson = $1 AND (expires <= $2 OR password_stamp <> $3)',
+      'DELETE FROM access_token WHERE eperson = $1 AND (expires <= $2 OR password_stamp <> $3)',
       eperson,
       created,
       owner.password_stamp,
     )
-    const sql = 'SELECT name FROM carrel.access_token WHERE eperson = $1'
+    const sql = 'SELECT name FROM access_token WHERE eperson = $1'
     const others = await db.rows<{ name: string }>(sql, eperson)
     if (others.some(other => other.name === name)) return 'name-taken'
     if (others.length >= maxAccessTokens) return 'too-many'
     await db.run(
-      `INSERT INTO carrel.access_token (id, eperson, name, hash, scope, networks, created, expires, password_stamp)
+      `INSERT INTO access_token (id, eperson, name, hash, scope, networks, created, expires, password_stamp)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
       id,
       eperson,
@@ -54,7 +54,7 @@ export const revokeAccessToken = (
 ): Promise<boolean> =>
   changing(pool, event, 'own', async db => {
     const [row] = await db.rows<{ eperson: string }>(
-      'DELETE FROM carrel.access_token WHERE id = $1 AND eperson = coalesce($2, eperson) RETURNING eperson',
+      'DELETE FROM access_token WHERE id = $1 AND eperson = coalesce($2, eperson) RETURNING eperson',
       id,
       eperson,
     )
@@ -75,10 +75,10 @@ export const revokeAccessTokens = (pool: Pool, eperson: string, event: AuditEven
 
 /** For a change of the eperson that changes their stamp, too. */
 export const dropAccessTokens = (db: Queries, eperson: string): Promise<number> =>
-  db.run('DELETE FROM carrel.access_token WHERE eperson = $1', eperson)
+  db.run('DELETE FROM access_token WHERE eperson = $1', eperson)
 
 export async function noteAccessTokenUse(pool: Pool, id: string, at: number): Promise<void> {
-  const sql = `UPDATE carrel.access_token SET used = $1::bigint
+  const sql = `UPDATE access_token SET used = $1::bigint
     WHERE id = $2 AND (used IS NULL OR used <= $1::bigint - ${useInterval})`
   await pool.run(sql, at, id)
 }

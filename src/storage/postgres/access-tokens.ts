@@ -15,8 +15,8 @@ import type { Pool } from './driver.ts'
 import { isStorable } from './rows.ts'
 
 /** Those that no change of the password has ended. */
-const alive = `FROM carrel.access_token t
-  WHERE password_stamp = (SELECT password_stamp FROM carrel.eperson WHERE uuid = t.eperson)`
+const alive = `FROM access_token t
+  WHERE password_stamp = (SELECT password_stamp FROM eperson WHERE uuid = t.eperson)`
 
 /** Access tokens in PostgreSQL. */
 export const postgresAccessTokens = (pool: Pool): AccessTokens => ({

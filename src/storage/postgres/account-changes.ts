@@ -34,7 +34,7 @@ export { replaceSessionKey } from './stamps.ts'
 export async function recordLogin(pool: Pool, login: Login, event: AuditEvent): Promise<Begun | undefined> {
   const at = eventValues + 4
   const sql = `WITH changed AS (
-       UPDATE carrel.eperson SET last_login = $1, password_hash = coalesce($15, password_hash), ${nextBegun(at)}
+       UPDATE eperson SET last_login = $1, password_hash = coalesce($15, password_hash), ${nextBegun(at)}
        WHERE uuid = $16 AND password_stamp = $17 AND enabled RETURNING ${sessionColumns}, last_begun
      ), noted AS (
        ${insertLoginEvent(at + 7)}
@@ -67,10 +67,10 @@ export async function logout(
   uuid: string,
   event: AuditEvent,
 ): Promise<ProviderSession | undefined> {
-  const sql = `WITH ended AS (UPDATE carrel.eperson SET session_key = $15, stamp = nextval('carrel.stamp') WHERE uuid = $16),
+  const sql = `WITH ended AS (UPDATE eperson SET session_key = $15, stamp = nextval('stamp') WHERE uuid = $16),
        noted AS (${insertEvent}),
-       sessions AS (DELETE FROM carrel.provider_session WHERE eperson = $16 RETURNING id, provider, name, sid, detail),
-       here AS (DELETE FROM carrel.session WHERE eperson = $16)
+       sessions AS (DELETE FROM provider_session WHERE eperson = $16 RETURNING id, provider, name, sid, detail),
+       here AS (DELETE FROM session WHERE eperson = $16)
      SELECT event_hash, provider, name, sid, detail FROM noted LEFT JOIN sessions ON true ORDER BY id DESC LIMIT 1`
   const [last] = await pool.statement(db =>
     runRecording<SessionColumns | { provider: null }>(db, sql, event, [randomBytes(32), uuid]),
@@ -82,12 +82,12 @@ export async function logout(
 export const logoutAll = (pool: Pool, event: AuditEvent, now: number): Promise<number> =>
   changing(pool, event, 'own', async db => {
     const ended = await db.run(
-      `WITH next AS MATERIALIZED (SELECT nextval('carrel.stamp') AS stamp)
-       UPDATE carrel.eperson SET session_key = sha256($1 || session_key), stamp = next.stamp FROM next`,
+      `WITH next AS MATERIALIZED (SELECT nextval('stamp') AS stamp)
+       UPDATE eperson SET session_key = sha256($1 || session_key), stamp = next.stamp FROM next`,
       randomBytes(32),
     )
-    await db.run('DELETE FROM carrel.provider_session')
-    await db.run('DELETE FROM carrel.session')
+    await db.run('DELETE FROM provider_session')
+    await db.run('DELETE FROM session')
     await resetMark(db, now)
     await recordEvent(db, event)
     return ended
@@ -109,9 +109,9 @@ export async function insertEperson(
 ): Promise<Eperson | 'exists'> {
   const uuid = randomUUID()
   const [added] = await db.rows<EpersonRow>(
-    `INSERT INTO carrel.eperson (uuid, email, email_key, first_name, last_name, enabled, password_hash, password_stamp,
+    `INSERT INTO eperson (uuid, email, email_key, first_name, last_name, enabled, password_hash, password_stamp,
          session_key, stamp, created, name_key)
-       VALUES ($1, $2, $3, $4, $5, true, $6, 0, $7, nextval('carrel.stamp'), $8, $9)
+       VALUES ($1, $2, $3, $4, $5, true, $6, 0, $7, nextval('stamp'), $8, $9)
        ON CONFLICT (email_key) DO NOTHING RETURNING ${epersonColumns}`,
     uuid,
     eperson.email,
@@ -136,7 +136,7 @@ export const setEnabled = (
 ): Promise<Changed> =>
   changeEperson(pool, email, event, async (db, eperson) => {
     if (eperson.enabled === enabled) return 'unchanged'
-    const sql = `UPDATE carrel.eperson SET enabled = $2, ${replaceSessionKey} WHERE uuid = $3`
+    const sql = `UPDATE eperson SET enabled = $2, ${replaceSessionKey} WHERE uuid = $3`
     await db.run(sql, randomBytes(32), enabled, eperson.uuid)
     if (!enabled) await dropAccessTokens(db, eperson.uuid)
     return 'changed'
@@ -161,7 +161,7 @@ export async function setPasswordIn(
   hash: string,
   checked?: OwnPassword,
 ): Promise<number> {
-  const sql = `UPDATE carrel.eperson SET password_hash = $1, password_stamp = nextval('carrel.stamp')
+  const sql = `UPDATE eperson SET password_hash = $1, password_stamp = nextval('stamp')
      WHERE uuid = $2 AND password_stamp = coalesce($3, password_stamp)`
   if ((await db.run(sql, hash, uuid, checked?.passwordStamp ?? null)) === 0) return 0
   await keepOnly(db, uuid, checked?.own)
@@ -172,7 +172,7 @@ export async function setPasswordIn(
 export const deleteEperson = (pool: Pool, email: string, event: AuditEvent): Promise<Changed> =>
   changeEperson(pool, email, event, async (db, { uuid }) => {
     await dropRulesFor(db, uuid)
-    await db.run('DELETE FROM carrel.eperson WHERE uuid = $1', uuid)
+    await db.run('DELETE FROM eperson WHERE uuid = $1', uuid)
     return 'changed'
   })
 

@@ -32,11 +32,11 @@ export async function findEpersons(
   }
   if (membership)
     conditions.push(
-      `${membership.is ? '' : 'NOT '}EXISTS (SELECT 1 FROM carrel.membership m
+      `${membership.is ? '' : 'NOT '}EXISTS (SELECT 1 FROM membership m
          WHERE m.eperson = eperson.uuid AND m.epersongroup = ${place(membership.group)})`,
     )
   if (conditions.length === 0) return pageOfAll(pool, { offset, limit })
-  const from = `carrel.eperson WHERE ${conditions.join(' AND ')}`
+  const from = `eperson WHERE ${conditions.join(' AND ')}`
   const total = text === '' && membership ? countMembers(pool, membership) : count(pool, from, ...values)
   const rows = pool.rows<EpersonRow>(
     `SELECT ${epersonColumns} FROM ${from} ORDER BY email_key LIMIT $${values.length + 1} OFFSET $${values.length + 2}`,
@@ -60,7 +60,7 @@ async function findByName(
   const found = await kept.find(text, window, membership ?? undefined)
   if (!found) return undefined
   const rows = await pool.rows<EpersonRow>(
-    `SELECT ${epersonColumns} FROM carrel.eperson WHERE email_key = ANY($1) ORDER BY email_key`,
+    `SELECT ${epersonColumns} FROM eperson WHERE email_key = ANY($1) ORDER BY email_key`,
     found.emails,
   )
   return { rows: rows.map(toEperson), total: found.total }
@@ -69,7 +69,7 @@ async function findByName(
 const isLarge = async (pool: Pool, group: string): Promise<boolean> =>
   (
     await pool.rows(
-      'SELECT 1 AS one FROM carrel.membership WHERE epersongroup = $1 LIMIT 1 OFFSET $2',
+      'SELECT 1 AS one FROM membership WHERE epersongroup = $1 LIMIT 1 OFFSET $2',
       group,
       farAway,
     )
@@ -79,8 +79,8 @@ const isLarge = async (pool: Pool, group: string): Promise<boolean> =>
 async function pageOfAll(pool: Pool, { offset, limit }: Window): Promise<Part<Eperson>> {
   const total = countEpersons(pool)
   const rows = pool.rows<EpersonRow>(
-    `SELECT ${epersonColumns} FROM carrel.eperson
-     WHERE email_key >= (SELECT email_key FROM carrel.eperson ORDER BY email_key LIMIT 1 OFFSET $1)
+    `SELECT ${epersonColumns} FROM eperson
+     WHERE email_key >= (SELECT email_key FROM eperson ORDER BY email_key LIMIT 1 OFFSET $1)
      ORDER BY email_key LIMIT $2`,
     offset,
     limit,
@@ -103,10 +103,10 @@ export async function findGroups(
   }
   if (inside) {
     const group = place(inside.group)
-    const children = `SELECT child FROM carrel.subgroup WHERE parent = ${group}`
+    const children = `SELECT child FROM subgroup WHERE parent = ${group}`
     conditions.push(inside.is ? `uuid IN (${children})` : `uuid <> ${group} AND uuid NOT IN (${children})`)
   }
-  const from = ['carrel.epersongroup', conditions.join(' AND ')].filter(part => part !== '').join(' WHERE ')
+  const from = ['epersongroup', conditions.join(' AND ')].filter(part => part !== '').join(' WHERE ')
   const total = count(pool, from, ...values)
   const rows = pool.rows<GroupDetails & Record<string, unknown>>(
     `SELECT uuid, name, description FROM ${from} ORDER BY name LIMIT $${values.length + 1} OFFSET $${values.length + 2}`,
@@ -122,13 +122,13 @@ async function countMembers(
   pool: Pool,
   { group, is }: NonNullable<EpersonSearch['membership']>,
 ): Promise<number> {
-  const members = await count(pool, 'carrel.membership WHERE epersongroup = $1', group)
+  const members = await count(pool, 'membership WHERE epersongroup = $1', group)
   return is ? members : (await countEpersons(pool)) - members
 }
 
 /** A trigger keeps the parts (`eperson-count.ts`). */
 const countEpersons = async (pool: Pool): Promise<number> =>
-  (await pool.rows<{ count: number }>('SELECT CAST(sum(n) AS BIGINT) AS count FROM carrel.eperson_count'))[0]
+  (await pool.rows<{ count: number }>('SELECT CAST(sum(n) AS BIGINT) AS count FROM eperson_count'))[0]
     ?.count ?? 0
 
 const count = async (pool: Pool, from: string, ...values: Value[]): Promise<number> =>

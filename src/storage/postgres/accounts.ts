@@ -64,7 +64,7 @@ export function postgresAccounts({
     const cached = sessions.get(uuid)
     if (cached?.stamp === stamp) return cached
     const [row] = await pool.rows<SessionRow>(
-      `SELECT ${sessionColumns} FROM carrel.eperson WHERE uuid = $1 AND enabled`,
+      `SELECT ${sessionColumns} FROM eperson WHERE uuid = $1 AND enabled`,
       uuid,
     )
     if (!row) return undefined
@@ -80,7 +80,7 @@ export function postgresAccounts({
     allowedSessions: () => allowed,
     eperson: async uuid => {
       if (!isStorable(uuid)) return undefined
-      const sql = `SELECT ${epersonColumns} FROM carrel.eperson WHERE uuid = $1`
+      const sql = `SELECT ${epersonColumns} FROM eperson WHERE uuid = $1`
       const [row] = await pool.rows<EpersonRow>(sql, uuid)
       return row && toEperson(row)
     },
@@ -92,7 +92,7 @@ export function postgresAccounts({
         password_hash: string | null
         password_stamp: number
       }>(
-        'SELECT uuid, enabled, password_hash, password_stamp FROM carrel.eperson WHERE email_key = $1',
+        'SELECT uuid, enabled, password_hash, password_stamp FROM eperson WHERE email_key = $1',
         emailKey(email),
       )
       return (
@@ -106,7 +106,7 @@ export function postgresAccounts({
     },
     groupsByUuid: async uuids => {
       const groups = await pool.rows<Group & Record<string, unknown>>(
-        'SELECT uuid, name FROM carrel.epersongroup WHERE uuid = ANY($1)',
+        'SELECT uuid, name FROM epersongroup WHERE uuid = ANY($1)',
         uuids.filter(isStorable),
       )
       return withParents(
@@ -116,7 +116,7 @@ export function postgresAccounts({
     },
     groupsByName: names =>
       pool.rows<Group & Record<string, unknown>>(
-        'SELECT uuid, name FROM carrel.epersongroup WHERE name = ANY($1)',
+        'SELECT uuid, name FROM epersongroup WHERE name = ANY($1)',
         names.filter(isStorable),
       ),
     ensureGroups: names => ensureGroups(pool, names, configuredGroupEvent),
@@ -144,19 +144,20 @@ export function postgresAccounts({
 
     findEpersons: (search, window) => findEpersons(pool, names, search, window),
     listEpersons: async () =>
-      (await pool.rows<SessionRow>(`SELECT ${sessionColumns} FROM carrel.eperson ORDER BY email_key`)).map(
-        row => ({ ...toEperson(row), groups: row.groups.map(group => group.name) }),
-      ),
+      (await pool.rows<SessionRow>(`SELECT ${sessionColumns} FROM eperson ORDER BY email_key`)).map(row => ({
+        ...toEperson(row),
+        groups: row.groups.map(group => group.name),
+      })),
     listGroups: () =>
       pool.rows<Group & { members: number } & Record<string, unknown>>(
-        'SELECT uuid, name, members FROM carrel.groups ORDER BY name',
+        'SELECT uuid, name, members FROM groups ORDER BY name',
       ),
     groupMembers: async name => {
       if (!isStorable(name)) return undefined
-      const group = 'SELECT uuid FROM carrel.epersongroup WHERE name = $1'
+      const group = 'SELECT uuid FROM epersongroup WHERE name = $1'
       const [known] = await pool.rows<{ uuid: string }>(group, name)
       if (!known) return undefined
-      const members = `SELECT ${epersonColumns} FROM carrel.membership JOIN carrel.eperson ON uuid = eperson
+      const members = `SELECT ${epersonColumns} FROM membership JOIN eperson ON uuid = eperson
         WHERE epersongroup = $1 ORDER BY email_key`
       return (await pool.rows<EpersonRow>(members, known.uuid)).map(toEperson)
     },

@@ -7,7 +7,7 @@ import { replaceNul } from './rows.ts'
 
 export const alertsIn = (db: Queries, lock = '') =>
   db.rows<Alert & Record<string, unknown>>(
-    `SELECT id, message, allow_sessions AS "allowSessions", countdown_to AS "countdownTo", active FROM carrel.alert
+    `SELECT id, message, allow_sessions AS "allowSessions", countdown_to AS "countdownTo", active FROM alert
      ORDER BY id ${lock}`,
   )
 
@@ -18,7 +18,7 @@ export async function addAlert(
 ): Promise<Alert | undefined> {
   const added = { id: 1, ...alert }
   const made = await db.run(
-    `INSERT INTO carrel.alert (id, message, allow_sessions, countdown_to, active) VALUES ($1, $2, $3, $4, $5)
+    `INSERT INTO alert (id, message, allow_sessions, countdown_to, active) VALUES ($1, $2, $3, $4, $5)
      ON CONFLICT DO NOTHING`,
     ...valuesOf(added),
   )
@@ -35,7 +35,7 @@ export async function changeAlert(
   const before = (await alertsIn(db, 'FOR UPDATE')).find(({ id }) => id === alert.id)
   if (!before) return undefined
   await db.run(
-    'UPDATE carrel.alert SET message = $2, allow_sessions = $3, countdown_to = $4, active = $5 WHERE id = $1',
+    'UPDATE alert SET message = $2, allow_sessions = $3, countdown_to = $4, active = $5 WHERE id = $1',
     ...valuesOf(alert),
   )
   await recordEvent(db, { ...event, object: String(alert.id), changes: differences(before, alert) })

@@ -10,9 +10,9 @@ const clock = 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)'
 
 export async function stateOf(db: Queries, attempt: Attempt): Promise<State> {
   const rows = await db.rows<CountRow & { now: number; familiar: boolean }>(
-    `SELECT now, EXISTS (SELECT 1 FROM carrel.familiar_network f
+    `SELECT now, EXISTS (SELECT 1 FROM familiar_network f
          WHERE f.eperson = $2 AND f.network = $3 AND f.at > now - $4::bigint) AS familiar, key, level, at
-       FROM (SELECT ${clock} AS now) one LEFT JOIN carrel.attempt ON key = ANY($1)`,
+       FROM (SELECT ${clock} AS now) one LEFT JOIN attempt ON key = ANY($1)`,
     keysOf(attempt),
     attempt.eperson ?? '',
     attempt.network,
@@ -26,7 +26,7 @@ export async function stateOf(db: Queries, attempt: Attempt): Promise<State> {
 /** Locks the counts, in one order for all, so that attempts at once see each other and none waits in a circle. */
 const lock = (db: Queries, attempt: Attempt) =>
   db.run(
-    `INSERT INTO carrel.attempt (key, level, at, expires) SELECT unnest($1::text[]), 0, 0, 0
+    `INSERT INTO attempt (key, level, at, expires) SELECT unnest($1::text[]), 0, 0, 0
      ON CONFLICT (key) DO UPDATE SET key = excluded.key`,
     keysOf(attempt).toSorted(),
   )
@@ -41,8 +41,8 @@ export async function beginAttempt(db: Queries, attempt: Attempt): Promise<Begun
   )
   // More than an attempt can add: what is forgotten doesn't pile up.
   await db.run(
-    `DELETE FROM carrel.attempt WHERE key IN
-       (SELECT key FROM carrel.attempt WHERE expires < $1 ORDER BY expires LIMIT 10 FOR UPDATE SKIP LOCKED)`,
+    `DELETE FROM attempt WHERE key IN
+       (SELECT key FROM attempt WHERE expires < $1 ORDER BY expires LIMIT 10 FOR UPDATE SKIP LOCKED)`,
     state.now,
   )
   return begun
@@ -59,7 +59,7 @@ export async function takeBackAttempt(db: Queries, attempt: Attempt, { counted }
 
 async function put(db: Queries, counts: readonly (readonly [key: string, count: Count])[]): Promise<void> {
   await db.run(
-    `UPDATE carrel.attempt a SET level = n.level, at = n.at, expires = n.expires
+    `UPDATE attempt a SET level = n.level, at = n.at, expires = n.expires
      FROM unnest($1::text[], $2::float8[], $3::bigint[], $4::bigint[]) AS n (key, level, at, expires)
      WHERE a.key = n.key`,
     counts.map(([key]) => key),
@@ -75,12 +75,12 @@ async function put(db: Queries, counts: readonly (readonly [key: string, count: 
  */
 export const rememberNetwork = (next: number): string =>
   `familiar AS (
-     INSERT INTO carrel.familiar_network (eperson, network, at)
+     INSERT INTO familiar_network (eperson, network, at)
      SELECT uuid, $${next}::text, ${clock} FROM changed WHERE $${next}::text IS NOT NULL
      ON CONFLICT (eperson, network) DO UPDATE SET at = excluded.at
    ), unfamiliar AS (
-     DELETE FROM carrel.familiar_network WHERE eperson IN (SELECT uuid FROM changed) AND network <> $${next}::text AND
-       (at < ${clock} - $${next + 1}::bigint OR network NOT IN (SELECT network FROM carrel.familiar_network f
+     DELETE FROM familiar_network WHERE eperson IN (SELECT uuid FROM changed) AND network <> $${next}::text AND
+       (at < ${clock} - $${next + 1}::bigint OR network NOT IN (SELECT network FROM familiar_network f
           WHERE f.eperson = familiar_network.eperson AND network <> $${next}::text ORDER BY at DESC LIMIT $${next + 2}))
    )`
 

@@ -42,7 +42,7 @@ export function postgresAudiences(pool: Pool, hidden: readonly string[]): Postgr
 
   async function readNew(db: Queries): Promise<void> {
     const added = await db.rows<{ id: number; readers: string }>(
-      'SELECT id, readers FROM carrel.audience WHERE id > $1 ORDER BY id',
+      'SELECT id, readers FROM audience WHERE id > $1 ORDER BY id',
       audiences.lastId,
     )
     for (const { id, readers } of added) audiences.add(id, readReaders(readers))
@@ -52,7 +52,7 @@ export function postgresAudiences(pool: Pool, hidden: readonly string[]): Postgr
     if (counts === undefined || Date.now() - counts.readAt > maxCountsAge)
       counts = {
         readAt: Date.now(),
-        rows: await pool.rows('SELECT id, items, bitstreams FROM carrel.audience'),
+        rows: await pool.rows('SELECT id, items, bitstreams FROM audience'),
       }
     return counts.rows
   }
@@ -102,7 +102,7 @@ const existingIds = async (db: Queries, texts: readonly string[]) =>
   new Map(
     (
       await db.rows<{ id: number; readers: string }>(
-        'SELECT id, readers FROM carrel.audience WHERE readers = ANY($1)',
+        'SELECT id, readers FROM audience WHERE readers = ANY($1)',
         texts,
       )
     ).map(({ id, readers }) => [readers, id] as const),
@@ -111,11 +111,11 @@ const existingIds = async (db: Queries, texts: readonly string[]) =>
 /** Adds those audiences that are still missing. @param db in a transaction */
 async function addMissing(db: Queries, texts: readonly string[]): Promise<void> {
   // The row lock allows one transaction at a time, so ids become visible in ascending order and no node skips one.
-  await db.run('UPDATE carrel.state SET audiences = audiences')
+  await db.run('UPDATE state SET audiences = audiences')
   const before = await existingIds(db, texts)
   for (const text of texts.filter(one => !before.has(one)).toSorted()) {
-    const sql = `WITH next AS (UPDATE carrel.state SET audiences = audiences + 1 RETURNING audiences)
-      INSERT INTO carrel.audience (id, readers) SELECT audiences, $1 FROM next`
+    const sql = `WITH next AS (UPDATE state SET audiences = audiences + 1 RETURNING audiences)
+      INSERT INTO audience (id, readers) SELECT audiences, $1 FROM next`
     await db.run(sql, text)
   }
 }

@@ -186,7 +186,7 @@ const endOf = ({ offset, limit }: Page) =>
 const lastNeeded = ({ offset, limit }: Page) => Math.min(offset + (limit ?? 0) + 1, Number.MAX_SAFE_INTEGER)
 
 const countAudiences = (rows: Extract<RowSelection, { counter: string }>, bind: Bind) =>
-  `SELECT coalesce(CAST(sum(${rows.counter}) AS BIGINT), 0) AS count FROM carrel.audience${
+  `SELECT coalesce(CAST(sum(${rows.counter}) AS BIGINT), 0) AS count FROM audience${
     rows.kind === 'audiences' ? ` WHERE id = ANY(${bind(rows.ids)}::integer[])` : ''
   }`
 

@@ -54,6 +54,8 @@ export interface ConnectionOptions {
   readonly connectTimeout?: number
   /** What events are sealed with, where any are recorded. */
   readonly key?: () => TrailKey
+  /** Reads the operator's tables, not the store's: names are found as the server's settings say. */
+  readonly isForeign?: boolean
 }
 
 /** A connection is replaced after this many seconds, because it accumulates statements for replaced versions. */
@@ -84,7 +86,7 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
   // Pending statements fail with the same error. Without a listener, this event would end the process.
   client.on('error', ignore)
   await translateErrors(() => client.connect())
-  const connection = connectionOf(client, chainWith(options.key), () => client.end())
+  const connection = connectionOf(client, options, chainWith(options.key), () => client.end())
   try {
     await prepare(connection, options)
   } catch (error) {
@@ -96,8 +98,9 @@ export async function connect(options: ConnectionOptions): Promise<Connection> {
 
 async function prepare(
   connection: Connection,
-  { setup, optionalSetup = '' }: ConnectionOptions,
+  { setup, optionalSetup = '', isForeign }: ConnectionOptions,
 ): Promise<void> {
+  if (!isForeign) await connection.exec('SET search_path = carrel')
   if (setup !== '') await connection.exec(setup)
   if (optionalSetup !== '') await connection.exec(optionalSetup).catch(() => {})
 }
@@ -127,7 +130,7 @@ export function createPool(options: PoolOptions): Pool {
     maxLifetimeSeconds: lifetime,
     onConnect: client =>
       prepare(
-        connectionOf(client, chainWith(options.key), async () => {}),
+        connectionOf(client, options, chainWith(options.key), async () => {}),
         options,
       ),
   })
@@ -153,7 +156,7 @@ export function createPool(options: PoolOptions): Pool {
     // The pool doesn't listen while the connection is in use; without a listener, losing it would end the process.
     client.on('error', ignore)
     let destroyed = false
-    const connection = connectionOf(client, chainOf(client), async () => {})
+    const connection = connectionOf(client, options, chainOf(client), async () => {})
     const pooled = {
       ...connection,
       destroy: () => {
@@ -184,7 +187,7 @@ export function createPool(options: PoolOptions): Pool {
 
   const query = async (sql: string, values: readonly Value[]) => {
     admit()
-    return retryOnConflict(() => translateErrors(() => pool.query(prepared(sql, values))))
+    return retryOnConflict(() => translateErrors(() => pool.query(prepared(sql, values)), options))
   }
   return {
     rows: async <T extends Row>(sql: string, ...values: readonly Value[]) =>
@@ -205,25 +208,27 @@ export function createPool(options: PoolOptions): Pool {
 
 function connectionOf(
   client: pg.ClientBase & { processID?: number | null },
+  options: ConnectionOptions,
   chain: Chain,
   close: () => Promise<void>,
 ): Connection {
   const query = (sql: string, values: readonly Value[]) =>
-    translateErrors(() => client.query(prepared(sql, values)))
+    translateErrors(() => client.query(prepared(sql, values)), options)
   return {
     chain,
     processId: client.processID ?? 0,
     rows: async <T extends Row>(sql: string, ...values: readonly Value[]) =>
       (await query(sql, values)).rows as T[],
     unnamedRows: async <T extends Row>(sql: string, ...values: readonly Value[]) =>
-      (await translateErrors(() => client.query({ text: sql, values: [...values] }))).rows as T[],
+      (await translateErrors(() => client.query({ text: sql, values: [...values] }), options)).rows as T[],
     run: async (sql, ...values) => (await query(sql, values)).rowCount ?? 0,
     exec: async sql => {
-      await translateErrors(() => client.query(sql))
+      await translateErrors(() => client.query(sql), options)
     },
     copyIn: (table, text) =>
-      translateErrors(() =>
-        pipeline(Readable.from(text), client.query(copyFrom(`COPY ${table} FROM STDIN`))),
+      translateErrors(
+        () => pipeline(Readable.from(text), client.query(copyFrom(`COPY ${table} FROM STDIN`))),
+        options,
       ),
     destroy: () => {
       const { stream } = (client as unknown as { connection: { stream: { destroy(): void } } }).connection

@@ -78,6 +78,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     setup: '',
     key: keys.current,
   }
+  const foreign = { ...unlimited, isForeign: true }
   const started = shared.loop === null ? await openMigrated(unlimited, options.create) : undefined
 
   const short = { ...unlimited, statementTimeout: limits.statement, queryTimeout: limits.statement }
@@ -95,7 +96,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   }
   const databases = [...(options.replicaUrl === null ? [] : [options.replicaUrl]), url].map(databaseUrl => ({
     own: tableDatabase({ ...pages, url: databaseUrl }),
-    exposed: tableDatabase({ ...pages, url: databaseUrl, setup: readAsReader }),
+    exposed: tableDatabase({ ...pages, url: databaseUrl, setup: readAsReader, isForeign: true }),
   }))
   const [replica, primary] = databases.length > 1 ? databases : [undefined, databases[0]]
   const poolsByName = {
@@ -149,8 +150,8 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     describe: async request => {
       const connection = await connect(
         request.isBounded
-          ? { ...unlimited, statementTimeout, queryTimeout: statementTimeout + timeoutGrace }
-          : unlimited,
+          ? { ...foreign, statementTimeout, queryTimeout: statementTimeout + timeoutGrace }
+          : foreign,
       )
       try {
         return await describeTable(connection, request)

@@ -86,22 +86,21 @@ export function postgresEntities(parts: Parts): PostgresEntities {
   /** Removes replaced versions that no listing reads any more. */
   async function sweep(): Promise<void> {
     const reading = [...parts.records.openVersions.keys()]
-    if (reading.length > 0)
-      await pool.run('UPDATE carrel.retired SET at = now() WHERE version = ANY($1)', reading)
+    if (reading.length > 0) await pool.run('UPDATE retired SET at = now() WHERE version = ANY($1)', reading)
     const old = await pool.rows<{ version: string }>(
-      "SELECT version FROM carrel.retired WHERE at < now() - $1 * interval '1 second'",
+      "SELECT version FROM retired WHERE at < now() - $1 * interval '1 second'",
       retiredGrace,
     )
     for (const { version } of old)
       await pool.transaction(async db => {
         // If several nodes try, the one that deletes the row removes the version.
-        const sql = "DELETE FROM carrel.retired WHERE version = $1 AND at < now() - $2 * interval '1 second'"
+        const sql = "DELETE FROM retired WHERE version = $1 AND at < now() - $2 * interval '1 second'"
         if ((await db.run(sql, version, retiredGrace)) === 0) return
-        await db.run('DELETE FROM carrel.rank WHERE version = $1', version)
+        await db.run('DELETE FROM rank WHERE version = $1', version)
         // A table is of a version and all its revisions.
         const [used] = await db.rows(
-          `SELECT 1 FROM carrel.entity WHERE split_part(version, '.', 1) = $1
-           UNION ALL SELECT 1 FROM carrel.retired WHERE split_part(version, '.', 1) = $1`,
+          `SELECT 1 FROM entity WHERE split_part(version, '.', 1) = $1
+           UNION ALL SELECT 1 FROM retired WHERE split_part(version, '.', 1) = $1`,
           baseOf(version),
         )
         if (!used) await db.exec(`DROP TABLE IF EXISTS ${recordTable(version)}`)
@@ -232,7 +231,7 @@ function tableShape({ fields, source }: Entity, rows: RowSelection): TableShape 
   if (source.kind === 'records') throw new Error('an imported entity is no table')
   if (source.kind === 'table')
     return {
-      table: `carrel.${quoteName(`${rows.kind === 'counted' ? '' : viewPrefixes[rows.kind]}${source.table}`)}`,
+      table: `${quoteName(`${rows.kind === 'counted' ? '' : viewPrefixes[rows.kind]}${source.table}`)}`,
       isExposed: false,
       rows,
       // As in the embedded store, which keeps JSON as text.

@@ -42,7 +42,7 @@ export async function publishEntity(
   const version = randomBytes(16).toString('hex')
   await db.exec('BEGIN')
   // The version counts as retired until the entity points at it. If this process dies, another one removes it.
-  await db.run('INSERT INTO carrel.retired (version, at) VALUES ($1, now())', version)
+  await db.run('INSERT INTO retired (version, at) VALUES ($1, now())', version)
   const fields = definition.fields.length
   const written = await writeVersion(db, { version, fields, ranks, records })
   await db.exec('COMMIT')
@@ -50,7 +50,7 @@ export async function publishEntity(
     pool.transaction(async changes => {
       await lockList(changes)
       if (event) await requireRights(changes, event)
-      if ((await changes.run('DELETE FROM carrel.retired WHERE version = $1', version)) === 0)
+      if ((await changes.run('DELETE FROM retired WHERE version = $1', version)) === 0)
         throw new StoreUnavailable(
           'the imported records were removed before they were published; import them again',
         )
@@ -58,7 +58,7 @@ export async function publishEntity(
       const before = await findEntity(changes, entity.name)
       if (!(await takeChanges(changes, { ...definition, ...(agreed && { agreed }) }, versionOf(before)))) {
         // It may be pointed at once more, if what goes is agreed to again. Otherwise it is removed like any other.
-        await changes.run('INSERT INTO carrel.retired (version, at) VALUES ($1, now())', version)
+        await changes.run('INSERT INTO retired (version, at) VALUES ($1, now())', version)
         return undefined
       }
       const source = { kind: 'records', version, ...written, imported: now() } as const
@@ -131,7 +131,7 @@ export const dropEntity = (
     if (of !== undefined && entityTag(before) !== of) return 'changed'
     await retireEntity(db, name)
     await dropChanges(db, name)
-    await db.run('DELETE FROM carrel.entity WHERE name = $1', name)
+    await db.run('DELETE FROM entity WHERE name = $1', name)
     await revokeUnused(db, before)
     await recordEvent(db, { ...event, object: name, changes: entityChanges(before, undefined) })
     return true
@@ -207,16 +207,16 @@ export async function exposeEntity(
 }
 
 /** So that only one transaction at a time changes the list. */
-const lockList = (db: Queries) => db.run('UPDATE carrel.state SET entities = entities + 1')
+const lockList = (db: Queries) => db.run('UPDATE state SET entities = entities + 1')
 const retireEntity = (db: Queries, name: string) =>
   db.run(
-    `INSERT INTO carrel.retired SELECT version, now() FROM carrel.entity WHERE name = $1 AND version IS NOT NULL
+    `INSERT INTO retired SELECT version, now() FROM entity WHERE name = $1 AND version IS NOT NULL
      ON CONFLICT DO NOTHING`,
     name,
   )
 const pointEntity = (db: Queries, { name, ...definition }: Entity) =>
   db.run(
-    `INSERT INTO carrel.entity (name, definition, version, changed) VALUES ($1, $2, $3, $4)
+    `INSERT INTO entity (name, definition, version, changed) VALUES ($1, $2, $3, $4)
      ON CONFLICT (name) DO UPDATE SET definition = excluded.definition, version = excluded.version,
        changed = excluded.changed`,
     name,
@@ -228,7 +228,7 @@ const pointEntity = (db: Queries, { name, ...definition }: Entity) =>
 const now = () => new Date().toISOString()
 
 async function findEntity(db: Queries, name: string): Promise<Entity | undefined> {
-  const [row] = await db.rows<EntityRow>('SELECT name, definition FROM carrel.entity WHERE name = $1', name)
+  const [row] = await db.rows<EntityRow>('SELECT name, definition FROM entity WHERE name = $1', name)
   return row && toEntity(row)
 }
 
@@ -240,7 +240,7 @@ async function revokeUnused(db: Connection, entity: Entity | undefined): Promise
 
 /** The columns of a table that any entity shows. */
 async function exposedColumns(db: Queries, { schema, table }: ExposedTable) {
-  const rows = await db.rows<EntityRow>('SELECT name, definition FROM carrel.entity WHERE version IS NULL')
+  const rows = await db.rows<EntityRow>('SELECT name, definition FROM entity WHERE version IS NULL')
   const showing = rows
     .map(toEntity)
     .filter(({ source }) => source.kind === 'exposed' && source.schema === schema && source.table === table)

@@ -16,8 +16,8 @@ type ListRow =
 
 /** One statement, which sees the store at one moment: a new version of an entity has the changes that are gone. */
 const sql = `SELECT name, definition, NULL::bigint AS seq, NULL AS key, NULL AS key_values, NULL AS json, NULL::integer AS added
-    FROM carrel.entity
-  UNION ALL SELECT entity, NULL, seq, key, key_values, json, added FROM carrel.record_change WHERE seq > $1 ORDER BY seq`
+    FROM entity
+  UNION ALL SELECT entity, NULL, seq, key, key_values, json, added FROM record_change WHERE seq > $1 ORDER BY seq`
 
 /** @returns what reads the entities that were imported or exposed, with the single records that were written since */
 export function createEntityList(): (db: Queries) => Promise<readonly Entity[]> {

@@ -19,22 +19,28 @@ const unavailable = /^(08|40003|28|3D|53|54|55000|55P03|57|58|25006|42501)/
 /** A schema, table or column is not there. */
 const undefinedObject = /^(3F000|42P01|42703)$/
 
-/** The only place that translates the driver's errors. */
-export async function translateErrors<T>(work: () => Promise<T>): Promise<T> {
+/**
+ * The only place that translates the driver's errors.
+ * @param isForeign true if the statement names tables of the operator, which are not parts of the store
+ */
+export async function translateErrors<T>(
+  work: () => Promise<T>,
+  { isForeign = false }: { readonly isForeign?: boolean } = {},
+): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    throw translate(error)
+    throw translate(error, isForeign)
   }
 }
 
-function translate(error: unknown): unknown {
+function translate(error: unknown, isForeign: boolean): unknown {
   if (!(error instanceof Error)) return error
   const code = codeOf(error)
   if (code !== undefined) {
     if (conflict.test(code))
       return new Conflict('PostgreSQL: the change conflicted with concurrent changes', { cause: error })
-    if (undefinedObject.test(code) && /\bcarrel\./.test(`${error.message}.`))
+    if (undefinedObject.test(code) && !isForeign)
       return new StoreUnavailable(
         `PostgreSQL: ${error.message} (${code}): a part of the store is gone; restore the database from a backup`,
         { cause: error },

@@ -31,11 +31,11 @@ export const insertLoginEvent = (next: number): string =>
   })
 
 function insert(of: Readonly<Record<'outcome' | 'actor' | 'seal' | 'changes' | 'from', string>>): string {
-  return `INSERT INTO carrel.event (id, time, event, outcome, eperson, actor, client_ip, method, object, reason, count,
+  return `INSERT INTO event (id, time, event, outcome, eperson, actor, client_ip, method, object, reason, count,
       chain, place, hash${of.changes && ', changes'})
     SELECT n.id, $1, $2, ${of.outcome}, $4, ${of.actor}, $6, $7, $8, $9, $10::bigint, $11::bigint, $12::bigint,
       sha256($13::bytea || int8send(n.id) || ${of.seal}::bytea)${of.changes}
-    FROM (SELECT nextval('carrel.event_id_seq') AS id) n${of.from} RETURNING hash AS event_hash`
+    FROM (SELECT nextval('event_id_seq') AS id) n${of.from} RETURNING hash AS event_hash`
 }
 
 /**

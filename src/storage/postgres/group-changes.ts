@@ -19,7 +19,7 @@ export async function insertGroup(
   uuid: string = randomUUID(),
 ): Promise<Group | 'exists'> {
   const group = { uuid, name }
-  const sql = `INSERT INTO carrel.epersongroup (uuid, name, created, name_key, special) VALUES ($1, $2, $3, $4, 0)
+  const sql = `INSERT INTO epersongroup (uuid, name, created, name_key, special) VALUES ($1, $2, $3, $4, 0)
     ON CONFLICT (name) DO NOTHING`
   if ((await db.run(sql, group.uuid, name, now(), nameKey(name))) === 0) return 'exists'
   await recordEvent(db, { ...event, object: name })
@@ -33,7 +33,7 @@ export const ensureGroups = (pool: Pool, names: readonly string[], event: AuditE
       await insertGroup(db, name, event)
       const known = await groupNamed(db, name)
       if (!known) continue
-      await db.run('UPDATE carrel.epersongroup SET special = 1 WHERE uuid = $1 AND special = 0', known.uuid)
+      await db.run('UPDATE epersongroup SET special = 1 WHERE uuid = $1 AND special = 0', known.uuid)
       groups.push({ uuid: known.uuid, name })
     }
     return groups
@@ -50,26 +50,26 @@ export async function dropGroup(
   name: string,
   event: AuditEvent,
 ): Promise<'changed' | 'no-group' | GroupUse> {
-  const deleted = 'SELECT uuid FROM carrel.epersongroup WHERE name = $1 FOR UPDATE'
+  const deleted = 'SELECT uuid FROM epersongroup WHERE name = $1 FOR UPDATE'
   const [group] = await db.rows<{ uuid: string }>(deleted, name)
   if (!group) return 'no-group'
   const use = await useOfGroup(db, name)
   if (use) return use
-  await db.run('DELETE FROM carrel.epersongroup WHERE uuid = $1', group.uuid)
+  await db.run('DELETE FROM epersongroup WHERE uuid = $1', group.uuid)
   // A token may name the group as a special group (G2), and nobody knows whose: everyone is looked up again.
-  await db.run("UPDATE carrel.eperson SET stamp = nextval('carrel.stamp')")
-  await db.run('UPDATE carrel.state SET groups = groups + 1')
+  await db.run("UPDATE eperson SET stamp = nextval('stamp')")
+  await db.run('UPDATE state SET groups = groups + 1')
   await recordEvent(db, { ...event, object: name })
   return 'changed'
 }
 
 /** Where rules name the group. */
 export async function useOfGroup(db: Queries, name: string): Promise<GroupUse | undefined> {
-  const entities = await db.rows<EntityRow>('SELECT name, definition FROM carrel.entity ORDER BY name')
+  const entities = await db.rows<EntityRow>('SELECT name, definition FROM entity ORDER BY name')
   return useOf(name, {
     entities: entities.map(toEntity),
     audiences: await db.rows<{ readers: string; items: number; bitstreams: number }>(
-      'SELECT readers, items, bitstreams FROM carrel.audience WHERE items > 0 OR bitstreams > 0',
+      'SELECT readers, items, bitstreams FROM audience WHERE items > 0 OR bitstreams > 0',
     ),
   })
 }
@@ -83,8 +83,8 @@ export const joinOrLeave = (
 ): Promise<Changed | 'no-group'> => pool.transaction(db => changeMembership(db, way, group, email, event))
 
 const membershipChanges = {
-  join: 'INSERT INTO carrel.membership (epersongroup, eperson) VALUES ($1, $2) ON CONFLICT DO NOTHING',
-  leave: 'DELETE FROM carrel.membership WHERE epersongroup = $1 AND eperson = $2',
+  join: 'INSERT INTO membership (epersongroup, eperson) VALUES ($1, $2) ON CONFLICT DO NOTHING',
+  leave: 'DELETE FROM membership WHERE epersongroup = $1 AND eperson = $2',
 }
 
 export async function changeMembership(
@@ -99,24 +99,19 @@ export async function changeMembership(
   const eperson = await lockEperson(db, email)
   if (!eperson) return 'no-eperson'
   if ((await db.run(membershipChanges[way], known.uuid, eperson.uuid)) === 0) return 'unchanged'
-  await db.run("UPDATE carrel.eperson SET stamp = nextval('carrel.stamp') WHERE uuid = $1", eperson.uuid)
+  await db.run("UPDATE eperson SET stamp = nextval('stamp') WHERE uuid = $1", eperson.uuid)
   await recordEvent(db, { ...event, eperson: eperson.uuid, object: group })
   return 'changed'
 }
 
 /** Locks the group until the transaction ends: a deletion waits. */
 export const groupNamed = async (db: Queries, name: string) =>
-  (
-    await db.rows<{ uuid: string }>(
-      'SELECT uuid FROM carrel.epersongroup WHERE name = $1 FOR KEY SHARE',
-      name,
-    )
-  )[0]
+  (await db.rows<{ uuid: string }>('SELECT uuid FROM epersongroup WHERE name = $1 FOR KEY SHARE', name))[0]
 
 export const lockEperson = async (db: Queries, email: string) =>
   (
     await db.rows<EpersonRow>(
-      `SELECT ${epersonColumns} FROM carrel.eperson WHERE email_key = $1 FOR UPDATE`,
+      `SELECT ${epersonColumns} FROM eperson WHERE email_key = $1 FOR UPDATE`,
       emailKey(email),
     )
   )[0]

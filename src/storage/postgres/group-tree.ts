@@ -5,16 +5,16 @@ import type { Queries } from './driver.ts'
 
 /** A CTE `mine` of the groups that an eperson is in, through any number of levels. @param eperson SQL of the uuid */
 export const mine = (eperson: string): string => `WITH RECURSIVE mine (id) AS (
-  SELECT m.epersongroup FROM carrel.membership m WHERE m.eperson = ${eperson}
-  UNION SELECT s.parent FROM carrel.subgroup s JOIN mine ON s.child = mine.id)`
+  SELECT m.epersongroup FROM membership m WHERE m.eperson = ${eperson}
+  UNION SELECT s.parent FROM subgroup s JOIN mine ON s.child = mine.id)`
 
 /** A CTE `below` of these groups and all that are in them. @param groups SQL that selects uuids */
 export const below = (groups: string): string => `WITH RECURSIVE below (id) AS (
-  ${groups} UNION SELECT s.child FROM carrel.subgroup s JOIN below ON s.parent = below.id)`
+  ${groups} UNION SELECT s.child FROM subgroup s JOIN below ON s.parent = below.id)`
 
 /** A CTE `above` of these groups and all that they are in. */
 export const above = (groups: string): string => `WITH RECURSIVE above (id) AS (
-  ${groups} UNION SELECT s.parent FROM carrel.subgroup s JOIN above ON s.child = above.id)`
+  ${groups} UNION SELECT s.parent FROM subgroup s JOIN above ON s.child = above.id)`
 
 /**
  * Waits until nobody else changes groups or memberships, and keeps them waiting until the transaction ends: of two changes
@@ -22,14 +22,14 @@ export const above = (groups: string): string => `WITH RECURSIVE above (id) AS (
  * don't wait. Every change of a membership locks its group's row, and so this table, first.
  */
 export async function lockGroups(db: Queries): Promise<void> {
-  await db.run('LOCK TABLE carrel.epersongroup IN EXCLUSIVE MODE')
+  await db.run('LOCK TABLE epersongroup IN EXCLUSIVE MODE')
   // Its count of changes grows with them (`stampBelow`), and it comes before sessions (`requireRights`).
-  await db.rows('SELECT 1 FROM carrel.state FOR NO KEY UPDATE')
+  await db.rows('SELECT 1 FROM state FOR NO KEY UPDATE')
 }
 
 /** Waits until nobody changes all groups, and keeps those who would waiting until the transaction ends. */
 export const keepGroups = (db: Queries): Promise<unknown> =>
-  db.run('LOCK TABLE carrel.epersongroup IN ROW SHARE MODE')
+  db.run('LOCK TABLE epersongroup IN ROW SHARE MODE')
 
 /** How many levels there are below a group, or above it, itself included. */
 export async function levels(
@@ -42,7 +42,7 @@ export async function levels(
   const [row] = await db.rows<{ levels: number }>(
     `WITH RECURSIVE path (id, n) AS (
        SELECT $1::text COLLATE "C", 1 UNION
-       SELECT s.${to}, n + 1 FROM carrel.subgroup s JOIN path ON s.${from} = path.id WHERE n <= $2::integer)
+       SELECT s.${to}, n + 1 FROM subgroup s JOIN path ON s.${from} = path.id WHERE n <= $2::integer)
      SELECT max(n) AS levels FROM path`,
     group,
     max,
@@ -58,16 +58,16 @@ export const hasAdministrator = async (db: Queries, without = ''): Promise<boole
   (
     await db.rows(
       `WITH RECURSIVE below (id) AS (
-         SELECT uuid FROM carrel.epersongroup WHERE name = $1
-         UNION SELECT s.child FROM carrel.subgroup s JOIN below ON s.parent = below.id WHERE s.child <> $2)
-       SELECT 1 AS one FROM below JOIN carrel.membership m ON m.epersongroup = below.id
-         JOIN carrel.eperson e ON e.uuid = m.eperson WHERE e.enabled AND e.uuid <> $2 LIMIT 1`,
+         SELECT uuid FROM epersongroup WHERE name = $1
+         UNION SELECT s.child FROM subgroup s JOIN below ON s.parent = below.id WHERE s.child <> $2)
+       SELECT 1 AS one FROM below JOIN membership m ON m.epersongroup = below.id
+         JOIN eperson e ON e.uuid = m.eperson WHERE e.enabled AND e.uuid <> $2 LIMIT 1`,
       administratorGroup,
       without,
     )
   ).length > 0
 
-const stamped = "UPDATE carrel.eperson SET stamp = nextval('carrel.stamp')"
+const stamped = "UPDATE eperson SET stamp = nextval('stamp')"
 const given = 'SELECT $1::text COLLATE "C"'
 
 /**
@@ -75,9 +75,9 @@ const given = 'SELECT $1::text COLLATE "C"'
  * token that is, so everybody gets one.
  */
 export async function stampBelow(db: Queries, group: string): Promise<void> {
-  await db.run('UPDATE carrel.state SET groups = groups + 1')
+  await db.run('UPDATE state SET groups = groups + 1')
   const special = await db.rows(
-    `${below(given)} SELECT 1 AS one FROM below JOIN carrel.epersongroup g ON g.uuid = below.id
+    `${below(given)} SELECT 1 AS one FROM below JOIN epersongroup g ON g.uuid = below.id
      WHERE g.special = 1 LIMIT 1`,
     group,
   )
@@ -85,7 +85,7 @@ export async function stampBelow(db: Queries, group: string): Promise<void> {
   else
     await db.run(
       `${stamped} WHERE uuid IN (
-         ${below(given)} SELECT m.eperson FROM below JOIN carrel.membership m ON m.epersongroup = below.id)`,
+         ${below(given)} SELECT m.eperson FROM below JOIN membership m ON m.epersongroup = below.id)`,
       group,
     )
 }
@@ -95,7 +95,7 @@ export async function withParents(db: Queries, groups: readonly Group[]): Promis
   const given = groups.map(({ uuid }) => uuid)
   const parents = await db.rows<Group & Record<string, unknown>>(
     `${above('SELECT unnest($1::text[]) COLLATE "C"')} SELECT g.uuid, g.name FROM above
-       JOIN carrel.epersongroup g ON g.uuid = above.id ORDER BY g.name`,
+       JOIN epersongroup g ON g.uuid = above.id ORDER BY g.name`,
     given,
   )
   return [...groups, ...parents.filter(({ uuid }) => !given.includes(uuid))]

@@ -15,8 +15,7 @@ import {
 import { link, unlink } from './identity-links.ts'
 import { isStorable } from './rows.ts'
 
-const linked =
-  'SELECT eperson, email, provider, subject, linked FROM carrel.identity JOIN carrel.eperson ON uuid = eperson'
+const linked = 'SELECT eperson, email, provider, subject, linked FROM identity JOIN eperson ON uuid = eperson'
 
 /** Single sign-on in PostgreSQL. */
 export function postgresIdentities(pool: Pool): Identities {
@@ -38,7 +37,7 @@ export function postgresIdentities(pool: Pool): Identities {
           limit,
           offset,
         ),
-        pool.rows<{ total: number }>('SELECT count(*) AS total FROM carrel.identity'),
+        pool.rows<{ total: number }>('SELECT count(*) AS total FROM identity'),
       ])
       return { rows, total: counted?.total ?? 0 }
     },

@@ -44,16 +44,16 @@ export async function begin(
 ): Promise<Begun | undefined> {
   const at = eventValues + 8
   const sql = `WITH changed AS (
-           UPDATE carrel.eperson SET last_login = $1, ${nextBegun(at)} WHERE uuid = $15 AND session_key = $16 AND enabled
+           UPDATE eperson SET last_login = $1, ${nextBegun(at)} WHERE uuid = $15 AND session_key = $16 AND enabled
            RETURNING ${sessionColumns}, last_begun
          ), noted AS (
            ${insertLoginEvent(at + 7)}
          ), ${rememberNetwork(at + 4)}, ${insertSession(at)}, begun AS (
-           INSERT INTO carrel.provider_session (eperson, provider, name, sid, detail, begun, session)
+           INSERT INTO provider_session (eperson, provider, name, sid, detail, begun, session)
            SELECT uuid, $17, $18, $19, $20, $1, last_begun FROM changed
          ), forgotten AS (
-           DELETE FROM carrel.provider_session WHERE eperson = $15 AND id <=
-             (SELECT id FROM carrel.provider_session WHERE eperson = $15 ORDER BY id DESC LIMIT 1 OFFSET $21)
+           DELETE FROM provider_session WHERE eperson = $15 AND id <=
+             (SELECT id FROM provider_session WHERE eperson = $15 ORDER BY id DESC LIMIT 1 OFFSET $21)
          )
          SELECT * FROM noted LEFT JOIN changed ON true`
   const { provider, name, sid, detail } = session
@@ -69,7 +69,7 @@ export async function begin(
 }
 
 /** Sessions with $1 as provider, $2 as name and $3 as sid. */
-const sessionsAt = `FROM carrel.provider_session
+const sessionsAt = `FROM provider_session
   WHERE provider = $1 AND ($2::text IS NOT NULL OR $3::text IS NOT NULL)
     AND ($2::text IS NULL OR name = $2) AND ($3::text IS NULL OR sid = $3 OR (sid IS NULL AND name = $2))`
 
@@ -87,21 +87,21 @@ export const endAtProvider = (
 ): Promise<number> =>
   pool.transaction(async db => {
     const ended = await db.rows<{ eperson: string }>(
-      `DELETE FROM carrel.provider_session WHERE eperson IN (SELECT eperson ${sessionsAt}) RETURNING eperson`,
+      `DELETE FROM provider_session WHERE eperson IN (SELECT eperson ${sessionsAt}) RETURNING eperson`,
       provider,
       name,
       sid,
     )
     const epersons = [...new Set(ended.map(({ eperson }) => eperson))].toSorted()
     for (const eperson of epersons) {
-      await db.run(`UPDATE carrel.eperson SET ${replaceSessionKey} WHERE uuid = $2`, randomBytes(32), eperson)
+      await db.run(`UPDATE eperson SET ${replaceSessionKey} WHERE uuid = $2`, randomBytes(32), eperson)
       await recordEvent(db, { ...event, eperson })
     }
     return epersons.length
   })
 
 export async function forgetSessions(pool: Pool, begunBy: string): Promise<void> {
-  await pool.run('DELETE FROM carrel.provider_session WHERE begun <= $1', begunBy)
+  await pool.run('DELETE FROM provider_session WHERE begun <= $1', begunBy)
 }
 
 export async function keepTicket(
@@ -111,18 +111,18 @@ export async function keepTicket(
   expires: number,
   certain: number,
 ): Promise<boolean> {
-  await pool.run('DELETE FROM carrel.ticket WHERE expires <= $1', certain)
-  const sql = 'INSERT INTO carrel.ticket VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING'
+  await pool.run('DELETE FROM ticket WHERE expires <= $1', certain)
+  const sql = 'INSERT INTO ticket VALUES ($1, $2, $3) ON CONFLICT (id) DO NOTHING'
   return (await pool.run(sql, id, content, expires)) === 1
 }
 
 export async function readTicket(pool: Pool, id: string, now: number): Promise<string | undefined> {
-  const sql = 'SELECT content FROM carrel.ticket WHERE id = $1 AND expires > $2'
+  const sql = 'SELECT content FROM ticket WHERE id = $1 AND expires > $2'
   return (await pool.rows<{ content: string }>(sql, id, now))[0]?.content
 }
 
 export async function takeTicket(pool: Pool, id: string, now: number): Promise<string | undefined> {
-  const sql = 'DELETE FROM carrel.ticket WHERE id = $1 AND expires > $2 RETURNING content'
+  const sql = 'DELETE FROM ticket WHERE id = $1 AND expires > $2 RETURNING content'
   return (await pool.rows<{ content: string }>(sql, id, now))[0]?.content
 }
 
@@ -130,12 +130,12 @@ export async function whoIs(db: Queries, identity: Identity, matching: Matching)
   const { provider, subject, email } = identity
   // A single statement reads a single snapshot. Between two statements, another request could link the eperson.
   const rows = await db.rows<EpersonRow & { is_subject: boolean; linked: boolean; own: boolean }>(
-    `SELECT ${epersonColumns}, EXISTS (SELECT 1 FROM carrel.identity i
+    `SELECT ${epersonColumns}, EXISTS (SELECT 1 FROM identity i
          WHERE i.provider = $1 AND i.subject = $2 AND i.eperson = uuid) AS is_subject,
-       EXISTS (SELECT 1 FROM carrel.identity i WHERE i.provider = $1 AND i.eperson = uuid) AS linked,
+       EXISTS (SELECT 1 FROM identity i WHERE i.provider = $1 AND i.eperson = uuid) AS linked,
        password_hash IS NOT NULL AS own
-     FROM carrel.eperson
-     WHERE email_key = $3 OR uuid IN (SELECT i.eperson FROM carrel.identity i WHERE i.provider = $1 AND i.subject = $2)`,
+     FROM eperson
+     WHERE email_key = $3 OR uuid IN (SELECT i.eperson FROM identity i WHERE i.provider = $1 AND i.subject = $2)`,
     provider,
     subject,
     email === null ? null : emailKey(email),
@@ -164,15 +164,15 @@ async function recognizeOnce(
   if (found.kind === 'refused') return found
   const eperson = found.kind === 'created' ? await create(db, identity, event) : found.eperson
   if (found.kind !== 'known') {
-    const sql = 'INSERT INTO carrel.identity VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING'
+    const sql = 'INSERT INTO identity VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING'
     const { provider, subject } = identity
     if ((await db.run(sql, provider, subject, eperson.uuid, now())) === 0) throw new ConcurrentLink()
   }
   if (found.kind === 'linked')
     await recordEvent(db, { ...event, event: recognitionEvents.linked, eperson: eperson.uuid })
   const [renamed] = await db.rows<EpersonRow>(
-    `UPDATE carrel.eperson SET first_name = coalesce($1, first_name), last_name = coalesce($2, last_name),
-       stamp = nextval('carrel.stamp')
+    `UPDATE eperson SET first_name = coalesce($1, first_name), last_name = coalesce($2, last_name),
+       stamp = nextval('stamp')
      WHERE uuid = $3 AND (first_name IS DISTINCT FROM coalesce($1, first_name)
        OR last_name IS DISTINCT FROM coalesce($2, last_name)) RETURNING ${epersonColumns}`,
     replaceNul(identity.firstName),
@@ -180,7 +180,7 @@ async function recognizeOnce(
     eperson.uuid,
   )
   if (renamed) {
-    const sql = 'UPDATE carrel.eperson SET name_key = $1 WHERE uuid = $2'
+    const sql = 'UPDATE eperson SET name_key = $1 WHERE uuid = $2'
     await db.run(sql, nameKey(renamed.first_name, renamed.last_name), eperson.uuid)
   }
   return { kind: found.kind, eperson }

@@ -37,7 +37,7 @@ export const link = (
     if (!eperson) return 'no-eperson'
     const { uuid } = eperson
     const there = await db.rows<{ eperson: string; subject: string }>(
-      `SELECT eperson, subject FROM carrel.identity
+      `SELECT eperson, subject FROM identity
        WHERE provider = $1 AND (subject = $2 OR eperson = $3)`,
       provider,
       subject,
@@ -46,7 +46,7 @@ export const link = (
     const owner = there.find(one => one.subject === subject)
     if (owner) return owner.eperson === uuid ? 'unchanged' : 'taken'
     if (there.length > 0) return 'other-subject'
-    const sql = 'INSERT INTO carrel.identity VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING'
+    const sql = 'INSERT INTO identity VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING'
     if ((await db.run(sql, provider, subject, uuid, now())) === 0) throw new ConcurrentLink()
     await recordEvent(db, { ...event, eperson: uuid, changes: { before: null, after: { subject } } })
     return 'changed'
@@ -57,12 +57,12 @@ export const unlink = (pool: Pool, email: string, provider: string, event: Audit
     const eperson = await lockEperson(db, email)
     if (!eperson) return 'no-eperson'
     const { uuid } = eperson
-    const sql = 'DELETE FROM carrel.identity WHERE eperson = $1 AND provider = $2 RETURNING subject'
+    const sql = 'DELETE FROM identity WHERE eperson = $1 AND provider = $2 RETURNING subject'
     const [unlinked] = await db.rows<{ subject: string }>(sql, uuid, provider)
     if (!unlinked) return 'unchanged'
-    await db.run(`UPDATE carrel.eperson SET ${replaceSessionKey} WHERE uuid = $2`, randomBytes(32), uuid)
+    await db.run(`UPDATE eperson SET ${replaceSessionKey} WHERE uuid = $2`, randomBytes(32), uuid)
     await dropAccessTokens(db, uuid)
-    await db.run('DELETE FROM carrel.provider_session WHERE eperson = $1', uuid)
+    await db.run('DELETE FROM provider_session WHERE eperson = $1', uuid)
     const { subject } = unlinked
     await recordEvent(db, { ...event, eperson: uuid, changes: { before: { subject }, after: null } })
     return 'changed'

@@ -37,12 +37,12 @@ export const inspectStore = (url: string, replicaUrl: string | null): Promise<St
       made: number | null
     }>(
       `SELECT
-         (SELECT count(*) FROM carrel.eperson e JOIN carrel.membership m ON m.eperson = e.uuid
-            JOIN carrel.epersongroup g ON g.uuid = m.epersongroup WHERE g.name = $1 AND e.enabled) AS administrators,
-         (SELECT time FROM carrel.event ORDER BY id DESC LIMIT 1) AS newest,
-         (SELECT max(time) FROM (SELECT time, event, outcome FROM carrel.event ORDER BY id DESC LIMIT ${searchedEvents}) recent
+         (SELECT count(*) FROM eperson e JOIN membership m ON m.eperson = e.uuid
+            JOIN epersongroup g ON g.uuid = m.epersongroup WHERE g.name = $1 AND e.enabled) AS administrators,
+         (SELECT time FROM event ORDER BY id DESC LIMIT 1) AS newest,
+         (SELECT max(time) FROM (SELECT time, event, outcome FROM event ORDER BY id DESC LIMIT ${searchedEvents}) recent
             WHERE event = 'store.backup' AND outcome = 'success') AS backup,
-         (SELECT extract(epoch FROM made)::float8 * 1000 FROM carrel.secret ORDER BY id DESC LIMIT 1) AS made`,
+         (SELECT extract(epoch FROM made)::float8 * 1000 FROM secret ORDER BY id DESC LIMIT 1) AS made`,
       administratorGroup,
     )
     return {
@@ -73,16 +73,15 @@ async function reading<T>(url: string, read: (db: Connection) => Promise<T>): Pr
 }
 
 const hasFiles = async (db: Connection): Promise<boolean> =>
-  (await db.rows<{ found: boolean }>('SELECT EXISTS (SELECT FROM carrel.bitstream) AS found'))[0]?.found ??
-  false
+  (await db.rows<{ found: boolean }>('SELECT EXISTS (SELECT FROM bitstream) AS found'))[0]?.found ?? false
 
 /** @returns undefined if there is no store */
 async function versionOf(db: Connection): Promise<number | undefined> {
   const [known] = await db.rows<{ known: boolean }>(
-    "SELECT to_regclass('carrel.schema_version') IS NOT NULL AS known",
+    "SELECT to_regclass('schema_version') IS NOT NULL AS known",
   )
   if (!known?.known) return undefined
-  return (await db.rows<{ version: number }>('SELECT version FROM carrel.schema_version'))[0]?.version
+  return (await db.rows<{ version: number }>('SELECT version FROM schema_version'))[0]?.version
 }
 
 async function inspectServer(db: Connection, replicaUrl: string | null): Promise<ServerFacts> {
@@ -143,7 +142,7 @@ async function inspectReplica(primary: Connection, url: string): Promise<Replica
 }
 
 async function compare(primary: Connection, db: Connection): Promise<ReplicaFacts> {
-  const store = 'SELECT store FROM carrel.state'
+  const store = 'SELECT store FROM state'
   const [written] = await primary.rows<{ at: string }>('SELECT CAST(pg_current_wal_lsn() AS text) AS at')
   const [row] = await db.rows<{ standby: boolean; bytes: number | null; seconds: number | null }>(
     `SELECT pg_is_in_recovery() AS standby,

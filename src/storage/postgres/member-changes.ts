@@ -53,10 +53,7 @@ async function changeSubgroup(
   const inner = await groupWith(db, child)
   if (!inner) return 'no-subgroup' as const
   const edge = [parent, child] as const
-  const known = await db.rows(
-    'SELECT 1 AS one FROM carrel.subgroup WHERE parent = $1 AND child = $2',
-    ...edge,
-  )
+  const known = await db.rows('SELECT 1 AS one FROM subgroup WHERE parent = $1 AND child = $2', ...edge)
   if (known.length > 0 === isIncluded) return 'unchanged' as const
   if (isIncluded) {
     const inside = `${below('SELECT $1::text COLLATE "C"')} SELECT 1 AS one FROM below WHERE id = $2`
@@ -66,8 +63,8 @@ async function changeSubgroup(
   }
   await db.run(
     isIncluded
-      ? 'INSERT INTO carrel.subgroup (parent, child) VALUES ($1, $2)'
-      : 'DELETE FROM carrel.subgroup WHERE parent = $1 AND child = $2',
+      ? 'INSERT INTO subgroup (parent, child) VALUES ($1, $2)'
+      : 'DELETE FROM subgroup WHERE parent = $1 AND child = $2',
     ...edge,
   )
   await stampBelow(db, child)

@@ -10,22 +10,22 @@ import { transactionOn } from './transaction.ts'
 /** Random values are made here: not every engine has functions for them. */
 async function firstRows(db: Connection): Promise<void> {
   await db.run(
-    'INSERT INTO carrel.epersongroup VALUES ($1, $2, $3)',
+    'INSERT INTO epersongroup VALUES ($1, $2, $3)',
     randomUUID(),
     administratorGroup,
     new Date().toISOString(),
   )
-  await db.run('INSERT INTO carrel.secret (secret, made) VALUES ($1, now())', randomBytes(32))
+  await db.run('INSERT INTO secret (secret, made) VALUES ($1, now())', randomBytes(32))
 }
 
 /** In JavaScript, as for a new eperson: what the database folds depends on its locale. */
 async function fillNameKeys(db: Connection): Promise<void> {
   type Named = { uuid: string; first_name: string | null; last_name: string | null }
-  const epersons = await db.rows<Named>('SELECT uuid, first_name, last_name FROM carrel.eperson')
-  const groups = await db.rows<Group & Record<string, unknown>>('SELECT uuid, name FROM carrel.epersongroup')
+  const epersons = await db.rows<Named>('SELECT uuid, first_name, last_name FROM eperson')
+  const groups = await db.rows<Group & Record<string, unknown>>('SELECT uuid, name FROM epersongroup')
   const fill = (table: string, rows: readonly (readonly [uuid: string, key: string])[]) =>
     db.run(
-      `UPDATE carrel.${table} SET name_key = key
+      `UPDATE ${table} SET name_key = key
        FROM unnest($1::text[], $2::text[]) AS filled(id, key) WHERE uuid = id`,
       rows.map(([uuid]) => uuid),
       rows.map(([, key]) => key),
@@ -76,7 +76,7 @@ async function migrate(db: Connection, create: boolean): Promise<boolean> {
     await retryOnConflict(() => createVersion(db))
   }
   return await transactionOn(db, async () => {
-    const [row] = await db.rows<{ version: number }>('SELECT version FROM carrel.schema_version FOR UPDATE')
+    const [row] = await db.rows<{ version: number }>('SELECT version FROM schema_version FOR UPDATE')
     const from = row?.version ?? 0
     if (from === 0 && !create) throw noStore()
     if (from > migrations.length)
@@ -108,13 +108,13 @@ export async function createSchema(db: Connection): Promise<void> {
 async function createVersion(db: Connection): Promise<void> {
   await db.exec('CREATE SCHEMA IF NOT EXISTS carrel')
   await db.exec(
-    'CREATE TABLE IF NOT EXISTS carrel.schema_version (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)',
+    'CREATE TABLE IF NOT EXISTS schema_version (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)',
   )
-  await db.exec('INSERT INTO carrel.schema_version VALUES (1, 0) ON CONFLICT DO NOTHING')
+  await db.exec('INSERT INTO schema_version VALUES (1, 0) ON CONFLICT DO NOTHING')
 }
 
 async function migrateFrom(db: Connection, from: number): Promise<void> {
   for (const sql of migrations.slice(from)) await db.exec(sql)
-  await db.run("UPDATE carrel.state SET store = $1 WHERE store = ''", randomUUID())
-  await db.run('UPDATE carrel.schema_version SET version = $1', migrations.length)
+  await db.run("UPDATE state SET store = $1 WHERE store = ''", randomUUID())
+  await db.run('UPDATE schema_version SET version = $1', migrations.length)
 }

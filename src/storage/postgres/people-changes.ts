@@ -32,9 +32,9 @@ export const createEperson = (
     const { email, firstName, lastName, enabled, profile } = person
     const added: Eperson = { uuid: randomUUID(), email, firstName, lastName, enabled, profile }
     const inserted = await db.run(
-      `INSERT INTO carrel.eperson (uuid, email, email_key, first_name, last_name, name_key, enabled, profile,
+      `INSERT INTO eperson (uuid, email, email_key, first_name, last_name, name_key, enabled, profile,
          password_hash, password_stamp, session_key, stamp, created)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, nextval('carrel.stamp'), $11) ON CONFLICT (email_key) DO NOTHING`,
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, nextval('stamp'), $11) ON CONFLICT (email_key) DO NOTHING`,
       added.uuid,
       email,
       emailKey(email),
@@ -60,15 +60,15 @@ export const changeEperson = (pool: Pool, uuid: string, change: EpersonChange, e
     if (isSame(before, after)) return before
     const { email, firstName, lastName, enabled } = after
     const others = await db.rows(
-      'SELECT 1 AS one FROM carrel.eperson WHERE email_key = $1 AND uuid <> $2',
+      'SELECT 1 AS one FROM eperson WHERE email_key = $1 AND uuid <> $2',
       emailKey(email),
       uuid,
     )
     if (others.length > 0) return 'exists' as const
     // Somebody who takes the address at the same time makes a conflict, and the retry finds them.
     await db.run(
-      `UPDATE carrel.eperson SET email = $1, email_key = $2, first_name = $3, last_name = $4, name_key = $5, enabled = $6,
-         profile = $7, stamp = nextval('carrel.stamp'), session_key = coalesce($8, session_key) WHERE uuid = $9`,
+      `UPDATE eperson SET email = $1, email_key = $2, first_name = $3, last_name = $4, name_key = $5, enabled = $6,
+         profile = $7, stamp = nextval('stamp'), session_key = coalesce($8, session_key) WHERE uuid = $9`,
       email,
       emailKey(email),
       firstName,
@@ -87,8 +87,8 @@ export const changeEperson = (pool: Pool, uuid: string, change: EpersonChange, e
 export const resetAgreements = (pool: Pool, event: AuditEvent): Promise<number> =>
   changing(pool, event, 'own', async db => {
     const accepted = await db.run(
-      `UPDATE carrel.eperson SET profile = nullif(CAST(CAST(profile AS JSONB) - $1 AS TEXT), '{}'),
-         stamp = nextval('carrel.stamp')
+      `UPDATE eperson SET profile = nullif(CAST(CAST(profile AS JSONB) - $1 AS TEXT), '{}'),
+         stamp = nextval('stamp')
        WHERE CAST(profile AS JSONB) ->> $1 IS NOT NULL`,
       agreementField,
     )
@@ -109,7 +109,7 @@ export const removeEperson = (pool: Pool, uuid: string, event: AuditEvent) =>
     const before = await lockEperson(db, uuid)
     if (!before) return 'no-eperson' as const
     await dropRulesFor(db, uuid)
-    await db.run('DELETE FROM carrel.eperson WHERE uuid = $1', uuid)
+    await db.run('DELETE FROM eperson WHERE uuid = $1', uuid)
     await recordEvent(db, epersonEvent(event, before, null))
     return 'changed' as const
   })
@@ -125,7 +125,7 @@ export const createGroup = (
     const added = { uuid: randomUUID(), name, description }
     if ((await insertGroup(db, name, groupEvent(event, null, added), added.uuid)) === 'exists')
       return 'exists'
-    await db.run('UPDATE carrel.epersongroup SET description = $1 WHERE uuid = $2', description, added.uuid)
+    await db.run('UPDATE epersongroup SET description = $1 WHERE uuid = $2', description, added.uuid)
     return added
   })
 
@@ -148,7 +148,7 @@ export const changeGroup = (
       if (use) return use
     }
     await db.run(
-      'UPDATE carrel.epersongroup SET name = $1, name_key = $2, description = $3 WHERE uuid = $4',
+      'UPDATE epersongroup SET name = $1, name_key = $2, description = $3 WHERE uuid = $4',
       after.name,
       nameKey(after.name),
       after.description,
@@ -198,7 +198,7 @@ export async function keepingAdministrator<T>(
 
 export async function lockEperson(db: Queries, uuid: string): Promise<Eperson | undefined> {
   const [row] = await db.rows<EpersonRow>(
-    `SELECT ${epersonColumns} FROM carrel.eperson WHERE uuid = $1 FOR UPDATE`,
+    `SELECT ${epersonColumns} FROM eperson WHERE uuid = $1 FOR UPDATE`,
     uuid,
   )
   return row && toEperson(row)
@@ -207,7 +207,7 @@ export async function lockEperson(db: Queries, uuid: string): Promise<Eperson | 
 export const groupWith = async (db: Queries, uuid: string): Promise<GroupDetails | undefined> =>
   (
     await db.rows<GroupDetails & Record<string, unknown>>(
-      'SELECT uuid, name, description FROM carrel.epersongroup WHERE uuid = $1',
+      'SELECT uuid, name, description FROM epersongroup WHERE uuid = $1',
       uuid,
     )
   )[0]

@@ -42,7 +42,7 @@ type State = { snapshot: string; now: number; people: number; also: string | nul
 type Changed = State & { email_key: string | null; name_key: string | null; groups: readonly string[] }
 
 const state = `CAST(pg_current_snapshot() AS TEXT) AS snapshot, CAST(extract(epoch FROM now()) * 1000 AS BIGINT) AS now,
-  (SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM carrel.eperson_count) AS people`
+  (SELECT CAST(coalesce(sum(n), 0) AS BIGINT) FROM eperson_count) AS people`
 
 export function keepNames(pool: Pool): KeptNames {
   let list: List | undefined
@@ -59,7 +59,7 @@ export function keepNames(pool: Pool): KeptNames {
     const names = peopleNames()
     for (let after = ''; ; ) {
       const rows = await pool.rows<{ email_key: string; name_key: string }>(
-        'SELECT email_key, name_key FROM carrel.eperson WHERE email_key > $1 ORDER BY email_key LIMIT $2',
+        'SELECT email_key, name_key FROM eperson WHERE email_key > $1 ORDER BY email_key LIMIT $2',
         after,
         atOnce,
       )
@@ -89,7 +89,7 @@ export function keepNames(pool: Pool): KeptNames {
     // One value: the driver would make an object of each row.
     const [row] = await pool.rows<{ emails: string }>(
       `SELECT CAST(coalesce(json_agg(e.email_key ORDER BY e.email_key), '[]') AS TEXT) AS emails
-       FROM carrel.membership m JOIN carrel.eperson e ON e.uuid = m.eperson WHERE m.epersongroup = $1`,
+       FROM membership m JOIN eperson e ON e.uuid = m.eperson WHERE m.epersongroup = $1`,
       group,
     )
     known.names.keep(group, JSON.parse(row?.emails ?? '[]') as string[])
@@ -113,14 +113,14 @@ export function keepNames(pool: Pool): KeptNames {
     const turn = ++known.asked
     const { kept } = known
     const rows = await pool.rows<Changed>(
-      `SELECT ${state}, (SELECT email_key FROM carrel.eperson WHERE uuid = $2) AS also, changed.email_key, e.name_key,
-         ARRAY(SELECT m.epersongroup FROM carrel.membership m
+      `SELECT ${state}, (SELECT email_key FROM eperson WHERE uuid = $2) AS also, changed.email_key, e.name_key,
+         ARRAY(SELECT m.epersongroup FROM membership m
                WHERE m.eperson = e.uuid AND m.epersongroup = ANY($4)) AS groups
        FROM (VALUES (1)) AS one LEFT JOIN (
-         SELECT DISTINCT email_key FROM carrel.eperson_renamed
+         SELECT DISTINCT email_key FROM eperson_renamed
          WHERE transaction >= pg_snapshot_xmin($1::pg_snapshot) AND NOT pg_visible_in_snapshot(transaction, $1::pg_snapshot)
          LIMIT $3) AS changed ON true
-       LEFT JOIN carrel.eperson e ON e.email_key = changed.email_key`,
+       LEFT JOIN eperson e ON e.email_key = changed.email_key`,
       known.snapshot,
       uuid,
       maxChanges + 1,

@@ -32,7 +32,7 @@ export function postgresPeople(pool: Pool, lookup: SessionLookup): People {
   return {
     canRemoveEperson: async uuid =>
       isStorable(uuid) &&
-      (await pool.rows('SELECT 1 AS one FROM carrel.eperson WHERE uuid = $1', uuid)).length > 0 &&
+      (await pool.rows('SELECT 1 AS one FROM eperson WHERE uuid = $1', uuid)).length > 0 &&
       hasAdministrator(pool, uuid),
     canRemoveGroup: async uuid => {
       const group = isStorable(uuid) ? await groupWith(pool, uuid) : undefined
@@ -43,18 +43,18 @@ export function postgresPeople(pool: Pool, lookup: SessionLookup): People {
       isStorable(eperson)
         ? pool.rows<GroupDetails & Record<string, unknown>>(
             `${mine('$1')} SELECT g.uuid, g.name, g.description FROM mine
-               JOIN carrel.epersongroup g ON g.uuid = mine.id ORDER BY g.name`,
+               JOIN epersongroup g ON g.uuid = mine.id ORDER BY g.name`,
             eperson,
           )
         : [],
     membershipsOf: async (eperson, more) => {
       const direct = await pool.rows<{ id: string }>(
-        'SELECT epersongroup AS id FROM carrel.membership WHERE eperson = $1',
+        'SELECT epersongroup AS id FROM membership WHERE eperson = $1',
         eperson,
       )
       const inclusions = await pool.rows<{ child: string; parent: string }>(
-        `${above('SELECT epersongroup FROM carrel.membership WHERE eperson = $1 UNION SELECT unnest(CAST($2 AS text[])) COLLATE "C"')}
-           SELECT s.child, s.parent FROM above JOIN carrel.subgroup s ON s.child = above.id
+        `${above('SELECT epersongroup FROM membership WHERE eperson = $1 UNION SELECT unnest(CAST($2 AS text[])) COLLATE "C"')}
+           SELECT s.child, s.parent FROM above JOIN subgroup s ON s.child = above.id
            ORDER BY s.child, s.parent LIMIT $3`,
         eperson,
         more,

@@ -32,7 +32,7 @@ export async function beginProcess(
     const rival = rivalAmong(
       asked,
       await db.rows<{ id: number; parameters: string }>(
-        `SELECT id, parameters FROM carrel.process WHERE kind = $1 AND ended IS NULL AND NOT ${silent}`,
+        `SELECT id, parameters FROM process WHERE kind = $1 AND ended IS NULL AND NOT ${silent}`,
         asked.kind,
       ),
     )
@@ -45,7 +45,7 @@ export async function beginProcess(
   const begun = now()
   const state = runs ? 'running' : 'scheduled'
   const [row] = await db.rows<{ id: number }>(
-    `INSERT INTO carrel.process (kind, state, eperson, parameters, begun, owner, beat)
+    `INSERT INTO process (kind, state, eperson, parameters, begun, owner, beat)
      VALUES ($1, $2, $3, $4, $5, $6, ${clock}) RETURNING id`,
     asked.kind,
     state,
@@ -65,8 +65,8 @@ export async function promoteProcess(db: Connection, id: number, place: Place): 
   const { running, first } = await busyOf(db, place.owner)
   const turn = turnOf(id, running, first, place.atOnce)
   if (turn === 'runs')
-    await db.run("UPDATE carrel.process SET state = 'running', begun = $1 WHERE id = $2", now(), id)
-  await db.run(`UPDATE carrel.process SET beat = ${clock} WHERE id = $1`, id)
+    await db.run("UPDATE process SET state = 'running', begun = $1 WHERE id = $2", now(), id)
+  await db.run(`UPDATE process SET beat = ${clock} WHERE id = $1`, id)
   return turn
 }
 
@@ -79,7 +79,7 @@ async function busyOf(db: Queries, owner: string) {
   const [row] = await db.rows<{ running: number; waiting: number; first: number | null }>(
     `SELECT count(*) FILTER (WHERE state = 'running') AS running, count(*) FILTER (WHERE state = 'scheduled') AS waiting,
        min(id) FILTER (WHERE state = 'scheduled') AS first
-     FROM carrel.process WHERE owner = $1 AND ended IS NULL AND NOT ${silent}`,
+     FROM process WHERE owner = $1 AND ended IS NULL AND NOT ${silent}`,
     owner,
   )
   return row ?? { running: 0, waiting: 0, first: null }
@@ -88,7 +88,7 @@ async function busyOf(db: Queries, owner: string) {
 /** For its owner. One that has been silent is still its owner's, until it was kept that it is interrupted. */
 export async function standingOf(db: Queries, id: number, owner: string, lock = ''): Promise<Standing> {
   const [row] = await db.rows<{ cancelled: boolean }>(
-    `SELECT cancelled FROM carrel.process WHERE id = $1 AND owner = $2 AND ended IS NULL ${lock}`,
+    `SELECT cancelled FROM process WHERE id = $1 AND owner = $2 AND ended IS NULL ${lock}`,
     id,
     owner,
   )
@@ -103,7 +103,7 @@ export async function keepProcess(db: Connection, id: number, owner: string, new
 
 async function keepNews(db: Connection, id: number, { progress, lines, written }: News): Promise<void> {
   await db.run(
-    `UPDATE carrel.process SET beat = ${clock}, progress = coalesce($1, progress), written = $2 WHERE id = $3`,
+    `UPDATE process SET beat = ${clock}, progress = coalesce($1, progress), written = $2 WHERE id = $3`,
     jsonOf(progress),
     written,
     id,
@@ -111,7 +111,7 @@ async function keepNews(db: Connection, id: number, { progress, lines, written }
   if (lines.length === 0) return
   // Those of news whose commit nobody was told of, because the connection broke, come again.
   await db.run(
-    `INSERT INTO carrel.process_line (process, n, time, text)
+    `INSERT INTO process_line (process, n, time, text)
      SELECT $1, n, time, text FROM unnest($2::int[], $3::text[], $4::text[]) AS line (n, time, text)
      ON CONFLICT DO NOTHING`,
     id,
@@ -131,7 +131,7 @@ export async function endProcess(
   if ((await standingOf(db, id, owner, 'FOR UPDATE')) === 'lost') return false
   await keepNews(db, id, news)
   await db.run(
-    'UPDATE carrel.process SET state = $1, ended = $2, result = $3, fault = $4 WHERE id = $5',
+    'UPDATE process SET state = $1, ended = $2, result = $3, fault = $4 WHERE id = $5',
     how.state,
     now(),
     jsonOf(how.result),
@@ -148,10 +148,7 @@ export async function cancelProcess(
 ): Promise<ProcessState | undefined> {
   const state = await lockedState(db, id)
   if (state !== 'running' && state !== 'scheduled') return state
-  const changed = await db.run(
-    'UPDATE carrel.process SET cancelled = TRUE WHERE id = $1 AND NOT cancelled',
-    id,
-  )
+  const changed = await db.run('UPDATE process SET cancelled = TRUE WHERE id = $1 AND NOT cancelled', id)
   if (changed > 0) await recordEvent(db, { ...event, object: String(id) })
   return state
 }
@@ -163,14 +160,14 @@ export async function removeProcess(
 ): Promise<ProcessState | undefined> {
   const state = await lockedState(db, id)
   if (state === undefined || state === 'running' || state === 'scheduled') return state
-  await db.run('DELETE FROM carrel.process WHERE id = $1', id)
+  await db.run('DELETE FROM process WHERE id = $1', id)
   await recordEvent(db, { ...event, object: String(id) })
   return state
 }
 
 async function lockedState(db: Queries, id: number): Promise<ProcessState | undefined> {
   const [row] = await db.rows<{ state: ProcessState }>(
-    `SELECT ${seenState} AS state FROM carrel.process WHERE id = $1 FOR UPDATE`,
+    `SELECT ${seenState} AS state FROM process WHERE id = $1 FOR UPDATE`,
     id,
   )
   return row?.state
@@ -178,7 +175,7 @@ async function lockedState(db: Queries, id: number): Promise<ProcessState | unde
 
 export async function interruptProcesses(db: Queries, owners: readonly string[]): Promise<void> {
   await db.run(
-    `UPDATE carrel.process SET state = 'interrupted', ended = $2
+    `UPDATE process SET state = 'interrupted', ended = $2
      WHERE ended IS NULL AND (${silent} OR owner = ANY($1))`,
     owners,
     now(),
@@ -186,10 +183,10 @@ export async function interruptProcesses(db: Queries, owners: readonly string[])
 }
 
 export async function pruneProcesses(db: Queries, before: string, most: number): Promise<void> {
-  await db.run('DELETE FROM carrel.process WHERE ended < $1', before)
+  await db.run('DELETE FROM process WHERE ended < $1', before)
   await db.run(
-    `DELETE FROM carrel.process WHERE ended IS NOT NULL AND id <=
-       (SELECT id FROM carrel.process ORDER BY id DESC LIMIT 1 OFFSET $1)`,
+    `DELETE FROM process WHERE ended IS NOT NULL AND id <=
+       (SELECT id FROM process ORDER BY id DESC LIMIT 1 OFFSET $1)`,
     most,
   )
 }

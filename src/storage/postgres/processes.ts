@@ -30,17 +30,17 @@ export const postgresProcesses = (pool: Pool): Processes => ({
   cancel: (id, event) => changing(pool, event, 'shared', db => cancelProcess(db, id, event)),
   remove: (id, event) => changing(pool, event, 'shared', db => removeProcess(db, id, event)),
   one: async id => {
-    const [row] = await pool.rows<ProcessRow>(`SELECT ${columns} FROM carrel.process WHERE id = $1`, id)
+    const [row] = await pool.rows<ProcessRow>(`SELECT ${columns} FROM process WHERE id = $1`, id)
     return row && toProcess(row)
   },
   find: async (search, { offset, limit }) => {
     const [where, ...values] = conditionOf(search)
     const [counted] = await pool.rows<{ total: number }>(
-      `SELECT count(*) AS total FROM carrel.process WHERE ${where}`,
+      `SELECT count(*) AS total FROM process WHERE ${where}`,
       ...values,
     )
     const rows = await pool.rows<ProcessRow>(
-      `SELECT ${columns} FROM carrel.process WHERE ${where} ORDER BY ${orderOf(search)} LIMIT $4 OFFSET $5`,
+      `SELECT ${columns} FROM process WHERE ${where} ORDER BY ${orderOf(search)} LIMIT $4 OFFSET $5`,
       ...values,
       limit,
       offset,
@@ -48,9 +48,9 @@ export const postgresProcesses = (pool: Pool): Processes => ({
     return { rows: rows.map(toProcess), total: counted?.total ?? 0 }
   },
   lines: async (id, after, limit) => {
-    const [row] = await pool.rows<{ written: number }>('SELECT written FROM carrel.process WHERE id = $1', id)
+    const [row] = await pool.rows<{ written: number }>('SELECT written FROM process WHERE id = $1', id)
     const lines = await pool.rows<LogLine & Record<string, unknown>>(
-      'SELECT n, time, text FROM carrel.process_line WHERE process = $1 AND n > $2 ORDER BY n LIMIT $3',
+      'SELECT n, time, text FROM process_line WHERE process = $1 AND n > $2 ORDER BY n LIMIT $3',
       id,
       after,
       limit,
@@ -58,9 +58,7 @@ export const postgresProcesses = (pool: Pool): Processes => ({
     return logOf(lines, row?.written ?? 0)
   },
   owners: async () => {
-    const rows = await pool.rows<{ owner: string }>(
-      'SELECT DISTINCT owner FROM carrel.process WHERE ended IS NULL',
-    )
+    const rows = await pool.rows<{ owner: string }>('SELECT DISTINCT owner FROM process WHERE ended IS NULL')
     return rows.map(({ owner }) => owner)
   },
   interrupt: owners => interruptProcesses(pool, owners),

@@ -78,7 +78,7 @@ type Outcome = boolean | RightsChanged | StoreUnavailable
 const writeAll = (pool: Pool, batch: readonly Waiting[]): Promise<readonly Outcome[]> =>
   pool.transaction(async db => {
     // One transaction at a time, so that changes become visible in the order of their numbers.
-    const [state] = await db.rows<{ records: number }>('SELECT records FROM carrel.state FOR UPDATE')
+    const [state] = await db.rows<{ records: number }>('SELECT records FROM state FOR UPDATE')
     let last = state?.records ?? 0
     const allowed = await haveRights(
       db,
@@ -87,7 +87,7 @@ const writeAll = (pool: Pool, batch: readonly Waiting[]): Promise<readonly Outco
     const versions = new Map(
       (
         await db.rows<{ name: string; version: string; is_there: boolean }>(
-          `SELECT e.name, e.version, ${hasRecords} AS is_there FROM carrel.entity e
+          `SELECT e.name, e.version, ${hasRecords} AS is_there FROM entity e
            WHERE e.name = ANY($1) AND e.version IS NOT NULL`,
           [...new Set(batch.map(({ write }) => write.entity))],
         )
@@ -96,7 +96,7 @@ const writeAll = (pool: Pool, batch: readonly Waiting[]): Promise<readonly Outco
     const known = new Map(
       (
         await db.rows<{ key: string; seq: number }>(
-          'SELECT key, max(seq) AS seq FROM carrel.record_change WHERE key = ANY($1) GROUP BY key',
+          'SELECT key, max(seq) AS seq FROM record_change WHERE key = ANY($1) GROUP BY key',
           [...new Set(batch.map(({ write }) => write.key))],
         )
       ).map(({ key, seq }) => [key, seq] as const),
@@ -115,13 +115,13 @@ const writeAll = (pool: Pool, batch: readonly Waiting[]): Promise<readonly Outco
       if (!isWritten) continue
       known.set(key, ++last)
       await db.run(
-        `INSERT INTO carrel.record_change (seq, entity, key, key_values, json, added)
+        `INSERT INTO record_change (seq, entity, key, key_values, json, added)
          VALUES ($1, $2, $3, $4, $5, $6)`,
         ...[last, entity, key, key_values, json, added],
       )
       await recordEvent(db, event)
     }
-    await db.run('UPDATE carrel.state SET records = $1', last)
+    await db.run('UPDATE state SET records = $1', last)
     return results
   })
 
@@ -144,11 +144,11 @@ export async function takeChanges(
   const { stored, seq } = versionParts(replaces)
   if (stored !== version) return false
   const [last] = await db.rows<{ seq: number | null }>(
-    'SELECT max(seq) AS seq FROM carrel.record_change WHERE entity = $1',
+    'SELECT max(seq) AS seq FROM record_change WHERE entity = $1',
     name,
   )
   if (!keepsNewer && (last?.seq ?? 0) !== seq) return false
-  await db.run('DELETE FROM carrel.record_change WHERE entity = $1 AND seq <= $2', name, seq)
+  await db.run('DELETE FROM record_change WHERE entity = $1 AND seq <= $2', name, seq)
   return true
 }
 
@@ -161,7 +161,7 @@ async function stillAgreed(
   const { stored, seq } = agreedParts(agreed)
   if (stored !== version) return false
   const [newer] = await db.rows<{ count: number }>(
-    'SELECT count(*)::int AS count FROM carrel.record_change WHERE entity = $1 AND seq > $2',
+    'SELECT count(*)::int AS count FROM record_change WHERE entity = $1 AND seq > $2',
     name,
     seq,
   )
@@ -169,4 +169,4 @@ async function stillAgreed(
 }
 
 export const dropChanges = (db: Queries, entity: string): Promise<number> =>
-  db.run('DELETE FROM carrel.record_change WHERE entity = $1', entity)
+  db.run('DELETE FROM record_change WHERE entity = $1', entity)

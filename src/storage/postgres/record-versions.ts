@@ -11,7 +11,7 @@ import type { Connection, Queries } from './driver.ts'
  * A *revision* (docs/decisions/0019) adds rows to the table of another version, its base, and has slots as well as ranks.
  * The base of `1a.2b` is `1a`.
  */
-export const recordTable = (version: string): string => `carrel.${quoteName(`records.${baseOf(version)}`)}`
+export const recordTable = (version: string): string => quoteName(`records.${baseOf(version)}`)
 
 export const baseOf = (version: string): string => version.replace(/\..*/, '')
 
@@ -92,7 +92,7 @@ async function addRecords(db: Connection, version: string, first: number, record
 async function addColumn(db: Connection, version: string, field: number, column: Uint32Array): Promise<void> {
   for (let part = 0; part * partLength < column.length; part++)
     await db.run(
-      'INSERT INTO carrel.rank VALUES ($1, $2, $3, $4)',
+      'INSERT INTO rank VALUES ($1, $2, $3, $4)',
       version,
       field,
       part,
@@ -107,7 +107,7 @@ export async function readColumn(
   field: number,
 ): Promise<Uint32Array<ArrayBuffer>> {
   const rows = await db.rows<{ ranks: Uint8Array }>(
-    'SELECT ranks FROM carrel.rank WHERE version = $1 AND field = $2 ORDER BY part',
+    'SELECT ranks FROM rank WHERE version = $1 AND field = $2 ORDER BY part',
     version,
     field,
   )

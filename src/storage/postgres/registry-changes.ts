@@ -22,10 +22,10 @@ import {
 import type { Connection, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
 
-export const joined = 'carrel.metadata_field f JOIN carrel.metadata_schema s ON s.id = f.schema_id'
+export const joined = 'metadata_field f JOIN metadata_schema s ON s.id = f.schema_id'
 
 /** The changes of the registry of metadata. One at a time: fields are added to a schema that stays, and bounds hold. */
-const alone = (db: Connection) => db.run('LOCK TABLE carrel.metadata_schema IN SHARE ROW EXCLUSIVE MODE')
+const alone = (db: Connection) => db.run('LOCK TABLE metadata_schema IN SHARE ROW EXCLUSIVE MODE')
 
 export async function addMetadataSchema(
   db: Connection,
@@ -34,12 +34,12 @@ export async function addMetadataSchema(
 ): Promise<MetadataSchema | 'exists' | 'full'> {
   await alone(db)
   const { prefix, namespace } = wanted
-  const sql = 'SELECT 1 FROM carrel.metadata_schema WHERE prefix = $1 OR namespace = $2'
+  const sql = 'SELECT 1 FROM metadata_schema WHERE prefix = $1 OR namespace = $2'
   if ((await db.rows(sql, prefix, namespace)).length > 0) return 'exists'
   if ((await count(db, 'metadata_schema')) >= maxSchemas) return 'full'
   const id = added(
     await db.rows(
-      'INSERT INTO carrel.metadata_schema (prefix, namespace) VALUES ($1, $2) RETURNING id',
+      'INSERT INTO metadata_schema (prefix, namespace) VALUES ($1, $2) RETURNING id',
       prefix,
       namespace,
     ),
@@ -58,10 +58,10 @@ export async function changeMetadataSchema(
   await alone(db)
   const before = await schemaIn(db, id)
   if (!before) return undefined
-  const sql = 'SELECT 1 FROM carrel.metadata_schema WHERE namespace = $1 AND id <> $2'
+  const sql = 'SELECT 1 FROM metadata_schema WHERE namespace = $1 AND id <> $2'
   if ((await db.rows(sql, namespace, id)).length > 0) return 'exists'
   const schema = { ...before, namespace }
-  await db.run('UPDATE carrel.metadata_schema SET namespace = $1 WHERE id = $2', namespace, id)
+  await db.run('UPDATE metadata_schema SET namespace = $1 WHERE id = $2', namespace, id)
   await recordEvent(db, { ...event, object: schema.prefix, changes: differences(before, schema) })
   return schema
 }
@@ -74,8 +74,8 @@ export async function removeMetadataSchema(db: Connection, id: number, event: Au
     `SELECT ${fieldColumns} FROM ${joined} WHERE f.schema_id = $1 ORDER BY f.name`,
     id,
   )
-  await db.run('DELETE FROM carrel.metadata_field WHERE schema_id = $1', id)
-  await db.run('DELETE FROM carrel.metadata_schema WHERE id = $1', id)
+  await db.run('DELETE FROM metadata_field WHERE schema_id = $1', id)
+  await db.run('DELETE FROM metadata_schema WHERE id = $1', id)
   for (const one of removalsOf(schema, rows.map(toField), event)) await recordEvent(db, one)
   return true
 }
@@ -90,11 +90,11 @@ export async function addMetadataField(
   const schema = await schemaIn(db, schemaId)
   if (!schema) return 'no-schema'
   const name = fieldName(schema, wanted)
-  if ((await db.rows('SELECT 1 FROM carrel.metadata_field WHERE name = $1', name)).length > 0) return 'exists'
+  if ((await db.rows('SELECT 1 FROM metadata_field WHERE name = $1', name)).length > 0) return 'exists'
   if ((await count(db, 'metadata_field')) >= maxFields) return 'full'
   const id = added(
     await db.rows(
-      `INSERT INTO carrel.metadata_field (schema_id, name, element, qualifier, scope_note)
+      `INSERT INTO metadata_field (schema_id, name, element, qualifier, scope_note)
        VALUES ($1, $2, $3, $4, $5) RETURNING id`,
       schemaId,
       name,
@@ -118,7 +118,7 @@ export async function changeMetadataField(
   const before = await fieldIn(db, id)
   if (!before) return undefined
   const field = { ...before, scopeNote }
-  await db.run('UPDATE carrel.metadata_field SET scope_note = $1 WHERE id = $2', scopeNote, id)
+  await db.run('UPDATE metadata_field SET scope_note = $1 WHERE id = $2', scopeNote, id)
   const changes = differences(factsOf(before), factsOf(field))
   await recordEvent(db, { ...event, object: fieldName(field.schema, field), changes })
   return field
@@ -128,16 +128,13 @@ export async function removeMetadataField(db: Connection, id: number, event: Aud
   await alone(db)
   const field = await fieldIn(db, id)
   if (!field) return false
-  await db.run('DELETE FROM carrel.metadata_field WHERE id = $1', id)
+  await db.run('DELETE FROM metadata_field WHERE id = $1', id)
   await recordEvent(db, removalOf(field, event))
   return true
 }
 
 export async function schemaIn(db: Queries, id: number): Promise<MetadataSchema | undefined> {
-  const [row] = await db.rows<SchemaRow>(
-    `SELECT ${schemaColumns} FROM carrel.metadata_schema WHERE id = $1`,
-    id,
-  )
+  const [row] = await db.rows<SchemaRow>(`SELECT ${schemaColumns} FROM metadata_schema WHERE id = $1`, id)
   return row && toSchema(row)
 }
 
@@ -147,7 +144,7 @@ export async function fieldIn(db: Queries, id: number): Promise<MetadataField | 
 }
 
 async function count(db: Queries, table: 'metadata_schema' | 'metadata_field'): Promise<number> {
-  const [row] = await db.rows<{ count: number }>(`SELECT count(*) AS count FROM carrel.${table}`)
+  const [row] = await db.rows<{ count: number }>(`SELECT count(*) AS count FROM ${table}`)
   return row?.count ?? 0
 }
 

@@ -32,13 +32,11 @@ const matches = `($1::text IS NULL OR s.prefix = $1) AND ($2::text IS NULL OR f.
 export const postgresRegistry = (pool: Pool): MetadataRegistry => ({
   schemas: async ({ offset, limit }) => {
     const rows = await pool.rows<SchemaRow>(
-      `SELECT ${schemaColumns} FROM carrel.metadata_schema ORDER BY prefix LIMIT $1 OFFSET $2`,
+      `SELECT ${schemaColumns} FROM metadata_schema ORDER BY prefix LIMIT $1 OFFSET $2`,
       limit,
       offset,
     )
-    const [counted] = await pool.rows<{ total: number }>(
-      'SELECT count(*) AS total FROM carrel.metadata_schema',
-    )
+    const [counted] = await pool.rows<{ total: number }>('SELECT count(*) AS total FROM metadata_schema')
     return { rows: rows.map(toSchema), total: counted?.total ?? 0 }
   },
   schema: id => schemaIn(pool, id),

@@ -104,8 +104,8 @@ type ExistingRow = { uuid: string; audience: number; readers: string; fingerprin
 const lockItem = async (db: Queries, identifier: string) =>
   (
     await db.rows<ExistingRow>(
-      `SELECT uuid, audience, fingerprint, (SELECT readers FROM carrel.audience WHERE id = item.audience) AS readers
-       FROM carrel.item WHERE identifier = $1 FOR UPDATE`,
+      `SELECT uuid, audience, fingerprint, (SELECT readers FROM audience WHERE id = item.audience) AS readers
+       FROM item WHERE identifier = $1 FOR UPDATE`,
       identifier,
     )
   )[0]
@@ -127,7 +127,7 @@ async function putItem(
 ): Promise<PutOutcome> {
   const values = itemValues(item)
   const added = await db.rows<ExistingRow>(
-    `INSERT INTO carrel.item (${itemValueColumns}, audience, modified, uuid, identifier, fingerprint, created)
+    `INSERT INTO item (${itemValueColumns}, audience, modified, uuid, identifier, fingerprint, created)
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $8) ON CONFLICT (identifier) DO NOTHING
      RETURNING uuid, audience, '' AS readers, fingerprint`,
     ...values,
@@ -146,7 +146,7 @@ async function putItem(
   const before = added[0]
     ? []
     : await db.rows<BitstreamValues & { uuid: string }>(
-        `SELECT uuid, bundle, name, ${changingColumns} FROM carrel.bitstream WHERE item = $1`,
+        `SELECT uuid, bundle, name, ${changingColumns} FROM bitstream WHERE item = $1`,
         uuid,
       )
   const changes = bitstreamChanges(before, wantedBitstreams(item, givenBitstreams, audience, before))
@@ -175,28 +175,28 @@ async function updateItem(
   isOfFiles: boolean,
 ): Promise<PutOutcome> {
   const changed = await db.run(
-    `UPDATE carrel.item SET (${itemValueColumns}, audience, modified, revision) = ($1, $2, $3, $4, $5, $6, $7, $8, revision + 1)
+    `UPDATE item SET (${itemValueColumns}, audience, modified, revision) = ($1, $2, $3, $4, $5, $6, $7, $8, revision + 1)
      WHERE uuid = $9 AND ($10 OR (${itemValueColumns}, audience) IS DISTINCT FROM ($1, $2, $3, $4, $5, $6, $7))`,
     ...values,
     uuid,
     isOfFiles,
   )
-  const sql = 'UPDATE carrel.item SET fingerprint = $1 WHERE uuid = $2 AND fingerprint <> $1'
+  const sql = 'UPDATE item SET fingerprint = $1 WHERE uuid = $2 AND fingerprint <> $1'
   await db.run(sql, fingerprint, uuid)
   return changed === 0 ? 'unchanged' : 'changed'
 }
 
 async function changeBitstreams(db: Queries, item: string, { removed, changed, added }: BitstreamChanges) {
-  if (removed.length > 0) await db.run('DELETE FROM carrel.bitstream WHERE uuid = ANY($1)', removed)
+  if (removed.length > 0) await db.run('DELETE FROM bitstream WHERE uuid = ANY($1)', removed)
   for (const row of changed)
     await db.run(
-      `UPDATE carrel.bitstream SET (${changingColumns}) = ($1, $2, $3, $4, $5, $6) WHERE uuid = $7`,
+      `UPDATE bitstream SET (${changingColumns}) = ($1, $2, $3, $4, $5, $6) WHERE uuid = $7`,
       ...changingValues(row),
       row.uuid,
     )
   for (const row of added)
     await db.run(
-      `INSERT INTO carrel.bitstream (${changingColumns}, uuid, item, bundle, name, created)
+      `INSERT INTO bitstream (${changingColumns}, uuid, item, bundle, name, created)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
       ...changingValues(row),
       randomUUID(),

@@ -30,10 +30,10 @@ import { isStorable } from './rows.ts'
 import type { SessionLookup } from './session-lookup.ts'
 
 /** Reads the tables, which keep JSON as text like the embedded store. The views convert it. */
-const selectItem = `SELECT ${itemColumns} FROM carrel.item JOIN carrel.audience ON id = item.audience`
-const selectBitstream = `SELECT ${bitstreamColumns} FROM carrel.bitstream JOIN carrel.audience ON id = bitstream.audience`
+const selectItem = `SELECT ${itemColumns} FROM item JOIN audience ON id = item.audience`
+const selectBitstream = `SELECT ${bitstreamColumns} FROM bitstream JOIN audience ON id = bitstream.audience`
 
-const selectBundle = `SELECT ${bundleColumns} FROM carrel.bundle`
+const selectBundle = `SELECT ${bundleColumns} FROM bundle`
 
 /** Items and bitstreams in PostgreSQL. */
 export function postgresRepository(
@@ -61,10 +61,7 @@ export function postgresRepository(
     bundles: async (item, { offset, limit }) => {
       const sql = `${selectBundle} WHERE item = $1 ORDER BY place, name LIMIT $2 OFFSET $3`
       const rows = pool.rows<BundleRow>(sql, item, limit, offset)
-      const total = pool.rows<{ count: number }>(
-        'SELECT count(*) AS count FROM carrel.bundle WHERE item = $1',
-        item,
-      )
+      const total = pool.rows<{ count: number }>('SELECT count(*) AS count FROM bundle WHERE item = $1', item)
       return { rows: (await rows).map(toBundle), total: (await total)[0]?.count ?? 0 }
     },
     bundle: async uuid => {
@@ -98,7 +95,7 @@ export function postgresRepository(
         offset,
       )
       const total = pool.rows<{ count: number }>(
-        `SELECT count(*) AS count FROM carrel.bitstream ${where}`,
+        `SELECT count(*) AS count FROM bitstream ${where}`,
         item,
         bundle,
         seen,
@@ -119,13 +116,13 @@ export function postgresRepository(
 
     uuidOf: async identifier => {
       if (!isStorable(identifier)) return undefined
-      const sql = 'SELECT uuid FROM carrel.item WHERE identifier = $1'
+      const sql = 'SELECT uuid FROM item WHERE identifier = $1'
       return (await pool.rows<{ uuid: string }>(sql, identifier))[0]?.uuid
     },
     knownItems: async identifiers =>
       toKnownItems(
         await pool.rows<KnownRow>(
-          `SELECT ${knownColumns} FROM carrel.item JOIN carrel.audience ON id = item.audience
+          `SELECT ${knownColumns} FROM item JOIN audience ON id = item.audience
            WHERE identifier = ANY($1)`,
           identifiers.filter(isStorable),
         ),
@@ -133,8 +130,8 @@ export function postgresRepository(
     listItems: async (after, max) => {
       const rows = await pool.rows<ListedRow>(
         `SELECT identifier, uuid, title, readers,
-           (SELECT CAST(COUNT(*) AS INTEGER) FROM carrel.bitstream WHERE bitstream.item = item.uuid) AS files
-         FROM carrel.item JOIN carrel.audience ON id = item.audience
+           (SELECT CAST(COUNT(*) AS INTEGER) FROM bitstream WHERE bitstream.item = item.uuid) AS files
+         FROM item JOIN audience ON id = item.audience
          WHERE identifier > $1 ORDER BY identifier LIMIT $2`,
         after,
         max,
@@ -152,45 +149,45 @@ export function postgresRepository(
     audiencesWith: async reader => {
       if (!isStorable(reader)) return []
       const rows = await pool.rows<AudienceRow>(
-        'SELECT id, readers, items, bitstreams FROM carrel.audience WHERE strpos(readers, $1) > 0 ORDER BY id',
+        'SELECT id, readers, items, bitstreams FROM audience WHERE strpos(readers, $1) > 0 ORDER BY id',
         JSON.stringify(reader),
       )
       return toAudiencesWith(reader, rows)
     },
     objectsOf: async (kind, audience, { offset, limit }) => {
-      const sql = `SELECT uuid FROM carrel.${kind} WHERE audience = $1 ORDER BY uuid LIMIT $2 OFFSET $3`
+      const sql = `SELECT uuid FROM ${kind} WHERE audience = $1 ORDER BY uuid LIMIT $2 OFFSET $3`
       return (await pool.rows<{ uuid: string }>(sql, audience, limit, offset)).map(({ uuid }) => uuid)
     },
     policyNotes: object =>
       pool.rows<PolicyNote & Record<string, unknown>>(
-        'SELECT id, rule, name, description, type FROM carrel.policy WHERE object = $1 ORDER BY id',
+        'SELECT id, rule, name, description, type FROM policy WHERE object = $1 ORDER BY id',
         object,
       ),
-    site: async () => toSite((await pool.rows<SiteRow>(`SELECT ${siteColumns} FROM carrel.site`))[0]),
+    site: async () => toSite((await pool.rows<SiteRow>(`SELECT ${siteColumns} FROM site`))[0]),
     bytes: async () => {
-      const sql = 'SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM carrel.audience'
+      const sql = 'SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM audience'
       return (await pool.rows<{ bytes: number }>(sql))[0]?.bytes ?? 0
     },
 
     copiedFrom: async () => {
-      const sql = "SELECT object FROM carrel.event WHERE event = 'store.copy' ORDER BY id DESC LIMIT 1"
+      const sql = "SELECT object FROM event WHERE event = 'store.copy' ORDER BY id DESC LIMIT 1"
       const [copied] = await pool.rows<{ object: string | null }>(sql)
       return copied?.object ?? null
     },
     storeId: async () => {
-      const [row] = await pool.rows<{ store: string }>('SELECT store FROM carrel.state')
+      const [row] = await pool.rows<{ store: string }>('SELECT store FROM state')
       if (!row) throw new Error('the store has lost its state row')
       return row.store
     },
     contents: (after, max) =>
       pool.rows<{ sha256: string; size: number }>(
-        'SELECT DISTINCT sha256, size FROM carrel.bitstream WHERE sha256 > $1 ORDER BY sha256, size LIMIT $2',
+        'SELECT DISTINCT sha256, size FROM bitstream WHERE sha256 > $1 ORDER BY sha256, size LIMIT $2',
         after,
         max,
       ),
     holders: async sha256 => {
       const rows = await pool.rows<{ holder: string }>(
-        `SELECT ${holderExpression} AS holder FROM carrel.bitstream JOIN carrel.item ON item.uuid = bitstream.item
+        `SELECT ${holderExpression} AS holder FROM bitstream JOIN item ON item.uuid = bitstream.item
          WHERE sha256 = $1 ORDER BY holder LIMIT $2`,
         sha256,
         maxHolders,
@@ -198,7 +195,7 @@ export function postgresRepository(
       return rows.map(({ holder }) => holder)
     },
     contentsInUse: async sha256 => {
-      const sql = 'SELECT DISTINCT sha256 FROM carrel.bitstream WHERE sha256 = ANY($1)'
+      const sql = 'SELECT DISTINCT sha256 FROM bitstream WHERE sha256 = ANY($1)'
       return new Set((await pool.rows<{ sha256: string }>(sql, sha256)).map(row => row.sha256))
     },
   }

@@ -14,7 +14,7 @@ export const epersonColumns = 'uuid, email, first_name, last_name, enabled, prof
 /** The columns of a session. One statement reads them all, and so from a single snapshot. */
 export const sessionColumns = `${epersonColumns}, session_key, session_state, stamp,
   to_json(ARRAY(${mine('eperson.uuid')} SELECT json_build_object('uuid', g.uuid, 'name', g.name) FROM mine
-    JOIN carrel.epersongroup g ON g.uuid = mine.id ORDER BY g.name)) AS groups`
+    JOIN epersongroup g ON g.uuid = mine.id ORDER BY g.name)) AS groups`
 
 export type EpersonRow = {
   uuid: string

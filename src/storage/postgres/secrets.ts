@@ -20,7 +20,7 @@ export function sharedSecrets(pool: Pool): SharedSecrets {
   async function read(state: number, db: Queries): Promise<void> {
     order.update(
       await db.rows<{ id: number; secret: Uint8Array; age: number }>(
-        'SELECT id, secret, extract(epoch FROM now() - made)::float8 * 1000 AS age FROM carrel.secret ORDER BY id DESC',
+        'SELECT id, secret, extract(epoch FROM now() - made)::float8 * 1000 AS age FROM secret ORDER BY id DESC',
       ),
     )
     loadedState = state
@@ -31,17 +31,17 @@ export function sharedSecrets(pool: Pool): SharedSecrets {
     refresh: (state, db) => (state === loadedState ? undefined : read(state, db)),
     rotate: event =>
       pool.transaction(async db => {
-        await db.run('UPDATE carrel.state SET secrets = secrets + 1')
+        await db.run('UPDATE state SET secrets = secrets + 1')
         await requireRights(db, event)
         // A secret is replaced when the next one is created.
         await db.run(
-          `DELETE FROM carrel.secret s WHERE EXISTS (SELECT 1 FROM carrel.secret newer
+          `DELETE FROM secret s WHERE EXISTS (SELECT 1 FROM secret newer
              WHERE newer.id > s.id AND newer.made < now() - $1 * interval '1 day')`,
           keptDays,
         )
-        await db.run('INSERT INTO carrel.secret (secret, made) VALUES ($1, now())', randomBytes(32))
+        await db.run('INSERT INTO secret (secret, made) VALUES ($1, now())', randomBytes(32))
         await recordEvent(db, event)
-        const [row] = await db.rows<{ count: number }>('SELECT count(*) AS count FROM carrel.secret')
+        const [row] = await db.rows<{ count: number }>('SELECT count(*) AS count FROM secret')
         return row?.count ?? 0
       }),
   }

@@ -30,12 +30,12 @@ export const nextBegun = (next: number): string =>
 /** Begins a session, in a statement whose CTE `changed` has the eperson's row with `last_begun` if the login succeeds. */
 export const insertSession = (next: number): string =>
   `begun_here AS (
-     INSERT INTO carrel.session (eperson, begun, method, network, used, used_network, expires, session_key)
+     INSERT INTO session (eperson, begun, method, network, used, used_network, expires, session_key)
      SELECT uuid, last_begun, $${next + 2}::text, $${next + 3}::text, $${next}::bigint, $${next + 3}::text, $${next + 1}::bigint,
        session_key FROM changed
    ), no_longer_listed AS (
-     DELETE FROM carrel.session WHERE eperson IN (SELECT uuid FROM changed) AND begun IN
-       (SELECT begun FROM carrel.session s WHERE s.eperson = session.eperson
+     DELETE FROM session WHERE eperson IN (SELECT uuid FROM changed) AND begun IN
+       (SELECT begun FROM session s WHERE s.eperson = session.eperson
         ORDER BY used DESC, begun DESC OFFSET ${maxSessions - 1})
    )`
 
@@ -49,13 +49,13 @@ export async function refreshSession(pool: Pool, refreshed: Refreshed, event: Au
   // The second insertion is of one that isn't listed, or is from before there were any. It isn't listed again after its end.
   const at = eventValues
   const sql = `WITH refreshed AS (
-       UPDATE carrel.session SET used = $${at + 2}::bigint, used_network = $${at + 3}::text, expires = $${at + 4}::bigint
+       UPDATE session SET used = $${at + 2}::bigint, used_network = $${at + 3}::text, expires = $${at + 4}::bigint
        WHERE eperson = $4 AND begun = $${at + 1}::bigint RETURNING 1
      ), added AS (
-       INSERT INTO carrel.session (eperson, begun, method, used, used_network, expires, session_key)
+       INSERT INTO session (eperson, begun, method, used, used_network, expires, session_key)
        SELECT uuid, $${at + 1}::bigint, $7, $${at + 2}::bigint, $${at + 3}::text, $${at + 4}::bigint, session_key
-       FROM carrel.eperson WHERE uuid = $4 AND stamp = $${at + 5}::bigint AND NOT EXISTS (SELECT FROM refreshed)
-         AND (SELECT count(*) FROM carrel.session s WHERE s.eperson = $4) < ${maxSessions}
+       FROM eperson WHERE uuid = $4 AND stamp = $${at + 5}::bigint AND NOT EXISTS (SELECT FROM refreshed)
+         AND (SELECT count(*) FROM session s WHERE s.eperson = $4) < ${maxSessions}
        ON CONFLICT DO NOTHING
      )
      ${insertEvent}`
@@ -70,7 +70,7 @@ interface State {
 
 /** Of an eperson, whose row is locked until the end of the transaction. */
 async function lockState(db: Connection, uuid: string): Promise<State | undefined> {
-  const sql = 'SELECT session_key, session_state FROM carrel.eperson WHERE uuid = $1 FOR NO KEY UPDATE'
+  const sql = 'SELECT session_key, session_state FROM eperson WHERE uuid = $1 FOR NO KEY UPDATE'
   const [row] = await db.rows<{ session_key: Uint8Array; session_state: string | null }>(sql, uuid)
   return row && { sessionKey: row.session_key, text: row.session_state }
 }
@@ -87,7 +87,7 @@ export const endSession = (
     const known = await lockState(db, uuid)
     if (!known || readState(known.text, known.sessionKey).ended.has(begun)) return false
     const [row] = await db.rows<{ expires: number }>(
-      'DELETE FROM carrel.session WHERE eperson = $1 AND begun = $2 AND session_key = $3 RETURNING expires',
+      'DELETE FROM session WHERE eperson = $1 AND begun = $2 AND session_key = $3 RETURNING expires',
       uuid,
       begun,
       known.sessionKey,
@@ -96,10 +96,9 @@ export const endSession = (
     const state = stateWithout(known.text, { begun, expires: row.expires }, certain)
     if (state === undefined) await keepOnly(db, uuid, begun === own.begun ? undefined : own)
     else {
-      const sql =
-        "UPDATE carrel.eperson SET session_state = $1, stamp = nextval('carrel.stamp') WHERE uuid = $2"
+      const sql = "UPDATE eperson SET session_state = $1, stamp = nextval('stamp') WHERE uuid = $2"
       await db.run(sql, state, uuid)
-      await db.run('DELETE FROM carrel.provider_session WHERE eperson = $1 AND session = $2', uuid, begun)
+      await db.run('DELETE FROM provider_session WHERE eperson = $1 AND session = $2', uuid, begun)
     }
     await recordEvent(db, event)
     return true
@@ -124,22 +123,17 @@ export async function keepOnly(db: Connection, uuid: string, own: KeptSession | 
   const kept = own && isAlive({ sessionKey, ...readState(text, sessionKey) }, own) ? own : undefined
   const key = randomBytes(32)
   await db.run(
-    `UPDATE carrel.eperson SET session_key = $1, session_state = $2, stamp = nextval('carrel.stamp') WHERE uuid = $3`,
+    `UPDATE eperson SET session_key = $1, session_state = $2, stamp = nextval('stamp') WHERE uuid = $3`,
     key,
     kept ? stateWithOnly(kept, key) : null,
     uuid,
   )
   const begun = kept?.begun ?? null
-  await db.run(
-    'UPDATE carrel.session SET session_key = $1 WHERE eperson = $2 AND begun = $3',
-    key,
-    uuid,
-    begun,
-  )
+  await db.run('UPDATE session SET session_key = $1 WHERE eperson = $2 AND begun = $3', key, uuid, begun)
   const others = (column: string) =>
     `eperson = $1 AND ($2::bigint IS NULL OR ${column} IS DISTINCT FROM $2::bigint)`
-  await db.run(`DELETE FROM carrel.session WHERE ${others('begun')}`, uuid, begun)
-  await db.run(`DELETE FROM carrel.provider_session WHERE ${others('session')}`, uuid, begun)
+  await db.run(`DELETE FROM session WHERE ${others('begun')}`, uuid, begun)
+  await db.run(`DELETE FROM provider_session WHERE ${others('session')}`, uuid, begun)
 }
 
 /** How many rows are looked at in one step. */
@@ -150,11 +144,11 @@ export async function forgetDeadSessions(
   certain: number,
   after: string,
 ): Promise<string | undefined> {
-  const sql = 'SELECT eperson FROM carrel.session WHERE eperson > $1 ORDER BY eperson LIMIT 1 OFFSET $2'
+  const sql = 'SELECT eperson FROM session WHERE eperson > $1 ORDER BY eperson LIMIT 1 OFFSET $2'
   const [row] = await pool.rows<{ eperson: string }>(sql, after, step)
   await pool.run(
-    `DELETE FROM carrel.session s WHERE eperson > $1 AND ($2::text IS NULL OR eperson <= $2) AND (expires <= $3 OR
-       session_key <> (SELECT session_key FROM carrel.eperson e WHERE e.uuid = s.eperson))`,
+    `DELETE FROM session s WHERE eperson > $1 AND ($2::text IS NULL OR eperson <= $2) AND (expires <= $3 OR
+       session_key <> (SELECT session_key FROM eperson e WHERE e.uuid = s.eperson))`,
     after,
     row?.eperson ?? null,
     certain,

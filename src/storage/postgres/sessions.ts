@@ -7,7 +7,7 @@ import { endOtherSessions, endSession, forgetDeadSessions, refreshSession } from
 export const postgresSessions = (pool: Pool): Sessions => ({
   list: async ({ eperson, sessionKey, ended }) => {
     const rows = await pool.rows<ListedSession & Record<string, unknown>>(
-      `SELECT begun, method, network, used, used_network AS "usedNetwork", expires FROM carrel.session
+      `SELECT begun, method, network, used, used_network AS "usedNetwork", expires FROM session
        WHERE eperson = $1 AND session_key = $2 ORDER BY begun DESC`,
       eperson.uuid,
       sessionKey,

@@ -4,10 +4,10 @@ import type { Connection, Pool, Queries } from './driver.ts'
 
 /** What tells every node that it must not keep using what it cached of an eperson. */
 export const changeStamp = (db: Queries, uuid: string): Promise<number> =>
-  db.run("UPDATE carrel.eperson SET stamp = nextval('carrel.stamp') WHERE uuid = $1", uuid)
+  db.run("UPDATE eperson SET stamp = nextval('stamp') WHERE uuid = $1", uuid)
 
 /** Ends every login token, and what was made from one. $1: 32 random bytes. */
-export const replaceSessionKey = "session_key = $1, stamp = nextval('carrel.stamp')"
+export const replaceSessionKey = "session_key = $1, stamp = nextval('stamp')"
 
 type Relying = Pick<AuditEvent, 'reliesOn'>
 
@@ -40,7 +40,7 @@ export async function haveRights(
   const relied = events.flatMap(({ reliesOn = [] }) => reliesOn)
   if (relied.length === 0) return events.map(() => true)
   const rows = await db.rows<{ uuid: string; stamp: number }>(
-    `SELECT uuid, stamp FROM carrel.eperson WHERE uuid = ANY($1) AND enabled ORDER BY uuid ${locks[lock]}`,
+    `SELECT uuid, stamp FROM eperson WHERE uuid = ANY($1) AND enabled ORDER BY uuid ${locks[lock]}`,
     [...new Set(relied.map(({ uuid }) => uuid))],
   )
   const stamps = new Map(rows.map(({ uuid, stamp }) => [uuid, stamp]))

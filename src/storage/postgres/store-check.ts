@@ -15,7 +15,7 @@ const maxLooked = 500
 /** True for an entity whose table of records is there, with ranks. */
 export const hasRecords = `(to_regclass(format('carrel.%I', 'records.' || split_part(e.version, '.', 1))) IS NOT NULL
   AND ((e.definition::json #>> '{source,count}')::bigint = 0
-    OR EXISTS (SELECT 1 FROM carrel.rank r WHERE r.version = e.version)))`
+    OR EXISTS (SELECT 1 FROM rank r WHERE r.version = e.version)))`
 
 export const lostRecords = (entity: string): StoreUnavailable =>
   new StoreUnavailable(
@@ -45,7 +45,7 @@ export async function createStoreCheck(pool: Pool): Promise<StoreCheck> {
       )
     // Goes on where the last look ended, so that each takes about as long, however many entities there are.
     const some = await pool.rows<{ name: string; is_there: boolean }>(
-      `SELECT e.name, ${hasRecords} AS is_there FROM carrel.entity e
+      `SELECT e.name, ${hasRecords} AS is_there FROM entity e
        WHERE e.version IS NOT NULL AND (e.name = $1 OR e.name > $2) ORDER BY e.name = $1 DESC, e.name LIMIT $3`,
       found?.entity ?? '',
       last,

@@ -38,7 +38,7 @@ const lateIds = 10_000
 export async function openTrail(db: Connection, keys: KeptKeys): Promise<void> {
   const step = () =>
     transactionOn(db, async () => {
-      await db.rows('SELECT version FROM carrel.schema_version FOR UPDATE')
+      await db.rows('SELECT version FROM schema_version FOR UPDATE')
       const key = await keys.load(db)
       return (await lastCheckpoint(db)) !== undefined || adopt(db, key)
     })
@@ -48,13 +48,13 @@ export async function openTrail(db: Connection, keys: KeptKeys): Promise<void> {
 /** Chains events of before the upgrade. @returns whether it has chained the last, and signed that */
 async function adopt(db: Queries, key: TrailKey): Promise<boolean> {
   const [last] = await db.rows<StoredEvent & Row>(
-    `SELECT ${eventColumns} FROM carrel.event WHERE hash IS NOT NULL ORDER BY id DESC LIMIT 1`,
+    `SELECT ${eventColumns} FROM event WHERE hash IS NOT NULL ORDER BY id DESC LIMIT 1`,
   )
   const chain = last?.chain ?? newChain()
   let place = last?.place ?? 0
   let before = last?.hash ?? nothingBefore
   const events = await db.rows<StoredEvent & Row>(
-    `SELECT ${eventColumns} FROM carrel.event WHERE hash IS NULL ORDER BY id LIMIT ${adoptedAtOnce}`,
+    `SELECT ${eventColumns} FROM event WHERE hash IS NULL ORDER BY id LIMIT ${adoptedAtOnce}`,
   )
   const hashes: string[] = []
   for (const event of events) {
@@ -62,7 +62,7 @@ async function adopt(db: Queries, key: TrailKey): Promise<boolean> {
     hashes.push(hex(before))
   }
   await db.run(
-    `UPDATE carrel.event e SET chain = $1, place = n.place, hash = decode(n.hash, 'hex')
+    `UPDATE event e SET chain = $1, place = n.place, hash = decode(n.hash, 'hex')
      FROM unnest($2::bigint[], $3::bigint[], $4::text[]) AS n (id, place, hash) WHERE e.id = n.id`,
     chain,
     events.map(({ id }) => id),
@@ -95,13 +95,13 @@ export const pruneSome = (pool: Pool, keys: KeptKeys, before: string): Promise<n
     const marker = await lastMarker(db)
     const last = await lastCheckpoint(db)
     const oldest = await db.rows<Link & Row>(
-      `SELECT n, time, mac FROM carrel.trail_checkpoint ORDER BY n LIMIT ${pruneLimit}`,
+      `SELECT n, time, mac FROM trail_checkpoint ORDER BY n LIMIT ${pruneLimit}`,
     )
     const kept = firstKept(oldest, marker, ({ time }) => time < before)
     const needed = await db.rows<{ chain: number }>(
       `SELECT chain FROM unnest($1::bigint[]) AS c (chain)
-       WHERE EXISTS (SELECT 1 FROM carrel.event e WHERE e.chain = c.chain) OR EXISTS (
-         SELECT 1 FROM carrel.trail_head h JOIN carrel.trail_checkpoint k ON k.n = h.checkpoint
+       WHERE EXISTS (SELECT 1 FROM event e WHERE e.chain = c.chain) OR EXISTS (
+         SELECT 1 FROM trail_head h JOIN trail_checkpoint k ON k.n = h.checkpoint
          WHERE h.chain = c.chain AND k.n >= $2 AND k.kind <> 'prune')`,
       (marker?.heads ?? []).map(({ chain }) => chain),
       kept.first,
@@ -116,9 +116,9 @@ export const pruneSome = (pool: Pool, keys: KeptKeys, before: string): Promise<n
       [...heads, ...carriedHeads(marker, heads, new Set(needed.map(({ chain }) => chain)))],
     )
     for (const { chain, place } of heads)
-      await db.run('DELETE FROM carrel.event WHERE chain = $1 AND place <= $2', chain, place)
-    await db.run('DELETE FROM carrel.trail_head WHERE checkpoint < $1', kept.first)
-    await db.run('DELETE FROM carrel.trail_checkpoint WHERE n < $1', kept.first)
+      await db.run('DELETE FROM event WHERE chain = $1 AND place <= $2', chain, place)
+    await db.run('DELETE FROM trail_head WHERE checkpoint < $1', kept.first)
+    await db.run('DELETE FROM trail_checkpoint WHERE n < $1', kept.first)
     return events
   })
 
@@ -128,13 +128,13 @@ async function oldEvents(db: Queries, before: string) {
   let events = 0
   const chains = await db.rows<{ chain: number }>(
     `SELECT DISTINCT chain FROM
-       (SELECT chain FROM carrel.event WHERE time < $1 ORDER BY time, id LIMIT ${pruneLimit}) old`,
+       (SELECT chain FROM event WHERE time < $1 ORDER BY time, id LIMIT ${pruneLimit}) old`,
     before,
   )
   for (const { chain } of chains) {
     // Only from the beginning of the chain on: the clock may have been set back.
     const [found] = await db.rows<SignedHead & { count: number } & Row>(
-      `WITH oldest AS (SELECT chain, place, id, time, hash FROM carrel.event WHERE chain = $1 ORDER BY place LIMIT $2)
+      `WITH oldest AS (SELECT chain, place, id, time, hash FROM event WHERE chain = $1 ORDER BY place LIMIT $2)
        SELECT chain, place, id AS event, time, hash, count(*) OVER () AS count FROM oldest
        WHERE place < coalesce((SELECT min(place) FROM oldest WHERE time >= $3), 9e15) ORDER BY place DESC LIMIT 1`,
       chain,
@@ -153,25 +153,25 @@ async function oldEvents(db: Queries, before: string) {
 type LastCheckpoint = Link & { readonly detail: string }
 
 const lastCheckpoint = async (db: Queries): Promise<LastCheckpoint | undefined> => {
-  const sql = 'SELECT n, time, detail, mac FROM carrel.trail_checkpoint ORDER BY n DESC LIMIT 1'
+  const sql = 'SELECT n, time, detail, mac FROM trail_checkpoint ORDER BY n DESC LIMIT 1'
   return (await db.rows<LastCheckpoint & Row>(sql))[0]
 }
 
 async function lastMarker(db: Queries): Promise<Marker | undefined> {
   const [marker] = await db.rows<Omit<Marker, 'heads'> & Row>(
-    "SELECT n, detail FROM carrel.trail_checkpoint WHERE kind = 'prune' ORDER BY n DESC LIMIT 1",
+    "SELECT n, detail FROM trail_checkpoint WHERE kind = 'prune' ORDER BY n DESC LIMIT 1",
   )
   if (!marker) return undefined
-  const sql = 'SELECT chain, place, event, time, hash FROM carrel.trail_head WHERE checkpoint = $1'
+  const sql = 'SELECT chain, place, event, time, hash FROM trail_head WHERE checkpoint = $1'
   return { ...marker, heads: await db.rows<SignedHead & Row>(sql, marker.n) }
 }
 
 /** The ends of chains that no checkpoint has signed. @param after the id that they come after */
 const newHeads = (db: Queries, after: number) =>
   db.rows<SignedHead & Row>(
-    `SELECT * FROM (SELECT DISTINCT ON (chain) chain, place, id AS event, time, hash FROM carrel.event
+    `SELECT * FROM (SELECT DISTINCT ON (chain) chain, place, id AS event, time, hash FROM event
        WHERE id > $1 AND chain IS NOT NULL AND hash IS NOT NULL ORDER BY chain, place DESC) e
-     WHERE NOT EXISTS (SELECT 1 FROM carrel.trail_head h WHERE h.chain = e.chain AND h.place >= e.place)`,
+     WHERE NOT EXISTS (SELECT 1 FROM trail_head h WHERE h.chain = e.chain AND h.place >= e.place)`,
     after,
   )
 
@@ -186,9 +186,9 @@ async function keep(
   heads: readonly SignedHead[],
 ): Promise<void> {
   const { n, time, detail: text, mac, heads: sorted } = signCheckpoint(key, previous, kind, detail, heads)
-  await db.run('INSERT INTO carrel.trail_checkpoint VALUES ($1, $2, $3, $4, $5)', n, time, kind, text, mac)
+  await db.run('INSERT INTO trail_checkpoint VALUES ($1, $2, $3, $4, $5)', n, time, kind, text, mac)
   await db.run(
-    `INSERT INTO carrel.trail_head (chain, place, checkpoint, event, time, hash)
+    `INSERT INTO trail_head (chain, place, checkpoint, event, time, hash)
      SELECT chain, place, $1::bigint, event, time, decode(hash, 'hex')
      FROM unnest($2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::text[]) AS h (chain, place, event, time, hash)`,
     n,

@@ -26,8 +26,8 @@ export function keepKeys(keyring: Keyring): KeptKeys {
     load: async db => {
       const plan = planKeys(await rowsOf(db), keyring())
       for (const { id, wrapped } of plan.rewrapped)
-        await db.run('UPDATE carrel.trail_key SET wrapped = $1 WHERE id = $2', wrapped, id)
-      if (plan.added) await db.run('INSERT INTO carrel.trail_key (wrapped) VALUES ($1)', plan.added)
+        await db.run('UPDATE trail_key SET wrapped = $1 WHERE id = $2', wrapped, id)
+      if (plan.added) await db.run('INSERT INTO trail_key (wrapped) VALUES ($1)', plan.added)
       newest = plan.current
       return newest
     },
@@ -38,4 +38,4 @@ export const readKeys = async (db: Queries, secrets: readonly Uint8Array[]): Pro
   openKeys(await rowsOf(db), secrets)
 
 const rowsOf = (db: Queries) =>
-  db.rows<KeyRow & Record<string, unknown>>('SELECT id, wrapped FROM carrel.trail_key ORDER BY id DESC')
+  db.rows<KeyRow & Record<string, unknown>>('SELECT id, wrapped FROM trail_key ORDER BY id DESC')

@@ -36,13 +36,13 @@ export const postgresTrail = ({ pool, keys, keyring, connect }: Parts): Trail =>
   },
 })
 
-const count = 'SELECT count(*) AS count FROM carrel.event WHERE $1::text IS NULL OR time < $1'
-const checkpoints = `SELECT ${checkpointColumns} FROM carrel.trail_checkpoint c
-  LEFT JOIN carrel.trail_head h ON h.checkpoint = c.n ORDER BY c.n, h.chain, h.place`
-const chained = `SELECT ${eventColumns} FROM carrel.event ORDER BY chain NULLS FIRST, place`
-const heads = `SELECT h.chain, h.place, h.event, h.time, h.hash, h.checkpoint FROM carrel.trail_head h
-  JOIN carrel.trail_checkpoint c ON c.n = h.checkpoint WHERE c.kind <> 'prune' ORDER BY h.chain, h.place, h.checkpoint`
-const eventsBetween = `SELECT ${eventColumns} FROM carrel.event
+const count = 'SELECT count(*) AS count FROM event WHERE $1::text IS NULL OR time < $1'
+const checkpoints = `SELECT ${checkpointColumns} FROM trail_checkpoint c
+  LEFT JOIN trail_head h ON h.checkpoint = c.n ORDER BY c.n, h.chain, h.place`
+const chained = `SELECT ${eventColumns} FROM event ORDER BY chain NULLS FIRST, place`
+const heads = `SELECT h.chain, h.place, h.event, h.time, h.hash, h.checkpoint FROM trail_head h
+  JOIN trail_checkpoint c ON c.n = h.checkpoint WHERE c.kind <> 'prune' ORDER BY h.chain, h.place, h.checkpoint`
+const eventsBetween = `SELECT ${eventColumns} FROM event
   WHERE ($1::text IS NULL OR time >= $1) AND ($2::text IS NULL OR time < $2) ORDER BY id`
 
 /** Rows that are fetched at a time. */

@@ -20,7 +20,7 @@ export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<I
   const { uuid, name, description, mimeType, size, sha256, quota } = change
   if (yield* isNamed(item, bundleName, name)) return 'taken'
   const inItem = yield* row<{ count: number; next: number }>(
-    'SELECT count(*) AS count, coalesce(max(place), -1) + 1 AS next FROM carrel.bitstream WHERE item = $1',
+    'SELECT count(*) AS count, coalesce(max(place), -1) + 1 AS next FROM bitstream WHERE item = $1',
     item,
   )
   if (!inItem) throw new Error('a count gave no row')
@@ -28,8 +28,8 @@ export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<I
   if (yield* isFull(size, quota)) return 'full'
   // Its readers are the item's, until it gets rules of its own.
   yield* run(
-    `INSERT INTO carrel.bitstream (uuid, item, bundle, name, place, description, mime_type, size, sha256, created, audience)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, (SELECT audience FROM carrel.item WHERE uuid = $2))`,
+    `INSERT INTO bitstream (uuid, item, bundle, name, place, description, mime_type, size, sha256, created, audience)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, (SELECT audience FROM item WHERE uuid = $2))`,
     uuid,
     item,
     bundleName,
@@ -52,18 +52,13 @@ export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<I
 function* isFull(more: number, quota: number | null): Change<boolean> {
   if (quota === null) return false
   const stored = yield* row<{ bytes: number }>(
-    'SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM carrel.audience',
+    'SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM audience',
   )
   return (stored?.bytes ?? 0) + more > quota
 }
 
 const isNamed = (item: string, bundle: string, name: string) =>
-  row(
-    'SELECT 1 AS one FROM carrel.bitstream WHERE item = $1 AND bundle = $2 AND name = $3',
-    item,
-    bundle,
-    name,
-  )
+  row('SELECT 1 AS one FROM bitstream WHERE item = $1 AND bundle = $2 AND name = $3', item, bundle, name)
 
 interface ExistingBitstream {
   readonly uuid: string
@@ -80,12 +75,12 @@ interface ExistingBitstream {
 /** The bitstream, with its item locked. */
 function* lockBitstream(uuid: string): Change<ExistingBitstream | undefined> {
   const item = yield* row<{ identifier: string }>(
-    `SELECT identifier FROM carrel.item
-     WHERE uuid = (SELECT item FROM carrel.bitstream WHERE bitstream.uuid = $1) FOR UPDATE`,
+    `SELECT identifier FROM item
+     WHERE uuid = (SELECT item FROM bitstream WHERE bitstream.uuid = $1) FOR UPDATE`,
     uuid,
   )
   const found = yield* row<Omit<ExistingBitstream, 'identifier' | 'mimeType'> & { mime_type: string }>(
-    'SELECT uuid, item, bundle, name, description, mime_type, size, sha256 FROM carrel.bitstream WHERE uuid = $1',
+    'SELECT uuid, item, bundle, name, description, mime_type, size, sha256 FROM bitstream WHERE uuid = $1',
     uuid,
   )
   return item && found && { ...found, mimeType: found.mime_type, identifier: item.identifier }
@@ -104,7 +99,7 @@ export function* editBitstream(change: EditBitstream, event: AuditEvent): Change
   if (changes.changes === undefined) return 'unchanged'
   if (after.name !== before.name && (yield* isNamed(file.item, file.bundle, after.name))) return 'taken'
   yield* run(
-    'UPDATE carrel.bitstream SET name = $1, description = $2, mime_type = $3 WHERE uuid = $4',
+    'UPDATE bitstream SET name = $1, description = $2, mime_type = $3 WHERE uuid = $4',
     after.name,
     after.description,
     after.mimeType,
@@ -131,7 +126,7 @@ export function* replaceContent(change: ReplaceContent, event: AuditEvent): Chan
   if (name !== file.name && (yield* isNamed(file.item, file.bundle, name))) return 'taken'
   if (yield* isFull(size - file.size, change.quota)) return 'full'
   yield* run(
-    'UPDATE carrel.bitstream SET name = $1, mime_type = $2, size = $3, sha256 = $4 WHERE uuid = $5',
+    'UPDATE bitstream SET name = $1, mime_type = $2, size = $3, sha256 = $4 WHERE uuid = $5',
     ...[name, mimeType, size, sha256, file.uuid],
   )
   yield* touchItem(file.item, yield* isSeenByAll(file.uuid))
@@ -151,10 +146,10 @@ export function* deleteBitstreams(uuids: readonly string[], event: AuditEvent): 
   const seenIn = new Set<string>()
   for (const file of files) {
     if (yield* isSeenByAll(file.uuid)) seenIn.add(file.item)
-    yield* run('DELETE FROM carrel.policy WHERE object = $1', file.uuid)
-    yield* run('DELETE FROM carrel.bitstream WHERE uuid = $1', file.uuid)
+    yield* run('DELETE FROM policy WHERE object = $1', file.uuid)
+    yield* run('DELETE FROM bitstream WHERE uuid = $1', file.uuid)
     yield* run(
-      'UPDATE carrel.bundle SET primary_bitstream = NULL WHERE item = $1 AND primary_bitstream = $2',
+      'UPDATE bundle SET primary_bitstream = NULL WHERE item = $1 AND primary_bitstream = $2',
       file.item,
       file.uuid,
     )
@@ -177,7 +172,7 @@ export function* orderBitstreams(
   const bundle = yield* lockBundle(uuid)
   if (!bundle) return 'gone'
   const before = yield* rows<{ uuid: string; name: string; place: number }>(
-    'SELECT uuid, name, place FROM carrel.bitstream WHERE item = $1 AND bundle = $2 ORDER BY place',
+    'SELECT uuid, name, place FROM bitstream WHERE item = $1 AND bundle = $2 ORDER BY place',
     bundle.item,
     bundle.name,
   )
@@ -195,7 +190,7 @@ export function* orderBitstreams(
     if (wanted === place) continue
     moved++
     if (yield* isSeenByAll(file)) seen++
-    yield* run('UPDATE carrel.bitstream SET place = $1 WHERE uuid = $2', wanted, file)
+    yield* run('UPDATE bitstream SET place = $1 WHERE uuid = $2', wanted, file)
   }
   if (moved === 0) return 'unchanged'
   // The order of one file is none.

@@ -15,12 +15,12 @@ export interface ExistingBundle {
 /** Changes of bundles. The item is locked first, always, so that no two changes wait for each other. */
 export function* lockBundle(uuid: string): Change<ExistingBundle | undefined> {
   const item = yield* row<{ uuid: string; identifier: string }>(
-    `SELECT uuid, identifier FROM carrel.item
-     WHERE uuid = (SELECT item FROM carrel.bundle WHERE bundle.uuid = $1) FOR UPDATE`,
+    `SELECT uuid, identifier FROM item
+     WHERE uuid = (SELECT item FROM bundle WHERE bundle.uuid = $1) FOR UPDATE`,
     uuid,
   )
   const found = yield* row<Omit<ExistingBundle, 'identifier'>>(
-    'SELECT uuid, item, name, primary_bitstream FROM carrel.bundle WHERE uuid = $1',
+    'SELECT uuid, item, name, primary_bitstream FROM bundle WHERE uuid = $1',
     uuid,
   )
   return item && found && { ...found, identifier: item.identifier }
@@ -31,14 +31,13 @@ export function* lockBundle(uuid: string): Change<ExistingBundle | undefined> {
  * @param isSeen whether all who may read the item see the change; others learn nothing of it, not even when it was
  */
 export function* touchItem(uuid: string, isSeen: boolean): Change<void> {
-  yield* run('UPDATE carrel.item SET revision = revision + 1 WHERE uuid = $1', uuid)
-  if (isSeen)
-    yield* run('UPDATE carrel.item SET modified = $1 WHERE uuid = $2', new Date().toISOString(), uuid)
+  yield* run('UPDATE item SET revision = revision + 1 WHERE uuid = $1', uuid)
+  if (isSeen) yield* run('UPDATE item SET modified = $1 WHERE uuid = $2', new Date().toISOString(), uuid)
 }
 
 /** Finds out whether all who may read the item may read a file of it. To be asked before the file is deleted. */
 export function* isSeenByAll(file: string): Change<boolean> {
-  const sql = `SELECT 1 AS one FROM carrel.bitstream b JOIN carrel.item i ON i.uuid = b.item
+  const sql = `SELECT 1 AS one FROM bitstream b JOIN item i ON i.uuid = b.item
      WHERE b.uuid = $1 AND b.audience = i.audience`
   return (yield* row(sql, file)) !== undefined
 }
@@ -48,13 +47,13 @@ export function* addBundle(
   event: AuditEvent,
 ): Change<ItemOutcome> {
   const found = yield* row<{ identifier: string }>(
-    'SELECT identifier FROM carrel.item WHERE uuid = $1 FOR UPDATE',
+    'SELECT identifier FROM item WHERE uuid = $1 FOR UPDATE',
     item,
   )
   if (!found) return 'gone'
   const bundles = yield* row<{ named: number; count: number; next: number }>(
     `SELECT coalesce(sum(CASE WHEN name = $2 THEN 1 ELSE 0 END), 0) AS named, count(*) AS count,
-       coalesce(max(place), -1) + 1 AS next FROM carrel.bundle WHERE item = $1`,
+       coalesce(max(place), -1) + 1 AS next FROM bundle WHERE item = $1`,
     item,
     name,
   )
@@ -62,7 +61,7 @@ export function* addBundle(
   if (bundles.named > 0) return 'taken'
   if (bundles.count >= maxBundles) return 'many'
   yield* run(
-    'INSERT INTO carrel.bundle (uuid, item, name, place) VALUES ($1, $2, $3, $4)',
+    'INSERT INTO bundle (uuid, item, name, place) VALUES ($1, $2, $3, $4)',
     uuid,
     item,
     name,
@@ -80,12 +79,12 @@ export function* deleteBundle(uuid: string, event: AuditEvent): Change<ItemOutco
   if (!bundle) return 'gone'
   const { item, name } = bundle
   yield* run(
-    'DELETE FROM carrel.policy WHERE object IN (SELECT uuid FROM carrel.bitstream WHERE item = $1 AND bundle = $2)',
+    'DELETE FROM policy WHERE object IN (SELECT uuid FROM bitstream WHERE item = $1 AND bundle = $2)',
     item,
     name,
   )
-  const files = yield* run('DELETE FROM carrel.bitstream WHERE item = $1 AND bundle = $2', item, name)
-  yield* run('DELETE FROM carrel.bundle WHERE uuid = $1', uuid)
+  const files = yield* run('DELETE FROM bitstream WHERE item = $1 AND bundle = $2', item, name)
+  yield* run('DELETE FROM bundle WHERE uuid = $1', uuid)
   yield* touchItem(item, true)
   const object = `${bundle.identifier}, ${name}`
   yield* record({ ...event, event: 'bundle.delete', object, ...differences({ uuid, name, files }, null) })
@@ -99,14 +98,14 @@ export function* setPrimary(
   const bundle = yield* lockBundle(uuid)
   if (!bundle) return 'gone'
   const inIt = yield* row(
-    'SELECT 1 AS one FROM carrel.bitstream WHERE uuid = $1 AND item = $2 AND bundle = $3',
+    'SELECT 1 AS one FROM bitstream WHERE uuid = $1 AND item = $2 AND bundle = $3',
     bitstream ?? '',
     bundle.item,
     bundle.name,
   )
   if (bitstream !== null && !inIt) return 'gone'
   if (bundle.primary_bitstream === bitstream) return 'unchanged'
-  yield* run('UPDATE carrel.bundle SET primary_bitstream = $1 WHERE uuid = $2', bitstream, uuid)
+  yield* run('UPDATE bundle SET primary_bitstream = $1 WHERE uuid = $2', bitstream, uuid)
   const both = [bundle.primary_bitstream, bitstream].filter(one => one !== null)
   let isSeen = false
   for (const one of both) isSeen ||= yield* isSeenByAll(one)

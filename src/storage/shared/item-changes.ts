@@ -53,11 +53,11 @@ const now = () => new Date().toISOString()
 
 function* createItem(change: CreateItem, event: AuditEvent): Change<ItemOutcome> {
   const { uuid, identifier, metadata, withdrawn, discoverable } = change
-  const taken = yield* row('SELECT 1 AS one FROM carrel.item WHERE identifier = $1', identifier)
+  const taken = yield* row('SELECT 1 AS one FROM item WHERE identifier = $1', identifier)
   if (taken) return 'taken'
   const readers = yield* audience(defaultReaders)
   yield* run(
-    `INSERT INTO carrel.item (${itemValueColumns}, uuid, identifier, audience, fingerprint, created, modified,
+    `INSERT INTO item (${itemValueColumns}, uuid, identifier, audience, fingerprint, created, modified,
        withdrawn, discoverable) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', $10, $10, $11, $12)`,
     ...itemValues({ metadata, collections: [] }),
     uuid,
@@ -89,8 +89,8 @@ interface ExistingItem {
 function* lockItem(uuid: string): Change<ExistingItem | undefined> {
   return yield* row<ExistingItem>(
     `SELECT uuid, identifier, metadata, collections, withdrawn, discoverable, modified, revision, audience,
-       (SELECT readers FROM carrel.audience WHERE id = item.audience) AS readers
-     FROM carrel.item WHERE uuid = $1 FOR UPDATE`,
+       (SELECT readers FROM audience WHERE id = item.audience) AS readers
+     FROM item WHERE uuid = $1 FOR UPDATE`,
     uuid,
   )
 }
@@ -147,7 +147,7 @@ function* editItem(change: EditItem, event: AuditEvent): Change<ItemOutcome> {
   const isSeen = seenDifference(before, after, change.hidden)
   const { title, authors, issued, type } = summaryOf(after.metadata)
   yield* run(
-    `UPDATE carrel.item SET title = $1, authors = $2, issued = $3, type = $4, metadata = $5, withdrawn = $6,
+    `UPDATE item SET title = $1, authors = $2, issued = $3, type = $4, metadata = $5, withdrawn = $6,
        discoverable = $7, modified = $8, revision = revision + 1 WHERE uuid = $9`,
     title,
     JSON.stringify(authors),
@@ -180,16 +180,16 @@ function* deleteItem(
 
 function* forget(uuid: string): Change<void> {
   yield* run(
-    'DELETE FROM carrel.policy WHERE object = $1 OR object IN (SELECT uuid FROM carrel.bitstream WHERE item = $1)',
+    'DELETE FROM policy WHERE object = $1 OR object IN (SELECT uuid FROM bitstream WHERE item = $1)',
     uuid,
   )
-  for (const table of ['bitstream', 'bundle']) yield* run(`DELETE FROM carrel.${table} WHERE item = $1`, uuid)
-  yield* run('DELETE FROM carrel.item WHERE uuid = $1', uuid)
+  for (const table of ['bitstream', 'bundle']) yield* run(`DELETE FROM ${table} WHERE item = $1`, uuid)
+  yield* run('DELETE FROM item WHERE uuid = $1', uuid)
 }
 
 /** @returns whether there was such an item */
 export function* deleteNamed(identifier: string, event: AuditEvent): Change<boolean> {
-  const found = yield* row<{ uuid: string }>('SELECT uuid FROM carrel.item WHERE identifier = $1', identifier)
+  const found = yield* row<{ uuid: string }>('SELECT uuid FROM item WHERE identifier = $1', identifier)
   if (!found) return false
   const change = { kind: 'delete-item', item: found.uuid, revision: null } as const
   return (yield* deleteItem(change, event)) === 'changed'
@@ -204,28 +204,28 @@ export function* putBundles(item: string, names: readonly string[], isNew: boole
   const before = isNew
     ? []
     : yield* rows<{ uuid: string; name: string; place: number }>(
-        'SELECT uuid, name, place FROM carrel.bundle WHERE item = $1',
+        'SELECT uuid, name, place FROM bundle WHERE item = $1',
         item,
       )
   for (const { uuid } of before.filter(({ name }) => !names.includes(name)))
-    yield* run('DELETE FROM carrel.bundle WHERE uuid = $1', uuid)
+    yield* run('DELETE FROM bundle WHERE uuid = $1', uuid)
   for (const [place, name] of names.entries()) {
     const known = before.find(one => one.name === name)
     if (!known)
       yield* run(
-        'INSERT INTO carrel.bundle (uuid, item, name, place) VALUES ($1, $2, $3, $4)',
+        'INSERT INTO bundle (uuid, item, name, place) VALUES ($1, $2, $3, $4)',
         randomUUID(),
         item,
         name,
         place,
       )
     else if (known.place !== place)
-      yield* run('UPDATE carrel.bundle SET place = $1 WHERE uuid = $2', place, known.uuid)
+      yield* run('UPDATE bundle SET place = $1 WHERE uuid = $2', place, known.uuid)
   }
   if (!isNew)
     yield* run(
-      `UPDATE carrel.bundle SET primary_bitstream = NULL WHERE item = $1 AND primary_bitstream NOT IN
-         (SELECT uuid FROM carrel.bitstream WHERE item = $1)`,
+      `UPDATE bundle SET primary_bitstream = NULL WHERE item = $1 AND primary_bitstream NOT IN
+         (SELECT uuid FROM bitstream WHERE item = $1)`,
       item,
     )
 }

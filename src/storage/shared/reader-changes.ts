@@ -39,8 +39,8 @@ const stateOf = ({
 const lockItem = (condition: string, value: string): Change<ItemReaders | undefined> =>
   row<ItemReaders>(
     `SELECT uuid, identifier, withdrawn, discoverable, audience,
-       (SELECT readers FROM carrel.audience WHERE id = item.audience) AS readers
-     FROM carrel.item WHERE ${condition} FOR UPDATE`,
+       (SELECT readers FROM audience WHERE id = item.audience) AS readers
+     FROM item WHERE ${condition} FOR UPDATE`,
     value,
   )
 
@@ -55,22 +55,17 @@ export function* showAs(
 ): Change<void> {
   const next = (text: string) => readersText(readersWith(readRules(readReaders(text)), writers, state))
   const ofItem = yield* audience(next(readers))
-  yield* run('UPDATE carrel.item SET audience = $1 WHERE uuid = $2', ofItem, uuid)
+  yield* run('UPDATE item SET audience = $1 WHERE uuid = $2', ofItem, uuid)
   // Many files have few audiences.
   const audiences = yield* rows<{ id: number; readers: string }>(
-    'SELECT id, readers FROM carrel.audience WHERE id IN (SELECT audience FROM carrel.bitstream WHERE item = $1)',
+    'SELECT id, readers FROM audience WHERE id IN (SELECT audience FROM bitstream WHERE item = $1)',
     uuid,
   )
   // What is in its final form stays so: no file is changed twice.
   for (const one of audiences) {
     const to = yield* audience(next(one.readers))
     if (to !== one.id)
-      yield* run(
-        'UPDATE carrel.bitstream SET audience = $1 WHERE item = $2 AND audience = $3',
-        to,
-        uuid,
-        one.id,
-      )
+      yield* run('UPDATE bitstream SET audience = $1 WHERE item = $2 AND audience = $3', to, uuid, one.id)
   }
 }
 
@@ -89,7 +84,7 @@ export function* showAgain(uuid: string, before: string): Change<void> {
  */
 function* areThere(rules: Readers): Change<boolean> {
   for (const uuid of [...epersonsIn(rules)].sort())
-    if (!(yield* row('SELECT 1 AS one FROM carrel.eperson WHERE uuid = $1 FOR KEY SHARE', uuid))) return false
+    if (!(yield* row('SELECT 1 AS one FROM eperson WHERE uuid = $1 FOR KEY SHARE', uuid))) return false
   return true
 }
 
@@ -104,7 +99,7 @@ export function* dropReader(eperson: string): Change<void> {
   let isAgain = false
   for (;;) {
     const used = yield* rows<{ id: number; readers: string }>(
-      `SELECT id, readers FROM carrel.audience WHERE readers LIKE $1 AND id > $2 AND (items > 0 OR bitstreams > 0)
+      `SELECT id, readers FROM audience WHERE readers LIKE $1 AND id > $2 AND (items > 0 OR bitstreams > 0)
        ORDER BY id LIMIT $3`,
       naming,
       after,
@@ -118,13 +113,13 @@ export function* dropReader(eperson: string): Change<void> {
       isAgain = true
       // Items are locked before their files change, always: a change that is under way ends first.
       yield* run(
-        `UPDATE carrel.item SET revision = revision + 1
-         WHERE audience = $1 OR uuid IN (SELECT item FROM carrel.bitstream WHERE audience = $1)`,
+        `UPDATE item SET revision = revision + 1
+         WHERE audience = $1 OR uuid IN (SELECT item FROM bitstream WHERE audience = $1)`,
         id,
       )
       const to = yield* audience(readersText(others))
       for (const table of ['item', 'bitstream'])
-        yield* run(`UPDATE carrel.${table} SET audience = $1 WHERE audience = $2`, to, id)
+        yield* run(`UPDATE ${table} SET audience = $1 WHERE audience = $2`, to, id)
     }
     if (used.length === audiencesAtOnce) continue
     if (!isAgain) break
@@ -132,7 +127,7 @@ export function* dropReader(eperson: string): Change<void> {
     isAgain = false
     after = 0
   }
-  yield* run('DELETE FROM carrel.policy WHERE rule LIKE $1', naming)
+  yield* run('DELETE FROM policy WHERE rule LIKE $1', naming)
 }
 
 /** @returns undefined if there is no such item or bitstream */
@@ -144,8 +139,8 @@ export function* setReaders(change: AccessChange, event: AuditEvent): Change<Rea
   const found =
     file &&
     (yield* row<{ uuid: string; readers: string }>(
-      `SELECT uuid, (SELECT readers FROM carrel.audience WHERE id = bitstream.audience) AS readers
-       FROM carrel.bitstream WHERE item = $1 AND bundle = $2 AND name = $3`,
+      `SELECT uuid, (SELECT readers FROM audience WHERE id = bitstream.audience) AS readers
+       FROM bitstream WHERE item = $1 AND bundle = $2 AND name = $3`,
       item.uuid,
       file.bundle,
       file.name,
@@ -165,11 +160,11 @@ export function* setReaders(change: AccessChange, event: AuditEvent): Change<Rea
 /** Gives these readers to a file, or to the item and those of its files that had the same. */
 function* give({ uuid, audience: before }: ItemReaders, file: string | null, readers: string): Change<void> {
   const number = yield* audience(readers)
-  if (file !== null) yield* run('UPDATE carrel.bitstream SET audience = $1 WHERE uuid = $2', number, file)
+  if (file !== null) yield* run('UPDATE bitstream SET audience = $1 WHERE uuid = $2', number, file)
   else {
-    const shared = 'UPDATE carrel.bitstream SET audience = $1 WHERE item = $2 AND audience = $3'
+    const shared = 'UPDATE bitstream SET audience = $1 WHERE item = $2 AND audience = $3'
     yield* run(shared, number, uuid, before)
-    yield* run('UPDATE carrel.item SET audience = $1 WHERE uuid = $2', number, uuid)
+    yield* run('UPDATE item SET audience = $1 WHERE uuid = $2', number, uuid)
   }
   // Only administrators see who may read.
   yield* touchItem(uuid, false)
@@ -185,13 +180,13 @@ export function* setPolicies(change: SetPolicies, event: AuditEvent): Change<Ite
   const { object, seen, rules, notes } = change
   const known = yield* areThere(rules)
   const item = yield* lockItem(
-    'uuid = $1 OR uuid = (SELECT item FROM carrel.bitstream WHERE bitstream.uuid = $1)',
+    'uuid = $1 OR uuid = (SELECT item FROM bitstream WHERE bitstream.uuid = $1)',
     object,
   )
   if (!item) return 'gone'
   const file = yield* row<{ bundle: string; name: string; readers: string }>(
-    `SELECT bundle, name, (SELECT readers FROM carrel.audience WHERE id = bitstream.audience) AS readers
-     FROM carrel.bitstream WHERE uuid = $1`,
+    `SELECT bundle, name, (SELECT readers FROM audience WHERE id = bitstream.audience) AS readers
+     FROM bitstream WHERE uuid = $1`,
     object,
   )
   const before = file ? file.readers : item.readers
@@ -201,10 +196,10 @@ export function* setPolicies(change: SetPolicies, event: AuditEvent): Change<Ite
   checkedReaders(name, rules)
   const writers = writeRules(file ? readReaders(item.readers) : rules)
   const next = readersText(readersWith(rules, writers, stateOf(item)))
-  yield* run('DELETE FROM carrel.policy WHERE object = $1', object)
+  yield* run('DELETE FROM policy WHERE object = $1', object)
   for (const { id, rule, name: called, description, type } of notes)
     yield* run(
-      'INSERT INTO carrel.policy (id, object, rule, name, description, type) VALUES ($1, $2, $3, $4, $5, $6)',
+      'INSERT INTO policy (id, object, rule, name, description, type) VALUES ($1, $2, $3, $4, $5, $6)',
       id,
       object,
       rule,

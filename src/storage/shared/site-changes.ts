@@ -6,13 +6,13 @@ import { type Change, record, row, run } from './item-statements.ts'
 
 /** The metadata of the site become others. */
 export function* editSite({ site, revision, metadata }: EditSite, event: AuditEvent): Change<ItemOutcome> {
-  const before = toSite(yield* row<SiteRow>(`SELECT ${siteColumns} FROM carrel.site FOR UPDATE`))
+  const before = toSite(yield* row<SiteRow>(`SELECT ${siteColumns} FROM site FOR UPDATE`))
   if (before.revision !== revision) return 'stale'
   const changes: { changes?: Changes } = differences({ metadata: before.metadata }, { metadata })
   if (changes.changes === undefined) return 'unchanged'
   // There is no row to lock before the first change: of two that are the first, this refuses the later one.
   const changed = yield* run(
-    `INSERT INTO carrel.site (id, metadata, revision) VALUES (1, $1, $2) ON CONFLICT (id) DO UPDATE
+    `INSERT INTO site (id, metadata, revision) VALUES (1, $1, $2) ON CONFLICT (id) DO UPDATE
        SET metadata = excluded.metadata, revision = excluded.revision WHERE site.revision = excluded.revision - 1`,
     JSON.stringify(metadata),
     revision + 1,
