@@ -22,7 +22,7 @@ const programs = [
   'authn/sso/saml-thread',
   'import/worker',
   'query/long-texts-thread',
-  'storage/shared/record-worker',
+  'storage/postgres/record-worker',
   'storage/sqlite/reader',
   'storage/sqlite/writer',
 ]

@@ -2,7 +2,7 @@ import type { Place } from '../backup/place.ts'
 import { type Config, toConfig } from '../config/config.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { ClientLimits } from '../storage/postgres/errors.ts'
-import { createShared, type Shared } from '../storage/shared/event-loops.ts'
+import { createShared, type Shared } from '../storage/runtime/event-loops.ts'
 import { openEngine as openSqlite } from '../storage/sqlite/engine.ts'
 import type { ReportLoss, Storage } from '../storage/storage.ts'
 

@@ -1,5 +1,5 @@
+import type { Origins } from '../storage/columns/revised-ranks.ts'
 import type { OpenVersion, RecordEntity } from '../storage/entities.ts'
-import type { Origins } from '../storage/shared/records/revised-ranks.ts'
 import { type Change, compareKeys, keysOf } from './changes.ts'
 import { readRecords, searchAll } from './search.ts'
 

@@ -1,6 +1,6 @@
 import { haveOtherDigits } from '../lib/json-text.ts'
 import type { Field } from '../model/entities.ts'
-import { sortRecords } from '../storage/shared/sort-records.ts'
+import { sortRecords } from '../storage/columns/sort-records.ts'
 import { type Batch, noCode, readRun } from './batches.ts'
 import { faultOf, maxCounted, maxNamed, namedOf, RefusedImport } from './faults.ts'
 import { ImportError } from './import-error.ts'

@@ -1,6 +1,6 @@
 import type { Field } from '../model/entities.ts'
 import { orderOf } from '../model/value-order.ts'
-import { type FieldRanks, type NewValue, revisedRanks } from '../storage/shared/records/revised-ranks.ts'
+import { type FieldRanks, type NewValue, revisedRanks } from '../storage/columns/revised-ranks.ts'
 import type { ChangePlan } from './change-plan.ts'
 import { fieldValue } from './changes.ts'
 import { maxFields } from './field-list.ts'

@@ -9,7 +9,7 @@ import {
   readersWith,
   type Viewer,
 } from '../../src/model/readers.ts'
-import { createAudiences } from '../../src/storage/shared/audiences.ts'
+import { createAudiences } from '../../src/storage/statements/audiences.ts'
 
 const anonymous: Viewer = { kind: 'reader', eperson: null, groups: new Set() }
 const onCampus: Viewer = { kind: 'reader', eperson: null, groups: new Set(['Campus']) }

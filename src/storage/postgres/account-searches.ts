@@ -1,7 +1,7 @@
 import type { Eperson, GroupDetails } from '../../model/accounts.ts'
 import type { EpersonSearch } from '../accounts.ts'
 import type { GroupSearch } from '../people.ts'
-import { farAway, passesMany } from '../shared/people-names.ts'
+import { farAway, passesMany } from '../statements/people-names.ts'
 import type { Part, Window } from '../window.ts'
 import type { Pool, Value } from './driver.ts'
 import type { KeptNames } from './people-names.ts'

@@ -2,8 +2,8 @@ import type { Group, Session } from '../../model/accounts.ts'
 import { emailKey } from '../../model/accounts.ts'
 import type { AllowedSessions } from '../../model/sessions.ts'
 import type { Accounts } from '../accounts.ts'
-import { configuredGroupEvent } from '../shared/account-rules.ts'
-import { countFailures } from '../shared/repeated-failures.ts'
+import { configuredGroupEvent } from '../statements/account-rules.ts'
+import { countFailures } from '../statements/repeated-failures.ts'
 import {
   addEperson,
   deleteEperson,

@@ -2,7 +2,7 @@ import { networkOf } from '../../lib/addresses.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { type Count, familiarFor, forgottenAt, maxFamiliar } from '../../model/throttle.ts'
 import type { Attempt, Begun } from '../attempts.ts'
-import { begunIn, type CountRow, countsIn, keysOf, leftOf, type State } from '../shared/attempt-counts.ts'
+import { begunIn, type CountRow, countsIn, keysOf, leftOf, type State } from '../statements/attempt-counts.ts'
 import type { Queries, Value } from './driver.ts'
 
 /** Changes of the counts of attempts, by the clock of the database: the clocks of nodes may differ. */

@@ -1,5 +1,5 @@
 import type { Attempts } from '../attempts.ts'
-import { standingIn } from '../shared/attempt-counts.ts'
+import { standingIn } from '../statements/attempt-counts.ts'
 import { beginAttempt, stateOf, takeBackAttempt } from './attempt-changes.ts'
 import type { Pool } from './driver.ts'
 

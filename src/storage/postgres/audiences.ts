@@ -1,12 +1,12 @@
 import type { Page, TableSource } from '../../model/entities.ts'
 import { readReaders, type Viewer } from '../../model/readers.ts'
-import { createAudiences, type Seen } from '../shared/audiences.ts'
+import { createAudiences, type Seen } from '../statements/audiences.ts'
 import {
   counterColumn,
   isCollectingCheaper,
   type VisibleRows,
   visibleRows,
-} from '../shared/row-visibility.ts'
+} from '../tables/row-visibility.ts'
 import type { Pool, Queries } from './driver.ts'
 import type { RowSelection } from './row-selection.ts'
 

@@ -1,8 +1,8 @@
 import { plainMask } from '../../lib/to-char.ts'
 import type { Entity, Field } from '../../model/entities.ts'
 import type { Aggregate, FieldRef, Scalar } from '../../model/plan.ts'
-import { type Cell, type Dialect, isWhole } from '../shared/cells.ts'
-import { maskOf } from '../shared/hidden-metadata.ts'
+import { type Cell, type Dialect, isWhole } from '../tables/cells.ts'
+import { maskOf } from '../tables/hidden-metadata.ts'
 import { asJsonb, asReadable, jsonTextAt, numberOf } from './json.ts'
 import { relevance } from './text-search.ts'
 

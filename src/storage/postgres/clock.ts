@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { createClock } from '../shared/clock.ts'
+import { createClock } from '../statements/clock.ts'
 import { raiseMark } from './clock-changes.ts'
 import type { Pool } from './driver.ts'
 

@@ -9,8 +9,8 @@ import {
   integerBound,
   numericBound,
   textBound,
-} from '../shared/bounds.ts'
-import type { Cell } from '../shared/cells.ts'
+} from '../tables/bounds.ts'
+import type { Cell } from '../tables/cells.ts'
 import { keyOf } from './cells.ts'
 import { isStorableNumber, jsonbAt, storableInJson, storableJson } from './json.ts'
 

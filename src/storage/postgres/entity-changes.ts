@@ -4,6 +4,7 @@ import { type Declared, declaredOf, entityChanges, entityTag, withDeclared } fro
 import { type Entity, newEntityRule, type ReadRule } from '../../model/entities.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { changedDescription, type DescriptionChange, descriptionOf } from '../../model/relations.ts'
+import { withChangedSlots } from '../columns/changed-entities.ts'
 import {
   type Agreed,
   type Entities,
@@ -14,8 +15,7 @@ import {
   type NewRecords,
   type Revision,
 } from '../entities.ts'
-import { pointAgreed } from '../shared/agreed.ts'
-import { withChangedSlots } from '../shared/changed-entities.ts'
+import { pointAgreed } from '../statements/agreed.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { type EntityRow, toEntity } from './entity-list.ts'
 import { recordEvent } from './events.ts'

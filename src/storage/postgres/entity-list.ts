@@ -1,6 +1,6 @@
 import type { Entity } from '../../model/entities.ts'
+import { baseEntity, type ChangeRow, createChangedEntities } from '../columns/changed-entities.ts'
 import type { RecordEntity } from '../entities.ts'
-import { baseEntity, type ChangeRow, createChangedEntities } from '../shared/changed-entities.ts'
 import type { Queries } from './driver.ts'
 
 export type EntityRow = { name: string; definition: string }

@@ -1,4 +1,4 @@
-import type { Steps } from '../shared/explain.ts'
+import type { Steps } from '../plans/explain.ts'
 import type { Statement } from './compile.ts'
 import type { Connection } from './driver.ts'
 

@@ -1,6 +1,6 @@
 import { exactText, parseExact } from '../../lib/json.ts'
 import type { FieldRef } from '../../model/plan.ts'
-import { numericBound } from '../shared/bounds.ts'
+import { numericBound } from '../tables/bounds.ts'
 
 /**
  * JSON in PostgreSQL. `jsonb` compares numbers by value and objects whatever their order, but it refuses what `json` and

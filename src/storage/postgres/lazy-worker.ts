@@ -1,6 +1,6 @@
 import type { Thread } from '../../threads/thread.ts'
-import type { Shared } from '../shared/event-loops.ts'
-import type { WorkerHandlers } from '../shared/record-worker.ts'
+import type { Shared } from '../runtime/event-loops.ts'
+import type { WorkerHandlers } from './record-worker.ts'
 
 /** The thread that sorts and filters records, started when it is first needed. */
 export function lazyWorker({ threads }: Shared, statementTimeout: number) {
@@ -8,7 +8,7 @@ export function lazyWorker({ threads }: Shared, statementTimeout: number) {
   return {
     get: () => {
       if (thread === undefined || thread.hasEnded)
-        thread = threads.start<WorkerHandlers>('storage/shared/record-worker', 0, { statementTimeout })
+        thread = threads.start<WorkerHandlers>('storage/postgres/record-worker', 0, { statementTimeout })
       return thread
     },
     close: async () => {

@@ -1,6 +1,6 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { maxLevels, type OneRefused } from '../people.ts'
-import { subgroupEvent } from '../shared/people-rules.ts'
+import { subgroupEvent } from '../statements/people-rules.ts'
 import type { Connection, Pool } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { changeMembership } from './group-changes.ts'

@@ -1,5 +1,5 @@
 import { differsIfMissing, type FieldRef } from '../../model/plan.ts'
-import type { Cell } from '../shared/cells.ts'
+import type { Cell } from '../tables/cells.ts'
 import { keyOf } from './cells.ts'
 import {
   boundOf,

@@ -10,7 +10,7 @@ import {
   isSame,
   profileText,
   resetEvent,
-} from '../shared/people-rules.ts'
+} from '../statements/people-rules.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
 import { setPasswordIn } from './account-changes.ts'
 import type { Connection, Pool, Queries } from './driver.ts'

@@ -6,7 +6,7 @@ import {
   maxNamed,
   type PeopleNames,
   peopleNames,
-} from '../shared/people-names.ts'
+} from '../statements/people-names.ts'
 import type { Window } from '../window.ts'
 import type { Pool } from './driver.ts'
 

@@ -1,6 +1,6 @@
 import type { LogLine } from '../../model/processes.ts'
 import type { Processes, ProcessSearch } from '../processes.ts'
-import { logOf, orderOf, type ProcessRow, processColumns, toProcess } from '../shared/process-rows.ts'
+import { logOf, orderOf, type ProcessRow, processColumns, toProcess } from '../statements/process-rows.ts'
 import { postgresAlerts } from './alerts.ts'
 import type { Pool, Value } from './driver.ts'
 import {

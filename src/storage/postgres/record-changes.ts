@@ -1,7 +1,7 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { RightsChanged, StoreUnavailable } from '../../model/errors.ts'
+import { agreedParts, type ChangeRow, type TakenChanges, versionParts } from '../columns/changed-entities.ts'
 import type { Agreed } from '../entities.ts'
-import { agreedParts, type ChangeRow, type TakenChanges, versionParts } from '../shared/changed-entities.ts'
 import type { Pool, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { haveRights } from './stamps.ts'

@@ -7,7 +7,7 @@ import {
   schemaColumns,
   toField,
   toSchema,
-} from '../shared/registry-rows.ts'
+} from '../statements/registry-rows.ts'
 import type { Pool } from './driver.ts'
 import {
   addMetadataField,

@@ -22,7 +22,7 @@ import {
   toKnownItems,
   toListedItem,
   toSite,
-} from '../shared/item-rows.ts'
+} from '../statements/item-rows.ts'
 import type { PostgresAudiences } from './audiences.ts'
 import type { Pool } from './driver.ts'
 import { changeItem, deleteItem, putItems, setReaders } from './repository-changes.ts'

@@ -1,6 +1,6 @@
 import type { Plan } from '../../model/plan.ts'
-import type { Binder } from '../shared/cells.ts'
-import { readByAudience, type VisibleRows } from '../shared/row-visibility.ts'
+import type { Binder } from '../tables/cells.ts'
+import { readByAudience, type VisibleRows } from '../tables/row-visibility.ts'
 import type { Value } from './driver.ts'
 
 /** The rows of a table that a statement reads. */

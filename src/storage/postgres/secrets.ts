@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Secrets } from '../secrets.ts'
-import { createSigningOrder } from '../shared/signing-order.ts'
+import { createSigningOrder } from '../statements/signing-order.ts'
 import type { Pool, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { requireRights } from './stamps.ts'

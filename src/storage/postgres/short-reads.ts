@@ -1,6 +1,6 @@
 import { StoreUnavailable } from '../../model/errors.ts'
+import type { RecordNumbers } from '../columns/record-source.ts'
 import type { RecordEntity } from '../entities.ts'
-import type { RecordNumbers } from '../shared/record-source.ts'
 import type { Pool } from './driver.ts'
 import { recordTable } from './record-versions.ts'
 import { withReplicaFallback } from './replica-fallback.ts'

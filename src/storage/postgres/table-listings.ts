@@ -7,14 +7,14 @@ import { joinPieces, type RecordFormat, separators } from '../../model/record-fo
 import { isShortPage } from '../../model/short-pages.ts'
 import type { Thread } from '../../threads/thread.ts'
 import type { Listing } from '../entities.ts'
-import { type Explanation, stepsAsJson } from '../shared/explain.ts'
-import { pieceBytes } from '../shared/page-limits.ts'
-import { csvFields, highlightsIn } from '../shared/plan-shape.ts'
-import type { WorkerHandlers } from '../shared/record-worker.ts'
+import { type Explanation, stepsAsJson } from '../plans/explain.ts'
+import { pieceBytes } from '../runtime/page-limits.ts'
+import { csvFields, highlightsIn } from '../tables/plan-shape.ts'
 import { compileCount, compilePage, compileShortPage, type TableOf } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
 import { codeOf } from './errors.ts'
 import { explainStatement } from './explain.ts'
+import type { WorkerHandlers } from './record-worker.ts'
 import { withReplicaFallback } from './replica-fallback.ts'
 
 /** The maximum number of records that are fetched for a piece. */

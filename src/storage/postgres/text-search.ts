@@ -1,7 +1,7 @@
 import { letters, single, unread, wordCharacter } from '../../lib/words.ts'
 import type { TextQuery } from '../../model/plan.ts'
 import { patternOf } from '../../model/text-query.ts'
-import type { SearchedValue } from '../shared/text-search.ts'
+import type { SearchedValue } from '../tables/text-search.ts'
 
 /**
  * Text search in statements (Q27): each row's words are read by the steps of src/lib/words.ts. They need

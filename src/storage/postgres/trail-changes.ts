@@ -18,7 +18,7 @@ import {
   prunedDetail,
   pruneLimit,
   sealedRow,
-} from '../shared/trail-plan.ts'
+} from '../statements/trail-plan.ts'
 import { eventColumns, type StoredEvent } from '../trail.ts'
 import type { Connection, Pool, Queries, Row } from './driver.ts'
 import type { KeptKeys } from './trail-keys.ts'

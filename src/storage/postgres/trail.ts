@@ -1,6 +1,6 @@
 import type { Keyring } from '../../model/keys.ts'
 import type { SignedHead } from '../../model/trail.ts'
-import { type CheckpointRow, checkpointColumns, groupHeads } from '../shared/trail-rows.ts'
+import { type CheckpointRow, checkpointColumns, groupHeads } from '../statements/trail-rows.ts'
 import { eventColumns, type StoredEvent, type Trail } from '../trail.ts'
 import type { Connection, Pool, Row, Value } from './driver.ts'
 import { checkpoint, pruneSome } from './trail-changes.ts'

@@ -4,7 +4,7 @@ import {
   accessTokenColumns,
   toAccessToken,
   toStoredAccessToken,
-} from '../shared/access-token-rows.ts'
+} from '../statements/access-token-rows.ts'
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
 

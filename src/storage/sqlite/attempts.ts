@@ -1,5 +1,5 @@
 import type { Attempts } from '../attempts.ts'
-import { standingIn } from '../shared/attempt-counts.ts'
+import { standingIn } from '../statements/attempt-counts.ts'
 import { stateOf } from './attempt-changes.ts'
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'

@@ -1,5 +1,5 @@
 import { readReaders, type Viewer } from '../../model/readers.ts'
-import { createAudiences, type Seen } from '../shared/audiences.ts'
+import { createAudiences, type Seen } from '../statements/audiences.ts'
 import type { Database } from './driver.ts'
 import type { SharedSnapshot } from './shared-snapshot.ts'
 

@@ -1,7 +1,7 @@
 import type { Entity, Field } from '../../model/entities.ts'
 import type { Aggregate, FieldRef, Scalar } from '../../model/plan.ts'
-import { type Cell, type Dialect, isWhole } from '../shared/cells.ts'
-import { maskOf } from '../shared/hidden-metadata.ts'
+import { type Cell, type Dialect, isWhole } from '../tables/cells.ts'
+import { maskOf } from '../tables/hidden-metadata.ts'
 import { relevance } from './text-search.ts'
 
 /** Values of the tables in SQL. */

@@ -1,5 +1,5 @@
 import type { Clock } from '../clock.ts'
-import { createClock } from '../shared/clock.ts'
+import { createClock } from '../statements/clock.ts'
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
 import type { SharedSnapshot } from './shared-snapshot.ts'

@@ -7,9 +7,9 @@ import {
   instantBound,
   integerBound,
   textBound,
-} from '../shared/bounds.ts'
-import { type Cell, isWhole } from '../shared/cells.ts'
-import type { JsonTest } from '../shared/json-values.ts'
+} from '../tables/bounds.ts'
+import { type Cell, isWhole } from '../tables/cells.ts'
+import type { JsonTest } from '../tables/json-values.ts'
 import { key } from './cells.ts'
 
 /** What conditions say of single values, as SQL. What isn't true of a record may be false or NULL. */

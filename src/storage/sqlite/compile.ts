@@ -1,17 +1,17 @@
 import type { Entity, Order, TableSource } from '../../model/entities.ts'
 import type { Condition, FieldRef, Plan } from '../../model/plan.ts'
-import { type Cell, createBinder, type Dialect, fieldNamed } from '../shared/cells.ts'
-import { highlightsIn, isOfRecords } from '../shared/plan-shape.ts'
-import { compileRows, rowAsJson } from '../shared/row-statement.ts'
+import { totalOrder } from '../plans/total-order.ts'
+import { type Cell, createBinder, type Dialect, fieldNamed } from '../tables/cells.ts'
+import { highlightsIn, isOfRecords } from '../tables/plan-shape.ts'
+import { compileRows, rowAsJson } from '../tables/row-statement.ts'
 import {
   counterColumn,
   isCollectingCheaper,
   readByAudience,
   type VisibleRows,
   viewPrefixes,
-} from '../shared/row-visibility.ts'
-import type { Highlighted } from '../shared/text-search.ts'
-import { totalOrder } from '../shared/total-order.ts'
+} from '../tables/row-visibility.ts'
+import type { Highlighted } from '../tables/text-search.ts'
 import { createDialect, fieldCell, literal, quoteName } from './cells.ts'
 import { compileCondition } from './conditions.ts'
 import { type Bind, visibleFrom, type Way } from './row-selection.ts'

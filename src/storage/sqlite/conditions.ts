@@ -1,5 +1,5 @@
 import type { Condition } from '../../model/plan.ts'
-import { joinBalanced } from '../shared/cells.ts'
+import { joinBalanced } from '../tables/cells.ts'
 import { compare, matches, pathMatches, type Scope, valueSql } from './comparisons.ts'
 import { inPlan, inRows, inValues } from './memberships.ts'
 import { searchCondition } from './text-search.ts'

@@ -1,4 +1,4 @@
-import type { Steps } from '../shared/explain.ts'
+import type { Steps } from '../plans/explain.ts'
 import type { TablePlan } from './compile.ts'
 import { choose } from './cursor.ts'
 import type { Database } from './driver.ts'

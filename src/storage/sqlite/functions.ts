@@ -6,7 +6,7 @@ import { RecentlyUsed } from '../../lib/recently-used.ts'
 import { decimalKey } from '../../lib/sort-keys.ts'
 import { toChar } from '../../lib/to-char.ts'
 import type { FieldRef } from '../../model/plan.ts'
-import { instantBound } from '../shared/bounds.ts'
+import { instantBound } from '../tables/bounds.ts'
 import {
   alternatives,
   canonicalJson,
@@ -15,7 +15,7 @@ import {
   jsonSortKey,
   memberAt,
   memberOf,
-} from '../shared/json-values.ts'
+} from '../tables/json-values.ts'
 import { timeDigits } from './comparisons.ts'
 import type { OpenOptions, SqlValue } from './driver.ts'
 import { searchFunctions } from './text-search.ts'

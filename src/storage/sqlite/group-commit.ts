@@ -1,6 +1,6 @@
 import { RightsChanged, StoreUnavailable } from '../../model/errors.ts'
 import type { Keyring } from '../../model/keys.ts'
-import type { Shared } from '../shared/event-loops.ts'
+import type { Shared } from '../runtime/event-loops.ts'
 import type { changes } from './changes.ts'
 import type { OpenedFiles } from './files-in-place.ts'
 import type { WriteCall, WriterData, WriterHandlers } from './writer.ts'

@@ -1,6 +1,6 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { maxLevels } from '../people.ts'
-import { subgroupEvent } from '../shared/people-rules.ts'
+import { subgroupEvent } from '../statements/people-rules.ts'
 import type { Database } from './driver.ts'
 import { forgetEnd, recordEvent } from './events.ts'
 import { changeMembership } from './group-changes.ts'

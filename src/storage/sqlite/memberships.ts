@@ -1,7 +1,7 @@
 import { differsIfMissing, type FieldRef } from '../../model/plan.ts'
-import { storableTexts } from '../shared/bounds.ts'
-import type { Cell } from '../shared/cells.ts'
-import { canonicalConstant } from '../shared/json-values.ts'
+import { storableTexts } from '../tables/bounds.ts'
+import type { Cell } from '../tables/cells.ts'
+import { canonicalConstant } from '../tables/json-values.ts'
 import { key } from './cells.ts'
 import { boundOf, type Inner, type Leaf, memberSql, type Scope, valueSql } from './comparisons.ts'
 

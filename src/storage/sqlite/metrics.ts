@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { StoreMetrics } from '../metrics.ts'
-import type { Shared } from '../shared/event-loops.ts'
+import type { Shared } from '../runtime/event-loops.ts'
 import { databaseFile, entitiesFolder } from './migrate.ts'
 import type { ReaderThreads } from './reader-threads.ts'
 

@@ -10,7 +10,7 @@ import {
   isSame,
   profileText,
   resetEvent,
-} from '../shared/people-rules.ts'
+} from '../statements/people-rules.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
 import { endTokens, nextStamp, setPassword } from './account-changes.ts'
 import type { Database } from './driver.ts'

@@ -7,7 +7,7 @@ import {
   type PeopleNames,
   passesMany,
   peopleNames,
-} from '../shared/people-names.ts'
+} from '../statements/people-names.ts'
 import type { Part, Window } from '../window.ts'
 import type { Database } from './driver.ts'
 import { type EpersonRow, epersonColumns } from './rows.ts'

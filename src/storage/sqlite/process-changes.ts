@@ -9,7 +9,7 @@ import {
   silentFor,
   type Turn,
 } from '../processes.ts'
-import { jsonOf, newProcess, rivalAmong, turnOf } from '../shared/process-rows.ts'
+import { jsonOf, newProcess, rivalAmong, turnOf } from '../statements/process-rows.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 import { requireRights } from './stamps.ts'

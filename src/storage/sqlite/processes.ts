@@ -1,6 +1,6 @@
 import type { ProcessState } from '../../model/processes.ts'
 import type { Processes, ProcessSearch } from '../processes.ts'
-import { logOf, orderOf, type ProcessRow, processColumns, toProcess } from '../shared/process-rows.ts'
+import { logOf, orderOf, type ProcessRow, processColumns, toProcess } from '../statements/process-rows.ts'
 import { sqliteAlerts } from './alerts.ts'
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'

@@ -1,7 +1,7 @@
 import { type Client, createFairQueue, type FairQueue } from '../../lib/fair-queue.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { Thread } from '../../threads/thread.ts'
-import { partFor, type Shared } from '../shared/event-loops.ts'
+import { partFor, type Shared } from '../runtime/event-loops.ts'
 import type { ReaderHandlers } from './reader.ts'
 
 export type Reader = Thread<ReaderHandlers>

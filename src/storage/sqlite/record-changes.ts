@@ -1,6 +1,6 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
+import { agreedParts, type ChangeRow, type TakenChanges, versionParts } from '../columns/changed-entities.ts'
 import type { Agreed } from '../entities.ts'
-import { agreedParts, type ChangeRow, type TakenChanges, versionParts } from '../shared/changed-entities.ts'
 import type { Database } from './driver.ts'
 import { recordEvent } from './events.ts'
 

@@ -1,4 +1,4 @@
-import { type RecordSource, type RecordWork, slotsOf } from '../shared/record-source.ts'
+import { type RecordSource, type RecordWork, slotsOf } from '../columns/record-source.ts'
 import type { Database } from './driver.ts'
 import type { Reader, ReaderThreads } from './reader-threads.ts'
 import { openRecords, recordsBetween, recordsNumbered } from './record-versions.ts'

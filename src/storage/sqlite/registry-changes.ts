@@ -18,7 +18,7 @@ import {
   schemaColumns,
   toField,
   toSchema,
-} from '../shared/registry-rows.ts'
+} from '../statements/registry-rows.ts'
 import type { Database } from './driver.ts'
 import { recordEvent } from './events.ts'
 

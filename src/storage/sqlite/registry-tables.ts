@@ -1,4 +1,4 @@
-import { dublinCoreRows } from '../shared/registry-rows.ts'
+import { dublinCoreRows } from '../statements/registry-rows.ts'
 
 /** The migration for the registry of metadata. A migration is never changed once it is released. */
 export const registryTables = `

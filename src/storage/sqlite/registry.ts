@@ -7,7 +7,7 @@ import {
   schemaColumns,
   toField,
   toSchema,
-} from '../shared/registry-rows.ts'
+} from '../statements/registry-rows.ts'
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
 import { fieldIn, joined, schemaIn } from './registry-changes.ts'

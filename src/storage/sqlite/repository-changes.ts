@@ -3,7 +3,7 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { ItemChange, ItemOutcome } from '../../model/item-changes.ts'
 import type { AccessChange, NewItem } from '../../model/items.ts'
 import type { PutOutcome, ReadersOutcome } from '../repository.ts'
-import { deleteNamed, itemChange, modifiedByIngest, putBundles } from '../shared/item-changes.ts'
+import { deleteNamed, itemChange, modifiedByIngest, putBundles } from '../statements/item-changes.ts'
 import {
   type BitstreamChanges,
   type BitstreamValues,
@@ -18,9 +18,9 @@ import {
   itemValueColumns,
   itemValues,
   wantedBitstreams,
-} from '../shared/item-rows.ts'
-import { type Change, forSqlite, type Step } from '../shared/item-statements.ts'
-import { dropReader, setReaders as setReadersOf, showAgain } from '../shared/reader-changes.ts'
+} from '../statements/item-rows.ts'
+import { type Change, forSqlite, type Step } from '../statements/item-statements.ts'
+import { dropReader, setReaders as setReadersOf, showAgain } from '../statements/reader-changes.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 

@@ -1,7 +1,7 @@
 import type { PolicyNote } from '../../model/item-changes.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { Repository } from '../repository.ts'
-import type { Seen } from '../shared/audiences.ts'
+import type { Seen } from '../statements/audiences.ts'
 import {
   type AudienceRow,
   type BitstreamRow,
@@ -24,7 +24,7 @@ import {
   toKnownItems,
   toListedItem,
   toSite,
-} from '../shared/item-rows.ts'
+} from '../statements/item-rows.ts'
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
 

@@ -1,5 +1,5 @@
 import type { TableSource } from '../../model/entities.ts'
-import { type VisibleRows, viewPrefixes } from '../shared/row-visibility.ts'
+import { type VisibleRows, viewPrefixes } from '../tables/row-visibility.ts'
 import { quoteName } from './cells.ts'
 import { tick } from './driver.ts'
 

@@ -2,7 +2,7 @@ import { parseExact } from '../../lib/json.ts'
 import { RecentlyUsed } from '../../lib/recently-used.ts'
 import type { TextQuery } from '../../model/plan.ts'
 import { matchesText, relevanceOf, searchable, textsIn } from '../../model/text-query.ts'
-import type { SearchedValue } from '../shared/text-search.ts'
+import type { SearchedValue } from '../tables/text-search.ts'
 
 /** Text search in statements (Q27): functions of ours read each row. */
 

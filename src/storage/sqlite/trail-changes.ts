@@ -17,7 +17,7 @@ import {
   prunedDetail,
   pruneLimit,
   sealedRow,
-} from '../shared/trail-plan.ts'
+} from '../statements/trail-plan.ts'
 import { eventColumns, type StoredEvent } from '../trail.ts'
 import { type Database, type Row, transaction } from './driver.ts'
 import { keyOf, loadKey } from './trail-keys.ts'

@@ -1,6 +1,6 @@
 import type { Keyring } from '../../model/keys.ts'
 import type { SignedHead } from '../../model/trail.ts'
-import { type CheckpointRow, checkpointColumns, groupHeads } from '../shared/trail-rows.ts'
+import { type CheckpointRow, checkpointColumns, groupHeads } from '../statements/trail-rows.ts'
 import { eventColumns, type StoredEvent, type Trail } from '../trail.ts'
 import { type Database, openDatabase, type Row } from './driver.ts'
 import type { Write } from './group-commit.ts'

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Entity, Page, TableSource } from '../../../src/model/entities.ts'
 import { type Condition, listOf } from '../../../src/model/plan.ts'
-import type { VisibleRows } from '../../../src/storage/shared/row-visibility.ts'
 import { choosePage, compileTable } from '../../../src/storage/sqlite/compile.ts'
 import { tick } from '../../../src/storage/sqlite/driver.ts'
+import type { VisibleRows } from '../../../src/storage/tables/row-visibility.ts'
 
 const source: TableSource = { kind: 'table', table: 'people', rows: 'all' }
 const entity: Entity = {

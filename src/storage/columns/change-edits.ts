@@ -1,0 +1,172 @@
+import { parseWritten } from '../../lib/json.ts'
+import { RecentlyUsed } from '../../lib/recently-used.ts'
+import { keyValues, sortKeys } from '../../model/record-changes.ts'
+import { orderOf, type ValueOrder } from '../../model/value-order.ts'
+import type { RecordEntity } from '../entities.ts'
+import { type Changed, type LoadedChange, lastChanges } from './changed-entities.ts'
+import type { Edit } from './edits.ts'
+import type { Place } from './look-up.ts'
+import { slotsOf } from './record-source.ts'
+import type { NewValue } from './revised-ranks.ts'
+import { findKeysTogether } from './search.ts'
+
+/** Reads records of a version by their slots. */
+type Read = (slots: Uint32Array) => Promise<readonly string[]>
+
+/** What single records change in the version that they were written to. */
+export interface Edits {
+  readonly edits: readonly Edit[]
+  readonly written: readonly LoadedChange[]
+  /** The slots of those that are written. */
+  readonly slots: readonly number[]
+}
+
+/**
+ * Where keys and values are in versions. A version never changes, so that each is looked up once, for all the changes that
+ * come after.
+ */
+interface Places {
+  readonly keys: Map<string, Place>
+  readonly values: Map<number, Map<string, Place>>
+}
+
+/** Versions that single records are written to. */
+const maxVersions = 100
+
+export function createPlaces() {
+  const versions = new RecentlyUsed<string, Places>(maxVersions)
+  const edits = new WeakMap<Changed['changes'], Edits>()
+
+  function placesIn({ source }: RecordEntity): Places {
+    const known = versions.get(source.version)
+    if (known) return known
+    const places = { keys: new Map(), values: new Map() }
+    versions.add(source.version, places)
+    return places
+  }
+
+  async function editsOf(changed: Changed, baseSlots: Uint32Array | null, read: Read): Promise<Edits> {
+    const done = edits.get(changed.changes)
+    if (done) return done
+    const { base, changes } = changed
+    const { keys } = placesIn(base)
+    const last = [...lastChanges(changed).values()]
+    const unknown = last.filter(({ change }) => !keys.has(change.key))
+    const search = keySearch(base, baseSlots)
+    const found = await findKeysTogether(
+      search,
+      unknown.map(({ change }) => JSON.stringify(sortKeys(base, change.values))),
+      read,
+    )
+    for (const [n, { change }] of unknown.entries()) keys.set(change.key, found[n] as Place)
+    const sorted = last
+      .map(({ change, at }) => ({
+        change,
+        at,
+        place: keys.get(change.key) as Place,
+        sortKeys: sortKeys(base, change.values),
+      }))
+      // What was written and deleted again changes nothing.
+      .filter(({ change, place }) => change.json !== null || place.isThere)
+      .sort(
+        (one, other) =>
+          one.place.at - other.place.at ||
+          Number(one.place.isThere) - Number(other.place.isThere) ||
+          search.compareKeys(one.sortKeys, other.sortKeys),
+      )
+    const written = sorted.filter(({ change }) => change.json !== null)
+    let next = 0
+    const made: Edits = {
+      edits: sorted.map(({ change, place }) => ({ ...place, written: change.json === null ? -1 : next++ })),
+      written: written.map(({ change }) => change),
+      slots: written.map(({ at }) => slotsOf(base) + at),
+    }
+    if (
+      base.source.count + made.written.length - sorted.filter(({ place }) => place.isThere).length !==
+      countOf(base, changes)
+    )
+      throw new Error(`the changes of ${base.name} don't belong to its version`)
+    edits.set(changes, made)
+    return made
+  }
+
+  /**
+   * What the records that are written have in a field.
+   * @param first the slot of a record for each distinct value of the version, by rank
+   */
+  async function valuesOf(
+    base: RecordEntity,
+    field: number,
+    { written }: Edits,
+    first: Uint32Array,
+    read: Read,
+  ): Promise<NewValue[]> {
+    const { name, type, collation } = base.fields[field] as RecordEntity['fields'][number]
+    const order = orderOf({ type, ...(collation !== undefined && { collation }) })
+    const { values } = placesIn(base)
+    const places = values.get(field) ?? new Map<string, Place>()
+    values.set(field, places)
+    const keys = written.map(({ record }) => {
+      const value = record && Object.hasOwn(record, name) ? record[name] : null
+      return value === null || value === undefined ? null : order.key(value)
+    })
+    const unknown = [...new Set(keys.filter(key => key !== null && !places.has(key)))] as string[]
+    const found = await findKeysTogether(
+      {
+        length: first.length,
+        slot: rank => first[rank] as number,
+        compare: (json, key) => {
+          const record = parseWritten(json) as Readonly<Record<string, unknown>>
+          return order.compare(order.key(record[name]), key)
+        },
+      },
+      unknown,
+      read,
+    )
+    for (const [n, key] of unknown.entries()) places.set(key, found[n] as Place)
+    return inOrder(keys, places, order)
+  }
+
+  return { editsOf, valuesOf }
+}
+
+const countOf = ({ source }: RecordEntity, changes: Changed['changes']): number =>
+  changes.reduce((count, { added }) => count + added, source.count)
+
+/** How a record is found by the sort keys of its key, as JSON. */
+function keySearch(base: RecordEntity, slots: Uint32Array | null) {
+  const orders = [base.key]
+    .flat()
+    .map(name => orderOf(base.fields.find(field => field.name === name) ?? { type: 'text' }))
+  const compareKeys = (one: readonly string[], other: readonly string[]): number => {
+    for (const [at, { compare }] of orders.entries()) {
+      const compared = compare(one[at] as string, other[at] as string)
+      if (compared !== 0) return compared
+    }
+    return 0
+  }
+  return {
+    length: base.source.count,
+    slot: (n: number) => (slots ? (slots[n] as number) : n),
+    compare: (json: string, key: string) =>
+      compareKeys(
+        sortKeys(base, keyValues(base, parseWritten(json) as Readonly<Record<string, unknown>>)),
+        JSON.parse(key) as string[],
+      ),
+    compareKeys,
+  }
+}
+
+/** Values that the version lacks are named by their place among each other, as text that sorts so. */
+function inOrder(
+  keys: readonly (string | null)[],
+  places: ReadonlyMap<string, Place>,
+  order: ValueOrder,
+): NewValue[] {
+  const added = [...new Set(keys)].filter((key): key is string => key !== null && !places.get(key)?.isThere)
+  added.sort(order.compare)
+  const names = new Map(added.map((key, at) => [key, String(at).padStart(10, '0')]))
+  return keys.map(key =>
+    key === null ? null : { place: places.get(key) as Place, key: names.get(key) ?? '' },
+  )
+}

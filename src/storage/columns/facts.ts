@@ -1,0 +1,202 @@
+import { nobody } from '../../lib/fair-queue.ts'
+import { RecentlyUsed } from '../../lib/recently-used.ts'
+import type { RecordEntity } from '../entities.ts'
+import { cacheKey, type RecordCache } from '../runtime/version-cache.ts'
+import { whilePresent } from '../runtime/while-present.ts'
+import { type ColumnRef, indexOf, isDerived, nameOf, typeOf } from './column-ref.ts'
+import type { PackedColumn } from './columns.ts'
+import { Keeping, type Turn } from './keeping.ts'
+import type { LoadedRecords } from './loaded-records.ts'
+import type { ReadableRecords } from './readable-records.ts'
+import { type RecordWork, slotsOf } from './record-source.ts'
+import type { PackedFacts } from './tasks.ts'
+import type { PackedValues } from './values.ts'
+
+/** What a condition or a row needs to know of a field. */
+export interface Need {
+  readonly ref: ColumnRef
+  /** Whether all its distinct values are needed. */
+  readonly values: boolean
+  /** How many values will be looked up among them. */
+  readonly lookups: number
+  /** Whether a few records may be meant. */
+  readonly postings: boolean
+}
+
+/** A field with so few distinct values gets its values at once: then nothing is looked up in records. */
+const fewValues = 4_096
+/** A look-up reads about so many values. */
+const readsOfLookup = 20
+/** After so many look-ups in records. */
+const manyLookups = 200
+/** With so few distinct values, none is rare enough for postings to be worth their memory. */
+const minDistinct = 64
+
+/**
+ * Facts about the fields of versions (docs/decisions/0035). Each is made once, in the thread for long work, and kept in the
+ * cache that all event loops share. What doesn't fit is made for one request.
+ */
+export class Facts extends Keeping {
+  /** How often something that was not at hand was wanted, by what it is kept as. */
+  readonly #wanted = new RecentlyUsed<string, { times: number }>(1_000)
+  readonly #later: (work: (work: RecordWork) => Promise<unknown>) => void
+
+  /** @param later runs work that nobody waits for */
+  constructor(cache: RecordCache, later: (work: (work: RecordWork) => Promise<unknown>) => void = () => {}) {
+    super(cache)
+    this.#later = later
+  }
+
+  /** Values were looked up in records. A field that is asked about again and again gets its values. */
+  note(entity: RecordEntity, { ref, lookups }: Need): void {
+    const need = { ref, values: true, lookups: 0, postings: true }
+    this.makeLater(entity, `values ${nameOf(entity, ref)}`, lookups, manyLookups, turn =>
+      this.make(turn, entity, need),
+    )
+  }
+
+  /**
+   * What is wanted often enough is made without anybody waiting, once: if there is no room to keep it, making it again would
+   * not help.
+   */
+  makeLater(
+    { source }: RecordEntity,
+    what: string,
+    times: number,
+    enough: number,
+    make: (turn: Turn) => Promise<unknown>,
+  ): void {
+    const key = cacheKey(source.version, what)
+    const known = this.#wanted.get(key)
+    const before = known?.times ?? 0
+    if (known) known.times += times
+    else this.#wanted.add(key, { times })
+    if (before < enough && before + times >= enough) this.#later(work => make({ work, client: nobody }))
+  }
+
+  /** @returns undefined unless all of it is at hand */
+  peek(entity: RecordEntity, need: Need): PackedFacts | undefined {
+    const { ref } = need
+    const { version } = entity.source
+    const name = nameOf(entity, ref)
+    const column = this.cache.peek<PackedColumn>(version, `column ${name}`)
+    if (!column) return undefined
+    const found = {
+      ...typeOf(entity, ref),
+      column,
+      postings: this.cache.peek<Uint32Array<SharedArrayBuffer>>(version, `postings ${name}`) ?? null,
+      values: this.cache.peek<Uint8Array<SharedArrayBuffer>>(version, `values ${name}`) ?? null,
+    }
+    const wanted = wantedOf(need, column)
+    return (wanted.postings && !found.postings) || (wanted.values && !found.values) ? undefined : found
+  }
+
+  async make(turn: Turn, entity: RecordEntity, need: Need): Promise<PackedFacts> {
+    const { ref } = need
+    const name = nameOf(entity, ref)
+    const { count } = entity.source
+    const column = await this.#column(turn, entity, ref)
+    const wanted = wantedOf(need, column)
+    const isKnown = this.cache.peek(entity.source.version, `values ${name}`) !== undefined
+    const postings = wanted.postings
+      ? await this.kept(turn, entity, `postings ${name}`, () => turn.work.call('postings', column, count))
+      : null
+    const values = wanted.values || isKnown ? await this.#values(turn, entity, ref, column) : null
+    return { ...typeOf(entity, ref), column, postings, values }
+  }
+
+  /** The slots of a revision; null: the numbers of the records. */
+  async slots({ work, client }: Turn, entity: RecordEntity): Promise<Uint32Array<SharedArrayBuffer> | null> {
+    if (entity.source.slots === undefined) return null
+    return this.kept({ work, client }, entity, 'slots', () => work.slots(entity))
+  }
+
+  /** The slot of a record for each distinct value. */
+  async firstSlots(turn: Turn, entity: RecordEntity, column: PackedColumn) {
+    return turn.work.call('firstSlots', column, entity.source.count, await this.slots(turn, entity))
+  }
+
+  /** All records, if they are loaded. */
+  records(entity: RecordEntity, slots: Uint32Array | null): ReadableRecords | null {
+    const loaded = this.cache.peek<LoadedRecords>(entity.source.version, 'records')
+    return loaded ? { starts: loaded.starts, json: loaded.json, slots } : null
+  }
+
+  /** Those of `slots` that are at hand; undefined: they aren't. */
+  peekSlots({ source }: RecordEntity): Uint32Array | null | undefined {
+    return source.slots === undefined ? null : this.cache.peek<Uint32Array>(source.version, 'slots')
+  }
+
+  #column(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<PackedColumn> {
+    const what = `column ${nameOf(entity, ref)}`
+    if (!isDerived(ref))
+      return this.kept(turn, entity, what, () => turn.work.column(entity, indexOf(entity, ref)))
+    return this.kept(turn, entity, what, async () => (await this.#derive(turn, entity, ref)).column)
+  }
+
+  async #values(
+    turn: Turn,
+    entity: RecordEntity,
+    ref: ColumnRef,
+    column: PackedColumn,
+  ): Promise<PackedValues> {
+    const what = `values ${nameOf(entity, ref)}`
+    return this.kept(turn, entity, what, async () =>
+      isDerived(ref) ? (await this.#derive(turn, entity, ref)).values : this.#read(turn, entity, ref, column),
+    )
+  }
+
+  /** A member inside a field of JSON, or a text made of it, as a column of its own. Both parts are kept. */
+  async #derive(turn: Turn, entity: RecordEntity, ref: ColumnRef) {
+    const { mask, ...field } = ref
+    const base: ColumnRef = mask === undefined ? { ...field, path: [], type: 'json' } : field
+    const column = await this.#column(turn, entity, base)
+    const texts =
+      mask === undefined
+        ? await this.#read(turn, entity, ref, column)
+        : await this.#masked(turn, entity, base, column, mask)
+    const { type } = typeOf(entity, ref)
+    const made = await whilePresent(turn.client, stop =>
+      turn.work.call('derive', column, entity.source.count, texts, type, stop),
+    )
+    const { version } = entity.source
+    const name = nameOf(entity, ref)
+    await this.keep(version, `column ${name}`, made.column)
+    await this.keep(version, `values ${name}`, made.values)
+    return made
+  }
+
+  async #masked(
+    turn: Turn,
+    entity: RecordEntity,
+    base: ColumnRef,
+    column: PackedColumn,
+    mask: string,
+  ): Promise<PackedValues> {
+    const values = await this.#values(turn, entity, base, column)
+    const { type } = typeOf(entity, base)
+    return whilePresent(turn.client, stop =>
+      turn.work.call('masked', values, column[0] as number, type, mask, stop),
+    )
+  }
+
+  /** What a record with each distinct value of the column has in the field. */
+  async #read(turn: Turn, entity: RecordEntity, field: ColumnRef, column: PackedColumn) {
+    const { work, client } = turn
+    const first = await this.firstSlots(turn, entity, column)
+    const records = this.records(entity, null)
+    if (records) return whilePresent(client, stop => work.call('loadedValues', records, first, field, stop))
+    const { slots, places } = await work.call('ascending', first, slotsOf(entity))
+    const { parts, lengths } = await whilePresent(client, stop => work.values(entity, slots, field, stop))
+    return work.call('arrange', parts, lengths, places)
+  }
+}
+
+function wantedOf({ ref, values, lookups, postings }: Need, column: PackedColumn) {
+  const distinct = column[0] as number
+  return {
+    values:
+      values || isDerived(ref) || (lookups > 0 && distinct <= Math.max(fewValues, lookups * readsOfLookup)),
+    postings: postings && distinct >= minDistinct,
+  }
+}

@@ -1,0 +1,166 @@
+import { hash } from 'node:crypto'
+import type { Condition } from '../../model/plan.ts'
+import { orderOf } from '../../model/value-order.ts'
+import type { RecordEntity } from '../entities.ts'
+import { whilePresent } from '../runtime/while-present.ts'
+import { indexOf, typeOf } from './column-ref.ts'
+import type { Facts } from './facts.ts'
+import { createInPlans, type Find } from './in-plans.ts'
+import type { Turn } from './keeping.ts'
+import { soughtIn } from './leaves.ts'
+import { Needs, type OpenNode, openCondition } from './needs.ts'
+import { costOf, firstOf, select } from './select.ts'
+import { numbersIn, type PackedSelection, sizeOfSelection } from './selections.ts'
+import { type FilterTask, prepare, type TaskLeaf, type TaskNode } from './tasks.ts'
+import { textMatches } from './text-search.ts'
+import { constantValue } from './value-tests.ts'
+
+/** Finds the records that match a condition (docs/decisions/0035). */
+export interface Filters {
+  /** @returns undefined unless they were found before, and are still kept */
+  peek(entity: RecordEntity, where: Condition): PackedSelection | undefined
+  /**
+   * Finds them at once, on this thread, if all that is needed is at hand, and it takes no longer than asking the thread for
+   * long work.
+   * @param wanted how many of the first ones are enough; without it, all
+   */
+  quickly(entity: RecordEntity, where: Condition, wanted?: number): Quick | undefined
+  /** Finds them in the thread, and keeps them. */
+  readonly find: Find
+}
+
+/** How many records match, and the numbers of these, or of the first ones. */
+interface Quick {
+  readonly total: number
+  readonly numbers: Uint32Array
+}
+
+/** The same condition is the same object in many requests, and its text may be long. */
+const names = new WeakMap<Condition, string>()
+
+const maxName = 256
+
+/** What a condition is kept by. */
+export function nameOfCondition(where: Condition): string {
+  const known = names.get(where)
+  if (known !== undefined) return known
+  const json = JSON.stringify(where)
+  const name = json.length <= maxName ? json : hash('sha256', json, 'base64')
+  names.set(where, name)
+  return name
+}
+
+/** What its records are kept by. */
+export const filterName = (where: Condition): string => `filter ${nameOfCondition(where)}`
+
+/** What is found on this thread: at most so many records, by at most so many look-ups, looking at at most so many. */
+const quickRecords = 1_024
+const quickLookups = 128
+const quickCost = 8_192
+
+export function createFilters(facts: Facts): Filters {
+  const inPlan = createInPlans(facts, (turn, entity, where) => find(turn, entity, where))
+
+  async function resolve(
+    turn: Turn,
+    entity: RecordEntity,
+    node: OpenNode,
+    task: Pick<FilterTask, 'facts' | 'records'>,
+    slots: Uint32Array | null,
+  ): Promise<TaskNode> {
+    switch (node.kind) {
+      case 'and':
+      case 'or': {
+        const of: TaskNode[] = []
+        for (const one of node.of) of.push(await resolve(turn, entity, one, task, slots))
+        return { kind: node.kind, of }
+      }
+      case 'in plan':
+        return inPlan(turn, entity, node, task.facts)
+      case 'text':
+        return { kind: 'records', selection: await textMatches(turn, entity, node.condition, facts) }
+      case 'value': {
+        const known = task.facts[node.facts]
+        if (!known || known.values) return node
+        const { ref, column } = known
+        const sought = soughtIn(node.condition)
+        facts.note(entity, { ref, values: true, lookups: sought.length, postings: true })
+        if (task.records && known.postings) return node
+        const { type, collation } = typeOf(entity, ref)
+        const order = orderOf({ type, ...(collation !== undefined && { collation }) })
+        const keys = sought.map(one => order.key(constantValue(one)))
+        const postings = known.postings ?? (await turn.work.call('postings', column, entity.source.count))
+        const among = { column, postings, slots }
+        return { ...node, places: await turn.work.search(entity, indexOf(entity, ref), keys, among) }
+      }
+      default:
+        return node
+    }
+  }
+
+  const find: Find = (turn, entity, where) =>
+    facts.kept(turn, entity, filterName(where), async () => {
+      const needs = new Needs(entity)
+      const open = openCondition(where, entity, needs)
+      const found: FilterTask['facts'][number][] = []
+      for (const need of needs.all) found.push({ ...(await facts.make(turn, entity, need)), ref: need.ref })
+      const slots = await facts.slots(turn, entity)
+      const task = { count: entity.source.count, facts: found, records: facts.records(entity, slots) }
+      const node = await resolve(turn, entity, open, task, slots)
+      return whilePresent(turn.client, stop => turn.work.call('filter', { ...task, where: node }, stop))
+    })
+
+  return {
+    peek: (entity, where) => facts.peekKept(entity, filterName(where)),
+    quickly: (entity, where, wanted) => {
+      const needs = new Needs(entity)
+      const node = openCondition(where, entity, needs)
+      if (!isQuick(node) || needs.all.reduce((sum, { lookups }) => sum + lookups, 0) > quickLookups)
+        return undefined
+      const slots = facts.peekSlots(entity)
+      if (slots === undefined) return undefined
+      const records = facts.records(entity, slots)
+      const found: FilterTask['facts'][number][] = []
+      for (const need of needs.all) {
+        const known = facts.peek(entity, need)
+        if (known && !known.values) facts.note(entity, need)
+        if (!known || known.type === 'json' || !(known.values || (known.postings && records)))
+          return undefined
+        found.push({ ...known, ref: need.ref })
+      }
+      const { count } = entity.source
+      const sought = prepare({ count, facts: found, where: node, records }, never)
+      if (costOf(sought, count) > quickCost) {
+        const first = wanted === undefined ? undefined : firstOf(sought, count, wanted)
+        // A filter that is asked again is as good as kept.
+        facts.makeLater(entity, filterName(where), 1, 2, turn => find(turn, entity, where))
+        return first && { total: sought.most, numbers: first }
+      }
+      const selection = select(sought, count, never)
+      const total = sizeOfSelection(selection)
+      return total <= quickRecords ? { total, numbers: numbersIn(selection, count) } : undefined
+    },
+
+    find,
+  }
+}
+
+const never = () => {}
+
+type QuickNode = TaskLeaf | { readonly kind: 'and' | 'or'; readonly of: readonly QuickNode[] }
+
+/** Whether a condition only looks values up. */
+function isQuick(node: OpenNode): node is QuickNode {
+  switch (node.kind) {
+    case 'and':
+    case 'or':
+      return node.of.every(isQuick)
+    case 'value':
+      return node.condition.kind === 'compare' || node.condition.kind === 'in'
+    case 'null':
+    case 'none':
+      return true
+    default:
+      return false
+  }
+}

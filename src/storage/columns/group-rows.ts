@@ -1,0 +1,164 @@
+import { sharedMemory } from '../../lib/shared-memory.ts'
+import type { FieldType } from '../../model/entities.ts'
+import type { Aggregate, Condition } from '../../model/plan.ts'
+import { aggregate, type Result } from './aggregates.ts'
+import type { ColumnRef } from './column-ref.ts'
+import { sharedNumbers } from './columns.ts'
+import { withEqualRanks } from './equal-ranks.ts'
+import { countIn, groupBy, maxGroups, tooManyGroups } from './groups.ts'
+import type { FieldFacts } from './leaves.ts'
+import { type RowColumn, rowTest } from './row-tests.ts'
+import { numbersIn, openSelection, type PackedSelection } from './selections.ts'
+import { sortNumbers } from './sort-records.ts'
+import { openFacts, type PackedFacts } from './tasks.ts'
+import { jsonAt, type PackedValues, Packer } from './values.ts'
+
+/** Rows of groups, as a thread takes them: fields are numbers of facts. */
+export interface GroupTask {
+  readonly count: number
+  /** null: all records. */
+  readonly selection: PackedSelection | null
+  readonly facts: readonly (PackedFacts & { readonly ref: ColumnRef })[]
+  /** The facts of each column to group by; null: one group of all records. */
+  readonly groups: readonly number[] | null
+  readonly columns: readonly GroupColumn[]
+  readonly having: Condition | null
+  readonly distinct: boolean
+  readonly order: readonly { readonly by: GroupValue; readonly descending: boolean }[]
+  readonly offset: number
+  readonly limit: number | null
+}
+
+export type GroupValue =
+  | { readonly kind: 'group'; readonly at: number }
+  | { readonly kind: 'column'; readonly at: number }
+
+export interface GroupColumn {
+  readonly name: string
+  readonly type: FieldType
+  readonly value:
+    | { readonly kind: 'group'; readonly at: number }
+    | { readonly kind: 'aggregate'; readonly name: Aggregate['name']; readonly facts: number | null }
+}
+
+/**
+ * @param tick called now and then; it may throw to stop
+ * @returns the number of all rows, and those of the page
+ */
+export function groupRows(task: GroupTask, tick: () => void): PackedRows {
+  const { count, columns, distinct } = task
+  const facts = task.facts.map(one => openFacts(one, count, null))
+  const at = (place: number) => facts[place] as FieldFacts
+  const keys = (task.groups ?? []).map(place => withEqualRanks(at(place), tick))
+  const numbers = task.selection ? numbersIn(openSelection(task.selection), count) : undefined
+  const grouping = groupBy(
+    keys.map(({ column }) => column),
+    numbers,
+    count,
+    tick,
+  )
+  tick()
+  const groups = { ...grouping, numbers, counts: countIn(grouping) }
+  const keyResults = keys.map((key, place) => keyResult(key, id => grouping.rankOf(place, id)))
+  const factsFor = ({ name, facts }: Extract<GroupColumn['value'], { kind: 'aggregate' }>) => {
+    if (facts === null) return undefined
+    return name === 'count_distinct' ? withEqualRanks(at(facts), tick) : at(facts)
+  }
+  const results = columns.map(({ value }) =>
+    value.kind === 'group'
+      ? (keyResults[value.at] as Result)
+      : aggregate(value.name, factsFor(value), groups, tick),
+  )
+  /** The least and the greatest text of a field have its order, too. */
+  const collationOf = (type: FieldType, value: GroupColumn['value']) => {
+    if (value.kind === 'group') return keys[value.at]?.collation
+    return type === 'text' && value.facts !== null ? at(value.facts).collation : undefined
+  }
+  let ids = task.groups === null ? Uint32Array.of(0) : idsIn(groups.counts)
+  if (task.having) {
+    const described = columns.map(
+      ({ name, type, value }): RowColumn => ({ name, type, collation: collationOf(type, value) }),
+    )
+    const test = rowTest(task.having, described)
+    ids = ids.filter(id => test(place => results[place]?.json(id) ?? 'null'))
+  }
+  const json = rowPrinter(columns, results)
+  if (distinct) ids = uniqueIn(ids, json)
+  const order = [
+    ...task.order.map(({ by, descending }) => ({
+      result: (by.kind === 'group' ? keyResults : results)[by.at] as Result,
+      descending,
+    })),
+    ...(distinct ? results : keyResults).map(result => ({ result, descending: false })),
+  ]
+  const sorted = sortedIds(ids, order)
+  tick()
+  const end = task.limit === null ? sorted.length : Math.min(sorted.length, task.offset + task.limit)
+  return packRows(sorted.length, Array.from(sorted.subarray(task.offset, end)), json)
+}
+
+/** The numbers of the groups that have records. */
+function idsIn(counts: Uint32Array): Uint32Array<ArrayBuffer> {
+  const ids: number[] = []
+  for (let id = 0; id < counts.length; id++) if (counts[id] !== 0) ids.push(id)
+  if (ids.length > maxGroups) throw tooManyGroups()
+  return Uint32Array.from(ids)
+}
+
+const keyResult = ({ column, values }: FieldFacts, rankOf: (id: number) => number): Result => ({
+  json: id => {
+    const rank = rankOf(id)
+    return rank === column.distinct || !values ? 'null' : jsonAt(values, rank)
+  },
+  ranks: ids => ids.map(rankOf),
+})
+
+function rowPrinter(columns: readonly GroupColumn[], results: readonly Result[]): (id: number) => string {
+  const names = columns.map(({ name }, at) => `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`)
+  return id => {
+    let row = ''
+    for (let at = 0; at < names.length; at++) row += (names[at] as string) + (results[at] as Result).json(id)
+    return `${row === '' ? '{' : row}}`
+  }
+}
+
+function uniqueIn(ids: Uint32Array<ArrayBuffer>, json: (id: number) => string): Uint32Array<ArrayBuffer> {
+  const met = new Set<string>()
+  return ids.filter(id => {
+    const row = json(id)
+    return !met.has(row) && met.add(row) !== undefined
+  })
+}
+
+function sortedIds(
+  ids: Uint32Array,
+  order: readonly { readonly result: Result; readonly descending: boolean }[],
+): Uint32Array {
+  const places = sharedNumbers(ids.length)
+  for (let at = 0; at < places.length; at++) places[at] = at
+  const sorted = sortNumbers(
+    places,
+    order.map(({ result, descending }) => ({ ranks: result.ranks(ids), descending })),
+  )
+  return sorted.map(place => ids[place] as number)
+}
+
+/** Rows as they are kept: how many there are in all, how many of them are here, and these, packed as values are. */
+export type PackedRows = Uint8Array<SharedArrayBuffer>
+
+const headBytes = 2 * Uint32Array.BYTES_PER_ELEMENT
+
+function packRows(total: number, ids: readonly number[], json: (id: number) => string): PackedRows {
+  const packer = new Packer(ids.length)
+  for (const id of ids) packer.add(json(id))
+  const values = packer.finish()
+  const packed = new Uint8Array(sharedMemory(headBytes + values.length))
+  new Uint32Array(packed.buffer, 0, 2).set([total, ids.length])
+  packed.set(values, headBytes)
+  return packed
+}
+
+export function openRows(packed: PackedRows): { total: number; length: number; rows: PackedValues } {
+  const [total = 0, length = 0] = new Uint32Array(packed.buffer, packed.byteOffset, 2)
+  return { total, length, rows: packed.subarray(headBytes) }
+}

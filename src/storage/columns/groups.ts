@@ -1,0 +1,105 @@
+import { TooMuch } from '../../model/errors.ts'
+import type { Column } from './columns.ts'
+import { Pairs } from './tuples.ts'
+
+/** Records in groups: each has the number of its group, in the order of the selection. */
+export interface Grouping {
+  readonly ids: Uint32Array
+  /** One more than the highest number of a group. */
+  readonly size: number
+  /** The rank that all records of a group have in one of its columns. */
+  rankOf(column: number, id: number): number
+}
+
+/** Numbers of groups are made of ranks while there are no more combinations than this. */
+const maxCombinations = 2 ** 20
+
+/** More groups are not held in memory. */
+export const maxGroups = 1_000_000
+
+/**
+ * Groups records by the ranks that they have in some columns, null's included. If the combinations of ranks are few, their
+ * place among all is the number of the group, which is then in the order of the columns.
+ * @param numbers of the records; undefined: all
+ * @param tick called now and then; it may throw to stop
+ */
+export function groupBy(
+  columns: readonly Column[],
+  numbers: Uint32Array | undefined,
+  count: number,
+  tick: () => void,
+): Grouping {
+  const [only] = columns
+  const sizes = columns.map(({ distinct }) => distinct + 1)
+  const combinations = sizes.reduce((product, size) => product * size, 1)
+  if (columns.length === 1 && only && combinations <= maxCombinations)
+    return {
+      ids: numbers ? ranksAt(only.ranks, numbers) : only.ranks,
+      size: combinations,
+      rankOf: (_, id) => id,
+    }
+  const length = numbers ? numbers.length : count
+  if (combinations > maxCombinations) return hashed(columns, numbers, length, tick)
+  const ids = new Uint32Array(length)
+  for (const [at, { ranks }] of columns.entries()) {
+    tick()
+    const size = sizes[at] as number
+    if (numbers)
+      for (let n = 0; n < length; n++)
+        ids[n] = (ids[n] as number) * size + (ranks[numbers[n] as number] as number)
+    else for (let n = 0; n < length; n++) ids[n] = (ids[n] as number) * size + (ranks[n] as number)
+  }
+  const steps = sizes.map((_, at) => sizes.slice(at + 1).reduce((product, size) => product * size, 1))
+  return {
+    ids,
+    size: combinations,
+    rankOf: (column, id) => Math.floor(id / (steps[column] as number)) % (sizes[column] as number),
+  }
+}
+
+function ranksAt(ranks: Uint32Array, numbers: Uint32Array): Uint32Array {
+  const found = new Uint32Array(numbers.length)
+  for (let at = 0; at < numbers.length; at++) found[at] = ranks[numbers[at] as number] as number
+  return found
+}
+
+function hashed(
+  columns: readonly Column[],
+  numbers: Uint32Array | undefined,
+  length: number,
+  tick: () => void,
+): Grouping {
+  let ids = new Uint32Array(length)
+  let size = 1
+  for (const { ranks, distinct } of columns) {
+    const pairs = new Pairs(distinct + 1, length)
+    const next = new Uint32Array(length)
+    for (let at = 0; at < length; at++) {
+      if ((at & 0xffff) === 0) tick()
+      next[at] = pairs.add(ids[at] as number, ranks[numbers ? (numbers[at] as number) : at] as number)
+    }
+    ids = next
+    size = pairs.size
+    if (size > maxGroups) throw tooManyGroups()
+  }
+  const examples = new Uint32Array(size)
+  for (let at = 0; at < length; at++) examples[ids[at] as number] = numbers ? (numbers[at] as number) : at
+  return {
+    ids,
+    size,
+    rankOf: (column, id) => columns[column]?.ranks[examples[id] as number] as number,
+  }
+}
+
+export const tooManyGroups = (): TooMuch =>
+  new TooMuch(
+    `The query makes more than ${maxGroups.toLocaleString('en')} groups. Group by fewer fields, or add a condition.`,
+  )
+
+/** How many records each group has. */
+export function countIn({ ids, size }: Pick<Grouping, 'ids' | 'size'>): Uint32Array {
+  const counts = new Uint32Array(size)
+  for (let at = 0; at < ids.length; at++)
+    counts[ids[at] as number] = (counts[ids[at] as number] as number) + 1
+  return counts
+}

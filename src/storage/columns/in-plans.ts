@@ -1,0 +1,130 @@
+import { type Condition, differsIfMissing, type FieldRef, type Plan, type Rows } from '../../model/plan.ts'
+import type { RecordEntity } from '../entities.ts'
+import { whilePresent } from '../runtime/while-present.ts'
+import { type ColumnRef, columnOf, nameOf } from './column-ref.ts'
+import { sharedNumbers } from './columns.ts'
+import type { Facts } from './facts.ts'
+import type { Turn } from './keeping.ts'
+import type { Membership } from './memberships.ts'
+import type { OpenNode, PlanCondition } from './needs.ts'
+import { isSameColumn } from './needs.ts'
+import type { PackedSelection } from './selections.ts'
+import type { PackedFacts } from './tasks.ts'
+import { noRank, type Translation } from './translate.ts'
+import type { TaskOrder, TranslatedSide } from './work.ts'
+
+type InPlan = Extract<OpenNode, { kind: 'in plan' }>
+
+/** Finds the records that match a condition. */
+export type Find = (turn: Turn, entity: RecordEntity, where: Condition) => Promise<PackedSelection>
+
+/** Makes the rows of a plan inside a condition a part of the task (docs/decisions/0037). */
+export function createInPlans(facts: Facts, find: Find) {
+  async function selectionOf(turn: Turn, plan: Plan, entity: RecordEntity): Promise<PackedSelection | null> {
+    const { where, shape, page } = plan
+    const selection = where && (await find(turn, entity, where))
+    if (page.limit === null && page.offset === 0) return selection
+    const order: TaskOrder[] = []
+    for (const { by, descending } of (shape as Rows).order) {
+      const value = typeof by === 'number' ? (shape as Rows).columns[by]?.value : by
+      if (value?.kind !== 'field') throw new Error('a subquery is sorted by what is no field')
+      const { column } = await facts.make(turn, entity, { ref: value.field, ...onlyRanks })
+      order.push({ column, descending })
+    }
+    return turn.work.call('window', selection, entity.source.count, order, page.offset, page.limit)
+  }
+
+  /** The ranks of an outer field by those of the inner one. */
+  function translation(
+    turn: Turn,
+    inner: { readonly entity: RecordEntity; readonly ref: ColumnRef; readonly facts: PackedFacts },
+    outer: { readonly entity: RecordEntity; readonly ref: ColumnRef; readonly facts: PackedFacts },
+  ): Promise<Translation> {
+    const name = `translation ${nameOf(inner.entity, inner.ref)} ${outer.entity.source.version} ${nameOf(outer.entity, outer.ref)}`
+    return facts.kept(turn, inner.entity, name, () =>
+      whilePresent(turn.client, stop =>
+        turn.work.call('translate', sideOf(inner.facts, inner.ref), sideOf(outer.facts, outer.ref), stop),
+      ),
+    )
+  }
+
+  return async (
+    turn: Turn,
+    outer: RecordEntity,
+    { condition, facts: places }: InPlan,
+    known: readonly (PackedFacts & { readonly ref: FieldRef })[],
+  ): Promise<Membership> => {
+    const { negated } = condition
+    const sides = places.map(at => known[at] as (typeof known)[number])
+    if (condition.kind === 'in rows') return inRows(turn, condition, places, sides)
+    const { plan } = condition
+    const entity = plan.entity as RecordEntity
+    const selection = await selectionOf(turn, plan, entity)
+    const inner: Membership['inner'][number][] = []
+    for (const [at, side] of sides.entries()) {
+      const value = (plan.shape as Rows).columns[at]?.value
+      if (value?.kind !== 'field') throw new Error('a subquery lists what is no field')
+      const ref = columnOf(value)
+      const isSame = isSameColumn(outer, side.ref, entity, ref)
+      const found = await facts.make(turn, entity, { ref, values: !isSame, lookups: 0, postings: false })
+      if (isSame) {
+        inner.push({ column: found.column, translation: identity(found.column[0] as number) })
+        continue
+      }
+      const from = { entity, ref, facts: found }
+      inner.push({
+        column: found.column,
+        translation: await translation(turn, from, { entity: outer, ref: side.ref, facts: side }),
+      })
+    }
+    const nullDiffers = condition.fields.map(differsIfMissing)
+    return {
+      kind: 'member',
+      facts: places,
+      negated,
+      nullDiffers,
+      count: entity.source.count,
+      selection,
+      inner,
+    }
+  }
+}
+
+function identity(distinct: number): Translation {
+  const table = sharedNumbers(distinct + 1)
+  for (let rank = 0; rank < distinct; rank++) table[rank] = rank
+  table[distinct] = noRank
+  return table
+}
+
+/** Rows that were read already. */
+async function inRows(
+  { work, client }: Turn,
+  { fields, rows, negated }: Extract<PlanCondition, { kind: 'in rows' }>,
+  places: readonly number[],
+  sides: readonly (PackedFacts & { readonly ref: FieldRef })[],
+): Promise<Membership> {
+  const types = sides.map(({ type }) => type)
+  const { count, columns } = await whilePresent(client, stop => work.call('columnsOf', rows, types, stop))
+  const inner: Membership['inner'][number][] = []
+  for (const [at, { column, values }] of columns.entries()) {
+    const side = sides[at] as (typeof sides)[number]
+    const from = {
+      ...{ type: side.type, collation: undefined, isList: false },
+      ...{ distinct: column[0] as number, values },
+    }
+    const translation = await whilePresent(client, stop =>
+      work.call('translate', from, sideOf(side, side.ref), stop),
+    )
+    inner.push({ column, translation })
+  }
+  const nullDiffers = fields.map(differsIfMissing)
+  return { kind: 'member', facts: places, negated, nullDiffers, count, selection: null, inner }
+}
+
+function sideOf({ type, collation, column, values }: PackedFacts, { list }: ColumnRef): TranslatedSide {
+  if (!values) throw new Error('the values of a field are not at hand')
+  return { type, collation, isList: list === true, distinct: column[0] as number, values }
+}
+
+const onlyRanks = { values: false, lookups: 0, postings: false } as const

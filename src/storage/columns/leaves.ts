@@ -1,0 +1,163 @@
+import { matchedText } from '../../lib/json-text.ts'
+import { markedText, oddKey } from '../../lib/sort-keys.ts'
+import type { FieldType } from '../../model/entities.ts'
+import { type Constant, holdsIfMissing } from '../../model/plan.ts'
+import { orderOf } from '../../model/value-order.ts'
+import type { Column } from './columns.ts'
+import { findPlace, orderIn, type Place, placesIn } from './look-up.ts'
+import { complement, noRanks, type RankSet, rankRange, ranksIn, ranksOf, tableOf } from './rank-sets.ts'
+import { constantValue, testOf, type ValueCondition } from './value-tests.ts'
+import { eachText, type Values, valueAt } from './values.ts'
+
+/** What is known of a field in order to find the ranks that a condition is true for. */
+export interface FieldFacts {
+  readonly type: FieldType
+  readonly collation: string | undefined
+  readonly column: Column
+  /** The numbers of all records by rank, if they are at hand. */
+  readonly postings: Uint32Array | null
+  readonly values: Values | null
+  /** Reads the value of a rank where there are no `values`. */
+  readonly read: ((rank: number) => unknown) | null
+}
+
+/** The constants of a condition that are found by halving, in the order of their places. */
+export function soughtIn(condition: ValueCondition): readonly Constant[] {
+  if (condition.kind === 'compare') return [condition.value]
+  return condition.kind === 'in' ? condition.values : []
+}
+
+/**
+ * The ranks of the values for which a condition is true.
+ * @param places of the constants, where they are known already
+ * @param tick called now and then; it may throw to stop
+ */
+export function ranksFor(
+  condition: ValueCondition,
+  facts: FieldFacts,
+  places: readonly Place[] | undefined,
+  tick: () => void,
+): RankSet {
+  const ranks = trueFor(condition, facts, places, tick)
+  if (!condition.negated) return ranks
+  const { distinct } = facts.column
+  // The last rank is that of null.
+  return complement(ranks, holdsIfMissing(condition) ? distinct + 1 : distinct)
+}
+
+function trueFor(
+  condition: ValueCondition,
+  facts: FieldFacts,
+  places: readonly Place[] | undefined,
+  tick: () => void,
+): RankSet {
+  const { distinct } = facts.column
+  if (condition.kind === 'matches' || condition.kind === 'path matches')
+    return scanned(condition, facts, tick)
+  const sought = soughtIn(condition).filter(one => facts.type !== 'json' || one.kind !== 'json')
+  const found = places ?? placesOf(sought, facts)
+  if (condition.kind === 'compare' && condition.operator !== '=') {
+    const [constant] = sought
+    const [place] = found
+    if (!constant || !place || (facts.type === 'json' && constant.kind !== 'number')) return noRanks
+    // Numbers are the first of all kinds, and compare only with each other.
+    const end = facts.type === 'json' ? kindsOf(required(facts)).texts : distinct
+    const after = place.isThere ? place.at + 1 : place.at
+    switch (condition.operator) {
+      case '<':
+        return rankRange(0, place.at)
+      case '<=':
+        return rankRange(0, after)
+      case '>':
+        return rankRange(after, end)
+      case '>=':
+        return rankRange(place.at, end)
+    }
+  }
+  const equal = found.flatMap(({ at, isThere }) => (isThere ? at : [])).sort((one, other) => one - other)
+  const mayBeNested = condition.field.list || soughtIn(condition).some(({ kind }) => kind === 'json')
+  if (facts.type !== 'json' || !mayBeNested) return ranksOf(equal)
+  const values = required(facts)
+  return union(ranksOf(equal), tested(condition, values, kindsOf(values).nested, distinct, tick), distinct)
+}
+
+function placesOf(constants: readonly Constant[], facts: FieldFacts): readonly Place[] {
+  const { values, read, column } = facts
+  if (values) return placesIn(values, facts, constants)
+  if (!read) throw new Error('the values of a field are not at hand')
+  const order = orderIn(facts)
+  return constants.map(constant => {
+    const key = order.key(constantValue(constant))
+    return findPlace(column.distinct, rank => order.compare(order.key(read(rank)), key))
+  })
+}
+
+/** A condition that only the values themselves can answer. */
+function scanned(condition: ValueCondition, facts: FieldFacts, tick: () => void): RankSet {
+  const values = required(facts)
+  const { distinct } = facts.column
+  const kinds = facts.type === 'json' ? kindsOf(values) : { texts: 0, booleans: distinct, nested: distinct }
+  if (condition.kind !== 'matches') return tested(condition, values, kinds.nested, distinct, tick)
+  const test = testOf(condition, 'text')
+  const ranks: number[] = []
+  const testOthers = (from: number, end: number) => {
+    for (let rank = from; rank < end; rank++) {
+      if ((rank & 0xfff) === 0) tick()
+      if (test(matchedText(valueAt(values, rank)))) ranks.push(rank)
+    }
+  }
+  testOthers(0, kinds.texts)
+  eachText(values, kinds.texts, kinds.booleans, tick, (text, rank) => {
+    if (test(text)) ranks.push(rank)
+  })
+  testOthers(kinds.booleans, condition.field.list ? kinds.nested : distinct)
+  if (!condition.field.list) return ranksOf(ranks)
+  return union(ranksOf(ranks), tested(condition, values, kinds.nested, distinct, tick), distinct)
+}
+
+/** The ranks of nested values for which a condition is true. */
+function tested(
+  condition: ValueCondition,
+  values: Values,
+  from: number,
+  end: number,
+  tick: () => void,
+): RankSet {
+  const test = testOf(condition, 'json')
+  const needsArray =
+    condition.kind === 'path matches' ||
+    (condition.kind !== 'matches' && soughtIn(condition).every(({ kind }) => kind !== 'json'))
+  const ranks: number[] = []
+  for (let rank = from; rank < end; rank++) {
+    if ((rank & 0xfff) === 0) tick()
+    if (needsArray && values.json[values.starts[rank] as number] !== openBracket) continue
+    if (test(valueAt(values, rank))) ranks.push(rank)
+  }
+  return ranksOf(ranks)
+}
+
+const openBracket = 0x5b
+
+function union(one: RankSet, other: RankSet, distinct: number): RankSet {
+  if (one.length === 0) return other
+  if (other.length === 0) return one
+  const table = tableOf(one, distinct)
+  table.set(tableOf(other, distinct).map((isThere, rank) => isThere | (table[rank] as number)))
+  return ranksIn(table)
+}
+
+/** Where the texts, the booleans and the nested values of a JSON field begin; numbers come first. */
+export function kindsOf(values: Values): { texts: number; booleans: number; nested: number } {
+  const order = orderOf({ type: 'json' })
+  const place = (key: string) =>
+    findPlace(values.length, rank => (order.key(valueAt(values, rank)) < key ? -1 : 1)).at
+  return { texts: place(markedText('')), booleans: place(oddKey(false)), nested: place(firstNested) }
+}
+
+/** Of all keys of nested values, none comes before this one. */
+const firstNested = '3'
+
+function required({ values }: FieldFacts): Values {
+  if (!values) throw new Error('the values of a field are not at hand')
+  return values
+}

@@ -1,0 +1,94 @@
+import type { FieldType } from '../../model/entities.ts'
+import type { Constant } from '../../model/plan.ts'
+import { orderOf, type ValueOrder } from '../../model/value-order.ts'
+import { constantValue } from './value-tests.ts'
+import { jsonAt, typedAt, type Values } from './values.ts'
+
+/** Where a value is among the distinct ones, or would be. */
+export interface Place {
+  readonly at: number
+  readonly isThere: boolean
+}
+
+/**
+ * Halves.
+ * @param compare how the value at a position compares with the one that is searched: less than 0 where it comes before it
+ */
+export function findPlace(length: number, compare: (at: number) => number): Place {
+  let low = 0
+  let high = length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const compared = compare(middle)
+    if (compared === 0) return { at: middle, isThere: true }
+    if (compared < 0) low = middle + 1
+    else high = middle
+  }
+  return { at: low, isThere: false }
+}
+
+interface Ordered {
+  readonly type: FieldType
+  readonly collation: string | undefined
+}
+
+/** The order of a field's values. */
+export const orderIn = ({ type, collation }: Ordered): ValueOrder =>
+  orderOf({ type, ...(collation !== undefined && { collation }) })
+
+/** Finds constants among the values of a field. Most texts and numbers are compared without being read as JSON. */
+export function placesIn(values: Values, field: Ordered, constants: readonly Constant[]): Place[] {
+  const order = orderIn(field)
+  const isPlainText = field.type === 'text' && field.collation === undefined
+  const isNumber = field.type === 'integer' || field.type === 'number'
+  return constants.map(constant => {
+    const wanted = constantValue(constant)
+    const key = order.key(wanted)
+    const slowly = (rank: number) => order.compare(order.key(typedAt(values, rank, field.type)), key)
+    if (isPlainText && typeof wanted === 'string' && wanted.isWellFormed()) {
+      const bytes = Buffer.from(wanted)
+      return findPlace(values.length, rank => compareText(values, rank, bytes) ?? slowly(rank))
+    }
+    if (isNumber && typeof wanted === 'number')
+      return findPlace(values.length, rank => compareNumber(values, rank, wanted) ?? slowly(rank))
+    return findPlace(values.length, slowly)
+  })
+}
+
+/** By the bytes of UTF-8, whose order is that of code points. @returns undefined if there may be an escape in the value */
+function compareText({ starts, json }: Values, rank: number, bytes: Uint8Array): number | undefined {
+  let at = starts[rank] as number
+  const end = (starts[rank + 1] as number) - 1
+  if (json[at++] !== quoteMark) return undefined
+  let n = 0
+  for (; at < end && n < bytes.length; at++, n++) {
+    const byte = json[at] as number
+    if (byte === backslash) return undefined
+    if (byte !== bytes[n]) return byte - (bytes[n] as number)
+  }
+  return end - at - (bytes.length - n)
+}
+
+/** @returns undefined if a double may not hold the value */
+function compareNumber(values: Values, rank: number, wanted: number): number | undefined {
+  const { starts, json } = values
+  const start = starts[rank] as number
+  const end = starts[rank + 1] as number
+  if (end - start > plainDigits) return undefined
+  const isNegative = json[start] === minus
+  let number = 0
+  for (let at = isNegative ? start + 1 : start; at < end; at++) {
+    const digit = (json[at] as number) - zero
+    if (digit < 0 || digit > 9) return Number(jsonAt(values, rank)) - wanted
+    number = 10 * number + digit
+  }
+  return (isNegative ? -number : number) - wanted
+}
+
+const quoteMark = 0x22
+const backslash = 0x5c
+const minus = 0x2d
+const zero = 0x30
+
+/** So many digits a double can hold. */
+const plainDigits = 15

@@ -1,0 +1,106 @@
+import type { Entity } from '../../model/entities.ts'
+import type { Condition, FieldRef } from '../../model/plan.ts'
+import type { RecordEntity } from '../entities.ts'
+import { nameOf, typeOf } from './column-ref.ts'
+import type { Need } from './facts.ts'
+import { soughtIn } from './leaves.ts'
+import type { TaskLeaf } from './tasks.ts'
+
+/** What has to be known of the fields of an entity, each field once. */
+export class Needs {
+  readonly #entity: RecordEntity
+  readonly #places = new Map<string, number>()
+  readonly #needs: Need[] = []
+
+  constructor(entity: RecordEntity) {
+    this.#entity = entity
+  }
+
+  get all(): readonly Need[] {
+    return this.#needs
+  }
+
+  /** @returns the place of the field's facts among all */
+  add(ref: FieldRef, need: Partial<Need> = {}): number {
+    const name = nameOf(this.#entity, ref)
+    const at = this.#places.get(name) ?? this.#needs.length
+    this.#places.set(name, at)
+    const { values, lookups, postings } = this.#needs[at] ?? { values: false, lookups: 0, postings: false }
+    this.#needs[at] = {
+      ref,
+      values: values || (need.values ?? false),
+      lookups: Math.max(lookups, need.lookups ?? 0),
+      postings: postings || (need.postings ?? false),
+    }
+    return at
+  }
+}
+
+export type PlanCondition = Extract<Condition, { kind: 'in plan' | 'in rows' }>
+export type TextCondition = Extract<Condition, { kind: 'text' }>
+
+/** A condition as a task takes it, with what other entities or the words of texts decide still to be found. */
+export type OpenNode =
+  | TaskLeaf
+  | { readonly kind: 'and' | 'or'; readonly of: readonly OpenNode[] }
+  | { readonly kind: 'in plan'; readonly condition: PlanCondition; readonly facts: readonly number[] }
+  | { readonly kind: 'text'; readonly condition: TextCondition }
+
+/** Adds what a condition needs. Conditions are as deep as queries may be, at most. */
+export function openCondition(where: Condition, entity: RecordEntity, needs: Needs): OpenNode {
+  switch (where.kind) {
+    case 'and':
+    case 'or':
+      return { kind: where.kind, of: where.of.map(one => openCondition(one, entity, needs)) }
+    case 'none':
+      return { kind: 'none' }
+    case 'null':
+      return { kind: 'null', facts: needs.add(where.field, { postings: true }), negated: where.negated }
+    case 'compare':
+    case 'in': {
+      const values = typeOf(entity, where.field).type === 'json'
+      const lookups = soughtIn(where).length
+      return {
+        kind: 'value',
+        facts: needs.add(where.field, { values, lookups, postings: true }),
+        condition: where,
+      }
+    }
+    case 'matches':
+    case 'path matches':
+      return {
+        kind: 'value',
+        facts: needs.add(where.field, { values: true, postings: true }),
+        condition: where,
+      }
+    case 'in plan':
+      return {
+        kind: 'in plan',
+        condition: where,
+        facts: where.fields.map((field, at) => {
+          const { entity: inner, shape } = where.plan
+          const column = shape.kind === 'rows' ? shape.columns[at]?.value : undefined
+          const isSame = column?.kind === 'field' && isSameColumn(entity, field, inner, column.field)
+          return needs.add(field, { values: !isSame, postings: true })
+        }),
+      }
+    case 'in rows':
+      return {
+        kind: 'in plan',
+        condition: where,
+        facts: where.fields.map(field => needs.add(field, { values: true, postings: true })),
+      }
+    case 'text':
+      return { kind: 'text', condition: where }
+  }
+}
+
+/** True if two fields are the same one, so that their ranks need no translation. JSON objects are equal in any order of members. */
+export const isSameColumn = (entity: Entity, field: FieldRef, other: Entity, inner: FieldRef): boolean =>
+  entity.source.kind === 'records' &&
+  other.source.kind === 'records' &&
+  entity.source.version === other.source.version &&
+  field.type !== 'json' &&
+  field.name === inner.name &&
+  inner.path.length === 0 &&
+  field.path.length === 0

@@ -1,0 +1,208 @@
+import type { Awaitable } from '../../lib/awaitable.ts'
+import { type Client, nobody } from '../../lib/fair-queue.ts'
+import type { RecordFormat } from '../../model/record-format.ts'
+import { joinPieces, separators } from '../../model/record-format.ts'
+import { shortPage } from '../../model/short-pages.ts'
+import type { FoundRecord, Listing, OpenVersion, RecordEntity } from '../entities.ts'
+import type { Explanation, Steps } from '../plans/explain.ts'
+import { pieceBytes } from '../runtime/page-limits.ts'
+import type { RecordCache } from '../runtime/version-cache.ts'
+import { baseEntity, changesOf, lastChanges } from './changed-entities.ts'
+import { changedSource, mixed, split } from './changed-source.ts'
+import { openColumn } from './columns.ts'
+import { filterName } from './filters.ts'
+import { loadRecords, packedLength } from './load-records.ts'
+import { type LoadedRecords, maxLoadedBytes, pickRecords, unpackRecords } from './loaded-records.ts'
+import { createRecordGroups, isGrouped } from './record-groups.ts'
+import { createRecordOrders, type RecordPlan } from './record-orders.ts'
+import { type RecordNumbers, type RecordSource, slotsOf } from './record-source.ts'
+import { fieldsOf, pieceOf, scalarColumns } from './rows.ts'
+
+/** The maximum number of records in a piece of a listing, which is also limited by `pieceBytes`. */
+const pieceRecords = 1_024
+
+/** Rows are made on this thread of so much JSON, and of so many columns, which takes about a millisecond. */
+const quickLength = 65_536
+const quickColumns = 50
+
+export interface RecordListings {
+  list(plan: RecordPlan, format: RecordFormat, client: Client): Promise<Listing>
+  /** @param runs whether it is run, so that it is known how long that takes */
+  explain(plan: RecordPlan, client: Client, runs: boolean): Promise<Explanation>
+  /** @param key of the record that the plan lists */
+  record(plan: RecordPlan, key: string, client: Client): Promise<FoundRecord>
+  /** Opens a version that is derived from another one (docs/decisions/0041). */
+  openChanged(entity: RecordEntity): Promise<OpenVersion>
+  /** Drops what is cached of other versions. */
+  keepOnly(versions: ReadonlySet<string>): void
+}
+
+/**
+ * Listings of imported entities (docs/decisions/0003). An order is a list of record numbers, and a page is a slice of it.
+ * @param engine reads versions
+ * @param cache keeps orders and records
+ */
+export function createRecordListings(engine: RecordSource, cache: RecordCache): RecordListings {
+  const source = changedSource(engine, cache)
+  const orders = createRecordOrders(source, cache)
+  const groups = createRecordGroups(source, orders)
+
+  /** All records, if the cache has room for them and they are already loaded. Otherwise it may start loading them. */
+  function loaded(entity: RecordEntity): LoadedRecords | undefined {
+    const { version, bytes } = entity.source
+    const count = slotsOf(entity)
+    const size = packedLength(entity)
+    if (!cache.hasRoomFor(size) || bytes > maxLoadedBytes) return undefined
+    const make = () => loadRecords(source, entity)
+    const records = cache.get(version, 'records', size, make, packed => unpackRecords(packed, count))
+    if (!(records instanceof Promise)) return records
+    // The page is read from the store instead, and fails itself if the store does.
+    records.catch(() => {})
+    return undefined
+  }
+
+  function shortBody(
+    { entity, shape }: RecordPlan,
+    numbers: RecordNumbers,
+    format: RecordFormat,
+    client: Client,
+  ) {
+    if (shape.kind === 'records') return shortRecords(entity, numbers, separators[format])
+    const columns = scalarColumns(shape)
+    const isQuick = columns.length <= quickColumns && columns.every(({ value }) => value.kind === 'field')
+    const rows = (json: Uint8Array): Awaitable<Uint8Array> => {
+      const text = Buffer.from(json).toString()
+      return isQuick && text.length <= quickLength
+        ? pieceOf(text, format, [], columns)
+        : source.inTurn(client, work => work.call('piece', text, format, [], columns))
+    }
+    const records = shortRecords(entity, numbers, ',')
+    return records instanceof Promise ? records.then(rows) : rows(records)
+  }
+
+  function shortRecords(
+    entity: RecordEntity,
+    numbers: RecordNumbers,
+    separator: string,
+  ): Awaitable<Uint8Array> {
+    if (changesOf(entity) && numbers instanceof Uint32Array)
+      return mixed(entity, numbers, async (base, slots) => split(await shortRecords(base, slots, '\n'))).then(
+        records => joinPieces(records, separator),
+      )
+    const records = loaded(entity)
+    if (!records) return source.readShort(entity, numbers, separator)
+    return pickRecords(records, numbers instanceof Uint32Array ? numbers : range(...numbers), separator)
+  }
+
+  async function* longBody(
+    plan: RecordPlan,
+    from: number,
+    end: number,
+    step: number,
+    format: RecordFormat,
+    client: Client,
+  ) {
+    const { entity, shape } = plan
+    const columns = shape.kind === 'rows' ? scalarColumns(shape) : null
+    const fields = columns ? fieldsOf(columns) : entity.fields
+    // With every change of a record, what is kept of the version before may go.
+    const held = changesOf(entity) ? await orders.of(plan, client) : undefined
+    const open = await source.open(entity, client)
+    const piece = async (at: number) => {
+      const endOfPiece = Math.min(at + step, end)
+      // Looked up for each piece, so that a client that reads slowly keeps no order from being evicted.
+      const sorted = held ?? (await orders.of(plan, client))
+      const numbers = sorted?.between(at, endOfPiece).slice() ?? ([at, endOfPiece] as const)
+      return open.piece(numbers, format, fields, columns)
+    }
+    try {
+      let next = piece(from)
+      for (let at = from; at < end; at += step) {
+        const current = await next
+        // Reads one piece ahead while the client takes this one, and never more.
+        if (at + step < end) {
+          next = piece(at + step)
+          next.catch(() => {})
+        }
+        yield current
+      }
+    } finally {
+      await open.close()
+    }
+  }
+
+  const listings: RecordListings = {
+    list: async (plan, format, client) => {
+      const { entity, where, shape, page } = plan
+      if (shape.kind === 'rows' && isGrouped(shape)) return groups({ ...plan, shape }, format, client)
+      // How many match is known only with their list.
+      const found = where === null ? undefined : orders.of(plan, client)
+      const matching = found instanceof Promise ? await found : found
+      const count = matching ? matching.length : entity.source.count
+      const from = Math.min(page.offset, count)
+      const end = page.limit === null ? count : Math.min(from + page.limit, count)
+      const counts = { total: count, more: end < count }
+      // An empty page needs no sorting.
+      if (from === end) return { ...counts, body: new Uint8Array() }
+      const { largest } = entity.source
+      const step = Math.max(1, Math.min(pieceRecords, Math.floor(pieceBytes / Math.max(largest, 1))))
+      // Longer pages, and CSV, which is converted record by record, are read in pieces. It holds nothing until it is begun.
+      if (end - from > Math.min(step, shortPage) || format === 'csv')
+        return { ...counts, body: longBody(plan, from, end, step, format, client) }
+      const ordered = matching ?? orders.of(plan, client)
+      const sorted = ordered instanceof Promise ? await ordered : ordered
+      const body = shortBody(plan, sorted?.between(from, end) ?? [from, end], format, client)
+      return { ...counts, body: body instanceof Promise ? await body : body }
+    },
+    explain: async (plan, client, runs) => {
+      const { entity, where } = plan
+      const kept = where !== null && cache.peek(entity.source.version, filterName(where)) !== undefined
+      return { kept, ...(runs && { ran: await run(plan, client) }) }
+    },
+    record: async (plan, key, client) => {
+      const changed = changesOf(plan.entity)
+      const last = changed && lastChanges(changed).get(key)?.change
+      if (last) return { json: last.json ?? undefined, seq: last.seq }
+      const { body } = await listings.list({ ...plan, entity: baseEntity(plan.entity) }, 'ndjson', client)
+      if (!(body instanceof Uint8Array)) throw new Error('one record is listed at once')
+      return { json: split(body)[0], seq: 0 }
+    },
+    openChanged: async entity => {
+      const held = await source.open(entity, nobody)
+      const column = (field: number) =>
+        source.inTurn(nobody, async work => {
+          const kept = await orders.facts.kept({ work, client: nobody }, entity, `column ${field}`, () =>
+            work.column(entity, field),
+          )
+          return openColumn(kept, entity.source.count)
+        })
+      return {
+        slots: () => source.inTurn(nobody, work => work.slots(entity)),
+        ranks: async field => (await column(field)).ranks,
+        distinct: async field => (await column(field)).distinct,
+        read: async slots => split(await source.readShort(entity, slots, '\n')),
+        close: held.close,
+      }
+    },
+    keepOnly: versions => cache.keepOnly(versions),
+  }
+
+  async function run(plan: RecordPlan, client: Client): Promise<Steps['ran']> {
+    const begun = performance.now()
+    const { body } = await listings.list(plan, 'ndjson', client)
+    let rows = 0
+    for await (const piece of body instanceof Uint8Array ? [body] : body) rows += linesIn(piece)
+    return { rows, milliseconds: Math.round(performance.now() - begun) }
+  }
+
+  return listings
+}
+
+function linesIn(piece: Uint8Array): number {
+  if (piece.length === 0) return 0
+  let lines = 1
+  for (let at = piece.indexOf(0x0a); at >= 0; at = piece.indexOf(0x0a, at + 1)) lines++
+  return lines
+}
+
+const range = (from: number, end: number) => Array.from({ length: end - from }, (_, at) => from + at)

@@ -1,0 +1,229 @@
+import type { Awaitable } from '../../lib/awaitable.ts'
+import { type Client, nobody } from '../../lib/fair-queue.ts'
+import type { Page } from '../../model/entities.ts'
+import type { Condition, Plan, Rows } from '../../model/plan.ts'
+import type { RecordEntity } from '../entities.ts'
+import { decidingOrder } from '../plans/total-order.ts'
+import type { RecordCache } from '../runtime/version-cache.ts'
+import { type ColumnRef, columnOf, indexOf, nameOf } from './column-ref.ts'
+import { openColumn, type PackedColumn, shareNumbers } from './columns.ts'
+import { Facts } from './facts.ts'
+import { createFilters, type Filters, nameOfCondition } from './filters.ts'
+import { entryBytes, type Turn } from './keeping.ts'
+import type { RecordSource, SortField } from './record-source.ts'
+import { numbersBetween, type PackedSelection, packedSize } from './selections.ts'
+import { sortNumbers, toSlots } from './sort-records.ts'
+import { nameOfRelevance, type Relevance, relevanceOfAll } from './text-search.ts'
+import type { TaskOrder } from './work.ts'
+
+export type RecordPlan = Plan & { readonly entity: RecordEntity }
+
+/** Slots in the order wanted. */
+export interface RecordList {
+  readonly length: number
+  /** Without the end. */
+  between(from: number, end: number): Uint32Array
+}
+
+const listOf = (slots: Uint32Array): RecordList => ({
+  length: slots.length,
+  between: (from, end) => slots.subarray(from, end),
+})
+
+/** In the order of the key, which is that of the slots. */
+const listOfSelected = (packed: PackedSelection): RecordList => ({
+  length: packedSize(packed),
+  between: (from, end) => numbersBetween(packed, from, end),
+})
+
+/** The slots of records in the order of a plan. */
+export interface RecordOrders {
+  /**
+   * Of the records that match, or of all.
+   * @returns undefined: all, in the order of the key, which is that of the slots
+   */
+  of(plan: RecordPlan, client: Client): Awaitable<RecordList | undefined>
+  readonly facts: Facts
+  readonly filters: Filters
+}
+
+/** The fields to sort by, and what an order is kept by. */
+interface Sort {
+  readonly name: string
+  /** undefined: one of them is no field as a whole. */
+  readonly fields: readonly SortField[] | undefined
+  readonly refs: readonly (readonly [by: ColumnRef | Relevance, descending: boolean])[]
+}
+
+/** @param cache keeps orders, filters, and what they are made of */
+export function createRecordOrders(source: RecordSource, cache: RecordCache): RecordOrders {
+  const facts = new Facts(cache, work => void source.inTurn(nobody, work).catch(() => {}))
+  const filters = createFilters(facts)
+
+  /** All records. */
+  function ordered(entity: RecordEntity, sort: Sort | null, client: Client) {
+    const { version, count, slots } = entity.source
+    const wanted = sort ?? (slots === undefined ? null : orderOfKey)
+    if (wanted === null) return undefined
+    const { name, fields } = wanted
+    const known = cache.peek<Uint32Array>(version, name)
+    if (known) return listOf(known)
+    if (!fields) return listed(entity, null, name, wanted, client)
+    const bytes = count * Uint32Array.BYTES_PER_ELEMENT + entryBytes
+    // Asked for in turn: who waits for what another makes must not wait in the line of the other's network.
+    return source.inTurn(client, async work =>
+      listOf(await cache.get(version, name, bytes, () => work.sort(entity, fields), asIs)),
+    )
+  }
+
+  function matching(
+    { entity, page }: RecordPlan,
+    where: Condition,
+    sort: Sort | null,
+    client: Client,
+  ): Awaitable<RecordList> {
+    const isByKey = sort === null && entity.source.slots === undefined
+    if (isByKey) {
+      const selected = filters.peek(entity, where)
+      if (selected) return listOfSelected(selected)
+    }
+    const name = `list ${nameOfCondition(where)} ${sort?.name ?? ''}`
+    const known = isByKey ? undefined : cache.peek<Uint32Array>(entity.source.version, name)
+    if (known) return listOf(known)
+    const end = isByKey && page.limit !== null ? page.offset + page.limit : undefined
+    const quick = quickly(entity, where, sort, end)
+    if (quick) return quick
+    return isByKey
+      ? source.inTurn(client, async work =>
+          listOfSelected(await filters.find({ work, client }, entity, where)),
+        )
+      : listed(entity, where, name, sort, client)
+  }
+
+  /** Lists records in the thread. @param where null: all */
+  const listed = (
+    entity: RecordEntity,
+    where: Condition | null,
+    name: string,
+    sort: Sort | null,
+    client: Client,
+  ) =>
+    source.inTurn(client, async work => {
+      const turn: Turn = { work, client }
+      const slots = await facts.kept(turn, entity, name, async () => {
+        const selection = where && (await filters.find(turn, entity, where))
+        const order: TaskOrder[] = []
+        for (const [ref, descending] of sort?.refs ?? []) {
+          order.push({ column: await columnFor(turn, entity, ref), descending })
+        }
+        return work.call('list', selection, entity.source.count, order, await facts.slots(turn, entity))
+      })
+      return listOf(slots)
+    })
+
+  const columnFor = async (turn: Turn, entity: RecordEntity, by: ColumnRef | Relevance) =>
+    isRelevance(by)
+      ? relevanceOfAll(turn, entity, by, facts)
+      : (await facts.make(turn, entity, { ref: by, ...onlyRanks })).column
+
+  const peekColumn = (entity: RecordEntity, by: ColumnRef | Relevance) =>
+    isRelevance(by)
+      ? facts.peekKept<PackedColumn>(entity, nameOfRelevance(by))
+      : facts.peek(entity, { ref: by, ...onlyRanks })?.column
+
+  /**
+   * What takes no longer than asking the thread: a few records, found and sorted by what is at hand.
+   * @param end that of the page, if the first records are enough
+   */
+  function quickly(
+    entity: RecordEntity,
+    where: Condition,
+    sort: Sort | null,
+    end: number | undefined,
+  ): RecordList | undefined {
+    const { count } = entity.source
+    const slots = facts.peekSlots(entity)
+    const columns = (sort?.refs ?? []).map(
+      ([by, descending]) => [peekColumn(entity, by), descending] as const,
+    )
+    if (slots === undefined || columns.some(([column]) => column === undefined)) return undefined
+    const found = filters.quickly(entity, where, end)
+    if (!found || (columns.length === 0 && slots === null))
+      return found && { ...listOf(found.numbers), length: found.total }
+    const order = columns.flatMap(([column, descending]) =>
+      column ? { ranks: openColumn(column, count).ranks, descending } : [],
+    )
+    const sorted = sortNumbers(shareNumbers(found.numbers), order)
+    if (slots) toSlots(sorted, slots)
+    return listOf(sorted)
+  }
+
+  return {
+    of: (plan, client) => {
+      const { entity, where, shape, page } = plan
+      const sort = shape.kind === 'rows' ? sortOfRows(entity, shape) : sortOf(entity, page.order)
+      return where === null ? ordered(entity, sort, client) : matching(plan, where, sort, client)
+    },
+    facts,
+    filters,
+  }
+}
+
+const isRelevance = (by: ColumnRef | Relevance): by is Relevance => 'words' in by
+
+const onlyRanks = { values: false, lookups: 0, postings: false } as const
+
+const asIs = <T>(value: T): T => value
+
+const orderOfKey: Sort = { name: 'key', fields: [], refs: [] }
+
+/** @returns null for the order of the key */
+function sortOfRows(entity: RecordEntity, { columns, order }: Rows): Sort | null {
+  if (order.length === 0) return null
+  const refs = order.map(({ by, descending }) => {
+    const value = typeof by === 'number' ? columns[by]?.value : by
+    if (!value || value.kind === 'aggregate') throw new Error('a record has no aggregates to sort by')
+    return [value.kind === 'relevance' ? value : columnOf(value), descending] as const
+  })
+  const plain = refs.flatMap(([by, descending]) =>
+    isRelevance(by) || by.path.length > 0 || by.mask !== undefined
+      ? []
+      : [[indexOf(entity, by), descending] as const],
+  )
+  return {
+    // Of plain fields, the order is the same as that of whole records.
+    name: refs
+      .map(
+        ([by, descending]) => `${isRelevance(by) ? nameOfRelevance(by) : nameOf(entity, by)},${descending}`,
+      )
+      .join(),
+    fields: plain.length === refs.length ? plain : undefined,
+    refs,
+  }
+}
+
+/** `parsePage` returns the same object for the same order of an entity, so sorts are cached by it. */
+const sorts = new WeakMap<Page['order'], Sort | null>()
+
+/** @returns null for the order of the key */
+function sortOf(entity: RecordEntity, order: Page['order']): Sort | null {
+  if (order.length === 0) return null
+  const known = sorts.get(order)
+  if (known !== undefined) return known
+  const key = [entity.key].flat()
+  const deciding = decidingOrder(entity, order)
+  const fields = deciding.map(
+    one => [entity.fields.findIndex(field => field.name === one.field), one.descending] as const,
+  )
+  const refs = deciding.map(
+    ({ field, descending }, at) =>
+      [
+        { name: field, path: [], type: entity.fields[fields[at]?.[0] ?? -1]?.type ?? 'text' },
+        descending,
+      ] as const,
+  )
+  const isOrderOfKey = deciding.every(({ field, descending }, at) => field === key[at] && !descending)
+  const sort = isOrderOfKey ? null : { name: fields.join(), fields, refs }
+  sorts.set(order, sort)
+  return sort
+}

@@ -1,0 +1,103 @@
+import { inUtc } from '../../lib/instants.ts'
+import { comparable, exactText, parseWritten } from '../../lib/json.ts'
+import { textForm } from '../../lib/sort-keys.ts'
+import { toChar } from '../../lib/to-char.ts'
+import type { Field, FieldType } from '../../model/entities.ts'
+import type { Column, FieldRef, Rows, Scalar } from '../../model/plan.ts'
+import { csvLines, joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
+import { highlight, relevanceOf, searchable, textsIn } from '../../model/text-query.ts'
+import { memberAt } from './value-tests.ts'
+import { type PackedValues, Packer, type Values, valueAt } from './values.ts'
+
+/** A column of rows that show one record each. */
+export type ScalarColumn = Column & { readonly value: Scalar }
+
+/** @throws Error if some are aggregates */
+export const scalarColumns = ({ columns }: Rows): readonly ScalarColumn[] =>
+  columns.map(column => {
+    const { value } = column
+    if (value.kind === 'aggregate') throw new Error('a record has no aggregates')
+    return { ...column, value }
+  })
+
+/** Columns as CSV takes them. */
+export const fieldsOf = (columns: readonly Column[]): Field[] =>
+  columns.map(({ name, type }) => ({ name, type, nullable: true }))
+
+/** A piece of a listing. @param records joined by commas @param columns null: whole records */
+export function pieceOf(
+  records: string,
+  format: RecordFormat,
+  fields: readonly Field[],
+  columns: readonly ScalarColumn[] | null,
+): Uint8Array<ArrayBuffer> {
+  const rows = columns === null ? undefined : rowsOf(records, columns)
+  if (format === 'csv') return csvLines(rows?.join(',') ?? records, fields)
+  return joinPieces(rows ?? [records], separators[format])
+}
+
+/** Rows of records, as JSON with the members in the order of the columns. @param records joined by commas */
+export function rowsOf(records: string, columns: readonly ScalarColumn[]): string[] {
+  const names = columns.map(({ name }, at) => `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`)
+  const read = columns.map(({ value }) => readerOf(value))
+  return (parseWritten(`[${records}]`) as Readonly<Record<string, unknown>>[]).map(record => {
+    let row = names.length === 0 ? '{' : ''
+    for (let at = 0; at < names.length; at++)
+      row += (names[at] as string) + JSON.stringify(read[at]?.(record) ?? null)
+    return `${row}}`
+  })
+}
+
+function readerOf(scalar: Scalar): (record: Readonly<Record<string, unknown>>) => unknown {
+  if (scalar.kind === 'relevance') {
+    const texts = scalar.fields.map(field => [field, readField(field)] as const)
+    return record => relevanceOf(searchedTexts(texts, record), scalar.words)
+  }
+  const value = readField(scalar.field)
+  if (scalar.kind === 'highlight')
+    return record => {
+      const text = value(record)
+      return typeof text === 'string' ? highlight(text, scalar.words) : text
+    }
+  if (scalar.kind === 'field') return value
+  return record => textBy(scalar.mask, scalar.field.type, value(record))
+}
+
+type ValueOf = (record: Readonly<Record<string, unknown>>) => unknown
+
+const readField =
+  ({ name, path }: FieldRef): ValueOf =>
+  record =>
+    Object.hasOwn(record, name) ? memberAt(record[name], path) : undefined
+
+/** Of the fields that have a value. */
+function searchedTexts(
+  fields: readonly (readonly [field: FieldRef, value: ValueOf])[],
+  record: Readonly<Record<string, unknown>>,
+): string[] {
+  return fields.flatMap(([{ type }, read]) => {
+    const value = read(record)
+    if (value === undefined || value === null) return []
+    return searchable(type === 'json' ? textsIn(value) : [textForm(value)])
+  })
+}
+
+/** A value by `to_string`; undefined where it is neither a number nor an instant. */
+function textBy(mask: string, type: FieldType, value: unknown): string | undefined {
+  if (type === 'date-time')
+    return typeof value === 'string' ? toChar({ instant: inUtc(value) }, mask) : undefined
+  const plain = comparable(value)
+  const number = exactText(plain) ?? (typeof plain === 'number' ? JSON.stringify(plain) : undefined)
+  return number === undefined ? undefined : toChar({ number }, mask)
+}
+
+/** The texts of values by `to_string`, as JSON. @param tick called now and then; it may throw to stop */
+export function maskedValues(values: Values, type: FieldType, mask: string, tick: () => void): PackedValues {
+  const packer = new Packer(values.length)
+  for (let rank = 0; rank < values.length; rank++) {
+    if ((rank & 0xfff) === 0) tick()
+    const text = textBy(mask, type, valueAt(values, rank))
+    packer.add(text === undefined ? '' : JSON.stringify(text))
+  }
+  return packer.finish()
+}

@@ -1,0 +1,136 @@
+import { parseExact } from '../../lib/json.ts'
+import type { FieldType } from '../../model/entities.ts'
+import type { TextQuery } from '../../model/plan.ts'
+import { relevanceOf, searchable, textsIn } from '../../model/text-query.ts'
+import { openColumn, type PackedColumn, packRanks } from './columns.ts'
+import { type RankSet, rankRange } from './rank-sets.ts'
+import { type Sought, select, soughtAll, soughtRanks } from './select.ts'
+import { compact, noBits, type Selection, setBits } from './selections.ts'
+import { eachText, jsonAt, openValues, type PackedValues, type Values } from './values.ts'
+import { lookUp, openWordIndex, type PackedWords, WordIndexBuilder } from './word-index.ts'
+
+/** Search for words as a thread does it (Q27, docs/decisions/0038). */
+
+/** A field that is searched, as a thread takes it. */
+export interface SearchedField {
+  readonly type: FieldType
+  readonly column: PackedColumn
+  readonly postings: Uint32Array<SharedArrayBuffer> | null
+  readonly words: PackedWords
+  /** Only where words must stand in a row. */
+  readonly values: PackedValues | null
+}
+
+export interface SearchTask {
+  /** How many records there are. */
+  readonly count: number
+  readonly fields: readonly SearchedField[]
+  readonly words: TextQuery
+  readonly negated: boolean
+}
+
+/** @param tick called now and then; it may throw to stop */
+export function indexWords(values: Values, type: FieldType, tick: () => void): PackedWords {
+  const builder = new WordIndexBuilder()
+  if (type !== 'json')
+    eachText(values, 0, values.length, tick, (text, rank) => builder.add(rank, searchable([text])))
+  else
+    for (let rank = 0; rank < values.length; rank++) {
+      if ((rank & 0x3ff) === 0) tick()
+      builder.add(rank, searchableOf(values, type, rank))
+    }
+  return builder.finish()
+}
+
+/** The words of a value of a field. What is no text in a field of text counts as its JSON. */
+function searchableOf(values: Values, type: FieldType, rank: number): string {
+  const json = jsonAt(values, rank)
+  if (json.startsWith('"')) return searchable([JSON.parse(json) as string])
+  return searchable(type === 'json' ? textsIn(parseExact(json)) : [json])
+}
+
+/** @param tick called now and then; it may throw to stop */
+export function searchTexts({ count, fields, words, negated }: SearchTask, tick: () => void): Selection {
+  const opened = fields.map(({ column: packed, ...rest }) => ({ ...rest, column: openColumn(packed, count) }))
+  const found = (query: TextQuery) =>
+    soughtAll(
+      'or',
+      opened.map(({ column, postings, words: index, type, values }): Sought => {
+        const { distinct } = column
+        const known = values && openValues(values, distinct)
+        const read = (rank: number) => (known ? searchableOf(known, type, rank) : '')
+        return soughtRanks(column, postings, setOf(lookUp(openWordIndex(index), query, distinct, read, tick)))
+      }),
+      count,
+    )
+  // In one field, all is decided by its values; otherwise each phrase may be in another one.
+  const sought =
+    opened.length === 1
+      ? found(words)
+      : soughtAll(
+          'and',
+          words.map(phrase => found([phrase])),
+          count,
+        )
+  const selection = select(sought, count, tick)
+  if (!negated) return selection
+  const known = soughtAll(
+    'or',
+    opened.map(({ column, postings }) => soughtRanks(column, postings, rankRange(0, column.distinct))),
+    count,
+  )
+  return without(select(known, count, tick), selection, count)
+}
+
+/** How well all records match, as a column. @param tick called now and then; it may throw to stop */
+export function relevanceColumn({ count, fields, words }: SearchTask, tick: () => void): PackedColumn {
+  const sums = new Float64Array(count)
+  for (const { column: packed, type, values: kept, words: index } of fields) {
+    const { distinct, ranks } = openColumn(packed, count)
+    if (!kept) throw new Error('the values of a field are not at hand')
+    const values = openValues(kept, distinct)
+    const read = (rank: number) => searchableOf(values, type, rank)
+    const relevance = new Float64Array(distinct + 1)
+    for (const phrase of words)
+      for (const rank of lookUp(openWordIndex(index), [phrase], distinct, read, tick)) {
+        if ((rank & 0x3ff) === 0) tick()
+        if (relevance[rank] === 0) relevance[rank] = relevanceOf([read(rank)], words)
+      }
+    for (let n = 0; n < count; n++) sums[n] = (sums[n] as number) + (relevance[ranks[n] as number] as number)
+  }
+  const distinct = [...new Set(sums)].sort((one, other) => one - other)
+  const places = new Map(distinct.map((sum, place) => [sum, place]))
+  return packRanks(
+    Uint32Array.from(sums, sum => places.get(sum) as number),
+    distinct.length,
+  )
+}
+
+function without(all: Selection, some: Selection, count: number): Selection {
+  const words = bitsOf(all, count).slice()
+  const left = bitsOf(some, count)
+  for (let at = 0; at < words.length; at++) words[at] = (words[at] as number) & ~(left[at] as number)
+  return compact(words, count)
+}
+
+function bitsOf(selection: Selection, count: number): Uint32Array {
+  if (selection.kind === 'bits') return selection.words
+  const words = noBits(count)
+  setBits(words, selection.numbers)
+  return words
+}
+
+/** Ascending ranks as ranges. */
+function setOf(ranks: Uint32Array): RankSet {
+  const set = new Uint32Array(2 * ranks.length)
+  let size = 0
+  for (let at = 0; at < ranks.length; at++) {
+    const rank = ranks[at] as number
+    if (size > 0 && set[size - 1] === rank) set[size - 1] = rank + 1
+    else {
+      set[size++] = rank
+      set[size++] = rank + 1
+    }
+  }
+  return set.subarray(0, size)
+}

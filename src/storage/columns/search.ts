@@ -1,0 +1,64 @@
+import { orderOf } from '../../model/value-order.ts'
+import type { RecordEntity } from '../entities.ts'
+import { openColumn } from './columns.ts'
+import { findPlace, type Place } from './look-up.ts'
+import { fieldReader } from './readable-records.ts'
+import type { Among } from './record-source.ts'
+
+/** How keys are found among the values of a field by looking at a record for each value that is compared. */
+export interface Search {
+  readonly length: number
+  /** The slot of the first record that has the value of this rank. */
+  slot(rank: number): number
+  /** @returns how the value of a record compares with a key */
+  compare(json: string, key: string): number
+}
+
+export function searchIn({ source, fields }: RecordEntity, field: number, among: Among): Search {
+  const { column, postings, slots } = among
+  const { distinct, starts } = openColumn(column, source.count)
+  const { name, type, collation } = fields[field] as RecordEntity['fields'][number]
+  const order = orderOf({ type, ...(collation !== undefined && { collation }) })
+  const value = fieldReader({ name, path: [] })
+  return {
+    length: distinct,
+    slot: rank => {
+      const n = postings[starts[rank] as number] as number
+      return slots ? (slots[n] as number) : n
+    },
+    compare: (json, key) => order.compare(order.key(value(json)), key),
+  }
+}
+
+/** Where records are read one by one. */
+export const findKeys = (
+  { length, slot, compare }: Search,
+  keys: readonly string[],
+  read: (slot: number) => string,
+): Place[] => keys.map(key => findPlace(length, rank => compare(read(slot(rank)), key)))
+
+/** Where reading takes a while: halves all searches together. */
+export async function findKeysTogether(
+  { length, slot, compare }: Search,
+  keys: readonly string[],
+  read: (slots: Uint32Array) => Promise<readonly string[]>,
+): Promise<Place[]> {
+  const states = keys.map(key => ({ key, low: 0, high: length, isThere: false }))
+  for (;;) {
+    const open = states.filter(({ low, high, isThere }) => low < high && !isThere)
+    if (open.length === 0) return states.map(({ low, isThere }) => ({ at: low, isThere }))
+    const slots = open.map(({ low, high }) => slot((low + high) >>> 1))
+    const wanted = Uint32Array.from(new Set(slots)).sort()
+    const found = await read(wanted)
+    const records = new Map(found.map((json, at) => [wanted[at] as number, json]))
+    for (const [n, state] of open.entries()) {
+      const middle = (state.low + state.high) >>> 1
+      const compared = compare(records.get(slots[n] as number) ?? '{}', state.key)
+      if (compared === 0) {
+        state.low = middle
+        state.isThere = true
+      } else if (compared < 0) state.low = middle + 1
+      else state.high = middle
+    }
+  }
+}

@@ -1,0 +1,70 @@
+import { hash } from 'node:crypto'
+import type { FieldRef, Scalar } from '../../model/plan.ts'
+import type { RecordEntity } from '../entities.ts'
+import { whilePresent } from '../runtime/while-present.ts'
+import { nameOf, typeOf } from './column-ref.ts'
+import type { PackedColumn } from './columns.ts'
+import type { Facts } from './facts.ts'
+import type { Turn } from './keeping.ts'
+import type { TextCondition } from './needs.ts'
+import type { SearchedField, SearchTask } from './search-texts.ts'
+import type { PackedSelection } from './selections.ts'
+import type { PackedWords } from './word-index.ts'
+
+/** The records in whose texts the words are (Q27). The first search in a field makes the index of its words. */
+export async function textMatches(
+  turn: Turn,
+  entity: RecordEntity,
+  { fields, words, negated }: TextCondition,
+  facts: Facts,
+): Promise<PackedSelection> {
+  const inRow = words.some(phrase => phrase.words.length > 1)
+  const searched: SearchedField[] = []
+  for (const ref of fields) searched.push(await searchedField(turn, entity, ref, inRow, facts))
+  const task: SearchTask = { count: entity.source.count, fields: searched, words, negated }
+  return whilePresent(turn.client, stop => turn.work.call('searchTexts', task, stop))
+}
+
+/** What a relevance is kept by. */
+export function nameOfRelevance({ fields, words }: Relevance): string {
+  return `relevance ${hash('sha256', JSON.stringify([fields, words]), 'base64')}`
+}
+
+export type Relevance = Extract<Scalar, { kind: 'relevance' }>
+
+/** How well all records match, to sort them by. */
+export async function relevanceOfAll(
+  turn: Turn,
+  entity: RecordEntity,
+  relevance: Relevance,
+  facts: Facts,
+): Promise<PackedColumn> {
+  return facts.kept(turn, entity, nameOfRelevance(relevance), async () => {
+    const fields: SearchedField[] = []
+    for (const ref of relevance.fields) fields.push(await searchedField(turn, entity, ref, true, facts))
+    const task: SearchTask = { count: entity.source.count, fields, words: relevance.words, negated: false }
+    return whilePresent(turn.client, stop => turn.work.call('relevance', task, stop))
+  })
+}
+
+async function searchedField(
+  turn: Turn,
+  entity: RecordEntity,
+  ref: FieldRef,
+  inRow: boolean,
+  facts: Facts,
+): Promise<SearchedField> {
+  const what = `words ${nameOf(entity, ref)}`
+  const isMade = facts.peekKept(entity, what) !== undefined
+  const need = { ref, values: inRow || !isMade, lookups: 0, postings: true }
+  const { column, postings, values } = await facts.make(turn, entity, need)
+  const { type } = typeOf(entity, ref)
+  const words = await facts.kept<PackedWords>(turn, entity, what, async () => {
+    // Between the two looks the index may have been dropped.
+    const known = values ?? (await facts.make(turn, entity, { ...need, values: true })).values
+    if (!known) throw new Error('the values of a field are not at hand')
+    const distinct = column[0] as number
+    return whilePresent(turn.client, stop => turn.work.call('indexWords', known, distinct, type, stop))
+  })
+  return { type, column, postings, words, values: inRow ? values : null }
+}

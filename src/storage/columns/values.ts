@@ -1,0 +1,134 @@
+import { parseExact } from '../../lib/json.ts'
+import { sharedMemory } from '../../lib/shared-memory.ts'
+import type { FieldType } from '../../model/entities.ts'
+import { TooMuch } from '../../model/errors.ts'
+import { unpackRecords } from './loaded-records.ts'
+
+/** The distinct values of a column as JSON, by rank. They are packed as loaded records are. */
+export interface Values {
+  readonly length: number
+  /** The position where each value starts, and the end of the last. */
+  readonly starts: Uint32Array
+  readonly json: Buffer
+}
+
+export type PackedValues = Uint8Array<SharedArrayBuffer>
+
+export const openValues = (packed: PackedValues, length: number): Values => ({
+  length,
+  ...unpackRecords(packed, length),
+})
+
+export const jsonAt = ({ starts, json }: Values, rank: number): string =>
+  json.toString('utf8', starts[rank], starts[rank + 1])
+
+export const valueAt = (values: Values, rank: number): unknown => parseExact(jsonAt(values, rank))
+
+/** A value as a field of this type compares it. */
+export const typedAt = (values: Values, rank: number, type: FieldType): unknown =>
+  typedValue(jsonAt(values, rank), type)
+
+/** In a field of text, what is no text counts as its JSON: a number as it was written. */
+export const typedValue = (json: string, type: FieldType): unknown =>
+  type === 'text' && !json.startsWith('"') && json !== 'null' ? json : parseExact(json)
+
+/** More of the values of one field are not held in memory, in bytes. */
+const maxBytes = 1024 ** 3
+
+/** Packs texts one after the other. */
+export class Packer {
+  readonly #starts: Uint32Array
+  #json = Buffer.allocUnsafe(64 * 1024)
+  #length = 0
+  #size = 0
+
+  /** @param length how many texts there will be */
+  constructor(length: number) {
+    this.#starts = new Uint32Array(length + 1)
+  }
+
+  add(text: string): void {
+    // A UTF-16 unit takes at most three bytes.
+    const end = this.#size + text.length * 3
+    if (end > this.#json.length) this.#grow(end)
+    this.#size += this.#json.write(text, this.#size)
+    this.#starts[++this.#length] = this.#size
+  }
+
+  #grow(end: number): void {
+    if (this.#size > maxBytes)
+      throw new TooMuch(
+        'The values of a field are too many to be searched: together they are larger than 1 GB.',
+      )
+    const larger = Buffer.allocUnsafe(Math.max(end, 2 * this.#json.length))
+    this.#json.copy(larger, 0, 0, this.#size)
+    this.#json = larger
+  }
+
+  finish(): PackedValues {
+    const packed = new Uint8Array(sharedMemory(this.#starts.byteLength + this.#size))
+    packed.set(new Uint8Array(this.#starts.buffer))
+    packed.set(this.#json.subarray(0, this.#size), this.#starts.byteLength)
+    return packed
+  }
+}
+
+/** @param places where each value of all parts, one after the other, belongs */
+export function arrangeValues(parts: readonly Values[], places: Uint32Array): PackedValues {
+  const lengths = new Uint32Array(places.length + 1)
+  let at = 0
+  for (const { length, starts } of parts)
+    for (let n = 0; n < length; n++)
+      lengths[(places[at++] as number) + 1] = (starts[n + 1] as number) - (starts[n] as number)
+  for (let n = 1; n < lengths.length; n++) lengths[n] = (lengths[n] as number) + (lengths[n - 1] as number)
+  const size = lengths.at(-1) as number
+  const packed = new Uint8Array(sharedMemory(lengths.byteLength + size))
+  packed.set(new Uint8Array(lengths.buffer))
+  const json = packed.subarray(lengths.byteLength)
+  at = 0
+  for (const part of parts)
+    for (let n = 0; n < part.length; n++) {
+      const from = part.starts[n] as number
+      const end = part.starts[n + 1] as number
+      let to = lengths[places[at++] as number] as number
+      // Most values are too short for a call.
+      for (let byte = from; byte < end; byte++) json[to++] = part.json[byte] as number
+    }
+  return packed
+}
+
+/** How many bytes of values are made into one string at a time. */
+const sliceBytes = 64 * 1024
+
+/**
+ * Calls for each value that is a text with that text, and with the JSON of any other. Making one string of many values and
+ * cutting it takes a fifth of the time that it takes to make one for each.
+ * @param tick called now and then; it may throw to stop
+ */
+export function eachText(
+  values: Values,
+  from: number,
+  end: number,
+  tick: () => void,
+  take: (text: string, rank: number) => void,
+): void {
+  const { starts, json } = values
+  for (let at = from; at < end; ) {
+    tick()
+    const start = starts[at] as number
+    let to = at + 1
+    while (to < end && (starts[to + 1] as number) - start <= sliceBytes) to++
+    const slice = json.toString('utf8', start, starts[to])
+    const isPlain = slice.length === (starts[to] as number) - start && !slice.includes('\\')
+    for (let rank = at; rank < to; rank++) {
+      const text = isPlain
+        ? slice.substring((starts[rank] as number) - start, (starts[rank + 1] as number) - start)
+        : jsonAt(values, rank)
+      if (text.charCodeAt(0) !== quoteMark) take(text, rank)
+      else take(isPlain ? text.substring(1, text.length - 1) : (JSON.parse(text) as string), rank)
+    }
+    at = to
+  }
+}
+
+const quoteMark = 0x22

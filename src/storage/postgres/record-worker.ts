@@ -1,0 +1,38 @@
+import type { Field } from '../../model/entities.ts'
+import { csvLines } from '../../model/record-format.ts'
+import { lowerPriority, serveThread } from '../../threads/thread.ts'
+import { sortRecords } from '../columns/sort-records.ts'
+import { recordWork } from '../columns/work.ts'
+import { limitStatements } from '../runtime/statement-limits.ts'
+import { type Highlighted, highlightRows } from '../tables/text-search.ts'
+
+/** Long-running work on records, off the thread that answers requests. */
+lowerPriority(10)
+
+const handlers = {
+  ...recordWork,
+
+  /** @param ranks the ranks of each field, the most significant first */
+  sort(count: number, ranks: readonly (readonly [ranks: Uint32Array, descending: boolean])[]) {
+    return sortRecords(
+      count,
+      ranks.map(([column, descending]) => ({ ranks: column, descending })),
+    )
+  },
+
+  /** @param rows each or some of them, joined by commas */
+  highlight: (rows: readonly string[], columns: readonly Highlighted[]) =>
+    rows.map(row => highlightRows(row, columns)),
+
+  /** @param json records joined by commas */
+  csv(json: string, fields: readonly Field[]) {
+    return csvLines(json, fields)
+  },
+}
+
+export type WorkerHandlers = typeof handlers
+
+serveThread(({ statementTimeout }: { readonly statementTimeout: number }) => {
+  limitStatements(statementTimeout)
+  return { handlers, close: () => {} }
+})

@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { pickRecords, unpackRecords } from '../../../src/storage/columns/loaded-records.ts'
+import { runs } from '../../support/scale.ts'
+
+function pack(records: readonly string[]) {
+  const bytes = records.map(record => Buffer.from(record))
+  const starts = new Uint32Array(records.length + 1)
+  for (const [n, record] of bytes.entries()) starts[n + 1] = (starts[n] ?? 0) + record.length
+  const packed = new Uint8Array(Buffer.concat([Buffer.from(starts.buffer), ...bytes]))
+  return unpackRecords(packed, records.length)
+}
+
+test('Q1 records are picked from memory by number, in the order wanted, and joined', () => {
+  const loaded = pack(['{"a":"ä"}', '{}', '{"b":[1,2]}'])
+  const cut = (numbers: Uint32Array | readonly number[], separator: string) =>
+    Buffer.from(pickRecords(loaded, numbers, separator)).toString()
+  assert.equal(cut([2, 0], ','), '{"b":[1,2]},{"a":"ä"}')
+  assert.equal(cut(Uint32Array.of(1, 1, 0), '\n'), '{}\n{}\n{"a":"ä"}')
+  assert.equal(cut([1], ','), '{}')
+  assert.equal(cut([], ','), '')
+})
+
+test('Q1 picking any records gives their texts, joined', () => {
+  const choice = fc
+    .array(
+      fc.jsonValue({ maxDepth: 1 }).map(value => JSON.stringify({ value })),
+      { minLength: 1, maxLength: 10 },
+    )
+    .chain(records =>
+      fc.record({
+        records: fc.constant(records),
+        numbers: fc.array(fc.nat({ max: records.length - 1 }), { maxLength: 12 }),
+        separator: fc.constantFrom(',', '\n'),
+      }),
+    )
+  fc.assert(
+    fc.property(choice, ({ records, numbers, separator }) => {
+      const body = Buffer.from(pickRecords(pack(records), numbers, separator)).toString()
+      assert.equal(body, numbers.map(n => records[n]).join(separator))
+    }),
+    runs(100, 1_000),
+  )
+})

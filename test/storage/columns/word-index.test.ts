@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { wordsOf } from '../../../src/lib/words.ts'
+import { matchesText, readTextQuery, searchable } from '../../../src/model/text-query.ts'
+import { lookUp, openWordIndex, WordIndexBuilder } from '../../../src/storage/columns/word-index.ts'
+import { arbitraryText } from '../../support/data/arbitrary-texts.ts'
+import { runs } from '../../support/scale.ts'
+
+function indexOf(fields: readonly string[]) {
+  const builder = new WordIndexBuilder()
+  for (const [value, field] of fields.entries()) builder.add(value, field)
+  return openWordIndex(builder.finish())
+}
+
+test('Q27 the index of a field has each word once, in order, and who has it', () => {
+  const index = indexOf(['', 'the sea', 'sea sea side', '東京 sea'].map(text => searchable([text])))
+  const words = Array.from(index.wordStarts.subarray(0, index.length), (from, at) =>
+    index.text.toString('utf8', from, index.wordStarts[at + 1]),
+  )
+  assert.deepEqual(words, ['sea', 'side', 'the', '京', '東'])
+  const values = words.map((_, at) => [...index.values.subarray(index.starts[at], index.starts[at + 1])])
+  assert.deepEqual(values, [[1, 2, 3], [2], [1], [3], [3]])
+  assert.equal(indexOf([]).length, 0)
+})
+
+const vocabulary = ['sea', 'side', 'seaside', 'red', 'reds', 'house', 'é', '東', '京', '1', '\u{1d7d8}']
+const text = fc.oneof(
+  fc.array(fc.constantFrom(...vocabulary), { maxLength: 6 }).map(list => list.join(' ')),
+  arbitraryText,
+)
+const query = fc
+  .array(
+    fc.tuple(
+      fc.constantFrom('', '', '"'),
+      fc.constantFrom('', '', '*'),
+      fc.array(fc.constantFrom(...vocabulary, 's', 're', 'zz'), { minLength: 1, maxLength: 3 }),
+    ),
+    { minLength: 1, maxLength: 3 },
+  )
+  .map(list => list.map(([quote, star, words]) => `${quote}${words.join(' ')}${star}${quote}`).join(' '))
+  .map(readTextQuery)
+
+test('Q27 the index finds the values that a look at each of them finds', () => {
+  fc.assert(
+    fc.property(fc.array(text, { maxLength: 60 }), query, (texts, wanted) => {
+      const fields = texts.map(one => searchable([one, one.slice(2)]))
+      const expected = fields.flatMap((field, at) => (matchesText([field], wanted) ? at : []))
+      const found = lookUp(
+        indexOf(fields),
+        wanted,
+        fields.length,
+        at => fields[at] ?? '',
+        () => {},
+      )
+      assert.deepEqual([...found], expected)
+    }),
+    runs(2_000, 20_000),
+  )
+})
+
+test('Q27 a rare word is looked up among many, and many prefixes are joined', () => {
+  const texts = Array.from(
+    { length: 5_000 },
+    (_, at) => `common word${at} ${at % 500 === 7 ? 'rare' : ''} w${at % 3}`,
+  )
+  const fields = texts.map(one => searchable([one]))
+  const index = indexOf(fields)
+  for (const search of [
+    'common rare',
+    'rare',
+    'word1*',
+    'word1* w1',
+    '"common word1*"',
+    'w* common rare',
+    'none',
+    'none*',
+    'word4999',
+  ]) {
+    const wanted = readTextQuery(search)
+    const expected = fields.flatMap((field, at) => (matchesText([field], wanted) ? at : []))
+    const found = lookUp(
+      index,
+      wanted,
+      fields.length,
+      at => fields[at] ?? '',
+      () => {},
+    )
+    assert.deepEqual([...found], expected, search)
+  }
+  assert.equal(wordsOf('word4999').length, 1)
+})
