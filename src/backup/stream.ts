@@ -1,13 +1,15 @@
 import { rmSync } from 'node:fs'
-import { join } from 'node:path'
-import type { Writable } from 'node:stream'
+import { open } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Readable, Writable } from 'node:stream'
 import { readThrough } from '../files/file-store.ts'
 import { layoutOf } from '../files/layout.ts'
+import { makeFolder } from '../lib/make-folder.ts'
+import { createTar, readTar } from '../lib/tar.ts'
 import { makeTemporaryFolder } from '../lib/temporary-folder.ts'
 import { type BackupFolder, openToRead } from './folder.ts'
 import { copyStore, type Made, type Progress, type Source } from './make.ts'
-import { backupName, manifestText } from './manifest.ts'
-import { createTar, unpackTar } from './tar.ts'
+import { BadBackup, backupName, manifestText } from './manifest.ts'
 
 /** Writes a backup as a tar archive of a folder of backups: unpacked, it is one. The manifest comes last. */
 export async function backUpToStream(
@@ -29,14 +31,19 @@ export async function backUpToStream(
           // Read twice: the name and the size come before the bytes.
           const content = await readThrough(file)
           if (expected === undefined || expected.sha256 === content.sha256)
-            await tar.addFile(placeOf(content.sha256), file, content.size)
+            await tar.add(
+              placeOf(content.sha256),
+              content.size,
+              file.createReadStream({ autoClose: false, start: 0 }),
+            )
           return content
         },
       },
       progress,
     )
     const name = backupName(made.manifest)
-    await tar.addText(`backups/${name}.json`, manifestText(made.manifest))
+    const manifest = Buffer.from(manifestText(made.manifest))
+    await tar.add(`backups/${name}.json`, manifest.length, [manifest])
     await tar.end()
     return { ...made, name }
   } finally {
@@ -63,9 +70,24 @@ function temporaryFolder() {
   }
 }
 
-/** Unpacks such an archive. @param work an empty folder */
-export async function openStream(input: AsyncIterable<Buffer>, work: string): Promise<BackupFolder> {
+/** What a backup consists of; anything else is refused, and so nothing is written elsewhere. */
+const expected = /^(contents\/[0-9a-f]{2}\/[0-9a-f]{2}\/[0-9a-f]{64}|backups\/[\w-]+\.json)$/
+
+/** Unpacks such an archive. @param work an empty folder @throws BadBackup if it is something else, or ends early */
+export async function openStream(input: Readable, work: string): Promise<BackupFolder> {
   const folder = join(work, 'unpacked')
-  await unpackTar(input, folder)
+  const broken = (why: string, cause?: Error) =>
+    new BadBackup(`what was read is not a backup, or ends early: ${why}`, { cause })
+  for await (const { name, kind, content } of readTar({ input, whole: true, broken })) {
+    if (!expected.test(name) || kind !== 'file') throw broken(`it has ${JSON.stringify(name)}`)
+    const path = join(folder, name)
+    makeFolder(dirname(path))
+    const file = await open(path, 'w', 0o600)
+    try {
+      for await (const chunk of content()) await file.writeFile(chunk)
+    } finally {
+      await file.close()
+    }
+  }
   return openToRead(folder)
 }

@@ -1,6 +1,4 @@
-import { createReadStream } from 'node:fs'
-
-/** Entries of an archive; what reads them is in `unpack-zip.ts` and `unpack-tar.ts`. */
+/** Entries of an archive; what reads them is in `unpack-zip.ts` and `lib/tar.ts`. */
 export const maxEntries = 200_000
 
 /** A file or folder of an archive, before its name was looked at. */
@@ -30,9 +28,3 @@ export type Unpacker = (path: string, signal: AbortSignal) => AsyncIterable<Pack
 
 /** The library that reads it can't. */
 export class BrokenArchive extends Error {}
-
-export const isGzipped = async (path: string): Promise<boolean> => {
-  for await (const chunk of createReadStream(path, { end: 1 }))
-    return (chunk as Buffer).equals(Buffer.from([0x1f, 0x8b]))
-  return false
-}

@@ -1,7 +1,8 @@
-import { createWriteStream } from 'node:fs'
+import { createReadStream, createWriteStream } from 'node:fs'
 import { mkdir, open, readdir, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
+import { createGunzip } from 'node:zlib'
 import { ImportError } from '../import/import-error.ts'
 import { systemReason } from '../lib/system-errors.ts'
 import { OperatorError } from '../model/errors.ts'
@@ -32,7 +33,7 @@ const roomStep = 64 * 1024 * 1024
 export async function unpack(path: string, to: string, bounds: Bounds): Promise<void> {
   const { size: packedSize, kind } = await kindOf(path)
   const unpacker: Unpacker =
-    kind === 'zip' ? (await import('./unpack-zip.ts')).readZip : (await import('./unpack-tar.ts')).readTar
+    kind === 'zip' ? (await import('./unpack-zip.ts')).readZip : await tarReader(kind === 'tar.gz')
   const most = Math.min(bounds.size, Math.max(small, packedSize * maxRatio))
   try {
     await bounds.requireRoom()
@@ -40,6 +41,21 @@ export async function unpack(path: string, to: string, bounds: Bounds): Promise<
     await write(unpacker(path, bounds.signal), to, most, bounds)
   } catch (error) {
     throw asImportError(error)
+  }
+}
+
+async function tarReader(isZipped: boolean): Promise<Unpacker> {
+  const { readTar } = await import('../lib/tar.ts')
+  return async function* (path, signal) {
+    const input = createReadStream(path, { signal })
+    const broken = (why: string, cause?: Error) => new BrokenArchive(why, { cause })
+    for await (const entry of readTar({
+      input,
+      ...(isZipped && { unpack: createGunzip() }),
+      whole: false,
+      broken,
+    }))
+      yield { ...entry, name: entry.name.includes('\ufffd') ? null : entry.name, shown: visible(entry.name) }
   }
 }
 
@@ -200,16 +216,17 @@ const bad = (name: string, what: string) => new ImportError(`${shortened(visible
 
 const shortened = (shown: string) => (shown.length > 200 ? `${shown.slice(0, 200)}…"` : shown)
 
-async function kindOf(path: string): Promise<{ readonly size: number; readonly kind: 'zip' | 'tar' }> {
+async function kindOf(
+  path: string,
+): Promise<{ readonly size: number; readonly kind: 'zip' | 'tar' | 'tar.gz' }> {
   const file = await open(path)
   try {
     const start = Buffer.alloc(512)
     const { bytesRead } = await file.read(start, 0, start.length, 0)
     const { size } = await file.stat()
     if (start.toString('latin1', 0, 2) === 'PK') return { size, kind: 'zip' }
-    const isGzip = start[0] === 0x1f && start[1] === 0x8b
-    if (isGzip || (bytesRead === 512 && start.toString('latin1', 257, 262) === 'ustar'))
-      return { size, kind: 'tar' }
+    if (start[0] === 0x1f && start[1] === 0x8b) return { size, kind: 'tar.gz' }
+    if (bytesRead === 512 && start.toString('latin1', 257, 262) === 'ustar') return { size, kind: 'tar' }
     throw new ImportError('this is neither a zip, nor a tar, nor a tar.gz')
   } finally {
     await file.close()

@@ -264,7 +264,7 @@ const libraries: Readonly<Record<string, string>> = {
   'prom-client': 'src/metrics/exposition.ts',
   re2js: 'src/lib/expressions.ts',
   saxes: 'src/lib/xml-stream.ts',
-  'tar-stream': 'src/ingest/unpack-tar.ts',
+  'tar-stream': 'src/lib/tar.ts',
   'xml-crypto': 'src/authn/sso/saml-signers.ts',
   'xml-encryption': 'src/authn/sso/saml-signed.ts',
   typebox: 'src/http/(contract|schema).ts',
@@ -391,10 +391,15 @@ test('every dependency is used, and every package that is imported is a dependen
   assert.deepEqual([...new Set(used)].toSorted(), Object.keys(dependencies).toSorted())
 })
 
-test('no file is longer than 250 lines', () => {
+/** Settings, errors, contracts and schemas: a line more is an entry more. */
+const isTable = (file: string) =>
+  /\/(problems|settings|migrations)\.ts$|(contracts|schemas?|-tables)\.ts$/.test(file)
+
+test('no file of code is longer than 300 lines', () => {
   const long = [...all]
+    .filter(([file]) => !isTable(file))
     .map(([file, text]) => [file, text.split('\n').length - 1] as const)
-    .filter(([, lines]) => lines > 250)
+    .filter(([, lines]) => lines > 300)
   assert.deepEqual(long, [])
 })
 
