@@ -1,12 +1,3 @@
-import { accessTokenProblems } from './access-token-problems.ts'
-import { entityProblems } from './entity-problems.ts'
-import { itemProblems } from './item-problems.ts'
-import { mailProblems } from './mail-problems.ts'
-import { operatorProblems } from './operator-problems.ts'
-import { recordProblems } from './record-problems.ts'
-import { signOnProblems } from './sign-on-problems.ts'
-import { uploadProblems } from './upload-problems.ts'
-
 /**
  * The one catalogue of errors (contract E1). Every error that a client can get is an entry here. A thrown `Problem` becomes
  * `application/problem+json` in one place (`answer-problems.ts`), and `docs/reference/problems.md` is generated from this.
@@ -39,7 +30,36 @@ export const problems = {
     title: 'Acting on behalf of someone needs a reason',
     help: 'This service is configured to require the header X-On-Behalf-Of-Reason (free text) with every X-On-Behalf-Of.',
   },
-  ...signOnProblems,
+  'redirect-not-allowed': {
+    status: 400,
+    title: 'The address to return to is not allowed',
+    help: 'After single sign-on, a browser is sent only to origins in CARREL_ALLOWED_ORIGINS, or to the service itself. No login was started.',
+  },
+  'sign-on-not-begun': {
+    status: 400,
+    title: 'This login was not started here',
+    help: 'The message of the identity provider does not belong to a login that this browser started within the last 15 minutes, or that login is finished. Start again.',
+  },
+  'logout-not-understood': {
+    status: 400,
+    title: 'The logout message is not valid',
+    help: 'A logout message of an identity provider must be signed by the provider, recent, and addressed to this service. Nobody was logged out, and the provider could not be told. Open this service and log out there.',
+  },
+  'sign-on-refused': {
+    status: 401,
+    title: 'Single sign-on failed',
+    help: 'The identity provider did not log you in, or its response is not valid. The log of the service says why.',
+  },
+  'account-refused': {
+    status: 403,
+    title: 'There is no account for you here',
+    help: 'The identity provider knows you, but this service has no eperson for you and did not create one. The operator decides who may log in; the log of the service names the rule.',
+  },
+  'provider-unavailable': {
+    status: 502,
+    title: 'The identity provider does not answer',
+    help: 'The service could not reach the identity provider, or could not read its response. Try again later, or log in another way.',
+  },
   'login-failed': {
     status: 401,
     title: 'Login failed',
@@ -155,7 +175,16 @@ export const problems = {
     title: 'This service does not answer for this host',
     help: 'The request was sent to a host that is neither that of CARREL_BASE_URL, nor localhost or another loopback address, nor in CARREL_ALLOWED_HOSTS. If it came through a reverse proxy, the proxy should pass on the Host of its clients (nginx: `proxy_set_header Host $host;`), or its own name for the service belongs in CARREL_ALLOWED_HOSTS.',
   },
-  ...mailProblems,
+  'mail-token-refused': {
+    status: 400,
+    title: 'The link of the mail is not valid',
+    help: 'A link in a mail works once, for one hour, and only for what it was sent for. Ask for another one.',
+  },
+  'registration-refused': {
+    status: 403,
+    title: 'Nobody can register with this address',
+    help: 'The operator decides whether people may register, and with email addresses of which domains (CARREL_REGISTRATION, CARREL_REGISTRATION_DOMAINS).',
+  },
   'patch-refused': {
     status: 422,
     title: 'The patch cannot be applied',
@@ -166,7 +195,16 @@ export const problems = {
     title: 'The change is refused',
     help: 'The request is well-formed, but what it asks for can’t be, such as a second eperson with the same email address, a group that would be in itself, a service without an administrator, a value that Carrel can’t keep, or more than there may be. The detail says why, and what to change first.',
   },
-  ...accessTokenProblems,
+  'access-token-refused': {
+    status: 403,
+    title: 'The access token is not for this',
+    help: 'An access token does only what its scope says. Whatever it says, none logs in, makes tokens, acts on behalf of somebody, or changes passwords, epersons and groups: use a login token.',
+  },
+  'access-token-invalid': {
+    status: 422,
+    title: 'No such access token can be made',
+    help: 'The detail says which member of the body is wrong, and what would be right.',
+  },
   'password-refused': {
     status: 422,
     title: 'The new password is refused',
@@ -207,11 +245,66 @@ export const problems = {
     title: 'The store does not answer',
     help: 'The database cannot be reached, is full, or has lost a file. Try again after the number of seconds in Retry-After.',
   },
-  ...itemProblems,
-  ...recordProblems,
-  ...uploadProblems,
-  ...operatorProblems,
-  ...entityProblems,
+  'files-full': {
+    status: 507,
+    title: 'The files have no more room',
+    help: 'All files together may have as many megabytes as the operator allows (CARREL_FILES_QUOTA). Delete some, or ask the operator for more.',
+  },
+  'not-writable': {
+    status: 403,
+    title: 'Records of this entity can’t be written',
+    help: 'Single records are written in imported entities that an administrator has opened for writing, with `carrel entity writers`, and only by those whom the rule names.',
+  },
+  'record-refused': {
+    status: 422,
+    title: 'The record is refused',
+    help: 'The entity can’t have the record that the request makes: the detail says which field, or which operation of a patch, is wrong, and the members `pointer`, `operation` and `nearest` say it to programs. Nothing was changed.',
+  },
+  'upload-offset': {
+    status: 409,
+    title: 'The upload goes on at another offset',
+    help: 'Ask `HEAD` of the upload for its Upload-Offset, and send the bytes from there on.',
+  },
+  'tus-version': {
+    status: 412,
+    title: 'The version of tus is missing or unknown',
+    help: 'Send `Tus-Resumable: 1.0.0` with every request to an upload.',
+  },
+  'process-state': {
+    status: 422,
+    title: 'The process is in another state',
+    help: 'What has ended can’t be cancelled, what runs can’t be removed, and only some processes can be resumed. The detail says which it is.',
+  },
+  'upload-in-use': {
+    status: 423,
+    title: 'The upload is in use',
+    help: 'Another request sends this upload, or something is made of it. Try again after the number of seconds in Retry-After.',
+  },
+  'no-room': {
+    status: 507,
+    title: 'There is no room for it',
+    help: 'The uploads of this eperson, or the disk, can’t take so much. The detail says which limit it is (CARREL_UPLOAD_…). Remove uploads that are not needed any more.',
+  },
+  'secret-set': {
+    status: 409,
+    title: 'The secret is set by the configuration',
+    help: 'Where CARREL_TOKEN_SECRET sets the secret that signs tokens, only the operator can change it, on every node: the new one and a comma before the old one.',
+  },
+  'explanation-refused': {
+    status: 422,
+    title: 'The login can’t be explained',
+    help: 'The body, the provider or the assertion isn’t what it has to be; the detail says what would be right. Nobody is logged in by this, and nothing is changed.',
+  },
+  'entity-conflict': {
+    status: 409,
+    title: 'The entity does not allow this',
+    help: 'The name belongs to a built-in entity or to one of another kind, or an import of the entity is under way. The detail says which.',
+  },
+  'entity-refused': {
+    status: 422,
+    title: 'The description of the entity cannot be taken',
+    help: 'The member `member` is a JSON pointer to what is wrong in the body; `legal` and `nearest` say what would be right.',
+  },
 } as const satisfies Record<string, Entry>
 
 export type ProblemCode = keyof typeof problems
