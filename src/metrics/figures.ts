@@ -1,15 +1,13 @@
-import { bounds, type Family, type Labels, type Tally, type Value } from '../lib/tally.ts'
+import { bounds, type Labels, type Tally, type Value } from '../lib/tally.ts'
+import { familiesOf } from './exposition.ts'
 import { type ServiceParts, serviceMetrics } from './service-metrics.ts'
 
 /** The figures of `GET /metrics` as JSON for a console: the same counters, summed over all event loops (D5). */
 export async function figures(tally: Tally, parts: ServiceParts) {
-  const families = new Map<string, Value[]>()
-  const add = ({ name, values }: Family & { readonly values: readonly Value[] }) =>
-    families.set(name, [...(families.get(name) ?? []), ...values])
-  for (let loop = 0; loop < tally.loops; loop++) tally.read(loop).forEach(add)
-  for (const family of await serviceMetrics(parts)) add(family)
-  const of = (name: string) => families.get(`carrel_${name}`) ?? []
-  const one = (name: string) => sum(families.get(name) ?? [])
+  const families = familiesOf(tally, await serviceMetrics(parts))
+  const valuesOf = (name: string) => families.get(name)?.values ?? []
+  const of = (name: string) => valuesOf(`carrel_${name}`)
+  const one = (name: string) => sum(valuesOf(name))
   const [build] = of('build_info')
   const requests = of('http_requests_total')
   const durations = of('http_request_duration_seconds')

@@ -4,6 +4,7 @@ import { contractsIn } from '../http/contract.ts'
 import { Problem } from '../http/problems.ts'
 import type { Tally } from '../lib/tally.ts'
 import { type AccessSettings, mayScrape } from './access.ts'
+import { contentType, expose, familiesOf } from './exposition.ts'
 import { startSampler } from './sampler.ts'
 import { type ServiceParts, serviceMetrics } from './service-metrics.ts'
 
@@ -35,9 +36,7 @@ export function metricsRoutes(app: FastifyInstance, { tally, ...parts }: Parts):
           { headers: { 'www-authenticate': 'Bearer realm="metrics"' } },
         )
       sampler.sample()
-      // Loaded where it is used: a service that nobody watches doesn't need the library.
-      const { expose } = await import('./exposition.ts')
-      const { contentType, text } = await expose(tally, await serviceMetrics(parts))
+      const text = expose(familiesOf(tally, await serviceMetrics(parts)))
       return reply.header('cache-control', 'no-store').type(contentType).send(text)
     },
   )

@@ -1,9 +1,10 @@
 import { readdir } from 'node:fs/promises'
 import type { Config } from '../config/config.ts'
-import type { Family, Labels, Value } from '../lib/tally.ts'
+import type { Labels } from '../lib/tally.ts'
 import { version } from '../lib/version.ts'
 import type { Limits } from '../model/limits.ts'
 import type { StoreMetrics } from '../storage/metrics.ts'
+import type { Measured } from './exposition.ts'
 
 export interface ServiceParts {
   readonly config: Pick<Config, 'cacheSize' | 'database'>
@@ -16,7 +17,7 @@ export async function serviceMetrics({
   config,
   limits,
   metrics,
-}: ServiceParts): Promise<(Family & { readonly values: readonly Value[] })[]> {
+}: ServiceParts): Promise<readonly Measured[]> {
   const loops = limits.loops()
   const cache = metrics.cache()
   const sizes = await metrics.sizes()

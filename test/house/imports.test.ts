@@ -261,7 +261,6 @@ const libraries: Readonly<Record<string, string>> = {
   'openid-client': 'src/authn/sso/oidc-client.ts',
   pg: 'src/storage/postgres/driver.ts',
   'pg-copy-streams': 'src/storage/postgres/driver.ts',
-  'prom-client': 'src/metrics/exposition.ts',
   re2js: 'src/lib/expressions.ts',
   saxes: 'src/lib/xml-stream.ts',
   'tar-stream': 'src/lib/tar.ts',
