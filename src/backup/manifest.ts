@@ -6,8 +6,11 @@ import { OperatorError } from '../model/errors.ts'
 import type { Content } from '../model/items.ts'
 import type { ExposedEntity } from '../storage/copy/snapshot.ts'
 
-/** Of this version of Carrel. A newer one may write another format, which this one refuses. */
-export const currentFormat = 1
+/**
+ * The format that this version of Carrel writes. A newer one may write another, which this one refuses. 1: of before the
+ * first release, when schemas had other numbers.
+ */
+export const currentFormat = 2
 
 /**
  * One backup (docs/decisions/0025). All that it names is on disk before it gets its name, so a backup with a manifest is

@@ -105,7 +105,7 @@ test('D8 doctor knows the age of the secret', async t => {
   const dataFolder = await store(t)
   assert.deepEqual(await findings(dataFolder, 'secret'), ['ok: the secret that signs tokens is 0 days old'])
   if (engineIn(t) === 'postgres')
-    await runSqlIn(dataFolder, "UPDATE carrel.secret SET made = now() - interval '800 days'")
+    await runSqlIn(dataFolder, 'UPDATE carrel.secret SET made = made - 800 * 86400000::bigint')
   else {
     const file = join(dataFolder, 'secret')
     const [secret] = readFileSync(file, 'utf8').split(' ')
@@ -304,10 +304,10 @@ testOn(
     const replica = await createDatabase(t)
     await runSql(
       replica,
-      `CREATE SCHEMA broken;
-     CREATE FUNCTION broken.pg_is_in_recovery() RETURNS boolean LANGUAGE plpgsql
-       AS $$ BEGIN RAISE EXCEPTION 'a fault of the replica' USING ERRCODE = 'XX001'; END $$;
-     ALTER DATABASE ${new URL(replica).pathname.slice(1)} SET search_path = broken, pg_catalog`,
+      `CREATE FUNCTION fail() RETURNS event_trigger LANGUAGE plpgsql
+         AS $$ BEGIN RAISE EXCEPTION 'a fault of the replica' USING ERRCODE = 'XX001'; END $$;
+       CREATE EVENT TRIGGER at_login ON login EXECUTE FUNCTION fail();
+       ALTER EVENT TRIGGER at_login ENABLE ALWAYS`,
     )
     const env = { CARREL_DATABASE_REPLICA_URL: replica }
     assert.match(

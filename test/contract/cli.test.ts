@@ -242,7 +242,7 @@ const brokenDatabases: Readonly<Record<string, (url: URL, t: TestContext) => Pro
     return /permission denied/
   },
   'a database of a newer Carrel': async url => {
-    await runSql(url.href, 'UPDATE carrel.schema_version SET version = 4711')
+    await runSql(url.href, 'UPDATE carrel.store_schema SET version = 4711')
     return /4711.*newer Carrel/
   },
 }
@@ -252,7 +252,7 @@ for (const [what, damage] of Object.entries(brokenDatabases))
     const folder = temporaryFolder(t)
     const url = new URL((await databaseOf(folder)) ?? '')
     // As it is, it is one that a command has worked on.
-    assert.equal((await runSql(url.href, 'SELECT version FROM carrel.schema_version')).length, 1)
+    assert.equal((await runSql(url.href, 'SELECT version FROM carrel.store_schema')).length, 1)
     const says = await damage(url, t)
     // A command that may create a store (D6).
     const done = await carrel(folder, ['group', 'add', 'Readers'], { env: { CARREL_DATABASE_URL: url.href } })

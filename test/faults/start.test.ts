@@ -33,7 +33,7 @@ if (isLong)
         assert.deepEqual(await runSql(url, 'SELECT name FROM carrel.epersongroup'), [
           { name: 'Administrator' },
         ])
-        for (const table of ['secret', 'state', 'schema_version', 'eperson'])
+        for (const table of ['secret', 'state', 'store_schema', 'eperson'])
           assert.deepEqual(
             await runSql(url, `SELECT count(*)::int AS rows FROM carrel.${table}`),
             [{ rows: 1 }],

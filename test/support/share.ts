@@ -26,7 +26,7 @@ const thorough = [
   'house/{lock-file,old-node,package}',
   'lib/{expressions,to-char}',
   'processes/processes',
-  'storage/{match-on-records,migrations,plans-*,rows-*,text-search,statements/people-names}',
+  'storage/{match-on-records,migrations,plans-*,rows-*,text-search}',
   'uploads/folder',
 ]
 

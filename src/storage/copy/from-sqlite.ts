@@ -1,13 +1,14 @@
 import { join } from 'node:path'
-import type { Entity, Field, ReadRule } from '../../model/entities.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
+import { descriptionOf } from '../../model/relations.ts'
+import { madeBefore } from '../schema.ts'
 import { type Database, openDatabase } from '../sqlite/driver.ts'
-import { type DescriptionRow, toDescription } from '../sqlite/entity-changes.ts'
-import { databaseFile, requireStore } from '../sqlite/migrate.ts'
-import { migrations } from '../sqlite/migrations.ts'
+import { importedEntities } from '../sqlite/entity-changes.ts'
+import { databaseFile, isOfNow, requireStore } from '../sqlite/migrate.ts'
 import { openRecords, ranksIn, recordsInOrder } from '../sqlite/record-versions.ts'
+import { migrations } from '../sqlite/schema.ts'
 import { readSecrets } from '../sqlite/secrets.ts'
-import { type Dump, type DumpedValue, tables } from './dump.ts'
+import { columnsOf, type Dump, type DumpedValue, tables } from './dump.ts'
 
 /**
  * Opens the store in the folder, read-only: nothing of it is changed, not even its schema.
@@ -29,6 +30,7 @@ export function openDump(dataFolder: string): Dump {
 function checkSchema(db: Database, dataFolder: string): void {
   const version = db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0
   if (version === 0) throw new StoreUnavailable(`no store in ${dataFolder}; set CARREL_DATA`)
+  if (!isOfNow(db)) throw madeBefore(dataFolder)
   if (version === migrations.length) return
   throw new StoreUnavailable(
     `the store in ${dataFolder} has schema version ${version}, and this Carrel copies version ${migrations.length}; ${
@@ -44,7 +46,7 @@ function dump(db: Database, dataFolder: string): Dump {
   db.exec('BEGIN')
   // The first read fixes the moment that is copied.
   const counts = tables.map(
-    ({ name }) => db.get<{ count: number }>(`SELECT count(*) AS count FROM ${name}`)?.count ?? 0,
+    name => db.get<{ count: number }>(`SELECT count(*) AS count FROM ${name}`)?.count ?? 0,
   )
   const before = dataVersion()
   const { store: storeId = '', mark = 0 } =
@@ -54,54 +56,45 @@ function dump(db: Database, dataFolder: string): Dump {
     storeId,
     mark,
     secrets,
-    tables: tables.map(({ name, key, columns, booleans }, at) => ({
-      name,
-      key,
-      columns: columns.split(' '),
-      booleans,
-      count: counts[at] ?? 0,
-      rows: () =>
-        db.iterate(
-          `SELECT ${columns.replaceAll(' ', ', ')} FROM ${name} ORDER BY ${key.join(', ')}`,
-        ) as Iterable<DumpedValue[]>,
-    })),
-    entities: db
-      .all<EntityRow>(
-        'SELECT name, key, read, fields, version, count, imported, relations, default_condition, description, write FROM entity ORDER BY name',
-      )
-      .map(({ key, fields, relations, default_condition, description, write, ...row }) => {
-        let records: Database | undefined
-        const open = () => {
-          records ??= openRecords(version => join(dataFolder, 'entities', `${version}.db`), row.version, {})
-          return records
-        }
-        return {
-          ...row,
-          key: JSON.parse(key) as Entity['key'],
-          fields: JSON.parse(fields) as Field[],
-          description: toDescription({ relations, default_condition, description, write }),
-          records: () => recordsInOrder(open()),
-          ranks: field => ranksIn(open(), field),
-          close: () => {
-            records?.close()
-            records = undefined
-          },
-        }
-      }),
+    tables: tables.map((name, at) => {
+      const { columns, key } = columnsOf(db, name)
+      const sql = `SELECT ${columns.join(', ')} FROM ${name} ORDER BY ${key.join(', ')}`
+      return {
+        name,
+        columns,
+        key,
+        count: counts[at] ?? 0,
+        rows: () => db.iterate(sql) as Iterable<DumpedValue[]>,
+      }
+    }),
+    entities: importedEntities(db).map(entity => {
+      const { name, key, read, fields, source } = entity
+      let records: Database | undefined
+      const open = () => {
+        records ??= openRecords(version => join(dataFolder, 'entities', `${version}.db`), source.version, {})
+        return records
+      }
+      return {
+        name,
+        key,
+        read,
+        fields,
+        description: descriptionOf(entity),
+        version: source.version,
+        count: source.count,
+        imported: source.imported ?? '',
+        records: () => recordsInOrder(open()),
+        ranks: field => ranksIn(open(), field),
+        close: () => {
+          records?.close()
+          records = undefined
+        },
+      }
+    }),
     hasChanged: () => {
       db.exec('COMMIT; BEGIN')
       return dataVersion() !== before
     },
     close: () => db.close(),
   }
-}
-
-type EntityRow = DescriptionRow & {
-  readonly name: string
-  readonly key: string
-  readonly read: ReadRule
-  readonly fields: string
-  readonly version: string
-  readonly count: number
-  readonly imported: string
 }

@@ -6,10 +6,11 @@ import { logoutAll } from '../sqlite/account-changes.ts'
 import { type Database, openDatabase, transaction } from '../sqlite/driver.ts'
 import { recordEvent } from '../sqlite/events.ts'
 import { databaseFile, migrate } from '../sqlite/migrate.ts'
-import { migrations } from '../sqlite/migrations.ts'
 import { baseOf } from '../sqlite/record-versions.ts'
+import { migrations } from '../sqlite/schema.ts'
 import { readSecrets } from '../sqlite/secrets.ts'
 import { openTrail, signAll } from '../sqlite/trail-changes.ts'
+import { convertBefore } from './from-before.ts'
 import { entityPath } from './snapshot.ts'
 
 export { restoringFolder } from '../sqlite/migrate.ts'
@@ -51,6 +52,7 @@ interface Renewal {
  * it removes nothing from the folder of files of the store that was backed up.
  */
 export function renewSnapshot(folder: string, { endSessions, tokenSecrets, event }: Renewal): void {
+  convertBefore(folder)
   migrate(folder, false)
   const keyring = keyringOf(tokenSecrets, () => readSecrets(folder).map(({ secret }) => secret))
   const db = openDatabase(databaseFile(folder), { mode: 'write' })

@@ -5,13 +5,13 @@ import type { Entity } from '../../model/entities.ts'
 import { sortRecords } from '../columns/sort-records.ts'
 import type { RecordEntity } from '../entities.ts'
 import { type Connection, connect } from '../postgres/driver.ts'
-import { type EntityRow, toEntity } from '../postgres/entity-list.ts'
 import { readColumn, readRecords, recordTable, slotsField } from '../postgres/record-versions.ts'
 import { type Database, openDatabase, transaction } from '../sqlite/driver.ts'
 import { databaseFile, entitiesFolder, migrate } from '../sqlite/migrate.ts'
 import { writeRecordFile } from '../sqlite/record-versions.ts'
 import { secretText } from '../sqlite/secrets.ts'
-import { type DumpedValue, tables } from './dump.ts'
+import { definitionOf, type EntityRow, isImported, toEntity } from '../statements/entity-rows.ts'
+import { columnsOf, type DumpedValue, tables } from './dump.ts'
 import { rowsAtOnce } from './rows-at-once.ts'
 import { type ExposedEntity, entityPath, openStaged, type TakeSnapshot } from './snapshot.ts'
 
@@ -27,17 +27,14 @@ const maxRecords = 5_000
 export const snapshotsOfPostgres =
   (url: string): TakeSnapshot =>
   async (staging, known, progress) => {
-    migrate(staging, true)
+    migrate(staging, 'without rows')
     const db = await connect({ url, statementTimeout: 0, queryTimeout: 0, setup: '' })
     try {
       await db.exec('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
       const entities = await lockedEntities(db)
       const copy = openDatabase(databaseFile(staging), { mode: 'write' })
       try {
-        // A new store has these; the snapshot brings its own.
-        copy.exec(
-          'PRAGMA synchronous = OFF; DELETE FROM epersongroup; DELETE FROM metadata_field; DELETE FROM metadata_schema',
-        )
+        copy.exec('PRAGMA synchronous = OFF')
         for (const table of tables) await copyTable(db, copy, table, progress)
         await copyState(db, copy)
         transaction(copy, () => {
@@ -48,10 +45,10 @@ export const snapshotsOfPostgres =
       } finally {
         copy.close()
       }
-      const secrets = await db.rows<{ secret: Uint8Array; made: Date }>(
+      const secrets = await db.rows<{ secret: Uint8Array; made: number }>(
         'SELECT secret, made FROM secret ORDER BY id DESC',
       )
-      const lines = secrets.map(({ secret, made }) => ({ secret, made: made.toISOString() }))
+      const lines = secrets.map(({ secret, made }) => ({ secret, made: new Date(made).toISOString() }))
       await writeFile(join(staging, 'secret'), secretText(lines), { mode: 0o600 })
       makeFolder(entitiesFolder(staging))
       for (const { entity } of entities)
@@ -84,18 +81,16 @@ async function lockedEntities(db: Connection) {
   return entities
 }
 
-const isImported = (entity: Entity): entity is RecordEntity => entity.source.kind === 'records'
-
 /** Of the copy, which is whole: it has no base. */
 const versionOf = ({ name, source }: RecordEntity) => `${name}.${source.version.replace('.', '-')}`
 
 async function copyTable(
   db: Connection,
   copy: Database,
-  { name, key, columns }: (typeof tables)[number],
+  name: string,
   progress: (part: string, share: number) => void,
 ): Promise<void> {
-  const names = columns.split(' ')
+  const { columns: names, key } = columnsOf(copy, name)
   const insert = copy.prepare(
     `INSERT INTO ${name} (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
   )
@@ -110,16 +105,10 @@ async function copyTable(
     `DECLARE saved NO SCROLL CURSOR FOR SELECT ${names.join(', ')} FROM ${name} ORDER BY ${key.join(', ')}`,
   )
   for (;;) {
-    const rows = await db.rows<Record<string, DumpedValue | boolean>>(`FETCH ${step} FROM saved`)
+    const rows = await db.rows<Record<string, DumpedValue>>(`FETCH ${step} FROM saved`)
     if (rows.length === 0) break
     transaction(copy, () => {
-      for (const row of rows)
-        insert.run(
-          ...names.map(column => {
-            const value = row[column] ?? null
-            return typeof value === 'boolean' ? Number(value) : value
-          }),
-        )
+      for (const row of rows) insert.run(...names.map(column => row[column] ?? null))
     })
     done += rows.length
     progress(name, done / count)
@@ -129,33 +118,29 @@ async function copyTable(
 
 /** Which store it is, and where its stamps and its time go on. */
 async function copyState(db: Connection, copy: Database): Promise<void> {
-  const [state] = await db.rows<{ store: string; stamp: number; mark: number; records: number }>(
-    'SELECT store, mark, records, (SELECT last_value FROM stamp) AS stamp FROM state',
+  const [state] = await db.rows<{
+    store: string
+    stamp: number
+    mark: number
+    records: number
+    audiences: number
+  }>('SELECT store, mark, records, audiences, (SELECT last_value FROM stamp) AS stamp FROM state')
+  const { store = '', stamp = 0, mark = 0, records = 0, audiences = 0 } = state ?? {}
+  copy.run(
+    'UPDATE state SET store = ?, mark = ?, records = ?, audiences = ?',
+    store,
+    mark,
+    records,
+    audiences,
   )
-  const { store = '', stamp = 0, mark = 0, records = 0 } = state ?? {}
-  copy.run('UPDATE state SET store = ?, stamp = ?, mark = ?, records = ?', store, stamp, mark, records)
+  copy.run('UPDATE stamp SET last = ?', stamp)
 }
 
 function addEntity(copy: Database, entity: RecordEntity, changed: string): void {
-  const { count, bytes, largest } = entity.source
-  copy.run(
-    `INSERT INTO entity (name, key, read, fields, version, count, bytes, largest, imported, relations, default_condition,
-       description, write)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    entity.name,
-    JSON.stringify(entity.key),
-    entity.read,
-    JSON.stringify(entity.fields),
-    versionOf(entity),
-    count,
-    bytes,
-    largest,
-    entity.source.imported ?? changed,
-    entity.relations ? JSON.stringify(entity.relations) : null,
-    entity.defaultCondition ?? null,
-    entity.description ?? null,
-    entity.write ?? null,
-  )
+  const version = versionOf(entity)
+  const { slots: _, ...source } = { ...entity.source, version, imported: entity.source.imported ?? changed }
+  const sql = 'INSERT INTO entity (name, definition, version, changed) VALUES (?, ?, ?, ?)'
+  copy.run(sql, entity.name, definitionOf({ ...entity, source }), version, changed)
 }
 
 async function copyRecords(

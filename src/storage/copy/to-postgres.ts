@@ -47,8 +47,8 @@ export async function copyToPostgres(
     await db.exec('BEGIN')
     await refuseUsed(db)
     // A new store has these; the copy brings its own.
-    await db.exec(`DELETE FROM epersongroup; DELETE FROM secret; DELETE FROM trail_key;
-      DELETE FROM trail_checkpoint; DELETE FROM trail_head`)
+    await db.exec(`DELETE FROM epersongroup; DELETE FROM secret; DELETE FROM trail_key; DELETE FROM trail_checkpoint;
+      DELETE FROM trail_head; DELETE FROM metadata_field; DELETE FROM metadata_schema`)
     const loaded = await loadDump(db, dump, progress)
     if (dump.hasChanged())
       throw new CopyError('the store changed while it was being copied; stop the service and copy again')
@@ -69,12 +69,10 @@ export async function loadDump(
   dump: Dump,
   progress: LoadProgress,
 ): Promise<readonly Loaded[]> {
-  // The schema comes with a registry of metadata; the dump brings its own.
-  await db.exec('DELETE FROM metadata_field; DELETE FROM metadata_schema')
   const loaded: Loaded[] = []
   for (const table of dump.tables) loaded.push(await loadTable(db, table, progress))
   for (const { secret, made } of dump.secrets)
-    await db.run('INSERT INTO secret (secret, made) VALUES ($1, CAST($2 AS TIMESTAMPTZ))', secret, made)
+    await db.run('INSERT INTO secret (secret, made) VALUES ($1, $2)', secret, Date.parse(made))
   for (const entity of dump.entities) loaded.push(await loadEntity(db, entity, progress))
   await raiseMark(db, dump.mark, 0)
   await continueSequences(db)
@@ -95,14 +93,13 @@ async function refuseUsed(db: Connection): Promise<void> {
 }
 
 async function loadTable(db: Connection, table: DumpedTable, progress: LoadProgress): Promise<Loaded> {
-  const { name, columns, key, booleans, count } = table
+  const { name, columns, key, count } = table
   const sent = createHash('sha256')
   let rows = 0
   let largest = 0
-  const isBoolean = columns.map(column => booleans.includes(column))
   function* lines() {
     for (const row of table.rows()) {
-      const line = `${row.map((value, at) => copyValue(value, isBoolean[at] === true)).join('\t')}\n`
+      const line = `${row.map(copyValue).join('\t')}\n`
       sent.update(line)
       largest = Math.max(largest, Buffer.byteLength(line))
       if (++rows % progressStep === 0) progress(name, rows / count / 2)
@@ -118,12 +115,10 @@ async function loadTable(db: Connection, table: DumpedTable, progress: LoadProgr
     `DECLARE copied NO SCROLL CURSOR FOR SELECT ${columns.join(', ')} FROM ${name} ORDER BY ${key.join(', ')}`,
   )
   for (;;) {
-    const some = await db.rows<Record<string, DumpedValue | boolean>>(`FETCH ${step} FROM copied`)
+    const some = await db.rows<Record<string, DumpedValue>>(`FETCH ${step} FROM copied`)
     if (some.length === 0) break
     for (const row of some)
-      arrived.update(
-        `${columns.map((column, at) => copyValue(row[column] ?? null, isBoolean[at] === true)).join('\t')}\n`,
-      )
+      arrived.update(`${columns.map(column => copyValue(row[column] ?? null)).join('\t')}\n`)
     back += some.length
     progress(name, 0.5 + back / count / 2)
   }
@@ -221,9 +216,8 @@ async function continueSequences(db: Connection): Promise<void> {
 }
 
 /** A value in the text format of COPY (https://www.postgresql.org/docs/current/sql-copy.html). */
-function copyValue(value: DumpedValue | boolean, isBoolean: boolean): string {
+function copyValue(value: DumpedValue): string {
   if (value === null) return '\\N'
-  if (isBoolean) return value === 1 || value === true ? 't' : 'f'
   if (value instanceof Uint8Array) return `\\\\x${Buffer.from(value).toString('hex')}`
   if (typeof value !== 'string') return String(value)
   if (value.includes('\0'))

@@ -15,7 +15,7 @@ export const addAccessToken = (
     const { id, eperson, name, hash, scope, networks, created, expires } = token
     // Locked, so that tokens made at once see each other.
     const [owner] = await db.rows<{ password_stamp: number }>(
-      'SELECT password_stamp FROM eperson WHERE uuid = $1 AND enabled FOR NO KEY UPDATE',
+      'SELECT password_stamp FROM eperson WHERE uuid = $1 AND enabled = 1 FOR NO KEY UPDATE',
       eperson,
     )
     if (!owner) return 'no-eperson'

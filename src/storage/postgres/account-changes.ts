@@ -35,7 +35,7 @@ export async function recordLogin(pool: Pool, login: Login, event: AuditEvent): 
   const at = eventValues + 4
   const sql = `WITH changed AS (
        UPDATE eperson SET last_login = $1, password_hash = coalesce($15, password_hash), ${nextBegun(at)}
-       WHERE uuid = $16 AND password_stamp = $17 AND enabled RETURNING ${sessionColumns}, last_begun
+       WHERE uuid = $16 AND password_stamp = $17 AND enabled = 1 RETURNING ${sessionColumns}, last_begun
      ), noted AS (
        ${insertLoginEvent(at + 7)}
      ), ${rememberNetwork(at + 4)}, ${insertSession(at)}
@@ -111,7 +111,7 @@ export async function insertEperson(
   const [added] = await db.rows<EpersonRow>(
     `INSERT INTO eperson (uuid, email, email_key, first_name, last_name, enabled, password_hash, password_stamp,
          session_key, stamp, created, name_key)
-       VALUES ($1, $2, $3, $4, $5, true, $6, 0, $7, nextval('stamp'), $8, $9)
+       VALUES ($1, $2, $3, $4, $5, 1, $6, 0, $7, nextval('stamp'), $8, $9)
        ON CONFLICT (email_key) DO NOTHING RETURNING ${epersonColumns}`,
     uuid,
     eperson.email,
@@ -135,9 +135,9 @@ export const setEnabled = (
   event: AuditEvent,
 ): Promise<Changed> =>
   changeEperson(pool, email, event, async (db, eperson) => {
-    if (eperson.enabled === enabled) return 'unchanged'
+    if (eperson.enabled === Number(enabled)) return 'unchanged'
     const sql = `UPDATE eperson SET enabled = $2, ${replaceSessionKey} WHERE uuid = $3`
-    await db.run(sql, randomBytes(32), enabled, eperson.uuid)
+    await db.run(sql, randomBytes(32), Number(enabled), eperson.uuid)
     if (!enabled) await dropAccessTokens(db, eperson.uuid)
     return 'changed'
   })

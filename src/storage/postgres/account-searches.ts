@@ -1,10 +1,8 @@
 import type { Eperson, GroupDetails } from '../../model/accounts.ts'
 import type { EpersonSearch } from '../accounts.ts'
 import type { GroupSearch } from '../people.ts'
-import { farAway, passesMany } from '../statements/people-names.ts'
 import type { Part, Window } from '../window.ts'
 import type { Pool, Value } from './driver.ts'
-import type { KeptNames } from './people-names.ts'
 import { type EpersonRow, epersonColumns, isStorable, toEperson } from './rows.ts'
 
 /** Pages of epersons and groups, in the order of an index. */
@@ -12,15 +10,12 @@ const nothing = { rows: [], total: 0 }
 
 export async function findEpersons(
   pool: Pool,
-  names: KeptNames,
   search: EpersonSearch,
   window: Window,
 ): Promise<Part<Eperson>> {
   const { text, membership } = search
   const { offset, limit } = window
   if (![text, membership?.group ?? ''].every(isStorable)) return nothing
-  const byName = passesMany(search, window) ? await findByName(pool, names, search, window) : undefined
-  if (byName) return byName
   const values: Value[] = []
   const place = (value: Value) => `$${values.push(value)}`
   const conditions: string[] = []
@@ -46,34 +41,6 @@ export async function findEpersons(
   )
   return { rows: (await rows).map(toEperson), total: await total }
 }
-
-/** @returns undefined where the page passes few, or there are too many epersons for a list */
-async function findByName(
-  pool: Pool,
-  kept: KeptNames,
-  search: EpersonSearch,
-  window: Window,
-): Promise<Part<Eperson> | undefined> {
-  const { text, membership } = search
-  if (passesMany(search, window) === 'if large' && !(await isLarge(pool, membership?.group ?? '')))
-    return undefined
-  const found = await kept.find(text, window, membership ?? undefined)
-  if (!found) return undefined
-  const rows = await pool.rows<EpersonRow>(
-    `SELECT ${epersonColumns} FROM eperson WHERE email_key = ANY($1) ORDER BY email_key`,
-    found.emails,
-  )
-  return { rows: rows.map(toEperson), total: found.total }
-}
-
-const isLarge = async (pool: Pool, group: string): Promise<boolean> =>
-  (
-    await pool.rows(
-      'SELECT 1 AS one FROM membership WHERE epersongroup = $1 LIMIT 1 OFFSET $2',
-      group,
-      farAway,
-    )
-  ).length > 0
 
 /** Only an index is read up to the beginning of the page. */
 async function pageOfAll(pool: Pool, { offset, limit }: Window): Promise<Part<Eperson>> {
@@ -126,10 +93,7 @@ async function countMembers(
   return is ? members : (await countEpersons(pool)) - members
 }
 
-/** A trigger keeps the parts (`eperson-count.ts`). */
-const countEpersons = async (pool: Pool): Promise<number> =>
-  (await pool.rows<{ count: number }>('SELECT CAST(sum(n) AS BIGINT) AS count FROM eperson_count'))[0]
-    ?.count ?? 0
+const countEpersons = (pool: Pool): Promise<number> => count(pool, 'eperson')
 
 const count = async (pool: Pool, from: string, ...values: Value[]): Promise<number> =>
   (await pool.rows<{ count: number }>(`SELECT count(*) AS count FROM ${from}`, ...values))[0]?.count ?? 0

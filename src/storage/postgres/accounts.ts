@@ -18,7 +18,6 @@ import type { Pool } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { addGroup, deleteGroup, ensureGroups, joinOrLeave } from './group-changes.ts'
 import { withParents } from './group-tree.ts'
-import { keepNames } from './people-names.ts'
 import {
   type EpersonRow,
   epersonColumns,
@@ -47,7 +46,6 @@ export function postgresAccounts({
   patientPool,
 }: Parts): Accounts & { close(): Promise<void> } {
   const failures = countFailures(event => recordEvent(pool, event))
-  const names = keepNames(pool)
   const sessions = new Map<string, Session>()
 
   let allowed: AllowedSessions = 'all'
@@ -64,7 +62,7 @@ export function postgresAccounts({
     const cached = sessions.get(uuid)
     if (cached?.stamp === stamp) return cached
     const [row] = await pool.rows<SessionRow>(
-      `SELECT ${sessionColumns} FROM eperson WHERE uuid = $1 AND enabled`,
+      `SELECT ${sessionColumns} FROM eperson WHERE uuid = $1 AND enabled = 1`,
       uuid,
     )
     if (!row) return undefined
@@ -88,7 +86,7 @@ export function postgresAccounts({
       if (!isStorable(email)) return undefined
       const [row] = await pool.rows<{
         uuid: string
-        enabled: boolean
+        enabled: number
         password_hash: string | null
         password_stamp: number
       }>(
@@ -98,7 +96,7 @@ export function postgresAccounts({
       return (
         row && {
           uuid: row.uuid,
-          enabled: row.enabled,
+          enabled: row.enabled === 1,
           passwordHash: row.password_hash,
           passwordStamp: row.password_stamp,
         }
@@ -142,7 +140,7 @@ export function postgresAccounts({
     join: (group, email, event) => joinOrLeave(pool, 'join', group, email, event),
     leave: (group, email, event) => joinOrLeave(pool, 'leave', group, email, event),
 
-    findEpersons: (search, window) => findEpersons(pool, names, search, window),
+    findEpersons: (search, window) => findEpersons(pool, search, window),
     listEpersons: async () =>
       (await pool.rows<SessionRow>(`SELECT ${sessionColumns} FROM eperson ORDER BY email_key`)).map(row => ({
         ...toEperson(row),

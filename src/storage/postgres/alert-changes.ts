@@ -5,11 +5,13 @@ import type { Connection, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { replaceNul } from './rows.ts'
 
-export const alertsIn = (db: Queries, lock = '') =>
-  db.rows<Alert & Record<string, unknown>>(
-    `SELECT id, message, allow_sessions AS "allowSessions", countdown_to AS "countdownTo", active FROM alert
-     ORDER BY id ${lock}`,
-  )
+export const alertsIn = async (db: Queries, lock = ''): Promise<Alert[]> =>
+  (
+    await db.rows<Omit<Alert, 'active'> & { active: number } & Record<string, unknown>>(
+      `SELECT id, message, allow_sessions AS "allowSessions", countdown_to AS "countdownTo", active FROM alert
+       ORDER BY id ${lock}`,
+    )
+  ).map(row => ({ ...row, active: row.active === 1 }))
 
 export async function addAlert(
   db: Connection,
@@ -47,5 +49,5 @@ const valuesOf = (alert: Alert) => [
   replaceNul(alert.message),
   alert.allowSessions,
   alert.countdownTo,
-  alert.active,
+  Number(alert.active),
 ]

@@ -4,15 +4,14 @@ import { type Count, familiarFor, forgottenAt, maxFamiliar } from '../../model/t
 import type { Attempt, Begun } from '../attempts.ts'
 import { begunIn, type CountRow, countsIn, keysOf, leftOf, type State } from '../statements/attempt-counts.ts'
 import type { Queries, Value } from './driver.ts'
+import { millis } from './rows.ts'
 
-/** Changes of the counts of attempts, by the clock of the database: the clocks of nodes may differ. */
-const clock = 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)'
-
+/** Changes of the counts of attempts. */
 export async function stateOf(db: Queries, attempt: Attempt): Promise<State> {
   const rows = await db.rows<CountRow & { now: number; familiar: boolean }>(
     `SELECT now, EXISTS (SELECT 1 FROM familiar_network f
          WHERE f.eperson = $2 AND f.network = $3 AND f.at > now - $4::bigint) AS familiar, key, level, at
-       FROM (SELECT ${clock} AS now) one LEFT JOIN attempt ON key = ANY($1)`,
+       FROM (SELECT ${millis} AS now) one LEFT JOIN attempt ON key = ANY($1)`,
     keysOf(attempt),
     attempt.eperson ?? '',
     attempt.network,
@@ -76,11 +75,11 @@ async function put(db: Queries, counts: readonly (readonly [key: string, count: 
 export const rememberNetwork = (next: number): string =>
   `familiar AS (
      INSERT INTO familiar_network (eperson, network, at)
-     SELECT uuid, $${next}::text, ${clock} FROM changed WHERE $${next}::text IS NOT NULL
+     SELECT uuid, $${next}::text, ${millis} FROM changed WHERE $${next}::text IS NOT NULL
      ON CONFLICT (eperson, network) DO UPDATE SET at = excluded.at
    ), unfamiliar AS (
      DELETE FROM familiar_network WHERE eperson IN (SELECT uuid FROM changed) AND network <> $${next}::text AND
-       (at < ${clock} - $${next + 1}::bigint OR network NOT IN (SELECT network FROM familiar_network f
+       (at < ${millis} - $${next + 1}::bigint OR network NOT IN (SELECT network FROM familiar_network f
           WHERE f.eperson = familiar_network.eperson AND network <> $${next}::text ORDER BY at DESC LIMIT $${next + 2}))
    )`
 

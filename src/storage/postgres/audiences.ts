@@ -119,11 +119,3 @@ async function addMissing(db: Queries, texts: readonly string[]): Promise<void> 
     await db.run(sql, text)
   }
 }
-
-/** The id of the audience with this canonical text, which is added if it is missing. @param db in a transaction */
-export async function audienceIn(db: Queries, text: string): Promise<number> {
-  const known = (await existingIds(db, [text])).get(text)
-  if (known !== undefined) return known
-  await addMissing(db, [text])
-  return audienceIn(db, text)
-}

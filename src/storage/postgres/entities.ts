@@ -17,6 +17,7 @@ import type { Entities, ExposeRequest, Listing, NewEntity, NewRecords, Revision 
 import { explanationOf, noRows } from '../plans/explain.ts'
 import { hasPlans, resolvePlans } from '../plans/resolve-plans.ts'
 import type { Shared } from '../runtime/event-loops.ts'
+import { isImported } from '../statements/entity-rows.ts'
 import { viewPrefixes } from '../tables/row-visibility.ts'
 import type { PostgresAudiences } from './audiences.ts'
 import { quoteName } from './cells.ts'
@@ -31,17 +32,18 @@ import {
   publishEntity,
   reviseEntity,
 } from './entity-changes.ts'
-import { createEntityList, isImported, versionsOf } from './entity-list.ts'
+import { createEntityList, versionsOf } from './entity-list.ts'
 import { findForeignKeys } from './foreign-keys.ts'
 import { createRecordWriter } from './record-changes.ts'
 import { baseOf, readColumn, readRecords, recordTable, slotsField } from './record-versions.ts'
 import type { RowSelection } from './row-selection.ts'
+import { millis } from './rows.ts'
 import type { SessionLookup, SessionLookupResult } from './session-lookup.ts'
 import type { TableListings } from './table-listings.ts'
 import { findTables } from './tables.ts'
 
-/** How long a replaced version is kept for requests that have just looked it up, in seconds. */
-const retiredGrace = 60
+/** How long a replaced version is kept for requests that have just looked it up, in ms. */
+const retiredGrace = 60_000
 /** How often unused versions are removed, and versions that are still being read are marked as used, in ms. */
 const sweepInterval = 20_000
 
@@ -86,15 +88,16 @@ export function postgresEntities(parts: Parts): PostgresEntities {
   /** Removes replaced versions that no listing reads any more. */
   async function sweep(): Promise<void> {
     const reading = [...parts.records.openVersions.keys()]
-    if (reading.length > 0) await pool.run('UPDATE retired SET at = now() WHERE version = ANY($1)', reading)
+    if (reading.length > 0)
+      await pool.run(`UPDATE retired SET at = ${millis} WHERE version = ANY($1)`, reading)
     const old = await pool.rows<{ version: string }>(
-      "SELECT version FROM retired WHERE at < now() - $1 * interval '1 second'",
+      `SELECT version FROM retired WHERE at < ${millis} - $1`,
       retiredGrace,
     )
     for (const { version } of old)
       await pool.transaction(async db => {
         // If several nodes try, the one that deletes the row removes the version.
-        const sql = "DELETE FROM retired WHERE version = $1 AND at < now() - $2 * interval '1 second'"
+        const sql = `DELETE FROM retired WHERE version = $1 AND at < ${millis} - $2`
         if ((await db.run(sql, version, retiredGrace)) === 0) return
         await db.run('DELETE FROM rank WHERE version = $1', version)
         // A table is of a version and all its revisions.

@@ -16,12 +16,13 @@ import {
   type Revision,
 } from '../entities.ts'
 import { pointAgreed } from '../statements/agreed.ts'
+import { definitionOf, type EntityRow, toEntity } from '../statements/entity-rows.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
-import { type EntityRow, toEntity } from './entity-list.ts'
 import { recordEvent } from './events.ts'
 import { grantReader, tableExists } from './expose.ts'
 import { dropChanges, takeChanges } from './record-changes.ts'
 import { baseOf, writeRevision, writeVersion } from './record-versions.ts'
+import { millis } from './rows.ts'
 import { requireRights } from './stamps.ts'
 
 /** Changes of the list of entities. */
@@ -42,7 +43,7 @@ export async function publishEntity(
   const version = randomBytes(16).toString('hex')
   await db.exec('BEGIN')
   // The version counts as retired until the entity points at it. If this process dies, another one removes it.
-  await db.run('INSERT INTO retired (version, at) VALUES ($1, now())', version)
+  await db.run(`INSERT INTO retired (version, at) VALUES ($1, ${millis})`, version)
   const fields = definition.fields.length
   const written = await writeVersion(db, { version, fields, ranks, records })
   await db.exec('COMMIT')
@@ -58,7 +59,7 @@ export async function publishEntity(
       const before = await findEntity(changes, entity.name)
       if (!(await takeChanges(changes, { ...definition, ...(agreed && { agreed }) }, versionOf(before)))) {
         // It may be pointed at once more, if what goes is agreed to again. Otherwise it is removed like any other.
-        await changes.run('INSERT INTO retired (version, at) VALUES ($1, now())', version)
+        await changes.run(`INSERT INTO retired (version, at) VALUES ($1, ${millis})`, version)
         return undefined
       }
       const source = { kind: 'records', version, ...written, imported: now() } as const
@@ -210,18 +211,18 @@ export async function exposeEntity(
 const lockList = (db: Queries) => db.run('UPDATE state SET entities = entities + 1')
 const retireEntity = (db: Queries, name: string) =>
   db.run(
-    `INSERT INTO retired SELECT version, now() FROM entity WHERE name = $1 AND version IS NOT NULL
+    `INSERT INTO retired SELECT version, ${millis} FROM entity WHERE name = $1 AND version IS NOT NULL
      ON CONFLICT DO NOTHING`,
     name,
   )
-const pointEntity = (db: Queries, { name, ...definition }: Entity) =>
+const pointEntity = (db: Queries, entity: Entity) =>
   db.run(
     `INSERT INTO entity (name, definition, version, changed) VALUES ($1, $2, $3, $4)
      ON CONFLICT (name) DO UPDATE SET definition = excluded.definition, version = excluded.version,
        changed = excluded.changed`,
-    name,
-    JSON.stringify(definition),
-    definition.source.kind === 'records' ? definition.source.version : null,
+    entity.name,
+    definitionOf(entity),
+    versionOf(entity) ?? null,
     now(),
   )
 

@@ -1,14 +1,8 @@
 import type { Entity } from '../../model/entities.ts'
 import { baseEntity, type ChangeRow, createChangedEntities } from '../columns/changed-entities.ts'
 import type { RecordEntity } from '../entities.ts'
+import { isImported, toEntity } from '../statements/entity-rows.ts'
 import type { Queries } from './driver.ts'
-
-export type EntityRow = { name: string; definition: string }
-
-export const toEntity = ({ name, definition }: EntityRow): Entity => ({
-  name,
-  ...(JSON.parse(definition) as Omit<Entity, 'name'>),
-})
 
 type ListRow =
   | ({ definition: null; name: string } & Omit<ChangeRow, 'entity'>)
@@ -45,8 +39,6 @@ export function createEntityList(): (db: Queries) => Promise<readonly Entity[]> 
     return stored.map(entity => byName.get(entity.name) ?? entity)
   }
 }
-
-export const isImported = (entity: Entity): entity is RecordEntity => entity.source.kind === 'records'
 
 /** The one that is shown, and the one that it is derived from. */
 export const versionsOf = (entity: RecordEntity): readonly string[] => [

@@ -61,7 +61,7 @@ export const hasAdministrator = async (db: Queries, without = ''): Promise<boole
          SELECT uuid FROM epersongroup WHERE name = $1
          UNION SELECT s.child FROM subgroup s JOIN below ON s.parent = below.id WHERE s.child <> $2)
        SELECT 1 AS one FROM below JOIN membership m ON m.epersongroup = below.id
-         JOIN eperson e ON e.uuid = m.eperson WHERE e.enabled AND e.uuid <> $2 LIMIT 1`,
+         JOIN eperson e ON e.uuid = m.eperson WHERE e.enabled = 1 AND e.uuid <> $2 LIMIT 1`,
       administratorGroup,
       without,
     )

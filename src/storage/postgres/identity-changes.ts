@@ -44,7 +44,7 @@ export async function begin(
 ): Promise<Begun | undefined> {
   const at = eventValues + 8
   const sql = `WITH changed AS (
-           UPDATE eperson SET last_login = $1, ${nextBegun(at)} WHERE uuid = $15 AND session_key = $16 AND enabled
+           UPDATE eperson SET last_login = $1, ${nextBegun(at)} WHERE uuid = $15 AND session_key = $16 AND enabled = 1
            RETURNING ${sessionColumns}, last_begun
          ), noted AS (
            ${insertLoginEvent(at + 7)}

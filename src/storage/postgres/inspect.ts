@@ -9,7 +9,8 @@ import {
 } from '../inspection.ts'
 import { type Connection, connect } from './driver.ts'
 import { codeOf } from './errors.ts'
-import { migrations } from './migrations.ts'
+import { hasSchema } from './migrate.ts'
+import { migrations } from './schema.ts'
 
 /** A time limit for each statement, in ms: the newest backup is searched for among many events. */
 const timeout = 10_000
@@ -38,11 +39,11 @@ export const inspectStore = (url: string, replicaUrl: string | null): Promise<St
     }>(
       `SELECT
          (SELECT count(*) FROM eperson e JOIN membership m ON m.eperson = e.uuid
-            JOIN epersongroup g ON g.uuid = m.epersongroup WHERE g.name = $1 AND e.enabled) AS administrators,
+            JOIN epersongroup g ON g.uuid = m.epersongroup WHERE g.name = $1 AND e.enabled = 1) AS administrators,
          (SELECT time FROM event ORDER BY id DESC LIMIT 1) AS newest,
          (SELECT max(time) FROM (SELECT time, event, outcome FROM event ORDER BY id DESC LIMIT ${searchedEvents}) recent
             WHERE event = 'store.backup' AND outcome = 'success') AS backup,
-         (SELECT extract(epoch FROM made)::float8 * 1000 FROM secret ORDER BY id DESC LIMIT 1) AS made`,
+         (SELECT made FROM secret ORDER BY id DESC LIMIT 1) AS made`,
       administratorGroup,
     )
     return {
@@ -59,16 +60,18 @@ export const inspectStore = (url: string, replicaUrl: string | null): Promise<St
 
 /** @throws StoreUnavailable for whatever the server refuses, also what a service could not expect of it */
 async function reading<T>(url: string, read: (db: Connection) => Promise<T>): Promise<T> {
-  const db = await connectOnlyToRead(url)
   try {
-    return await read(db)
+    const db = await connectOnlyToRead(url)
+    try {
+      return await read(db)
+    } finally {
+      // What was said before says more than a connection that is gone.
+      await db.close().catch(() => {})
+    }
   } catch (error) {
     const code = codeOf(error)
     if (error instanceof StoreUnavailable || code === undefined || !(error instanceof Error)) throw error
     throw new StoreUnavailable(`PostgreSQL: ${error.message} (${code})`, { cause: error })
-  } finally {
-    // What was said before says more than a connection that is gone.
-    await db.close().catch(() => {})
   }
 }
 
@@ -77,11 +80,8 @@ const hasFiles = async (db: Connection): Promise<boolean> =>
 
 /** @returns undefined if there is no store */
 async function versionOf(db: Connection): Promise<number | undefined> {
-  const [known] = await db.rows<{ known: boolean }>(
-    "SELECT to_regclass('schema_version') IS NOT NULL AS known",
-  )
-  if (!known?.known) return undefined
-  return (await db.rows<{ version: number }>('SELECT version FROM schema_version'))[0]?.version
+  if (!(await hasSchema(db))) return undefined
+  return (await db.rows<{ version: number }>('SELECT version FROM store_schema'))[0]?.version
 }
 
 async function inspectServer(db: Connection, replicaUrl: string | null): Promise<ServerFacts> {

@@ -1,44 +1,14 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { version as program } from '../../lib/version.ts'
-import { administratorGroup, type Group, nameKey } from '../../model/accounts.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
+import { madeBefore } from '../schema.ts'
+import { firstRows } from '../statements/first-rows.ts'
 import { type Connection, type ConnectionOptions, connect } from './driver.ts'
 import { retryOnConflict, startPatience } from './errors.ts'
-import { migrations } from './migrations.ts'
+import { perform } from './perform.ts'
+import { millis } from './rows.ts'
+import { migrations } from './schema.ts'
 import { transactionOn } from './transaction.ts'
-
-/** Random values are made here: not every engine has functions for them. */
-async function firstRows(db: Connection): Promise<void> {
-  await db.run(
-    'INSERT INTO epersongroup VALUES ($1, $2, $3)',
-    randomUUID(),
-    administratorGroup,
-    new Date().toISOString(),
-  )
-  await db.run('INSERT INTO secret (secret, made) VALUES ($1, now())', randomBytes(32))
-}
-
-/** In JavaScript, as for a new eperson: what the database folds depends on its locale. */
-async function fillNameKeys(db: Connection): Promise<void> {
-  type Named = { uuid: string; first_name: string | null; last_name: string | null }
-  const epersons = await db.rows<Named>('SELECT uuid, first_name, last_name FROM eperson')
-  const groups = await db.rows<Group & Record<string, unknown>>('SELECT uuid, name FROM epersongroup')
-  const fill = (table: string, rows: readonly (readonly [uuid: string, key: string])[]) =>
-    db.run(
-      `UPDATE ${table} SET name_key = key
-       FROM unnest($1::text[], $2::text[]) AS filled(id, key) WHERE uuid = id`,
-      rows.map(([uuid]) => uuid),
-      rows.map(([, key]) => key),
-    )
-  await fill(
-    'eperson',
-    epersons.map(one => [one.uuid, nameKey(one.first_name, one.last_name)] as const),
-  )
-  await fill(
-    'epersongroup',
-    groups.map(({ uuid, name }) => [uuid, nameKey(name)] as const),
-  )
-}
 
 /**
  * Opens a connection whose statements may wait for other nodes for as long as it takes, and brings the database to this
@@ -76,7 +46,7 @@ async function migrate(db: Connection, create: boolean): Promise<boolean> {
     await retryOnConflict(() => createVersion(db))
   }
   return await transactionOn(db, async () => {
-    const [row] = await db.rows<{ version: number }>('SELECT version FROM schema_version FOR UPDATE')
+    const [row] = await db.rows<{ version: number }>('SELECT version FROM store_schema FOR UPDATE')
     const from = row?.version ?? 0
     if (from === 0 && !create) throw noStore()
     if (from > migrations.length)
@@ -85,19 +55,26 @@ async function migrate(db: Connection, create: boolean): Promise<boolean> {
       )
     if (from < migrations.length) {
       await migrateFrom(db, from)
-      if (from === 0) await firstRows(db)
-      await fillNameKeys(db)
+      if (from === 0) {
+        await perform(db, firstRows())
+        await db.run(`INSERT INTO secret (secret, made) VALUES ($1, ${millis})`, randomBytes(32))
+      }
     }
     return from === 0
   })
 }
 
+/** @throws StoreUnavailable if it is one of before the first release */
 export async function hasSchema(db: Connection): Promise<boolean> {
-  const [found] = await db.rows<{ known: boolean }>(
-    "SELECT EXISTS (SELECT 1 FROM information_schema.tables WHERE table_schema = 'carrel' AND table_name = 'schema_version') AS known",
-  )
-  return found?.known === true
+  if (await has(db, 'store_schema')) return true
+  // What tells a store of before the first release.
+  if (await has(db, 'schema_version')) throw madeBefore('the database')
+  return false
 }
+
+const has = async (db: Connection, table: string): Promise<boolean> =>
+  (await db.rows<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', `carrel.${table}`))[0]
+    ?.found === true
 
 /** Creates the schema without any rows, in the current transaction: it appears together with what is loaded into it. */
 export async function createSchema(db: Connection): Promise<void> {
@@ -108,13 +85,13 @@ export async function createSchema(db: Connection): Promise<void> {
 async function createVersion(db: Connection): Promise<void> {
   await db.exec('CREATE SCHEMA IF NOT EXISTS carrel')
   await db.exec(
-    'CREATE TABLE IF NOT EXISTS schema_version (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)',
+    'CREATE TABLE IF NOT EXISTS store_schema (one INTEGER PRIMARY KEY CHECK (one = 1), version INTEGER NOT NULL)',
   )
-  await db.exec('INSERT INTO schema_version VALUES (1, 0) ON CONFLICT DO NOTHING')
+  await db.exec('INSERT INTO store_schema VALUES (1, 0) ON CONFLICT DO NOTHING')
 }
 
 async function migrateFrom(db: Connection, from: number): Promise<void> {
   for (const sql of migrations.slice(from)) await db.exec(sql)
   await db.run("UPDATE state SET store = $1 WHERE store = ''", randomUUID())
-  await db.run('UPDATE schema_version SET version = $1', migrations.length)
+  await db.run('UPDATE store_schema SET version = $1', migrations.length)
 }

@@ -12,11 +12,10 @@ import {
 import { jsonOf, newProcess, rivalAmong, turnOf } from '../statements/process-rows.ts'
 import type { Connection, Queries } from './driver.ts'
 import { now, recordEvent } from './events.ts'
-import { replaceNul } from './rows.ts'
+import { millis, replaceNul } from './rows.ts'
 
-/** Changes of processes, by the clock of the database: the clocks of nodes may differ. */
-const clock = 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)'
-const silent = `beat <= ${clock} - ${silentFor}`
+/** Changes of processes. */
+const silent = `beat <= ${millis} - ${silentFor}`
 
 /** As everybody but its owner sees it. */
 export const seenState = `CASE WHEN ended IS NULL AND ${silent} THEN 'interrupted' ELSE state END`
@@ -46,7 +45,7 @@ export async function beginProcess(
   const state = runs ? 'running' : 'scheduled'
   const [row] = await db.rows<{ id: number }>(
     `INSERT INTO process (kind, state, eperson, parameters, begun, owner, beat)
-     VALUES ($1, $2, $3, $4, $5, $6, ${clock}) RETURNING id`,
+     VALUES ($1, $2, $3, $4, $5, $6, ${millis}) RETURNING id`,
     asked.kind,
     state,
     asked.eperson,
@@ -66,7 +65,7 @@ export async function promoteProcess(db: Connection, id: number, place: Place): 
   const turn = turnOf(id, running, first, place.atOnce)
   if (turn === 'runs')
     await db.run("UPDATE process SET state = 'running', begun = $1 WHERE id = $2", now(), id)
-  await db.run(`UPDATE process SET beat = ${clock} WHERE id = $1`, id)
+  await db.run(`UPDATE process SET beat = ${millis} WHERE id = $1`, id)
   return turn
 }
 
@@ -87,12 +86,12 @@ async function busyOf(db: Queries, owner: string) {
 
 /** For its owner. One that has been silent is still its owner's, until it was kept that it is interrupted. */
 export async function standingOf(db: Queries, id: number, owner: string, lock = ''): Promise<Standing> {
-  const [row] = await db.rows<{ cancelled: boolean }>(
+  const [row] = await db.rows<{ cancelled: number }>(
     `SELECT cancelled FROM process WHERE id = $1 AND owner = $2 AND ended IS NULL ${lock}`,
     id,
     owner,
   )
-  return row === undefined ? 'lost' : row.cancelled ? 'cancelled' : 'wanted'
+  return row === undefined ? 'lost' : row.cancelled === 1 ? 'cancelled' : 'wanted'
 }
 
 export async function keepProcess(db: Connection, id: number, owner: string, news: News): Promise<Standing> {
@@ -103,7 +102,7 @@ export async function keepProcess(db: Connection, id: number, owner: string, new
 
 async function keepNews(db: Connection, id: number, { progress, lines, written }: News): Promise<void> {
   await db.run(
-    `UPDATE process SET beat = ${clock}, progress = coalesce($1, progress), written = $2 WHERE id = $3`,
+    `UPDATE process SET beat = ${millis}, progress = coalesce($1, progress), written = $2 WHERE id = $3`,
     jsonOf(progress),
     written,
     id,
@@ -148,7 +147,7 @@ export async function cancelProcess(
 ): Promise<ProcessState | undefined> {
   const state = await lockedState(db, id)
   if (state !== 'running' && state !== 'scheduled') return state
-  const changed = await db.run('UPDATE process SET cancelled = TRUE WHERE id = $1 AND NOT cancelled', id)
+  const changed = await db.run('UPDATE process SET cancelled = 1 WHERE id = $1 AND cancelled = 0', id)
   if (changed > 0) await recordEvent(db, { ...event, object: String(id) })
   return state
 }

@@ -8,6 +8,9 @@ import {
 import { readState } from '../../model/sessions.ts'
 import { mine } from './group-tree.ts'
 
+/** SQL of the time by the clock of the database, in ms since 1970: the clocks of nodes may differ. */
+export const millis = 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)'
+
 /** Converts rows of the store to the model. */
 export const epersonColumns = 'uuid, email, first_name, last_name, enabled, profile'
 
@@ -21,7 +24,7 @@ export type EpersonRow = {
   email: string
   first_name: string | null
   last_name: string | null
-  enabled: boolean
+  enabled: number
   profile: string | null
 }
 
@@ -37,7 +40,7 @@ export const toEperson = (row: EpersonRow): Eperson => ({
   email: row.email,
   firstName: row.first_name,
   lastName: row.last_name,
-  enabled: row.enabled,
+  enabled: row.enabled === 1,
   profile: readProfile(row.profile),
 })
 

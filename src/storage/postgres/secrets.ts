@@ -3,10 +3,12 @@ import type { Secrets } from '../secrets.ts'
 import { createSigningOrder } from '../statements/signing-order.ts'
 import type { Pool, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
+import { millis } from './rows.ts'
 import { requireRights } from './stamps.ts'
 
-/** How long a replaced secret is accepted, in days. The next rotation removes older ones. */
-const keptDays = 90
+/** Time in ms during which a replaced secret is accepted. The next rotation removes older ones. */
+const keptFor = 90 * 24 * 3600 * 1000
+
 export interface SharedSecrets extends Secrets {
   /** Reads the secrets again if the state has changed since they were read. */
   refresh(state: number, db: Queries): Promise<void> | undefined
@@ -20,7 +22,7 @@ export function sharedSecrets(pool: Pool): SharedSecrets {
   async function read(state: number, db: Queries): Promise<void> {
     order.update(
       await db.rows<{ id: number; secret: Uint8Array; age: number }>(
-        'SELECT id, secret, extract(epoch FROM now() - made)::float8 * 1000 AS age FROM secret ORDER BY id DESC',
+        `SELECT id, secret, ${millis} - made AS age FROM secret ORDER BY id DESC`,
       ),
     )
     loadedState = state
@@ -36,10 +38,10 @@ export function sharedSecrets(pool: Pool): SharedSecrets {
         // A secret is replaced when the next one is created.
         await db.run(
           `DELETE FROM secret s WHERE EXISTS (SELECT 1 FROM secret newer
-             WHERE newer.id > s.id AND newer.made < now() - $1 * interval '1 day')`,
-          keptDays,
+             WHERE newer.id > s.id AND newer.made < ${millis} - $1::bigint)`,
+          keptFor,
         )
-        await db.run('INSERT INTO secret (secret, made) VALUES ($1, now())', randomBytes(32))
+        await db.run(`INSERT INTO secret (secret, made) VALUES ($1, ${millis})`, randomBytes(32))
         await recordEvent(db, event)
         const [row] = await db.rows<{ count: number }>('SELECT count(*) AS count FROM secret')
         return row?.count ?? 0

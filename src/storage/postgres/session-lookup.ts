@@ -39,8 +39,8 @@ interface Parts {
 }
 
 const sql = `SELECT s.store, s.entities, s.records, s.secrets, s.groups, s.audiences, s.mark, e.uuid, e.stamp,
-  (SELECT a.allow_sessions FROM alert a WHERE a.active LIMIT 1) AS allowed FROM state s
-  LEFT JOIN eperson e ON e.uuid = ANY($1) AND e.enabled`
+  (SELECT a.allow_sessions FROM alert a WHERE a.active = 1 LIMIT 1) AS allowed FROM state s
+  LEFT JOIN eperson e ON e.uuid = ANY($1) AND e.enabled = 1`
 
 type LookupRow = Omit<SessionLookupResult, 'stamps'> & { store: string; uuid: string | null; stamp: number }
 

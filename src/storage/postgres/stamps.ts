@@ -40,7 +40,7 @@ export async function haveRights(
   const relied = events.flatMap(({ reliesOn = [] }) => reliesOn)
   if (relied.length === 0) return events.map(() => true)
   const rows = await db.rows<{ uuid: string; stamp: number }>(
-    `SELECT uuid, stamp FROM eperson WHERE uuid = ANY($1) AND enabled ORDER BY uuid ${locks[lock]}`,
+    `SELECT uuid, stamp FROM eperson WHERE uuid = ANY($1) AND enabled = 1 ORDER BY uuid ${locks[lock]}`,
     [...new Set(relied.map(({ uuid }) => uuid))],
   )
   const stamps = new Map(rows.map(({ uuid, stamp }) => [uuid, stamp]))

@@ -2,10 +2,7 @@ import {
   type CheckpointDetail,
   type CheckpointKind,
   detailOf,
-  eventHash,
   hex,
-  newChain,
-  nothingBefore,
   type SignedHead,
   signCheckpoint,
   type TrailKey,
@@ -17,17 +14,13 @@ import {
   type Marker,
   prunedDetail,
   pruneLimit,
-  sealedRow,
 } from '../statements/trail-plan.ts'
-import { eventColumns, type StoredEvent } from '../trail.ts'
 import type { Connection, Pool, Queries, Row } from './driver.ts'
 import type { KeptKeys } from './trail-keys.ts'
 import { transactionOn } from './transaction.ts'
 
 /** Changes of the audit trail other than new events (docs/decisions/0027). Of two nodes, the later one finds a conflict. */
 
-/** How many events of before the upgrade are chained in a transaction. */
-const adoptedAtOnce = 1_000
 /**
  * How many ids before those that the last checkpoint has looked at are looked at again: an id is given before the event is
  * committed.
@@ -36,43 +29,11 @@ const lateIds = 10_000
 
 /** Gets the keys, and begins the trail of a store that has none yet. Nodes that start together wait for each other. */
 export async function openTrail(db: Connection, keys: KeptKeys): Promise<void> {
-  const step = () =>
-    transactionOn(db, async () => {
-      await db.rows('SELECT version FROM schema_version FOR UPDATE')
-      const key = await keys.load(db)
-      return (await lastCheckpoint(db)) !== undefined || adopt(db, key)
-    })
-  while (!(await step()));
-}
-
-/** Chains events of before the upgrade. @returns whether it has chained the last, and signed that */
-async function adopt(db: Queries, key: TrailKey): Promise<boolean> {
-  const [last] = await db.rows<StoredEvent & Row>(
-    `SELECT ${eventColumns} FROM event WHERE hash IS NOT NULL ORDER BY id DESC LIMIT 1`,
-  )
-  const chain = last?.chain ?? newChain()
-  let place = last?.place ?? 0
-  let before = last?.hash ?? nothingBefore
-  const events = await db.rows<StoredEvent & Row>(
-    `SELECT ${eventColumns} FROM event WHERE hash IS NULL ORDER BY id LIMIT ${adoptedAtOnce}`,
-  )
-  const hashes: string[] = []
-  for (const event of events) {
-    before = eventHash(before, event.id, key.seal(sealedRow(event, chain, ++place)))
-    hashes.push(hex(before))
-  }
-  await db.run(
-    `UPDATE event e SET chain = $1, place = n.place, hash = decode(n.hash, 'hex')
-     FROM unnest($2::bigint[], $3::bigint[], $4::text[]) AS n (id, place, hash) WHERE e.id = n.id`,
-    chain,
-    events.map(({ id }) => id),
-    events.map((_, at) => place - events.length + at + 1),
-    hashes,
-  )
-  if (events.length === adoptedAtOnce) return false
-  const heads = await newHeads(db, 0)
-  await keep(db, key, undefined, 'begin', { upto: uptoOf(heads), events: place }, heads)
-  return true
+  await transactionOn(db, async () => {
+    await db.rows('SELECT version FROM store_schema FOR UPDATE')
+    const key = await keys.load(db)
+    if (!(await lastCheckpoint(db))) await keep(db, key, undefined, 'begin', { upto: 0, events: 0 }, [])
+  })
 }
 
 /** Signs where the chains have got to. @returns whether there was anything new */

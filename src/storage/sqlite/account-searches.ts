@@ -2,8 +2,6 @@ import type { Client } from '../../lib/fair-queue.ts'
 import type { Eperson, GroupDetails } from '../../model/accounts.ts'
 import type { EpersonSearch } from '../accounts.ts'
 import type { GroupSearch } from '../people.ts'
-import { whilePresent } from '../runtime/while-present.ts'
-import { passesMany } from '../statements/people-names.ts'
 import type { Part, Window } from '../window.ts'
 import type { TablePlan } from './compile.ts'
 import { readPage } from './pages.ts'
@@ -26,13 +24,7 @@ export async function findEpersons(
   window: Window,
   client: Client,
 ): Promise<Part<Eperson>> {
-  const byName = passesMany(search, window)
-    ? await whilePresent(client, stop =>
-        parts.readerThreads.quick().call('people', parts.file, search, window, stop),
-      )
-    : null
-  const { rows, total } =
-    byName ?? (await read<EpersonRow>(parts, planOf(search, window), search.text !== '', client))
+  const { rows, total } = await read<EpersonRow>(parts, planOf(search, window), search.text !== '', client)
   return { rows: rows.map(toEperson), total }
 }
 

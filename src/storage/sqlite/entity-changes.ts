@@ -1,20 +1,9 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { type Declared, declaredOf, entityChanges, entityTag, withDeclared } from '../../model/declared.ts'
-import {
-  type Entity,
-  type Field,
-  newEntityRule,
-  type ReadRule,
-  type Relation,
-  type WriteRule,
-} from '../../model/entities.ts'
-import {
-  changedDescription,
-  type Description,
-  type DescriptionChange,
-  descriptionOf,
-} from '../../model/relations.ts'
+import { newEntityRule, type ReadRule } from '../../model/entities.ts'
+import { changedDescription, type DescriptionChange, descriptionOf } from '../../model/relations.ts'
 import type { Agreed, Entities, NewEntity, RecordEntity } from '../entities.ts'
+import { definitionOf, type EntityRow, isImported, toEntity } from '../statements/entity-rows.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 import { dropChanges, takeChanges } from './record-changes.ts'
@@ -34,25 +23,24 @@ export function pointEntity(
   if (!takeChanges(db, entity, before?.source.version)) return undefined
   retireEntity(db, entity.name)
   const read = entity.read ?? before?.read ?? newEntityRule
-  db.run(
-    // What is declared of the entity stays (Q21, Q25).
-    `INSERT INTO entity (name, key, read, fields, version, count, bytes, largest, slots, imported)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
-     ON CONFLICT (name) DO UPDATE SET key = excluded.key, read = excluded.read, fields = excluded.fields,
-       version = excluded.version, count = excluded.count, bytes = excluded.bytes, largest = excluded.largest,
-       slots = excluded.slots, imported = excluded.imported`,
-    entity.name,
-    JSON.stringify(entity.key),
+  // What is declared of the entity stays (Q21, Q25).
+  const after: RecordEntity = {
+    name: entity.name,
+    key: entity.key,
     read,
-    JSON.stringify(entity.fields),
-    entity.version,
-    entity.count,
-    entity.bytes,
-    entity.largest,
-    entity.slots ?? null,
-    now(),
-  )
-  if (entity.declare) setDeclared(db, entity.name, { read, ...entity.declare })
+    fields: entity.fields,
+    source: {
+      kind: 'records',
+      version: entity.version,
+      count: entity.count,
+      bytes: entity.bytes,
+      largest: entity.largest,
+      ...(entity.slots !== undefined && { slots: entity.slots }),
+      imported: now(),
+    },
+    ...descriptionOf(before ?? {}),
+  }
+  putEntity(db, entity.declare ? withDeclared(after, { read, ...entity.declare }) : after)
   db.run('UPDATE state SET entities = entities + 1')
   if (!event) return read
   const changes = entityChanges(before, entityNamed(db, entity.name))
@@ -94,85 +82,32 @@ export function declareEntity(
 }
 
 function declare(db: Database, before: RecordEntity, declared: Declared, event: AuditEvent): void {
-  setDeclared(db, before.name, declared)
+  const after = withDeclared(before, declared)
+  putEntity(db, after)
   db.run('UPDATE state SET entities = entities + 1')
-  const changes = entityChanges(before, withDeclared(before, declared))
+  const changes = entityChanges(before, after)
   recordEvent(db, { ...event, object: before.name, changes })
 }
 
-const setDeclared = (
-  db: Database,
-  name: string,
-  { read, relations, defaultCondition, description, write }: Declared,
-) =>
+const putEntity = (db: Database, entity: RecordEntity) =>
   db.run(
-    'UPDATE entity SET read = ?, relations = ?, default_condition = ?, description = ?, write = ? WHERE name = ?',
-    read,
-    relations ? JSON.stringify(relations) : null,
-    defaultCondition ?? null,
-    description ?? null,
-    write ?? null,
-    name,
+    `INSERT INTO entity (name, definition, version, changed) VALUES (?, ?, ?, ?)
+     ON CONFLICT (name) DO UPDATE SET definition = excluded.definition, version = excluded.version,
+       changed = excluded.changed`,
+    entity.name,
+    definitionOf(entity),
+    entity.source.version,
+    now(),
   )
-
-/** The columns that hold what is declared of an entity. */
-export type DescriptionRow = {
-  readonly relations: string | null
-  readonly default_condition: string | null
-  readonly description: string | null
-  readonly write: WriteRule | null
-}
-
-export const toDescription = ({
-  relations,
-  default_condition,
-  description,
-  write,
-}: DescriptionRow): Description =>
-  descriptionOf({
-    ...(relations !== null && { relations: JSON.parse(relations) as readonly Relation[] }),
-    ...(default_condition !== null && { defaultCondition: default_condition }),
-    ...(description !== null && { description }),
-    ...(write !== null && { write }),
-  })
-
-type EntityRow = { name: string; key: string; read: ReadRule; fields: string; imported: string } & Omit<
-  RecordEntity['source'],
-  'kind' | 'slots'
-> & { slots: number | null } & DescriptionRow
-
-const entityColumns =
-  'name, key, read, fields, version, count, bytes, largest, slots, imported, relations, default_condition, description, write'
 
 export const importedEntities = (db: Database): readonly RecordEntity[] =>
-  db
-    .all<EntityRow & Record<string, unknown>>(`SELECT ${entityColumns} FROM entity ORDER BY name`)
-    .map(toEntity)
+  db.all<EntityRow>('SELECT name, definition FROM entity ORDER BY name').map(toEntity).filter(isImported)
 
 function entityNamed(db: Database, name: string): RecordEntity | undefined {
-  const row = db.get<EntityRow & Record<string, unknown>>(
-    `SELECT ${entityColumns} FROM entity WHERE name = ?`,
-    name,
-  )
-  return row && toEntity(row)
+  const row = db.get<EntityRow>('SELECT name, definition FROM entity WHERE name = ?', name)
+  const entity = row && toEntity(row)
+  return entity && isImported(entity) ? entity : undefined
 }
-
-const toEntity = ({ name, key, read, fields, ...source }: EntityRow): RecordEntity => ({
-  name,
-  key: JSON.parse(key) as Entity['key'],
-  read,
-  fields: JSON.parse(fields) as Field[],
-  source: {
-    kind: 'records',
-    version: source.version,
-    count: source.count,
-    bytes: source.bytes,
-    largest: source.largest,
-    ...(source.slots !== null && { slots: source.slots }),
-    imported: source.imported,
-  },
-  ...toDescription(source),
-})
 
 export function dropEntity(
   db: Database,

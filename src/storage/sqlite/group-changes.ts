@@ -3,9 +3,11 @@ import { type Group, nameKey } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Changed, GroupUse } from '../accounts.ts'
 import { useOf } from '../statements/account-rules.ts'
+import { type EntityRow, toEntity } from '../statements/entity-rows.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 import { find } from './rows.ts'
+import { nextStamp } from './stamps.ts'
 
 /** The changes of groups and memberships. */
 export function addGroup(
@@ -63,9 +65,7 @@ export function deleteGroup(
 /** Where rules name the group. */
 export const useOfGroup = (db: Database, name: string): GroupUse | undefined =>
   useOf(name, {
-    entities: db.all<{ name: string; read: string; write: string | null }>(
-      'SELECT name, read, write FROM entity ORDER BY name',
-    ),
+    entities: db.all<EntityRow>('SELECT name, definition FROM entity ORDER BY name').map(toEntity),
     audiences: db.all<{ readers: string; items: number; bitstreams: number }>(
       'SELECT readers, items, bitstreams FROM audience WHERE items > 0 OR bitstreams > 0',
     ),
@@ -76,9 +76,7 @@ export const groupNamed = (db: Database, name: string) =>
 
 /** Of one eperson, or of all. */
 function newStamp(db: Database, uuid?: string): void {
-  db.run('UPDATE state SET stamp = stamp + 1')
-  const stamped = 'UPDATE eperson SET stamp = (SELECT stamp FROM state) WHERE uuid = coalesce(?, uuid)'
-  db.run(stamped, uuid ?? null)
+  db.run('UPDATE eperson SET stamp = ?1 WHERE uuid = coalesce(?2, uuid)', nextStamp(db), uuid ?? null)
 }
 
 const membershipChanges = {

@@ -1,5 +1,6 @@
 import { administratorGroup, type Group } from '../../model/accounts.ts'
 import type { Database } from './driver.ts'
+import { nextStamp } from './stamps.ts'
 
 /** Groups in groups, as SQL (docs/decisions/0039). UNION visits each group once, whatever leads to it. */
 
@@ -50,16 +51,17 @@ export const hasAdministrator = (db: Database, without = ''): boolean =>
  * token that is, so everybody gets one.
  */
 export function stampBelow(db: Database, group: string): void {
-  db.run('UPDATE state SET stamp = stamp + 1')
+  const stamp = nextStamp(db)
   const special = db.get(
     `${below('SELECT ?')} SELECT 1 FROM below JOIN epersongroup ON uuid = id WHERE special = 1 LIMIT 1`,
     group,
   )
-  if (special) db.run('UPDATE eperson SET stamp = (SELECT stamp FROM state)')
+  if (special) db.run('UPDATE eperson SET stamp = ?', stamp)
   else
     db.run(
-      `UPDATE eperson SET stamp = (SELECT stamp FROM state) WHERE uuid IN (
-         ${below('SELECT ?')} SELECT membership.eperson FROM below JOIN membership ON epersongroup = id)`,
+      `UPDATE eperson SET stamp = ?1 WHERE uuid IN (
+         ${below('SELECT ?2')} SELECT membership.eperson FROM below JOIN membership ON epersongroup = id)`,
+      stamp,
       group,
     )
 }

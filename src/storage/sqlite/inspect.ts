@@ -2,9 +2,10 @@ import { statSync } from 'node:fs'
 import { administratorGroup } from '../../model/accounts.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { type StoreFacts, searchedEvents } from '../inspection.ts'
+import { madeBefore } from '../schema.ts'
 import { type Database, openDatabase } from './driver.ts'
-import { databaseFile, requireStore } from './migrate.ts'
-import { migrations } from './migrations.ts'
+import { databaseFile, isOfNow, requireStore } from './migrate.ts'
+import { migrations } from './schema.ts'
 import { readSecrets } from './secrets.ts'
 
 /**
@@ -18,6 +19,7 @@ export function inspectStore(dataFolder: string): StoreFacts {
     const version = db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0
     // A start that is just creating it.
     if (version === 0) throw new StoreUnavailable(`no store in ${dataFolder}; set CARREL_DATA`)
+    if (!isOfNow(db)) throw madeBefore(dataFolder)
     const newestEvent = db.get<{ time: string }>('SELECT time FROM event ORDER BY id DESC LIMIT 1')?.time
     const newestBackup = db.get<{ time: string | null }>(
       `SELECT max(time) AS time FROM (SELECT time, event, outcome FROM event ORDER BY id DESC LIMIT ${searchedEvents})

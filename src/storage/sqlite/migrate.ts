@@ -1,16 +1,22 @@
+import { randomUUID } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeFolder } from '../../lib/make-folder.ts'
 import { version as program } from '../../lib/version.ts'
-import { type Group, nameKey } from '../../model/accounts.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
+import { madeBefore } from '../schema.ts'
+import { firstRows } from '../statements/first-rows.ts'
 import { type Database, openDatabase, transaction } from './driver.ts'
-import { migrations } from './migrations.ts'
+import { perform } from './perform.ts'
+import { migrations } from './schema.ts'
 
 /** The database of a data folder: everything but records, secrets and files. */
 export const databaseFile = (dataFolder: string): string => join(dataFolder, 'carrel.db')
 /** The files of imported entities. */
 export const entitiesFolder = (dataFolder: string): string => join(dataFolder, 'entities')
+
+/** Tells a store's database from those of before the first release (https://sqlite.org/pragma.html#pragma_application_id): `Crrl`. */
+export const applicationId = 0x4372726c
 
 /** Where a backup is restored to, before it becomes the store of the data folder. */
 export const restoringFolder = 'restoring'
@@ -18,34 +24,37 @@ export const restoringFolder = 'restoring'
 /**
  * Brings the store in the folder to this version's schema. A new store gets its whole database before anything else, so
  * that a start that is killed at any moment leaves either no store or one that opens.
- * @param create whether to create a store where there is none
+ * @param create true to create a store where there is none; 'without rows' to load another's into it
  * @returns whether there was none
  * @throws StoreUnavailable when there is none, its database is lost, or a newer Carrel wrote it; nothing was changed then
  */
-export function migrate(dataFolder: string, create: boolean): boolean {
+export function migrate(dataFolder: string, create: boolean | 'without rows'): boolean {
   const file = databaseFile(dataFolder)
   // Before the database: a process that is creating this store makes it before the others.
   const others = filesBesideDatabase(dataFolder)
   const size = statSync(file, { throwIfNoEntry: false })?.size
   // Opening a database that isn't there would make it.
   if (!size) {
-    refuseNew(dataFolder, others, size === undefined ? 'missing' : 'empty', create)
+    refuseNew(dataFolder, others, size === undefined ? 'missing' : 'empty', create !== false)
     makeFolder(dataFolder)
   }
   const db = openDatabase(file, { mode: 'write' })
   try {
     db.exec('PRAGMA journal_mode = WAL; PRAGMA foreign_keys = ON')
-    if (version(db) === migrations.length) return false
+    if (isOfNow(db) && version(db) === migrations.length) return false
     return transaction(db, () => {
       const from = version(db)
-      if (from === 0) refuseNew(dataFolder, others, 'empty', create)
+      if (from === 0) refuseNew(dataFolder, others, 'empty', create !== false)
+      else if (!isOfNow(db)) throw madeBefore(dataFolder)
       if (from > migrations.length)
         throw new StoreUnavailable(
           `the store in ${dataFolder} has schema version ${from}, and Carrel ${program} knows versions up to ${migrations.length}; use a newer Carrel`,
         )
-      for (const sql of migrations.slice(from)) db.exec(sql)
-      fillNameKeys(db)
-      db.exec(`PRAGMA user_version = ${migrations.length}`)
+      migrateFrom(db, from)
+      if (from === 0) {
+        db.run('UPDATE state SET store = ?', randomUUID())
+        if (create === true) perform(db, firstRows())
+      }
       return from === 0
     })
   } finally {
@@ -53,15 +62,12 @@ export function migrate(dataFolder: string, create: boolean): boolean {
   }
 }
 
-/** In JavaScript, because SQLite folds only ASCII. */
-function fillNameKeys(db: Database): void {
-  type Named = { uuid: string; first_name: string | null; last_name: string | null }
-  for (const { uuid, first_name, last_name } of db.all<Named>(
-    'SELECT uuid, first_name, last_name FROM eperson',
-  ))
-    db.run('UPDATE eperson SET name_key = ? WHERE uuid = ?', nameKey(first_name, last_name), uuid)
-  for (const { uuid, name } of db.all<Group & Record<string, unknown>>('SELECT uuid, name FROM epersongroup'))
-    db.run('UPDATE epersongroup SET name_key = ? WHERE uuid = ?', nameKey(name), uuid)
+/** Makes the tables in an empty database, in the transaction of the caller. */
+export const createIn = (db: Database): void => migrateFrom(db, 0)
+
+function migrateFrom(db: Database, from: number): void {
+  for (const sql of migrations.slice(from)) db.exec(sql)
+  db.exec(`PRAGMA user_version = ${migrations.length}; PRAGMA application_id = ${applicationId}`)
 }
 
 /**
@@ -100,5 +106,9 @@ function refuseNew(
     )
   if (!create) throw new StoreUnavailable(`no store in ${dataFolder}; set CARREL_DATA`)
 }
+
+/** False for a database of before the first release. */
+export const isOfNow = (db: Database): boolean =>
+  db.get<{ application_id: number }>('PRAGMA application_id')?.application_id === applicationId
 
 const version = (db: Database) => db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0

@@ -3,7 +3,6 @@ import type { Field } from '../../model/entities.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import { csvLines, joinPieces, separators } from '../../model/record-format.ts'
 import { lowerPriority, serveThread } from '../../threads/thread.ts'
-import type { EpersonSearch } from '../accounts.ts'
 import { packColumn, shareNumbers } from '../columns/columns.ts'
 import { packValues, type Way } from '../columns/readable-records.ts'
 import type { Among, RecordNumbers, SortField } from '../columns/record-source.ts'
@@ -14,13 +13,11 @@ import { recordWork } from '../columns/work.ts'
 import type { RecordEntity } from '../entities.ts'
 import { limited, limitStatements, mayGoOn, type Stop } from '../runtime/statement-limits.ts'
 import { highlightRows } from '../tables/text-search.ts'
-import type { Window } from '../window.ts'
 import type { TablePlan } from './compile.ts'
 import { type Cursor, choose, openCursor, type StoreFile } from './cursor.ts'
 import { type Database, openDatabase } from './driver.ts'
 import { explainPage } from './explain.ts'
 import { queryFunctions } from './functions.ts'
-import { findByName } from './people-names.ts'
 import {
   openRecords,
   ranksIn,
@@ -183,10 +180,6 @@ function createReader() {
         const chosen = choose(db, plan)
         return chosen.reads > maxRows ? null : pageOf(db, chosen, plan, separator)
       }),
-
-    /** @returns null if they have to be searched in another way */
-    people: (file: string, search: EpersonSearch, window: Window, stop: Stop) =>
-      inSnapshot(file, stop, db => findByName(db, search, window)),
 
     explain: (file: string, plan: TablePlan, runs: boolean, stop: Stop) =>
       inSnapshot(file, stop, db => explainPage(db, plan, runs)),

@@ -5,8 +5,8 @@ import type { Database } from './driver.ts'
 
 /** What tells every reader that it must not keep using what it cached of an eperson. */
 export function nextStamp(db: Database): number {
-  const row = db.get<{ stamp: number }>('UPDATE state SET stamp = stamp + 1 RETURNING stamp')
-  if (!row) throw new Error('the store has lost its state row')
+  const row = db.get<{ stamp: number }>('UPDATE stamp SET last = last + 1 RETURNING last AS stamp')
+  if (!row) throw new Error('the store has lost its row of stamps')
   return row.stamp
 }
 

@@ -28,6 +28,8 @@ interface Stored {
   readonly count: number
 }
 
+const selectStored = "SELECT name, version, definition ->> '$.source.count' AS count FROM entity"
+
 /** @param db the store @param folder the entities' */
 export function createBases(db: Database, folder: string): Bases {
   const fileOf = (version: string) => join(folder, `${version}.db`)
@@ -38,7 +40,7 @@ export function createBases(db: Database, folder: string): Bases {
   let found: { readonly name: string; readonly error: StoreUnavailable } | undefined
 
   const stored = (name: string) =>
-    db.get<Stored & Record<string, unknown>>('SELECT name, version, count FROM entity WHERE name = ?', name)
+    db.get<Stored & Record<string, unknown>>(`${selectStored} WHERE name = ?`, name)
 
   /** @returns whether files were opened */
   function require({ version, count }: Omit<Stored, 'name'>): boolean {
@@ -68,7 +70,7 @@ export function createBases(db: Database, folder: string): Bases {
     found = lost && error && { name: lost.name, error }
     if (found) return
     const some = db.all<Stored & Record<string, unknown>>(
-      'SELECT name, version, count FROM entity WHERE name > ? ORDER BY name LIMIT ?',
+      `${selectStored} WHERE name > ? ORDER BY name LIMIT ?`,
       last,
       maxLooked,
     )

@@ -3,9 +3,6 @@ import {
   type CheckpointDetail,
   type CheckpointKind,
   detailOf,
-  eventHash,
-  newChain,
-  nothingBefore,
   type SignedHead,
   signCheckpoint,
 } from '../../model/trail.ts'
@@ -16,16 +13,11 @@ import {
   type Marker,
   prunedDetail,
   pruneLimit,
-  sealedRow,
 } from '../statements/trail-plan.ts'
-import { eventColumns, type StoredEvent } from '../trail.ts'
 import { type Database, type Row, transaction } from './driver.ts'
 import { keyOf, loadKey } from './trail-keys.ts'
 
 /** Changes of the audit trail other than new events (docs/decisions/0027). The single writer runs them. */
-
-/** How many events of before the upgrade are chained in a transaction. */
-const adoptedAtOnce = 10_000
 
 /**
  * Gets the keys, and begins the trail of a store that has none yet.
@@ -33,31 +25,9 @@ const adoptedAtOnce = 10_000
  */
 export function openTrail(db: Database, secrets: readonly Uint8Array[]): void {
   transaction(db, () => loadKey(db, secrets))
-  while (!transaction(db, () => lastCheckpoint(db) !== undefined || adopt(db)));
-}
-
-/** Chains events of before the upgrade. @returns whether it has chained the last, and signed that */
-function adopt(db: Database): boolean {
-  const key = keyOf(db)
-  const last = db.get<StoredEvent & Row>(
-    `SELECT ${eventColumns} FROM event WHERE hash IS NOT NULL ORDER BY id DESC LIMIT 1`,
-  )
-  const chain = last?.chain ?? newChain()
-  let place = last?.place ?? 0
-  let before = last?.hash ?? nothingBefore
-  const events = db.all<StoredEvent & Row>(
-    `SELECT ${eventColumns} FROM event WHERE hash IS NULL ORDER BY id LIMIT ?`,
-    adoptedAtOnce,
-  )
-  for (const event of events) {
-    place++
-    before = eventHash(before, event.id, key.seal(sealedRow(event, chain, place)))
-    db.run('UPDATE event SET chain = ?, place = ?, hash = ? WHERE id = ?', chain, place, before, event.id)
-  }
-  if (events.length === adoptedAtOnce) return false
-  const head = newHead(db)
-  keep(db, undefined, 'begin', { upto: head?.event ?? 0, events: place }, head ? [head] : [])
-  return true
+  transaction(db, () => {
+    if (!lastCheckpoint(db)) keep(db, undefined, 'begin', { upto: 0, events: 0 }, [])
+  })
 }
 
 /** Signs where the chain has got to. @returns whether there was anything new */

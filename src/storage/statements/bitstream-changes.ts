@@ -10,7 +10,7 @@ import {
 import { isSeenByAll, lockBundle, touchItem } from './bundle-changes.ts'
 import { differences } from './differences.ts'
 import { accessObject } from './item-rows.ts'
-import { type Change, record, row, rows, run } from './item-statements.ts'
+import { type Change, record, row, rows, run } from './statements.ts'
 
 /** Changes of files. */
 export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<ItemOutcome> {

@@ -1,7 +1,7 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { type ItemChange, type ItemOutcome, maxBundles } from '../../model/item-changes.ts'
 import { differences } from './differences.ts'
-import { type Change, record, row, run } from './item-statements.ts'
+import { type Change, record, row, run } from './statements.ts'
 
 /** A bundle with the identifier of its item. */
 export interface ExistingBundle {

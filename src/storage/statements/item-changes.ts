@@ -3,6 +3,7 @@ import type { AuditEvent, Changes } from '../../model/audit-events.ts'
 import type { CreateItem, EditItem, ItemChange, ItemOutcome } from '../../model/item-changes.ts'
 import { type Metadata, metadataWithout, summaryOf } from '../../model/items.ts'
 import { readReaders, writeRules } from '../../model/readers.ts'
+import { audienceWith } from './audience-rows.ts'
 import {
   addBitstream,
   deleteBitstreams,
@@ -13,9 +14,9 @@ import {
 import { addBundle, deleteBundle, setPrimary } from './bundle-changes.ts'
 import { differences } from './differences.ts'
 import { defaultReaders, itemValueColumns, itemValues } from './item-rows.ts'
-import { audience, type Change, record, row, rows, run } from './item-statements.ts'
 import { setPolicies, showAs } from './reader-changes.ts'
 import { editSite } from './site-changes.ts'
+import { type Change, record, row, rows, run } from './statements.ts'
 
 /** @param event a template; `event`, `object` and `changes` are filled in */
 export function itemChange(change: ItemChange, event: AuditEvent): Change<ItemOutcome> {
@@ -55,7 +56,7 @@ function* createItem(change: CreateItem, event: AuditEvent): Change<ItemOutcome>
   const { uuid, identifier, metadata, withdrawn, discoverable } = change
   const taken = yield* row('SELECT 1 AS one FROM item WHERE identifier = $1', identifier)
   if (taken) return 'taken'
-  const readers = yield* audience(defaultReaders)
+  const readers = yield* audienceWith(defaultReaders)
   yield* run(
     `INSERT INTO item (${itemValueColumns}, uuid, identifier, audience, fingerprint, created, modified,
        withdrawn, discoverable) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, '', $10, $10, $11, $12)`,

@@ -13,10 +13,11 @@ import {
   writeRules,
 } from '../../model/readers.ts'
 import type { ReadersOutcome } from '../repository.ts'
+import { audienceWith } from './audience-rows.ts'
 import { touchItem } from './bundle-changes.ts'
 import { differences } from './differences.ts'
 import { accessObject, checkedReaders } from './item-rows.ts'
-import { audience, type Change, record, row, rows, run } from './item-statements.ts'
+import { type Change, record, row, rows, run } from './statements.ts'
 
 interface ItemReaders {
   readonly uuid: string
@@ -54,7 +55,7 @@ export function* showAs(
   state: Visibility,
 ): Change<void> {
   const next = (text: string) => readersText(readersWith(readRules(readReaders(text)), writers, state))
-  const ofItem = yield* audience(next(readers))
+  const ofItem = yield* audienceWith(next(readers))
   yield* run('UPDATE item SET audience = $1 WHERE uuid = $2', ofItem, uuid)
   // Many files have few audiences.
   const audiences = yield* rows<{ id: number; readers: string }>(
@@ -63,7 +64,7 @@ export function* showAs(
   )
   // What is in its final form stays so: no file is changed twice.
   for (const one of audiences) {
-    const to = yield* audience(next(one.readers))
+    const to = yield* audienceWith(next(one.readers))
     if (to !== one.id)
       yield* run('UPDATE bitstream SET audience = $1 WHERE item = $2 AND audience = $3', to, uuid, one.id)
   }
@@ -117,7 +118,7 @@ export function* dropReader(eperson: string): Change<void> {
          WHERE audience = $1 OR uuid IN (SELECT item FROM bitstream WHERE audience = $1)`,
         id,
       )
-      const to = yield* audience(readersText(others))
+      const to = yield* audienceWith(readersText(others))
       for (const table of ['item', 'bitstream'])
         yield* run(`UPDATE ${table} SET audience = $1 WHERE audience = $2`, to, id)
     }
@@ -159,7 +160,7 @@ export function* setReaders(change: AccessChange, event: AuditEvent): Change<Rea
 
 /** Gives these readers to a file, or to the item and those of its files that had the same. */
 function* give({ uuid, audience: before }: ItemReaders, file: string | null, readers: string): Change<void> {
-  const number = yield* audience(readers)
+  const number = yield* audienceWith(readers)
   if (file !== null) yield* run('UPDATE bitstream SET audience = $1 WHERE uuid = $2', number, file)
   else {
     const shared = 'UPDATE bitstream SET audience = $1 WHERE item = $2 AND audience = $3'

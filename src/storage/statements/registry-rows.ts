@@ -55,20 +55,3 @@ export const removalOf = (field: MetadataField, event: AuditEvent): AuditEvent =
   object: fieldName(field.schema, field),
   changes: { before: factsOf(field), after: null },
 })
-
-/** What a new registry has, as rows of `(schema_id, name, element, qualifier)` for the migration: it never changes. */
-export const dublinCoreRows = [
-  ...['title', 'title.alternative', 'contributor', 'contributor.author', 'contributor.advisor'],
-  ...['contributor.editor', 'creator', 'coverage', 'coverage.spatial', 'coverage.temporal', 'date'],
-  ...['date.issued', 'date.created', 'date.accessioned', 'date.available', 'description'],
-  ...['description.abstract', 'description.provenance', 'description.sponsorship', 'format', 'format.extent'],
-  ...['identifier', 'identifier.citation', 'identifier.doi', 'identifier.isbn', 'identifier.issn'],
-  ...['identifier.other', 'identifier.uri', 'language', 'language.iso', 'publisher', 'relation'],
-  ...['relation.ispartof', 'relation.ispartofseries', 'rights', 'rights.license', 'rights.uri', 'source'],
-  ...['subject', 'subject.ddc', 'subject.lcsh', 'type'],
-]
-  .map(name => {
-    const [element, qualifier] = name.split('.')
-    return `(1, 'dc.${name}', '${element}', ${qualifier === undefined ? 'NULL' : `'${qualifier}'`})`
-  })
-  .join(',\n    ')

@@ -2,7 +2,7 @@ import type { AuditEvent, Changes } from '../../model/audit-events.ts'
 import type { EditSite, ItemOutcome } from '../../model/item-changes.ts'
 import { differences } from './differences.ts'
 import { type SiteRow, siteColumns, toSite } from './item-rows.ts'
-import { type Change, record, row, run } from './item-statements.ts'
+import { type Change, record, row, run } from './statements.ts'
 
 /** The metadata of the site become others. */
 export function* editSite({ site, revision, metadata }: EditSite, event: AuditEvent): Change<ItemOutcome> {

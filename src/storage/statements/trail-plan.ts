@@ -2,12 +2,10 @@ import {
   type Checkpoint,
   type CheckpointDetail,
   detailOf,
-  type EventRow,
   hex,
   nothingBefore,
   type SignedHead,
 } from '../../model/trail.ts'
-import type { StoredEvent } from '../trail.ts'
 
 /** What both engines decide in the same way when they prune the audit trail (docs/decisions/0027). */
 
@@ -64,9 +62,3 @@ export const prunedDetail = (
   pruned: events + (marker ? (detailOf(marker).pruned ?? 0) : 0),
   before,
 })
-
-/** The event as it is sealed in its place in a chain. */
-export const sealedRow = (event: StoredEvent, chain: number, place: number): EventRow => {
-  const { id: _, hash: __, ...columns } = event
-  return { ...columns, chain, place }
-}

@@ -25,7 +25,7 @@ export async function createStore(t: TestContext): Promise<string> {
   // What every store has of its own; in one go, as a connection costs more than all of it.
   await runSql(
     url,
-    `UPDATE carrel.secret SET secret = '\\x${randomBytes(32).toString('hex')}', made = now();
+    `UPDATE carrel.secret SET secret = '\\x${randomBytes(32).toString('hex')}', made = extract(epoch FROM now()) * 1000;
      UPDATE carrel.epersongroup SET uuid = '${randomUUID()}';
      UPDATE carrel.state SET store = '${randomUUID()}';
      DELETE FROM carrel.trail_key; DELETE FROM carrel.trail_checkpoint; DELETE FROM carrel.trail_head`,

@@ -1,0 +1,51 @@
+import type { Statements, Step, Value } from '../statements/statements.ts'
+import type { Connection, Pool } from './driver.ts'
+import { recordEvent } from './events.ts'
+import { millis } from './rows.ts'
+import { requireRights } from './stamps.ts'
+
+/**
+ * Runs statements, in the transaction of the caller if they are a change.
+ * @param db a connection in a transaction, or for reads any of a pool
+ * @param isAllowed true if the caller has looked at the rights that the change relies on
+ */
+export async function perform<T>(db: Connection | Pool, work: Statements<T>, isAllowed = false): Promise<T> {
+  const rights = { are: isAllowed }
+  let step = work.next()
+  while (!step.done) step = work.next(await resultOf(db, step.value, rights))
+  return step.value
+}
+
+async function resultOf(db: Connection | Pool, step: Step, rights: { are: boolean }): Promise<unknown> {
+  switch (step.kind) {
+    case 'rows':
+      return db.rows(textOf(step), ...step.values.map(storable))
+    case 'run':
+      return db.run(textOf(step), ...step.values.map(storable))
+    case 'lock':
+      return db.run(step.sql, ...step.values)
+    case 'stamp':
+      return (await db.rows<{ stamp: number }>("SELECT nextval('stamp') AS stamp"))[0]?.stamp
+    case 'clock':
+      return (await db.rows<{ now: number }>(`SELECT ${millis} AS now`))[0]?.now
+    case 'rights':
+      rights.are = true
+      return requireRights(db, step.event, step.lock)
+    case 'event':
+      if (step.event.reliesOn && !rights.are) throw new Error('a change did not look at its rights')
+      return recordEvent(db, step.event)
+  }
+}
+
+const textOf = ({ sql }: Step & { readonly kind: 'rows' | 'run' }): string =>
+  typeof sql === 'string' ? sql : sql.postgres
+
+/** PostgreSQL's text can't contain NUL: what is stored, and what is looked for, has U+FFFD instead. */
+const storable = (value: Value): Value =>
+  typeof value === 'string'
+    ? withoutNul(value)
+    : Array.isArray(value)
+      ? value.map(one => (typeof one === 'string' ? withoutNul(one) : one))
+      : value
+
+const withoutNul = (text: string): string => (text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text)

@@ -1,0 +1,39 @@
+import { forSqlite, type Statements, type Step, type Value } from '../statements/statements.ts'
+import type { Database, SqlValue } from './driver.ts'
+import { recordEvent } from './events.ts'
+import { nextStamp, requireRights } from './stamps.ts'
+
+/**
+ * Runs statements, in the transaction of the caller if they are a change.
+ * @param isAllowed true if the caller has looked at the rights that the change relies on
+ */
+export function perform<T>(db: Database, work: Statements<T>, isAllowed = false): T {
+  const rights = { are: isAllowed }
+  let step = work.next()
+  while (!step.done) step = work.next(resultOf(db, step.value, rights))
+  return step.value
+}
+
+function resultOf(db: Database, step: Step, rights: { are: boolean }): unknown {
+  switch (step.kind) {
+    case 'rows':
+      return db.all(forSqlite(step.sql), ...step.values.map(toSqlite))
+    case 'run':
+      return db.run(forSqlite(step.sql), ...step.values.map(toSqlite))
+    case 'lock':
+      return undefined
+    case 'stamp':
+      return nextStamp(db)
+    case 'clock':
+      return Date.now()
+    case 'rights':
+      rights.are = true
+      return requireRights(db, step.event)
+    case 'event':
+      if (step.event.reliesOn && !rights.are) throw new Error('a change did not look at its rights')
+      return recordEvent(db, step.event)
+  }
+}
+
+const toSqlite = (value: Value): Exclude<SqlValue, bigint> =>
+  Array.isArray(value) ? JSON.stringify(value) : (value as Exclude<SqlValue, bigint>)

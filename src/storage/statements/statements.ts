@@ -1,0 +1,121 @@
+import type { AuditEvent } from '../../model/audit-events.ts'
+
+/**
+ * What a store does, written once for both engines (docs/decisions/0066): a generator whose steps an engine runs, those of a
+ * change in one transaction. SQL is PostgreSQL's, in the words that SQLite knows, too; `forSqlite` takes from it what it
+ * doesn't.
+ */
+export type Statements<T> = Generator<Step, T, unknown>
+/** Runs in a transaction, which may be repeated after a conflict. */
+export type Change<T> = Statements<T>
+export type Read<T> = Statements<T>
+
+export type Step =
+  | { readonly kind: 'rows' | 'run'; readonly sql: Sql; readonly values: readonly Value[] }
+  /** Waits for other transactions, and keeps them waiting until this one ends. The embedded store has one writer. */
+  | { readonly kind: 'lock'; readonly sql: string; readonly values: readonly Value[] }
+  | { readonly kind: 'stamp' }
+  | { readonly kind: 'clock' }
+  | { readonly kind: 'rights'; readonly event: Relying; readonly lock: SessionLock }
+  | { readonly kind: 'event'; readonly event: AuditEvent }
+
+/** A list is for `= ANY($n)`. */
+export type Value = string | number | null | Uint8Array | readonly string[] | readonly number[]
+/** One text for both, or, where they share no words, one for each. */
+export type Sql = string | { readonly sqlite: string; readonly postgres: string }
+
+export type Relying = Pick<AuditEvent, 'reliesOn'>
+/**
+ * The lock on the sessions that a change relies on, so that none of them ends before it is committed. `shared`: for
+ * changes that touch no eperson, of which several may be under way. `own`: for those that may change the caller, too.
+ */
+export type SessionLock = 'shared' | 'own'
+
+export function* rows<T>(sql: Sql, ...values: readonly Value[]): Statements<readonly T[]> {
+  return (yield { kind: 'rows', sql, values }) as readonly T[]
+}
+
+/** The first row. */
+export function* row<T>(sql: Sql, ...values: readonly Value[]): Statements<T | undefined> {
+  return (yield* rows<T>(sql, ...values))[0]
+}
+
+/** @returns the number of rows that were changed */
+export function* run(sql: Sql, ...values: readonly Value[]): Statements<number> {
+  return (yield { kind: 'run', sql, values }) as number
+}
+
+/**
+ * Adds a row. @param columns their values @param unless what follows ON CONFLICT, such as `DO NOTHING`
+ * @returns 1, or 0 if the row was there
+ */
+export const insert = (
+  table: string,
+  columns: Readonly<Record<string, Value>>,
+  unless = '',
+): Statements<number> =>
+  run(
+    `INSERT INTO ${table} (${Object.keys(columns).join(', ')})
+     VALUES (${Object.keys(columns).map((_, at) => `$${at + 1}`)})${unless && ` ON CONFLICT ${unless}`}`,
+    ...Object.values(columns),
+  )
+
+/** @param sql of PostgreSQL, such as LOCK TABLE */
+export function* lock(sql: string, ...values: readonly Value[]): Statements<void> {
+  yield { kind: 'lock', sql, values }
+}
+
+/** A number that no eperson has had as a stamp. */
+export function* nextStamp(): Statements<number> {
+  return (yield { kind: 'stamp' }) as number
+}
+
+/** The store's time, in ms since 1970: the clocks of nodes may differ. */
+export function* clock(): Statements<number> {
+  return (yield { kind: 'clock' }) as number
+}
+
+/**
+ * Keeps the sessions that a change relies on as they are until its transaction ends (T12). Every change whose event relies on
+ * some does this before it looks at anything else. Locks are taken in this order everywhere, so that no two transactions
+ * wait for each other: the groups, the row of the store's state, these, all others.
+ * @throws RightsChanged unless they are as they were when the request was admitted
+ */
+export function* rights(event: Relying, kind: SessionLock): Statements<void> {
+  yield { kind: 'rights', event, lock: kind }
+}
+
+export function* record(event: AuditEvent): Statements<void> {
+  yield { kind: 'event', event }
+}
+
+/** Takes back all that a change has done, and makes this its result. */
+export class TakenBack extends Error {
+  readonly result: unknown
+
+  constructor(result: unknown) {
+    super('the change was taken back')
+    this.result = result
+  }
+}
+
+/** Times in the store, in RFC 3339, UTC. */
+export const now = (): string => new Date().toISOString()
+
+/** Rows may be locked for a change, which SQLite has no words for: it has one writer. */
+const locking = / FOR (?:NO KEY UPDATE|UPDATE|KEY SHARE|SHARE)(?: SKIP LOCKED)?/g
+const translated = new Map<string, string>()
+
+/** Another mark for values, another way to pass a list of them, and another name for a function. */
+export function forSqlite(sql: Sql): string {
+  if (typeof sql !== 'string') return sql.sqlite.replaceAll('$', '?')
+  const known = translated.get(sql)
+  if (known !== undefined) return known
+  const text = sql
+    .replaceAll(locking, '')
+    .replaceAll(/= ANY\((\$\d+)\)/g, 'IN (SELECT value FROM json_each($1))')
+    .replaceAll('strpos(', 'instr(')
+    .replaceAll(/\$(?=\d)/g, '?')
+  translated.set(sql, text)
+  return text
+}
