@@ -365,6 +365,7 @@ test('the engines have the same files for the same jobs', () => {
     'errors.ts',
     'expose.ts',
     'foreign-keys.ts',
+    'json-conditions.ts',
     'json.ts',
     'lazy-worker.ts',
     'record-worker.ts',

@@ -2,11 +2,16 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import pg from 'pg'
-import type { TextQuery } from '../../src/model/plan.ts'
+import type { FieldRef, TextQuery } from '../../src/model/plan.ts'
 import { matchesText, readTextQuery, relevanceOf, searchable, textsIn } from '../../src/model/text-query.ts'
+import { postgresDialect } from '../../src/storage/postgres/dialect.ts'
 import * as postgres from '../../src/storage/postgres/text-search.ts'
-import * as sqlite from '../../src/storage/sqlite/text-search.ts'
-import { highlightRows, type SearchedValue } from '../../src/storage/tables/text-search.ts'
+import { sqliteDialect } from '../../src/storage/sqlite/dialect.ts'
+import { queryFunctions } from '../../src/storage/sqlite/functions.ts'
+import type { Cell } from '../../src/storage/tables/cells.ts'
+import { compileCondition, type Scope } from '../../src/storage/tables/conditions.ts'
+import type { Dialect } from '../../src/storage/tables/dialect.ts'
+import { highlightRows } from '../../src/storage/tables/highlights.ts'
 import { arbitraryText } from '../support/data/arbitrary-texts.ts'
 import { runs } from '../support/scale.ts'
 import { closeDatabases, serverUrl } from '../support/service/databases.ts'
@@ -84,21 +89,29 @@ function expected(of: Row, query: TextQuery): Answers {
   return { found, missing: fields.length > 0 && !found, relevance: relevanceOf(fields, query) }
 }
 
-function statement(
-  engine: typeof postgres | typeof sqlite,
-  json: string,
-  query: TextQuery,
-  bind: (text: string) => string,
-) {
-  const values: SearchedValue[] = [
-    { sql: 't.one', isJson: false },
-    { sql: 't.two', isJson: false },
-    { sql: json, isJson: true },
-  ]
+const fields = [
+  { name: 'one', path: [], type: 'text' },
+  { name: 'two', path: [], type: 'text' },
+  { name: 'json', path: [], type: 'json' },
+] as const
+
+function statement(dialect: Dialect, words: TextQuery) {
+  const cell = ({ name, type }: Pick<FieldRef, 'name' | 'type'>): Cell => ({
+    kind: type === 'json' ? 'json' : 'text',
+    sql: `t.${name}`,
+    nullable: true,
+  })
+  const scope: Scope = {
+    dialect,
+    cell,
+    parsed: field => dialect.parsed(cell(field).sql, sql => sql),
+    inner: () => assert.fail(),
+  }
   const [found, missing] = [false, true].map(negated =>
-    engine.searchCondition(values, { words: query, negated }, bind),
+    compileCondition({ kind: 'text', fields, words, negated }, scope),
   )
-  return `SELECT ${found} AS found, ${missing} AS missing, ${engine.relevance(values, query, bind)} AS relevance`
+  const relevance = dialect.relevance(fields.map(cell), words)
+  return `SELECT ${found} AS found, ${missing} AS missing, ${relevance} AS relevance`
 }
 
 async function connect(t: TestContext): Promise<pg.Client> {
@@ -134,9 +147,12 @@ test('Q27 PostgreSQL finds what JavaScript finds', async t => {
     .filter(([one]) => Array.from(JSON.stringify(one)).every(text => !newer.has(text)))
   for (const [one, query] of all) {
     const bound: (string | null)[] = [one.one, one.two, one.json === null ? null : JSON.stringify(one.json)]
-    const sql = statement(postgres, 't.json', query, text => `$${bound.push(text)}`)
+    const sql = statement(
+      postgresDialect(text => `$${bound.push(String(text))}`),
+      query,
+    )
     const { rows } = await client.query<{ found: boolean; missing: boolean; relevance: string }>(
-      `${sql} FROM (SELECT CAST($1 AS TEXT) AS one, CAST($2 AS TEXT) AS two, CAST($3 AS JSONB) AS json) AS t`,
+      `${sql} FROM (SELECT CAST($1 AS TEXT) AS one, CAST($2 AS TEXT) AS two, CAST($3 AS TEXT) AS json) AS t`,
       bound,
     )
     const [answer] = rows
@@ -175,11 +191,14 @@ test('Q27 PostgreSQL reads every character as JavaScript does', async t => {
 test('Q27 SQLite finds what JavaScript finds', () => {
   const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
   const db = new DatabaseSync(':memory:')
-  for (const [name, call] of Object.entries(sqlite.searchFunctions))
+  for (const [name, call] of Object.entries(queryFunctions.functions))
     db.function(name, { varargs: true }, call)
   for (const [one, query] of fc.sample(cases, runs(500, 40_000))) {
     const bound: (string | null)[] = [one.one, one.two, one.json === null ? null : JSON.stringify(one.json)]
-    const sql = statement(sqlite, 't.json', query, text => `?${bound.push(text)}`)
+    const sql = statement(
+      sqliteDialect(text => `?${bound.push(String(text))}`),
+      query,
+    )
     const answer = db.prepare(`${sql} FROM (SELECT ?1 AS one, ?2 AS two, ?3 AS json) AS t`).get(...bound)
     const { found, missing, relevance } = expected(one, query)
     assert.deepEqual(

@@ -8,7 +8,6 @@ import {
   visibleRows,
 } from '../tables/row-visibility.ts'
 import type { Pool, Queries } from './driver.ts'
-import type { RowSelection } from './row-selection.ts'
 
 /** The maximum age, in ms, of counts that only choose how to read a page. Totals are counted for each page. */
 const maxCountsAge = 10_000
@@ -23,10 +22,10 @@ export interface PostgresAudiences {
   refresh(lastId: number, db: Queries): Promise<void> | undefined
   /** The ids of the audiences that admit a viewer. */
   admitting(viewer: Viewer, how?: Seen): readonly number[]
-  /** The rows of a table that the viewer sees, and how to read them. */
-  selectRows(source: TableSource, viewer: Viewer, page: Page): Promise<RowSelection>
-  /** The same for a table inside a statement. */
-  visibleRows(source: TableSource, viewer: Viewer): RowSelection
+  /** The rows of a table that the viewer sees. */
+  visibleRows(source: TableSource, viewer: Viewer): VisibleRows
+  /** True if a page of them is cheaper when all of them are collected and sorted. */
+  shouldCollect(source: TableSource, rows: VisibleRows, page: Page): Promise<boolean>
   /** The ids of the audiences with these canonical texts. Missing audiences are added. */
   numbersOf(texts: readonly string[]): Promise<ReadonlyMap<string, number>>
 }
@@ -57,9 +56,10 @@ export function postgresAudiences(pool: Pool, hidden: readonly string[]): Postgr
     return counts.rows
   }
 
-  async function shouldCollect(table: string, ids: readonly number[], page: Page): Promise<boolean> {
+  const shouldCollect: PostgresAudiences['shouldCollect'] = async ({ table }, rows, page) => {
+    if (rows.kind !== 'audiences') return false
     const counter = counterColumn(table)
-    const wanted = new Set(ids)
+    const wanted = new Set(rows.ids)
     let visible = 0
     let total = 0
     for (const row of await recentCounts()) {
@@ -70,22 +70,11 @@ export function postgresAudiences(pool: Pool, hidden: readonly string[]): Postgr
     return isCollectingCheaper(visible, total, end)
   }
 
-  function select(source: TableSource, viewer: Viewer): RowSelection {
-    const rows: VisibleRows = visibleRows(source, viewer, one => audiences.admitting(one), hidden)
-    const counter = counterColumn(source.table)
-    if (rows.kind === 'audiences') return { ...rows, counter, collect: false }
-    return rows.kind === 'all' && source.rows === 'audience' ? { kind: 'counted', counter } : rows
-  }
-
   return {
     refresh: (lastId, db) => (lastId === audiences.lastId ? undefined : readNew(db)),
     admitting: (viewer, how) => audiences.admitting(viewer, how),
-    selectRows: async (source, viewer, page) => {
-      const rows = select(source, viewer)
-      if (rows.kind !== 'audiences') return rows
-      return { ...rows, collect: await shouldCollect(source.table, rows.ids, page) }
-    },
-    visibleRows: select,
+    visibleRows: (source, viewer) => visibleRows(source, viewer, one => audiences.admitting(one), hidden),
+    shouldCollect,
     numbersOf: async texts => {
       const existing = await existingIds(pool, texts)
       const missing = texts.filter(text => !existing.has(text))

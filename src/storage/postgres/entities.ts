@@ -18,10 +18,11 @@ import { explanationOf, noRows } from '../plans/explain.ts'
 import { hasPlans, resolvePlans } from '../plans/resolve-plans.ts'
 import type { Shared } from '../runtime/event-loops.ts'
 import { isImported } from '../statements/entity-rows.ts'
-import { viewPrefixes } from '../tables/row-visibility.ts'
+import { quoteName } from '../tables/cells.ts'
+import { builtInTable, type TableOf } from '../tables/compile.ts'
+import { readByAudience } from '../tables/row-visibility.ts'
 import type { PostgresAudiences } from './audiences.ts'
-import { quoteName } from './cells.ts'
-import type { TableOf, TableShape } from './compile.ts'
+import type { Tables } from './compile.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import {
   changeReadRule,
@@ -36,7 +37,6 @@ import { createEntityList, versionsOf } from './entity-list.ts'
 import { findForeignKeys } from './foreign-keys.ts'
 import { createRecordWriter } from './record-changes.ts'
 import { baseOf, readColumn, readRecords, recordTable, slotsField } from './record-versions.ts'
-import type { RowSelection } from './row-selection.ts'
 import { millis } from './rows.ts'
 import type { SessionLookup, SessionLookupResult } from './session-lookup.ts'
 import type { TableListings } from './table-listings.ts'
@@ -122,21 +122,21 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     return read
   }
   /** The tables that a plan may read. Those of subqueries are never collected: PostgreSQL chooses how it joins. */
-  async function tablesFor({ entity, page }: Plan, viewer: Viewer): Promise<TableOf> {
-    const { source } = entity
-    const outer =
-      source.kind === 'table'
-        ? tableShape(entity, await audiences.selectRows(source, viewer, page))
-        : undefined
-    return inner => {
-      if (inner === entity && outer !== undefined) return outer
+  async function tablesFor(plan: Plan, viewer: Viewer): Promise<Tables> {
+    const { entity, page } = plan
+    const tableOf: TableOf = one => {
+      const { source } = one
       // Exposed tables are read by a role that may read nothing else, so others' values are read before.
-      if (inner.source.kind !== source.kind) throw new Error('a statement reads tables of one kind')
-      return tableShape(
-        inner,
-        inner.source.kind === 'table' ? audiences.visibleRows(inner.source, viewer) : allRows,
-      )
+      if (source.kind === 'records' || source.kind !== entity.source.kind)
+        throw new Error('a statement reads tables of one kind')
+      if (source.kind === 'table') return builtInTable(one, source, audiences.visibleRows(source, viewer))
+      const name = `${quoteName(source.schema)}.${quoteName(source.table)}`
+      return { name, rows: { kind: 'all' }, isExposed: true, asText: source.asText }
     }
+    const { rows } = tableOf(entity)
+    const collects =
+      entity.source.kind === 'table' && (await audiences.shouldCollect(entity.source, rows, page))
+    return { tableOf, way: readByAudience(plan, rows) ?? (collects ? 'collect' : 'scan') }
   }
 
   // A failed removal is retried later.
@@ -159,8 +159,8 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     }
     if (viewer.kind !== 'administrator') return explanationOf('postgres', given, viewer, undefined)
     const plan = await resolvePlans(given, runs ? listInner : noRows)
-    const tableOf = await tablesFor(plan, viewer)
-    return explanationOf('postgres', given, viewer, await tables.explain(plan, tableOf, client, runs))
+    const read = await tablesFor(plan, viewer)
+    return explanationOf('postgres', given, viewer, await tables.explain(plan, read, client, runs))
   }
 
   const all = async () => {
@@ -225,28 +225,5 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       await writer.close()
       if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true })
     },
-  }
-}
-
-const allRows: RowSelection = { kind: 'all' }
-
-function tableShape({ fields, source }: Entity, rows: RowSelection): TableShape {
-  if (source.kind === 'records') throw new Error('an imported entity is no table')
-  if (source.kind === 'table')
-    return {
-      table: `${quoteName(`${rows.kind === 'counted' ? '' : viewPrefixes[rows.kind]}${source.table}`)}`,
-      isExposed: false,
-      rows,
-      // As in the embedded store, which keeps JSON as text.
-      asText: fields.filter(field => field.type === 'json').map(field => field.name),
-      mayHaveLineBreaks: false,
-    }
-  const { schema, table, asText } = source
-  return {
-    table: `${quoteName(schema)}.${quoteName(table)}`,
-    isExposed: true,
-    asText,
-    mayHaveLineBreaks: true,
-    rows,
   }
 }

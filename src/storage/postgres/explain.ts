@@ -1,11 +1,11 @@
 import type { Steps } from '../plans/explain.ts'
-import type { Statement } from './compile.ts'
-import type { Connection } from './driver.ts'
+import type { Statement } from '../tables/compile.ts'
+import type { Connection, Value } from './driver.ts'
 
 /** What a statement does (https://www.postgresql.org/docs/current/sql-explain.html). @param runs whether to run it, too */
 export async function explainStatement(
   db: Connection,
-  { sql, values }: Statement,
+  { sql, values }: Statement<Value>,
   runs: boolean,
 ): Promise<Steps> {
   const rows = await db.unnamedRows<{ 'QUERY PLAN': string }>(

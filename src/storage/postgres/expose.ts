@@ -1,7 +1,7 @@
 import type { Entity, Field, FieldType } from '../../model/entities.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { ExposeError, type ExposeRequest } from '../entities.ts'
-import { quoteName } from './cells.ts'
+import { quoteName } from '../tables/cells.ts'
 import type { Connection, Queries } from './driver.ts'
 import { Conflict, codeOf } from './errors.ts'
 

@@ -1,6 +1,8 @@
 import { exactText, parseExact } from '../../lib/json.ts'
 import type { FieldRef } from '../../model/plan.ts'
 import { numericBound } from '../tables/bounds.ts'
+import type { Bind, Cell } from '../tables/cells.ts'
+import type { Inner } from '../tables/dialect.ts'
 
 /**
  * JSON in PostgreSQL. `jsonb` compares numbers by value and objects whatever their order, but it refuses what `json` and
@@ -25,12 +27,11 @@ const suspicious = /\\u|[eE][-+]?\d{3}|\d{250}/
 /**
  * The same for rows that were read before. A row with a number that no `jsonb` holds is in no table, nor is one with a
  * text that no column of text holds.
- * @param isText of each value of a row, whether it is compared with a column of text
  */
-export function storableRows(rows: string, isText: readonly boolean[]): string {
+function storableRows(rows: string, kinds: readonly Cell['kind'][]): string {
   if (!suspicious.test(rows)) return rows
   const all = parseExact(rows) as readonly (readonly unknown[])[]
-  const some = all.filter(row => !row.some((value, at) => isText[at] === true && isUnstorable(value)))
+  const some = all.filter(row => !row.some((value, at) => kinds[at] === 'text' && isUnstorable(value)))
   return JSON.stringify(some.map(storable).filter(row => row !== undefined))
 }
 
@@ -76,8 +77,6 @@ const converted = (text: string) => `CASE
   WHEN strpos(${text}, ${escaped('\\u')}) = 0 THEN CAST(${text} AS JSONB)
   ELSE CAST(${replaced(text)} AS JSONB) END`
 
-type Bind = (value: string | number) => string
-
 /** Beyond this an index can't be a PostgreSQL integer, and no array is so long. */
 const maxIndex = 2 ** 31 - 1
 
@@ -85,7 +84,7 @@ const maxIndex = 2 ** 31 - 1
 const isStep = (one: string | number) => typeof one === 'string' || (one >= 0 && one <= maxIndex)
 
 /** The operand of `->`. */
-const step = (one: string | number, bind: Bind) =>
+const step = (one: string | number, bind: Bind<string | number>) =>
   typeof one === 'string' ? `CAST(${bind(storableInJson(one))} AS TEXT)` : `CAST(${bind(one)} AS INTEGER)`
 
 /** JSON text as `jsonb`. */
@@ -98,7 +97,7 @@ export const asReadable = (text: string): string =>
   `(SELECT CASE WHEN strpos(j.x, ${escaped('\\u')}) = 0 THEN CAST(j.x AS JSON) ELSE CAST(${replaced('j.x')} AS JSON) END FROM (SELECT ${text} AS x OFFSET 0) AS j)`
 
 /** A member of `jsonb`; NULL also for JSON's null. */
-export function jsonbAt(whole: string, path: FieldRef['path'], bind: Bind): string {
+export function jsonbAt(whole: string, path: FieldRef['path'], bind: Bind<string | number>): string {
   if (!path.every(isStep)) return 'CAST(NULL AS JSONB)'
   const member = path.reduce((value, one) => {
     const operand = step(one, bind)
@@ -110,7 +109,7 @@ export function jsonbAt(whole: string, path: FieldRef['path'], bind: Bind): stri
 }
 
 /** A member as its JSON is written; NULL also for JSON's null. @param whole as `asReadable` gives it */
-export function jsonTextAt(whole: string, path: FieldRef['path'], bind: Bind): string {
+export function jsonTextAt(whole: string, path: FieldRef['path'], bind: Bind<string | number>): string {
   if (!path.every(isStep)) return 'CAST(NULL AS TEXT)'
   const way = path.map(one => ` -> ${step(one, bind)}`).join('')
   // What `replaced` wrote otherwise.
@@ -125,3 +124,47 @@ export const numberOf = (jsonb: string): string =>
 /** The value, and if it is an array, its elements, as an array of `jsonb`. @param value SQL of a name */
 export const alternativesOf = (value: string): string =>
   `CASE WHEN jsonb_typeof(${value}) = 'array' THEN jsonb_build_array(${value}) || ${value} ELSE jsonb_build_array(${value}) END`
+
+/** Rows that were read before, as a select. */
+export function givenRows(rows: string, kinds: readonly Cell['kind'][], bind: Bind<string>): Inner {
+  const cells = kinds.map((kind, at) => ({ kind: kindOfRows(kind), sql: `i.c${at}`, nullable: true }))
+  const columns = kinds.map((kind, at) => `${readAs(kind, at)} AS c${at}`)
+  const json = bind(storableRows(rows, kinds))
+  return {
+    sql: `SELECT ${columns.join(', ')} FROM jsonb_array_elements(CAST(${json} AS JSONB)) AS r (v)`,
+    cells,
+  }
+}
+
+/** A time in a built-in table is compared as an instant. */
+const kindOfRows = (kind: Cell['kind']): Cell['kind'] =>
+  kind === 'time' ? 'instant' : kind === 'number' ? 'numeric' : kind
+
+/** A value of a row; NULL if no value of the field is equal. */
+function readAs(kind: Cell['kind'], at: number): string {
+  const value = `(r.v -> ${at})`
+  const when = (type: string, test: string, sql: string) =>
+    `CASE WHEN jsonb_typeof(${value}) = '${type}' THEN CASE WHEN ${test} THEN ${sql} END END`
+  switch (kind) {
+    case 'json':
+      return `CAST(${value} AS TEXT)`
+    case 'boolean':
+      return when('boolean', 'true', `CAST(${value} AS BOOLEAN)`)
+    case 'integer': {
+      const number = `CAST(${value} AS NUMERIC)`
+      const fits = `${number} = trunc(${number}) AND abs(${number}) <= 9223372036854775807`
+      return when('number', fits, `CAST(${number} AS BIGINT)`)
+    }
+    case 'number':
+    case 'numeric':
+      return when('number', 'true', `CAST(${value} AS NUMERIC)`)
+    case 'text':
+      return when('string', 'true', `(r.v ->> ${at}) COLLATE "C"`)
+    default:
+      // Leap seconds, the year 0, and more digits than there are would be rounded, or an error.
+      return when('string', `r.v ->> ${at} ~ '${instants}'`, `CAST(r.v ->> ${at} AS TIMESTAMPTZ)`)
+  }
+}
+
+/** Without backslashes, which may be escapes. */
+const instants = '^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-5][0-9]([.][0-9]{1,6}0*)?Z$'

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { NewRecords, RecordEntity, Revision } from '../entities.ts'
-import { quoteName } from './cells.ts'
+import { quoteName } from '../tables/cells.ts'
 import type { Connection, Queries } from './driver.ts'
 
 /**

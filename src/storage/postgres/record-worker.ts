@@ -4,7 +4,7 @@ import { lowerPriority, serveThread } from '../../threads/thread.ts'
 import { sortRecords } from '../columns/sort-records.ts'
 import { recordWork } from '../columns/work.ts'
 import { limitStatements } from '../runtime/statement-limits.ts'
-import { type Highlighted, highlightRows } from '../tables/text-search.ts'
+import { type Highlighted, highlightRows } from '../tables/highlights.ts'
 
 /** Long-running work on records, off the thread that answers requests. */
 lowerPriority(10)

@@ -1,39 +1,61 @@
-import type { Plan } from '../../model/plan.ts'
-import type { Binder } from '../tables/cells.ts'
-import { readByAudience, type VisibleRows } from '../tables/row-visibility.ts'
+import type { Bind } from '../tables/cells.ts'
+import type { Reading, Source } from '../tables/dialect.ts'
 import type { Value } from './driver.ts'
 
-/** The rows of a table that a statement reads. */
+/** The rows of a table that a select reads, with values that are found once for each of them. */
+export function readRows(reading: Reading, bind: Bind<Value>): Source {
+  const { table, way, first } = reading
+  const found = new Map<string, string>()
+  const audiences = audiencesApart(reading)
+  const from = (visible: string, filter: string) => {
+    const conditions = [visible, filter].filter(one => one !== '').join(' AND ')
+    return `FROM ${table.name} t${lateral(found)}${conditions === '' ? '' : ` WHERE ${conditions}`}`
+  }
+  return {
+    once: sql => {
+      const name = found.get(sql) ?? `o.x${found.size}`
+      found.set(sql, name)
+      return name
+    },
+    from: (filter, order) => {
+      if (audiences.length > 0) {
+        const sorted = order === '' ? '' : `ORDER BY ${order} `
+        const rest = way === 'merge' && typeof first === 'number' ? ` ${sorted}LIMIT ${bind(first)}` : ''
+        const parts = audiences.map(id => `(SELECT t.* ${from(isIn(id, bind), filter)}${rest})`)
+        return `FROM (${parts.join(' UNION ALL ')}) t${lateral(found)}`
+      }
+      const visible = visibleIn(reading, bind)
+      return isCollected(reading)
+        ? `FROM (SELECT * ${from(visible, filter)} OFFSET 0) t`
+        : from(visible, filter)
+    },
+  }
+}
 
-export type Bind = Binder<Value>['bind']
+/** Values that are found once for each record, and not wherever they are used. */
+function lateral(found: ReadonlyMap<string, string>): string {
+  const columns = [...found].map(([sql, name]) => `${sql} AS ${name.slice('o.'.length)}`)
+  return columns.length === 0 ? '' : ` CROSS JOIN LATERAL (SELECT ${columns.join(', ')} OFFSET 0) AS o`
+}
 
-/** The rows that are shown, with the way in which they are read and counted. */
-export type RowSelection =
-  | Exclude<VisibleRows, { kind: 'audiences' }>
-  /** All rows of a table that the table `audience` counts. */
-  | { readonly kind: 'counted'; readonly counter: string }
-  | {
-      readonly kind: 'audiences'
-      readonly ids: readonly number[]
-      readonly counter: string
-      readonly hidden?: readonly string[]
-      /** True: all visible rows are collected and sorted (`isCollectingCheaper`). */
-      readonly collect: boolean
-    }
-
-/** Makes the condition for visible rows; '' if all of them are. */
-export function visible(rows: RowSelection, bind: Bind, chooses: boolean): string {
-  if (rows.kind === 'own') return `WHERE t.eperson = ${bind(rows.eperson)}`
-  if (rows.kind !== 'audiences') return ''
+/** The condition for visible rows; '' if all of them are. */
+function visibleIn({ table: { rows }, way, isFiltered }: Reading, bind: Bind<Value>): string {
+  if (rows.kind === 'own') return `t.eperson = ${bind(rows.eperson)}`
+  if (rows.kind === 'all') return ''
   const [only, ...others] = rows.ids
   // Each index of what the viewer sees has the order of a list behind its audience.
   if (only !== undefined && others.length === 0) return isIn(only, bind)
-  // No index matches the expression, so rows are read in the order of the list instead of audience by audience.
-  const column = rows.collect || chooses ? 't.audience' : '(t.audience + 0)'
-  return `WHERE ${column} = ANY(${bind(rows.ids)}::integer[])`
+  // No index matches the expression, so rows are read in the order of the list instead of audience by audience. With a condition
+  // PostgreSQL chooses.
+  const column = way === 'scan' && !isFiltered ? '(t.audience + 0)' : 't.audience'
+  return `${column} = ANY(${bind(rows.ids)}::integer[])`
 }
 
-export const isIn = (audience: number, bind: Bind) => `WHERE t.audience = CAST(${bind(audience)} AS INTEGER)`
+const isIn = (audience: number, bind: Bind<Value>) => `t.audience = CAST(${bind(audience)} AS INTEGER)`
+
+/** True if PostgreSQL shall read all visible rows before it sorts them (`isCollectingCheaper`). */
+const isCollected = ({ table: { rows }, way, isFiltered }: Reading) =>
+  way === 'collect' && !isFiltered && rows.kind === 'audiences' && rows.ids.length !== 1
 
 /** Maximum number of parts of a statement. */
 const maxParts = 16
@@ -42,7 +64,10 @@ const maxParts = 16
  * The audiences of which each is a part of the statement, so that PostgreSQL knows how many rows it has: a variable would
  * stand for an average, and a list of them would let it read others' rows in the order of the page.
  */
-export function audiencesApart(plan: Plan, rows: RowSelection): readonly number[] {
-  if (rows.kind !== 'audiences' || readByAudience(plan, rows) === null) return []
-  return rows.ids.length === 1 || rows.ids.length > maxParts ? [] : rows.ids
+function audiencesApart(reading: Reading): readonly number[] {
+  const { table, way, first } = reading
+  if (first === undefined || way === 'scan' || isCollected(reading) || table.rows.kind !== 'audiences')
+    return []
+  const { ids } = table.rows
+  return ids.length === 1 || ids.length > maxParts ? [] : ids
 }

@@ -10,7 +10,7 @@ import type { Listing } from '../entities.ts'
 import { type Explanation, stepsAsJson } from '../plans/explain.ts'
 import { pieceBytes } from '../runtime/page-limits.ts'
 import { csvFields, highlightsIn } from '../tables/plan-shape.ts'
-import { compileCount, compilePage, compileShortPage, type TableOf } from './compile.ts'
+import { countOf, pageOf, shortPageOf, type Tables } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
 import { codeOf } from './errors.ts'
 import { explainStatement } from './explain.ts'
@@ -46,8 +46,8 @@ interface Parts {
 }
 
 export interface TableListings {
-  list(plan: Plan, tableOf: TableOf, format: RecordFormat, client: Client): Promise<Listing>
-  explain(plan: Plan, tableOf: TableOf, client: Client, runs: boolean): Promise<Explanation>
+  list(plan: Plan, tables: Tables, format: RecordFormat, client: Client): Promise<Listing>
+  explain(plan: Plan, tables: Tables, client: Client, runs: boolean): Promise<Explanation>
 }
 
 export function createTableListings({ databases, listings, places, worker, queue }: Parts): TableListings {
@@ -60,11 +60,11 @@ export function createTableListings({ databases, listings, places, worker, queue
   async function listShort(
     database: TableDatabase,
     plan: Plan,
-    tableOf: TableOf,
+    tables: Tables,
     format: RecordFormat,
     client: Client,
   ) {
-    const { sql, values } = compileShortPage(plan, tableOf, separators[format])
+    const { sql, values } = shortPageOf(plan, tables, separators[format])
     const [row] = await inTurn(database, client, db => {
       const rows = isShaped(plan) ? db.unnamedRows : db.rows
       return rows<{ count: number | null; body: string | null }>(sql, ...values)
@@ -99,7 +99,7 @@ export function createTableListings({ databases, listings, places, worker, queue
   async function listLong(
     database: TableDatabase,
     plan: Plan,
-    tableOf: TableOf,
+    tables: Tables,
     format: RecordFormat,
     client: Client,
   ) {
@@ -123,9 +123,9 @@ export function createTableListings({ databases, listings, places, worker, queue
       stopWatching = cancelOnDisconnect(db, database, signal)
       // The total and the cursor read the same snapshot.
       await db.exec('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
-      const counted = compileCount(plan, tableOf)
+      const counted = countOf(plan, tables)
       const [row] = counted ? await db.unnamedRows<{ count: number }>(counted.sql, ...counted.values) : []
-      const { sql, values } = compilePage(plan, tableOf)
+      const { sql, values } = pageOf(plan, tables)
       await db.unnamedRows(`DECLARE page NO SCROLL CURSOR FOR ${sql}`, ...values)
       return listingOf(plan.page, row?.count ?? null, pieces(db, plan, format, close))
     } catch (error) {
@@ -159,14 +159,14 @@ export function createTableListings({ databases, listings, places, worker, queue
   }
 
   return {
-    list: (plan, tableOf, format, client) => {
+    list: (plan, tables, format, client) => {
       const list = isShortPage(plan.page, format) ? listShort : listLong
       return whileThere(plan, client, () =>
-        withReplicaFallback(databases(plan), database => list(database, plan, tableOf, format, client)),
+        withReplicaFallback(databases(plan), database => list(database, plan, tables, format, client)),
       )
     },
-    explain: (plan, tableOf, client, runs) => {
-      const statement = compilePage(plan, tableOf)
+    explain: (plan, tables, client, runs) => {
+      const statement = pageOf(plan, tables)
       return whileThere(plan, client, () =>
         withReplicaFallback(databases(plan), async database =>
           stepsAsJson(

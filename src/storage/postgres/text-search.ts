@@ -1,7 +1,8 @@
 import { letters, single, unread, wordCharacter } from '../../lib/words.ts'
 import type { TextQuery } from '../../model/plan.ts'
 import { patternOf } from '../../model/text-query.ts'
-import type { SearchedValue } from '../tables/text-search.ts'
+import type { Bind } from '../tables/cells.ts'
+import type { SearchedValue } from '../tables/dialect.ts'
 
 /**
  * Text search in statements (Q27): each row's words are read by the steps of src/lib/words.ts. They need
@@ -9,27 +10,16 @@ import type { SearchedValue } from '../tables/text-search.ts'
  */
 
 /** @returns SQL that is true or false, never NULL */
-export function searchCondition(
-  values: readonly SearchedValue[],
-  query: { readonly words: TextQuery; readonly negated: boolean },
-  bind: (text: string) => string,
-): string {
-  const patterns = patternsOf(query.words, bind)
+export function finds(values: readonly SearchedValue[], words: TextQuery, bind: Bind<string>): string {
+  const patterns = patternsOf(words, bind)
   const between = bind(betweenWords())
   const all = values.map(value => searchable(value, between)).join(` || ${betweenTexts} || `)
   const missing = `SELECT 1 FROM unnest(${patterns}) AS p (p) WHERE strpos(s.s, p.p) = 0`
-  const found = `(SELECT NOT EXISTS (${missing}) FROM (SELECT ${all} AS s OFFSET 0) AS s)`
-  // Where there is no value, nothing is known.
-  const known = values.map(({ sql }) => `(${sql}) IS NOT NULL`).join(' OR ')
-  return query.negated ? `((${known}) AND NOT ${found})` : found
+  return `(SELECT NOT EXISTS (${missing}) FROM (SELECT ${all} AS s OFFSET 0) AS s)`
 }
 
 /** @returns SQL of a whole number */
-export function relevance(
-  values: readonly SearchedValue[],
-  words: TextQuery,
-  bind: (text: string) => string,
-): string {
+export function relevance(values: readonly SearchedValue[], words: TextQuery, bind: Bind<string>): string {
   const between = bind(betweenWords())
   const fields = `unnest(ARRAY[${values.map(value => searchable(value, between)).join(', ')}]) AS f (f)`
   const counted = `SELECT f.f, regexp_count(f.f, ${literal('[^ \u0001]+')}) AS words FROM ${fields} OFFSET 0`
@@ -39,7 +29,7 @@ export function relevance(
 }
 
 /** What each word must look like in `searchable`, as an array. */
-const patternsOf = (words: TextQuery, bind: (text: string) => string): string =>
+const patternsOf = (words: TextQuery, bind: Bind<string>): string =>
   `string_to_array(CAST(${bind(words.map(patternOf).join('\u0001'))} AS TEXT), ${betweenTexts})`
 
 /** A literal that means the same whatever `standard_conforming_strings` is. */

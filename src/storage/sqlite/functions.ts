@@ -6,7 +6,7 @@ import { RecentlyUsed } from '../../lib/recently-used.ts'
 import { decimalKey } from '../../lib/sort-keys.ts'
 import { toChar } from '../../lib/to-char.ts'
 import type { FieldRef } from '../../model/plan.ts'
-import { instantBound } from '../tables/bounds.ts'
+import { digits, instantBound } from '../tables/bounds.ts'
 import {
   alternatives,
   canonicalJson,
@@ -16,7 +16,6 @@ import {
   memberAt,
   memberOf,
 } from '../tables/json-values.ts'
-import { timeDigits } from './comparisons.ts'
 import type { OpenOptions, SqlValue } from './driver.ts'
 import { searchFunctions } from './text-search.ts'
 
@@ -87,7 +86,7 @@ const functions = {
   carrel_number_key: number => (number === null ? null : decimalKey(String(number))),
   /** @returns an instant in the form of the built-in tables; NULL if they have no such instant */
   carrel_time: text => {
-    const bound = instantBound('=', String(text), timeDigits)
+    const bound = instantBound('=', String(text), digits.time)
     return text === null || typeof bound === 'string' ? null : bound.value
   },
   carrel_time_to_char: (text, mask) =>

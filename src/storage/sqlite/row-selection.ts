@@ -1,21 +1,25 @@
-import type { TableSource } from '../../model/entities.ts'
-import { type VisibleRows, viewPrefixes } from '../tables/row-visibility.ts'
-import { quoteName } from './cells.ts'
+import type { Bind } from '../tables/cells.ts'
+import type { Reading, Source } from '../tables/dialect.ts'
 import { tick } from './driver.ts'
 
-/** The rows of a table that a statement reads. */
+/** The rows of a table that a select reads. `tick` comes first, because SQLite doesn't ask the rest once a term is false. */
+export function readRows(reading: Reading, bind: Bind<number | string>): Source {
+  const { way, key, first } = reading
+  const { view, each, own, asked } = visibleFrom(reading, bind)
+  return {
+    once: sql => sql,
+    ...(own !== undefined && { own }),
+    from: (filter, order) => {
+      const where = `WHERE ${asked}${filter === '' ? '' : ` AND ${filter}`}`
+      if (way !== 'merge' || order === '') return `FROM ${each}${view} ${where}`
+      const some = `SELECT ${key} FROM ${view} ${where} ORDER BY ${order} LIMIT ${bind(first ?? -1)}`
+      return `FROM ${each}${view} ON ${key} IN (${some})`
+    },
+  }
+}
 
-export type Bind = (value: number | string) => string
-
-/**
- * `scan`: the table in the order of the list, without the rows that aren't visible; `collect`: all visible rows, audience by
- * audience; `merge`: of each audience the first rows in the order of the list.
- */
-export type Way = 'scan' | 'collect' | 'merge'
-
-/** `tick` comes first, because SQLite doesn't ask the rest once a term is false. */
-export function visibleFrom({ table }: TableSource, rows: VisibleRows, way: Way, bind: Bind) {
-  const view = `${quoteName(`${viewPrefixes[rows.kind]}${table}`)} AS t`
+function visibleFrom({ table: { name, rows }, way }: Reading, bind: Bind<number | string>) {
+  const view = `${name} AS t`
   if (rows.kind === 'all') return { view, each: '', asked: tick }
   if (rows.kind === 'own') return { view, each: '', asked: `${tick} AND t.eperson = ${bind(rows.eperson)}` }
   if (way === 'scan') {

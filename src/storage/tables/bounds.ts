@@ -72,6 +72,9 @@ export function numericBound(comparison: Comparison, number: string): Bound {
 
 const instant = /^([+-]?\d{4,})-(\d\d-\d\dT\d\d:\d\d:)(\d\d)(?:\.(\d+))?Z$/
 
+/** Digits of seconds in the built-in tables' texts, which sort as the instants do, and in `timestamptz`. */
+export const digits = { time: 3, instant: 6 } as const
+
 /**
  * For columns of times with as many digits of seconds, of the years 0 to 9999.
  * @param text of a constant
@@ -105,7 +108,3 @@ export function textBound(comparison: Comparison, text: string, hasNul: boolean)
 
 const unpaired = /[\ud800-\udfff]/u
 const unpairedOrNul = /[\0\ud800-\udfff]/u
-
-/** Those of the texts that a column can hold. */
-export const storableTexts = (texts: readonly string[], hasNul: boolean): readonly string[] =>
-  texts.filter(text => text.isWellFormed() && (hasNul || !text.includes('\0')))

@@ -1,5 +1,5 @@
 import type { FieldType } from '../../model/entities.ts'
-import type { Aggregate, FieldRef, Scalar } from '../../model/plan.ts'
+import type { FieldRef, Scalar } from '../../model/plan.ts'
 
 /** A value in a statement: SQL, and what it needs to be compared, sorted and shown. */
 export interface Cell {
@@ -18,23 +18,12 @@ export interface Cell {
   readonly sortsByText?: boolean
 }
 
-/** How an engine writes values in SQL. */
-export interface Dialect {
-  bind(value: string | number): string
-  /** The same for a text in a place that doesn't say its type. */
-  bindText(text: string): string
-  scalar(scalar: Scalar): Cell
-  /** Over the records of a group. */
-  aggregate(aggregate: Aggregate): Cell
-  /** Equal values have the same key, and no others. */
-  key(cell: Cell): string
-  /** One value for a group of equal ones: always the same. */
-  representative(cell: Cell): string
-  /** As JSON. */
-  json(cell: Cell): string
-  /** Terms of an order, nulls last ascending and first descending (Q6). */
-  sort(cell: Cell, descending: boolean): string
-}
+/** The same value, read from a select around it. What it was sorted and looked up by isn't there any more. */
+export const outside = ({ sort: _, indexed: __, ...cell }: Cell, sql: string): Cell => ({
+  ...cell,
+  sql,
+  nullable: true,
+})
 
 /** A whole field as a value of a record. */
 export const fieldNamed = (name: string, type: FieldType): Scalar => ({
@@ -42,16 +31,18 @@ export const fieldNamed = (name: string, type: FieldType): Scalar => ({
   field: { name, path: [], type },
 })
 
+/** Makes a value one of a statement's. @returns the placeholder */
+export type Bind<V> = (value: V) => string
+
 /** Values of a statement in the order of their placeholders. */
-export interface Binder<T> {
-  /** @returns the placeholder */
-  bind(value: T): string
-  readonly values: readonly T[]
+export interface Binder<V> {
+  readonly bind: Bind<V>
+  readonly values: readonly V[]
 }
 
 /** @param mark before the number of a placeholder */
-export function createBinder<T>(mark: '?' | '$'): Binder<T> {
-  const values: T[] = []
+export function createBinder<V>(mark: '?' | '$'): Binder<V> {
+  const values: V[] = []
   return {
     bind: value => {
       values.push(value)
@@ -72,3 +63,5 @@ export function joinBalanced(terms: readonly string[], operator: 'AND' | 'OR' | 
 }
 
 export const isWhole = ({ path }: FieldRef): boolean => path.length === 0
+
+export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`

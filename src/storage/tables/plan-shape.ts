@@ -1,8 +1,11 @@
 import type { Entity, Field } from '../../model/entities.ts'
 import type { Condition, Plan } from '../../model/plan.ts'
-import type { Highlighted } from './text-search.ts'
+import type { Highlighted } from './highlights.ts'
 
 /** What a listing needs to know of its plan. */
+
+/** False if the plan lists all visible rows of a table as they are. */
+export const isFiltered = ({ where, shape }: Plan): boolean => where !== null || shape.kind === 'rows'
 
 /** The columns of a table in CSV: fields of the records, or columns of the rows. */
 export const csvFields = ({ entity, shape }: Plan): readonly Field[] =>

@@ -1,10 +1,10 @@
 import type { Entity } from '../../model/entities.ts'
 import type { Aggregate, Condition, FieldRef, Rows, Scalar } from '../../model/plan.ts'
-import { type Cell, type Dialect, fieldNamed, joinBalanced } from './cells.ts'
+import { type Cell, fieldNamed, joinBalanced, outside } from './cells.ts'
+import type { ValueWriter } from './values.ts'
 
 /**
- * Rows of chosen values as SQL (Q22): the same selects on both engines, with an engine's own words for the values. Each
- * part is made when it is asked for, because a statement must use all values that are bound.
+ * Rows of chosen values as SQL (Q22). Each part is made when it is asked for, because a statement must use all values that are bound.
  */
 export interface RowStatement {
   /** What rows are selected from, grouped and filtered: `FROM … WHERE …`. To be asked for last. */
@@ -17,7 +17,7 @@ export interface RowStatement {
 
 interface Source {
   readonly entity: Entity
-  readonly dialect: Dialect
+  readonly writer: ValueWriter
   /** `FROM … WHERE …` of the records, when all of their values are written. */
   readonly from: () => string
   /** @param cell finds the value of a column */
@@ -34,20 +34,20 @@ export function compileRows(shape: Rows, source: Source): RowStatement {
 }
 
 function ungrouped(shape: Rows, source: Source): RowStatement {
-  const { entity, dialect, from } = source
+  const { entity, writer, from } = source
   const types = new Map(entity.fields.map(field => [field.name, field.type]))
   const key = [entity.key].flat().map(name => fieldNamed(name, types.get(name) ?? 'text'))
   const values = shape.columns.map(({ value }) => value as Scalar)
   const ordered = shape.order.map(({ by, descending }) => ({ value: scalarBy(by, values), descending }))
   const order = (cell: (value: Scalar) => Cell) => () =>
     orderBy(
-      dialect,
+      writer,
       ordered.map(({ value, descending }) => ({ cell: cell(value), descending })),
       key.map(cell),
     )
   if (shape.having === null)
-    return { from, cells: () => values.map(dialect.scalar), order: order(dialect.scalar) }
-  const selected = selectValues([...values, ...ordered.map(({ value }) => value), ...key], dialect, 'u')
+    return { from, cells: () => values.map(writer.scalar), order: order(writer.scalar) }
+  const selected = selectValues([...values, ...ordered.map(({ value }) => value), ...key], writer, 'u')
   const cells = values.map(selected.cell)
   const having = havingOf(shape, cells, source)
   return {
@@ -64,13 +64,13 @@ const scalarBy = (by: number | Scalar, columns: readonly Scalar[]): Scalar => {
 }
 
 /** Selects each value once, and finds it from outside of the select. */
-function selectValues(values: readonly Scalar[], dialect: Dialect, alias: string) {
+function selectValues(values: readonly Scalar[], writer: ValueWriter, alias: string) {
   const known = new Map<string, Cell>()
   const list: string[] = []
   for (const value of values) {
     const id = JSON.stringify(value)
     if (known.has(id)) continue
-    const inner = dialect.scalar(value)
+    const inner = writer.scalar(value)
     known.set(id, outside(inner, `${alias}.v${list.length}`))
     list.push(`${inner.sql} AS v${list.length}`)
   }
@@ -83,13 +83,13 @@ function selectValues(values: readonly Scalar[], dialect: Dialect, alias: string
 }
 
 function groupRows(shape: Rows, groups: readonly Scalar[], source: Source): RowStatement {
-  const { dialect } = source
+  const { writer } = source
   const values = new Map<string, { readonly name: string; readonly inner: Cell; readonly by: boolean }>()
   const add = (value: Scalar | Aggregate) => {
     const id = JSON.stringify(value)
     if (values.has(id)) return
     const isAggregate = value.kind === 'aggregate'
-    const inner = isAggregate ? dialect.aggregate(value) : dialect.scalar(value)
+    const inner = isAggregate ? writer.aggregate(value) : writer.scalar(value)
     values.set(id, { name: `v${values.size}`, inner, by: !isAggregate })
   }
   for (const group of groups) add(group)
@@ -102,9 +102,9 @@ function groupRows(shape: Rows, groups: readonly Scalar[], source: Source): RowS
   const all = [...values.values()]
   // Without anything to select there is still a row for each group.
   const selected = all.map(
-    ({ name, inner, by }) => `${by ? dialect.representative(inner) : inner.sql} AS ${name}`,
+    ({ name, inner, by }) => `${by ? writer.representative(inner) : inner.sql} AS ${name}`,
   )
-  const keys = all.filter(({ by }) => by).map(({ inner }) => dialect.key(inner))
+  const keys = all.filter(({ by }) => by).map(({ inner }) => writer.key(inner))
   const grouping = keys.length === 0 ? '' : ` GROUP BY ${keys.join(', ')}`
   const cells = shape.columns.map(({ value }) => cellOf(value))
   const having = havingOf(shape, cells, source)
@@ -113,14 +113,14 @@ function groupRows(shape: Rows, groups: readonly Scalar[], source: Source): RowS
     cell: typeof by === 'number' ? cellAt(cells, by) : cellOf(by),
     descending,
   }))
-  return { from, cells: () => cells, order: () => orderBy(dialect, wanted, groups.map(cellOf)) }
+  return { from, cells: () => cells, order: () => orderBy(writer, wanted, groups.map(cellOf)) }
 }
 
 /** Rows of groups that show only some of their values may be equal. */
-function distinctRows(shape: Rows, rows: RowStatement, { dialect }: Source): RowStatement {
+function distinctRows(shape: Rows, rows: RowStatement, { writer }: Source): RowStatement {
   const inner = rows.cells()
-  const selected = inner.map((cell, at) => `${dialect.representative(cell)} AS d${at}`)
-  const keys = inner.map(cell => dialect.key(cell))
+  const selected = inner.map((cell, at) => `${writer.representative(cell)} AS d${at}`)
+  const keys = inner.map(cell => writer.key(cell))
   const cells = inner.map((cell, at) => outside(cell, `d.d${at}`))
   const wanted = shape.order.map(({ by, descending }) => {
     const at = typeof by === 'number' ? by : shape.columns.findIndex(({ value }) => isSame(value, by))
@@ -129,7 +129,7 @@ function distinctRows(shape: Rows, rows: RowStatement, { dialect }: Source): Row
   return {
     from: () => `FROM (SELECT ${selected.join(', ')} ${rows.from()} GROUP BY ${keys.join(', ')}) AS d`,
     cells: () => cells,
-    order: () => orderBy(dialect, wanted, cells),
+    order: () => orderBy(writer, wanted, cells),
   }
 }
 
@@ -150,15 +150,8 @@ function cellAt(cells: readonly Cell[], at: number): Cell {
   return cell
 }
 
-/** The same value, read from a select around it. What it was sorted and looked up by isn't there any more. */
-const outside = ({ sort: _, indexed: __, ...cell }: Cell, sql: string): Cell => ({
-  ...cell,
-  sql,
-  nullable: true,
-})
-
 function orderBy(
-  dialect: Dialect,
+  writer: ValueWriter,
   wanted: readonly { readonly cell: Cell; readonly descending: boolean }[],
   last: readonly Cell[],
 ): string {
@@ -166,16 +159,16 @@ function orderBy(
   const seen = new Set<string>()
   return terms
     .filter(({ cell: { sql } }) => !seen.has(sql) && seen.add(sql))
-    .map(({ cell, descending }) => dialect.sort(cell, descending))
+    .map(({ cell, descending }) => writer.sort(cell, descending))
     .join(', ')
 }
 
 /** A row as a JSON object, with the members in the order of the columns. */
-export function rowAsJson(shape: Rows, cells: readonly Cell[], dialect: Dialect): string {
-  if (cells.length === 0) return dialect.bindText('{}')
+export function rowAsJson(shape: Rows, cells: readonly Cell[], writer: ValueWriter): string {
+  if (cells.length === 0) return writer.bindText('{}')
   const members = shape.columns.flatMap(({ name }, at) => [
-    dialect.bindText(`${at === 0 ? '{' : ','}${JSON.stringify(name)}:`),
-    dialect.json(cellAt(cells, at)),
+    writer.bindText(`${at === 0 ? '{' : ','}${JSON.stringify(name)}:`),
+    writer.json(cellAt(cells, at)),
   ])
-  return joinBalanced([...members, dialect.bindText('}')], '||')
+  return joinBalanced([...members, writer.bindText('}')], '||')
 }

@@ -1,7 +1,7 @@
 import type { TableSource } from '../../model/entities.ts'
 import type { Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
-import { isByKey, isOfRecords } from './plan-shape.ts'
+import { isByKey, isFiltered, isOfRecords } from './plan-shape.ts'
 
 /** Row visibility: which rows of a table a listing shows. */
 export type VisibleRows =
@@ -10,6 +10,12 @@ export type VisibleRows =
   | { readonly kind: 'audiences'; readonly ids: readonly number[]; readonly hidden?: readonly string[] }
   /** The rows about this eperson, from the view `own_<table>`. */
   | { readonly kind: 'own'; readonly eperson: string }
+
+/**
+ * `scan`: the table in the order of the list, without the rows that aren't visible; `collect`: all visible rows, audience by
+ * audience; `merge`: of each audience the first rows in the order of the list.
+ */
+export type Way = 'scan' | 'collect' | 'merge'
 
 /** The prefix of the view that shows such rows. */
 export const viewPrefixes = { all: '', audiences: 'seen_', own: 'own_' } as const satisfies Record<
@@ -51,23 +57,18 @@ const maxAudiences = { everything: 16, filtered: 500 }
 const maxMerged = 10_000
 
 /**
- * Chooses how a page avoids rows that the viewer may not read (Q14, docs/decisions/0064). `merge`: it reads the first rows of
- * each audience, in the order of the list; `collect`: all rows of each audience; null: neither, because there are too many
- * audiences or no rows to skip.
+ * Chooses how a page avoids rows that the viewer may not read (Q14, docs/decisions/0064). null: it can only
+ * scan or collect them all, because there are too many audiences or no rows to skip.
  */
-export function readByAudience(
-  plan: Plan,
-  rows: { readonly kind: string; readonly ids?: readonly number[] },
-) {
-  const { where, shape, page } = plan
+export function readByAudience(plan: Plan, rows: VisibleRows): Exclude<Way, 'scan'> | null {
+  const { shape, page } = plan
   // One record is one row to look at.
-  if (rows.ids === undefined || isByKey(plan, 0)) return null
-  const isFiltered = where !== null || shape.kind === 'rows'
+  if (rows.kind !== 'audiences' || isByKey(plan, 0)) return null
   const count = rows.ids.length
-  if (count > maxAudiences[isFiltered ? 'filtered' : 'everything']) return null
+  if (count > maxAudiences[isFiltered(plan) ? 'filtered' : 'everything']) return null
   if (count === 1) return 'collect'
   if (isOfRecords(shape) && page.limit !== null && page.offset + page.limit <= maxMerged) return 'merge'
-  return isFiltered ? 'collect' : null
+  return isFiltered(plan) ? 'collect' : null
 }
 
 /** The column of the table `audience` that counts the rows of this table. */

@@ -2,13 +2,6 @@ import { parseWritten } from '../../lib/json.ts'
 import type { TextQuery } from '../../model/plan.ts'
 import { highlight } from '../../model/text-query.ts'
 
-/** A value in a statement that words are looked for in; NULL: there is none. */
-export interface SearchedValue {
-  /** Text, or JSON: with PostgreSQL `jsonb`, with SQLite its text. */
-  readonly sql: string
-  readonly isJson: boolean
-}
-
 /** A member of rows whose text is shown with marks. */
 export interface Highlighted {
   readonly name: string

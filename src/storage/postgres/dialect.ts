@@ -1,0 +1,228 @@
+import { plainMask } from '../../lib/to-char.ts'
+import type { Field } from '../../model/entities.ts'
+import { numericBound } from '../tables/bounds.ts'
+import { type Bind, type Cell, quoteName } from '../tables/cells.ts'
+import type { Dialect, ReadTable, ShownColumn } from '../tables/dialect.ts'
+import { keyOf } from '../tables/values.ts'
+import type { Value } from './driver.ts'
+import { alternativesOf, asJsonb, asReadable, givenRows, jsonbAt, jsonTextAt, numberOf } from './json.ts'
+import { jsonAmong, patternOf, testJson } from './json-conditions.ts'
+import { readRows } from './row-selection.ts'
+import { finds, relevance } from './text-search.ts'
+
+/** How PostgreSQL says what statements on tables say. */
+
+const types: Readonly<Record<Cell['kind'], string>> = {
+  text: 'TEXT',
+  time: 'TEXT',
+  integer: 'BIGINT',
+  number: 'NUMERIC',
+  numeric: 'NUMERIC',
+  boolean: 'BOOLEAN',
+  instant: 'TIMESTAMPTZ',
+  json: 'JSONB',
+}
+
+const byCodePoint = (text: string) => `${text} COLLATE "C"`
+const keyOfNumber = (number: string) => `CAST(${number} AS NUMERIC)`
+
+export function postgresDialect(bind: Bind<Value>): Dialect {
+  const bindText = (text: string) => `CAST(${bind(text)} AS TEXT)`
+
+  const dialect: Dialect = {
+    read: reading => readRows(reading, bind),
+    recordPage,
+    window: (limit, offset) => `LIMIT ${bind(limit)} OFFSET ${bind(offset)}`,
+    bindNumber: bind,
+    bindText,
+
+    column,
+    masked: (column, mask) => {
+      if (mask.kind === 'null') return 'CAST(NULL AS TEXT)'
+      if (mask.kind === 'empty list') return "CAST('[]' AS JSON)"
+      return `(SELECT CAST('{' || coalesce(string_agg(CAST(to_json(m.key) AS TEXT) || ':' || CAST(m.value AS TEXT), ',' ORDER BY m.n), '') || '}' AS JSON)
+    FROM json_each(${column}) WITH ORDINALITY AS m (key, value, n) WHERE m.key NOT IN (${mask.fields.map(one => `'${one}'`).join(', ')}))`
+    },
+    member: (json, path, once) => jsonTextAt(once(asReadable(json)), path, bind),
+    byCodePoint,
+    keyOfJson: asJsonb,
+    keyOfNumber,
+    sortTerms,
+    json,
+    toChar: (cell, mask) => {
+      const isTime = cell.kind === 'time' || cell.kind === 'instant'
+      const text = bindText(plainMask(mask, isTime ? 'instant' : 'number'))
+      const value = isTime ? `CAST(${cell.sql} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'` : numeric(cell)
+      return `to_char(${value}, ${text})`
+    },
+    relevance: (cells, words) =>
+      relevance(
+        cells.map(cell => ({ sql: keyOf(cell, dialect), isJson: cell.kind === 'json' })),
+        words,
+        bind,
+      ),
+    ofNumbers: (name, cell) => {
+      const number = numeric(cell)
+      const sql = name === 'sum' ? sumOf(number) : name === 'avg' ? meanOf(number) : `${name}(${number})`
+      return { kind: 'numeric', sql, nullable: true }
+    },
+    extreme: (name, { kind, sql }) =>
+      `${kind === 'boolean' ? (name === 'min' ? 'bool_and' : 'bool_or') : name}(${sql})`,
+
+    hasNul: false,
+    numberBound: numericBound,
+    constant: (kind, value) => `CAST(${bind(storedAs(kind, value))} AS ${types[kind]})`,
+    oneOf: (kind, values, negated) => {
+      const list = `CAST(${bind(values.map(value => storedAs(kind, value)))} AS ${types[kind]}[])`
+      return negated ? `<> ALL(${list})` : `= ANY(${list})`
+    },
+    indexTerm: ({ indexed }, equal) =>
+      indexed === undefined || equal === undefined ? undefined : `${indexed} ${equal}`,
+    matches: (text, expression, negated) =>
+      `(${text}) COLLATE "C" ${negated ? '!~' : '~'} ${patternOf(expression, bind)}`,
+    parsed: (json, once) => once(asJsonb(json)),
+    memberOf: (parsed, path) => jsonbAt(parsed, path, bind),
+    testJson: (leaf, parsed) => testJson(leaf, jsonbAt(parsed, leaf.field.path, bind), bind),
+    finds: (values, words) => finds(values, words, bind),
+    given: (rows, kinds) => givenRows(rows, kinds, bind),
+    // Numbers as such, and JSON as `jsonb`.
+    comparable: (cell, isJson) => {
+      if (isJson && cell.kind !== 'json') return `to_jsonb(${keyOf(cell, dialect)})`
+      return cell.kind === 'time' ? `CAST(${cell.sql} AS TIMESTAMPTZ)` : keyOf(cell, dialect)
+    },
+    jsonAmong,
+    // NOT EXISTS, but not NOT IN, becomes a join.
+    among: (outer, { from, values, complete }, negated) => {
+      const elements = outer.map(({ field, cell, value }, at) => {
+        if (cell.kind !== 'json') return ''
+        const own = `, (SELECT ${value} AS v OFFSET 0) AS o${at}`
+        return field.list ? `${own}, jsonb_array_elements(${alternativesOf(`o${at}.v`)}) AS e${at} (v)` : own
+      })
+      const equal = outer.map(({ field, cell, isJson }, at) => {
+        const left =
+          cell.kind === 'json' ? `${field.list ? 'e' : 'o'}${at}.v` : dialect.comparable(cell, isJson)
+        return `${left} = ${values[at]}`
+      })
+      const conditions = [...complete, ...equal].join(' AND ')
+      return `${negated ? 'NOT ' : ''}EXISTS (SELECT 1 FROM ${from}${elements.join('')} WHERE ${conditions})`
+    },
+  }
+  return dialect
+}
+
+/** PostgreSQL has no year 0: it calls it 1 BC. */
+const storedAs = (kind: Cell['kind'], value: string) =>
+  kind === 'instant' && value.startsWith('0000') ? `0001${value.slice(4)} BC` : value
+
+function recordPage(columns: readonly ShownColumn[], rows: string, { isExposed }: ReadTable): string {
+  // A column of the same name would shadow the row.
+  const row = quoteName(unusedName(columns))
+  const shown = columns.map(({ name, sql }) =>
+    sql === `t.${quoteName(name)}` ? sql : `${sql} AS ${quoteName(name)}`,
+  )
+  const json = `CAST(row_to_json(${row}) AS TEXT)`
+  // The inner select picks the rows of the page; only those are converted to JSON.
+  return `SELECT ${isExposed ? inOneLine(json) : json} AS json FROM (SELECT ${shown.join(', ')} ${rows}) ${row}`
+}
+
+/** A name that no field has. */
+function unusedName(columns: readonly ShownColumn[]): string {
+  const names = new Set(columns.map(({ name }) => name))
+  let name = 'record'
+  while (names.has(name)) name += '_'
+  return name
+}
+
+/** JSON of the operator's may contain line breaks between tokens. They are replaced, because a record is one line (NDJSON). */
+const inOneLine = (json: string) => `translate(${json}, chr(10) || chr(13), '  ')`
+
+function column(field: Field, sql: string, table: ReadTable): Omit<Cell, 'nullable'> {
+  const value = columnValue(field, sql, table)
+  if (table.asText.includes(field.name)) return { ...value, sort: byCodePoint(`CAST(${sql} AS TEXT)`) }
+  return field.sortable === false ? value : { ...value, sort: sql }
+}
+
+function columnValue({ name, type }: Field, sql: string, table: ReadTable): Omit<Cell, 'nullable'> {
+  const { isExposed, asText } = table
+  switch (type) {
+    case 'json': {
+      // JSON's null may stand between blanks.
+      const text = `NULLIF(btrim(CAST(to_json(${sql}) AS TEXT), E' \\t\\n\\r'), 'null')`
+      return { kind: 'json', sql: text, sortsByText: true }
+    }
+    case 'number':
+      return { kind: 'number', sql: `CAST(${sql} AS TEXT)` }
+    case 'date-time':
+      return { kind: isExposed ? 'instant' : 'time', sql }
+    case 'text': {
+      if (!isExposed) return { kind: 'text', sql }
+      // What isn't text in the table is compared as it is shown.
+      if (!asText.includes(name)) return { kind: 'text', sql: byCodePoint(`(to_json(${sql}) #>> '{}')`) }
+      const text = `CAST(${sql} AS TEXT)`
+      return { kind: 'text', sql: byCodePoint(text), indexed: text }
+    }
+    default:
+      return { kind: type, sql }
+  }
+}
+
+/** PostgreSQL sorts nulls last ascending and first descending by default (Q6). */
+function sortTerms({ kind, sql, sort, sortsByText }: Cell): readonly string[] {
+  if (sort !== undefined) return [sort]
+  if (kind !== 'json') return [kind === 'number' ? keyOfNumber(sql) : sql]
+  if (sortsByText) return [byCodePoint(sql)]
+  const value = asJsonb(sql)
+  return [
+    `CASE jsonb_typeof(${value}) WHEN 'number' THEN 0 WHEN 'string' THEN 1 WHEN 'boolean' THEN 2 WHEN 'array' THEN 3 WHEN 'object' THEN 3 END`,
+    numberOf(value),
+    byCodePoint(`(CASE WHEN jsonb_typeof(${value}) = 'string' THEN ${value} #>> '{}' ELSE ${sql} END)`),
+  ]
+}
+
+function json({ kind, sql }: Cell, { isExposed }: ReadTable): string {
+  return `coalesce(${asJson()}, 'null')`
+  function asJson(): string {
+    if (kind === 'json') return isExposed ? inOneLine(sql) : sql
+    if (kind === 'numeric') return printed(sql)
+    if (kind === 'number') return `CASE WHEN ${sql} ~ '[NI]' THEN '"' || ${sql} || '"' ELSE ${sql} END`
+    return `CAST(to_json(${sql}) AS TEXT)`
+  }
+}
+
+/** The number, NULL if it is none. */
+function numeric({ kind, sql }: Cell): string {
+  if (kind === 'json') return numberOf(asJsonb(sql))
+  return kind === 'numeric' ? sql : keyOfNumber(sql)
+}
+
+/** Without leaving the range of doubles, which would be an error. */
+const isDouble = (number: string) =>
+  `(${number} = 0 OR abs(${number}) BETWEEN 5e-324 AND 1.7976931348623158e308)`
+const asDouble = (number: string) => `CAST(${number} AS DOUBLE PRECISION)`
+/** The shortest decimal number that is this double. */
+const shortest = (double: string) => `CAST(CAST(${double} AS TEXT) AS NUMERIC)`
+
+/** Exact for whole numbers, else a double. */
+function sumOf(number: string): string {
+  const sum = `sum(${number})`
+  return `CASE WHEN NOT bool_and(${number} = trunc(${number})) AND ${isDouble(sum)} THEN ${shortest(asDouble(sum))} ELSE ${sum} END`
+}
+
+function meanOf(number: string): string {
+  const sum = `sum(${number})`
+  const exact = `${sum} / count(${number})`
+  // A quotient of doubles that is too small for one would be an error, too, and a sum may be larger than every double.
+  return `CASE WHEN ${isDouble(sum)} AND (${sum} = 0 OR abs(${sum}) > 1e-280) THEN ${shortest(`${asDouble(sum)} / count(${number})`)}
+    WHEN ${isDouble(`(${exact})`)} THEN ${shortest(asDouble(exact))} ELSE ${exact} END`
+}
+
+/** As JavaScript prints the double that is equal, else all digits. */
+function printed(number: string): string {
+  const double = asDouble(number)
+  const digits = `CAST(trim_scale(${number}) AS TEXT)`
+  return `CASE WHEN ${number} IN ('NaN', 'Infinity', '-Infinity') THEN '"' || ${number} || '"'
+    WHEN NOT ${isDouble(number)} THEN ${digits}
+    WHEN ${number} <> 0 AND (abs(${number}) >= 1e21 OR abs(${number}) < 1e-6) AND ${shortest(double)} = ${number}
+      THEN regexp_replace(CAST(${double} AS TEXT), 'e([+-])0*', E'e\\\\1')
+    ELSE ${digits} END`
+}

@@ -1,0 +1,193 @@
+import { decimalKey } from '../../lib/sort-keys.ts'
+import type { Field } from '../../model/entities.ts'
+import { differsIfMissing, holdsIfMissing, type TextQuery } from '../../model/plan.ts'
+import type { Bind, Cell } from '../tables/cells.ts'
+import { selectOf } from '../tables/conditions.ts'
+import type { Dialect, Outer, SearchedValue } from '../tables/dialect.ts'
+import { canonicalConstant, type JsonTest } from '../tables/json-values.ts'
+import { keyOf } from '../tables/values.ts'
+import { readRows } from './row-selection.ts'
+import type { Search, searchFunctions } from './text-search.ts'
+
+/** How SQLite says what statements on tables say. What it lacks, functions of ours do (`functions.ts`). */
+
+const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
+
+const kinds: Readonly<Record<Field['type'], Cell['kind']>> = {
+  text: 'text',
+  integer: 'integer',
+  number: 'number',
+  boolean: 'boolean',
+  'date-time': 'time',
+  json: 'json',
+}
+
+const isWholeNumber = (kind: Cell['kind']) => kind === 'integer' || kind === 'boolean'
+/** false comes before true, as 0 before 1. */
+const wholeNumber = (kind: Cell['kind'], value: string) =>
+  kind === 'boolean' ? String(Number(value === 'true')) : value
+
+export function sqliteDialect(bind: Bind<number | string>): Dialect {
+  const callOf = (name: keyof typeof searchFunctions, values: readonly SearchedValue[], words: TextQuery) => {
+    const search: Search = { words, json: values.map(({ isJson }) => isJson) }
+    return `${name}(${[bind(JSON.stringify(search)), ...values.map(({ sql }) => sql)].join(', ')})`
+  }
+  const memberOf: Dialect['memberOf'] = (json, path) =>
+    `carrel_member(${json}, ${bind(JSON.stringify(path))})`
+
+  const dialect: Dialect = {
+    read: reading => readRows(reading, bind),
+    recordPage: (columns, rows) => {
+      const members = columns.map(({ name, type, sql }) => `${literal(name)}, ${memberJson(type, sql)}`)
+      return `SELECT json_object(${members.join(', ')}) AS json ${rows}`
+    },
+    // SQLite accepts OFFSET only after LIMIT; -1 means no limit (https://sqlite.org/lang_select.html#limitoffset).
+    window: (limit, offset) => `LIMIT ${bind(limit ?? -1)} OFFSET ${bind(offset)}`,
+    bindNumber: bind,
+    bindText: bind,
+
+    column: ({ type }, sql) => ({ kind: kinds[type], sql, ...(type === 'json' && { sortsByText: true }) }),
+    masked: (column, mask) => {
+      if (mask.kind === 'null') return 'NULL'
+      if (mask.kind === 'empty list') return literal('[]')
+      return `json_remove(${[column, ...mask.fields.map(one => literal(`$."${one}"`))].join(', ')})`
+    },
+    member: memberOf,
+    // So are all texts.
+    byCodePoint: text => text,
+    keyOfJson: json => `carrel_canonical(${json})`,
+    keyOfNumber: number => `carrel_number_key(${number})`,
+    sortTerms,
+    json,
+    toChar: ({ kind, sql }, mask) =>
+      `${kind === 'time' ? 'carrel_time_to_char' : 'carrel_number_to_char'}(${sql}, ${bind(mask)})`,
+    // What JavaScript returns is a REAL, which is written with a point.
+    relevance: (cells, words) => {
+      const values = cells.map(({ sql, kind }) => ({ sql, isJson: kind === 'json' }))
+      return `CAST(${callOf('carrel_relevance', values, words)} AS INTEGER)`
+    },
+    ofNumbers: (name, { sql }) => ({ kind: 'number', sql: `carrel_${name}(${sql})`, nullable: true }),
+    extreme: (name, { sql }) => `${name}(${sql})`,
+
+    hasNul: true,
+    numberBound: (comparison, number) => ({ comparison, value: decimalKey(number) }),
+    constant: (kind, value) => {
+      if (!isWholeNumber(kind)) return bind(value)
+      const number = wholeNumber(kind, value)
+      // As a number where that is exact, because SQLite doesn't use an index for every CAST.
+      return `CAST(${bind(Number.isSafeInteger(Number(number)) ? Number(number) : number)} AS INTEGER)`
+    },
+    oneOf: (kind, values, negated) => {
+      const list = isWholeNumber(kind)
+        ? `[${values.map(value => wholeNumber(kind, value)).join()}]`
+        : JSON.stringify(values)
+      return `${negated ? 'NOT ' : ''}IN (SELECT value FROM json_each(${bind(list)}))`
+    },
+    // As in the indexes (`sortTerms`).
+    indexTerm: ({ nullable, sql }) => (nullable ? `(${sql} IS NULL) = 0` : undefined),
+    matches: (text, expression, negated) =>
+      `carrel_matches(${text}, ${bind(expression)}) = ${Number(!negated)}`,
+    parsed: json => json,
+    memberOf,
+    testJson: (leaf, whole) => {
+      const { field, negated } = leaf
+      if (leaf.kind === 'in') {
+        const wanted = bind(JSON.stringify(leaf.values.map(canonicalConstant)))
+        const value = memberOf(whole, field.path)
+        return amongJson({ field, value }, `SELECT value FROM json_each(${wanted})`, negated)
+      }
+      const way = bind(JSON.stringify(field.path))
+      const passed = `carrel_json(${whole}, ${way}, ${bind(JSON.stringify(testOf(leaf)))})`
+      return holdsIfMissing(leaf) ? `${passed} IS NOT 1` : `${passed} = ${Number(!negated)}`
+    },
+    finds: (values, words) => callOf('carrel_match', values, words),
+    given: (rows, kinds) => {
+      const columns = kinds.map((kind, at) => `${givenValue(kind, at)} AS c${at}`)
+      return {
+        sql: `SELECT ${columns.join(', ')} FROM json_each(${bind(rows)}) AS r`,
+        cells: kinds.map((kind, at) => ({ kind, sql: `i.c${at}`, nullable: true })),
+      }
+    },
+    comparable: (cell, isJson) => (isJson ? canonical(cell) : keyOf(cell, dialect)),
+    jsonAmong: amongJson,
+    among: (outer, inner, negated) => {
+      const lists = outer.flatMap(({ field, value }, at) =>
+        field.list ? [`json_each(carrel_alternatives(${value})) AS e${at}`] : [],
+      )
+      const left = outer.map(({ field, cell, value, isJson }, at) => {
+        if (field.list) return `e${at}.value`
+        return cell.kind === 'json' ? `carrel_canonical(${value})` : dialect.comparable(cell, isJson)
+      })
+      const one = left.length === 1 ? left[0] : `(${left.join(', ')})`
+      const among = `${one} IN (${selectOf(inner)})`
+      const found =
+        lists.length === 0 ? among : `EXISTS (SELECT 1 FROM ${lists.join(' CROSS JOIN ')} WHERE ${among})`
+      return negated ? `(${found}) IS NOT 1` : found
+    },
+  }
+  return dialect
+}
+
+/** SQLite has no column types for booleans or JSON. */
+function json({ kind, sql }: Cell): string {
+  if (kind === 'json' || kind === 'number') return `coalesce(${sql}, 'null')`
+  if (kind === 'boolean') return `CASE ${sql} WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE 'null' END`
+  return `json_quote(${sql})`
+}
+
+/** The same for a field of a whole record. */
+function memberJson(type: Field['type'], sql: string): string {
+  if (type === 'boolean') return `json(iif(${sql}, 'true', 'false'))`
+  return type === 'json' ? `json(${sql})` : sql
+}
+
+/** As in the indexes. For a column without nulls, the first term would only keep SQLite from using its index. */
+function sortTerms({ kind, sql, nullable, sortsByText }: Cell): readonly string[] {
+  const known = nullable ? [`${sql} IS NULL`] : []
+  if (kind === 'number') return [...known, `carrel_number_key(${sql})`]
+  return [...known, kind === 'json' && !sortsByText ? `carrel_sort_key(${sql})` : sql]
+}
+
+type Test = Parameters<Dialect['testJson']>[0]
+
+function testOf(leaf: Exclude<Test, { kind: 'in' }>): JsonTest {
+  const isList = leaf.field.list === true
+  if (leaf.kind === 'compare')
+    return { kind: 'compare', comparison: leaf.operator, value: leaf.value, isList }
+  return leaf.kind === 'matches'
+    ? { kind: 'matches', expression: leaf.expression, isList }
+    : { kind: 'path matches', elements: leaf.elements, isList }
+}
+
+/** @param wanted selects canonical texts */
+function amongJson(
+  { field, value }: Pick<Outer, 'field' | 'value'>,
+  wanted: string,
+  negated: boolean,
+): string {
+  const found = field.list
+    ? `EXISTS (SELECT 1 FROM json_each(carrel_alternatives(${value})) AS e WHERE e.value IN (${wanted}))`
+    : `carrel_canonical(${value}) IN (${wanted})`
+  if (!negated) return found
+  // A missing value has no canonical text, and is in no list.
+  return differsIfMissing(field) ? `(${found}) IS NOT 1` : `${value} IS NOT NULL AND NOT ${found}`
+}
+
+/** A value of a row that was read before. */
+function givenValue(kind: Cell['kind'], at: number): string {
+  const value = `r.value ->> ${at}`
+  const when = (types: string, sql: string) =>
+    `CASE WHEN json_type(r.value, '$[${at}]') IN (${types}) THEN ${sql} END`
+  if (kind === 'json') return `r.value -> ${at}`
+  if (kind === 'boolean') return when("'true', 'false'", value)
+  if (kind === 'integer') return when("'integer', 'real'", value)
+  if (kind === 'number') return when("'integer', 'real'", `r.value -> ${at}`)
+  return when("'text'", kind === 'time' ? `carrel_time(${value})` : value)
+}
+
+/** The canonical text of any value. */
+function canonical({ kind, sql }: Cell): string {
+  if (kind === 'json' || kind === 'number') return `carrel_canonical(${sql})`
+  if (kind === 'boolean') return `carrel_canonical(iif(${sql}, 'true', 'false'))`
+  return `carrel_canonical(json_quote(${sql}))`
+}

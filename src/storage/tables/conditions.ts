@@ -1,0 +1,159 @@
+import {
+  type Condition,
+  type Constant,
+  differsIfMissing,
+  type FieldRef,
+  type Plan,
+} from '../../model/plan.ts'
+import {
+  type Bound,
+  type Comparison,
+  comparisonOf,
+  digits,
+  instantBound,
+  integerBound,
+  textBound,
+} from './bounds.ts'
+import { type Cell, joinBalanced } from './cells.ts'
+import type { Dialect, Inner, InnerRows, Leaf, Outer } from './dialect.ts'
+import { keyOf } from './values.ts'
+
+/** What conditions are about. */
+export interface Scope {
+  readonly dialect: Dialect
+  /** The whole value of a field, or of a column of rows. */
+  readonly cell: (field: FieldRef) => Cell
+  /** The same of JSON, in the form that conditions read. */
+  readonly parsed: (field: FieldRef) => string
+  readonly inner: (plan: Plan) => Inner
+  /** As in `Source`. */
+  readonly own?: string | undefined
+}
+
+/** Conditions as SQL (Q20, Q21). What isn't true of a record may be false or NULL. */
+export function compileCondition(condition: Condition, scope: Scope): string {
+  const { dialect } = scope
+  switch (condition.kind) {
+    case 'and':
+    case 'or': {
+      // An index is looked for of each alternative, which sees nothing but that (https://sqlite.org/optoverview.html#or_optimizations).
+      const own = condition.kind === 'or' && scope.own !== undefined ? `${scope.own} AND ` : ''
+      const terms = condition.of.map(one =>
+        own === '' ? `(${compileCondition(one, scope)})` : `(${own}(${compileCondition(one, scope)}))`,
+      )
+      if (terms.length === 0) return String(condition.kind === 'and')
+      return joinBalanced(terms, condition.kind === 'and' ? 'AND' : 'OR')
+    }
+    case 'none':
+      return 'false'
+    case 'null':
+      return `${valueSql(condition.field, scope)} IS ${condition.negated ? 'NOT ' : ''}NULL`
+    case 'compare':
+      return isJson(condition, scope) ? ofJson(condition, scope) : compare(condition, scope)
+    case 'in':
+      return isJson(condition, scope) ? ofJson(condition, scope) : inValues(condition, scope)
+    case 'in plan':
+      return among(condition, scope.inner(condition.plan), scope)
+    case 'in rows': {
+      const kinds = condition.fields.map(field => scope.cell(field).kind)
+      return among(condition, dialect.given(condition.rows, kinds), scope)
+    }
+    case 'matches':
+      if (isJson(condition, scope)) return ofJson(condition, scope)
+      return dialect.matches(scope.cell(condition.field).sql, condition.expression, condition.negated)
+    case 'path matches':
+      return ofJson(condition, scope)
+    case 'text': {
+      const values = condition.fields.map(field => ({
+        sql: valueSql(field, scope),
+        isJson: scope.cell(field).kind === 'json',
+      }))
+      const found = dialect.finds(values, condition.words)
+      // Where there is no value, nothing is known.
+      const known = values.map(({ sql }) => `(${sql}) IS NOT NULL`).join(' OR ')
+      return condition.negated ? `((${known}) AND NOT ${found})` : found
+    }
+  }
+}
+
+const isJson = ({ field }: { readonly field: FieldRef }, { cell }: Scope) => cell(field).kind === 'json'
+
+const ofJson = (leaf: Leaf<'compare' | 'in' | 'matches' | 'path matches'>, { dialect, parsed }: Scope) =>
+  dialect.testJson(leaf, parsed(leaf.field))
+
+/** The value as conditions read it. */
+const valueSql = (field: FieldRef, { dialect, cell, parsed }: Scope): string =>
+  cell(field).kind === 'json' ? dialect.memberOf(parsed(field), field.path) : cell(field).sql
+
+function compare(
+  { field, operator, value, negated }: Leaf<'compare'>,
+  { dialect, cell: find }: Scope,
+): string {
+  const cell = find(field)
+  const bound = boundOf(cell, comparisonOf(operator, negated), value, dialect)
+  if (bound === 'none') return 'false'
+  if (bound === 'all') return `${cell.sql} IS NOT NULL`
+  const right = `${bound.comparison} ${dialect.constant(cell.kind, bound.value)}`
+  const first = dialect.indexTerm(cell, bound.comparison === '=' ? right : undefined)
+  return `${first === undefined ? '' : `${first} AND `}${keyOf(cell, dialect)} ${right}`
+}
+
+function inValues({ field, values, negated }: Leaf<'in'>, { dialect, cell: find }: Scope): string {
+  const cell = find(field)
+  const storable = values.flatMap(value => {
+    const bound = boundOf(cell, '=', value, dialect)
+    return typeof bound === 'string' ? [] : [bound.value]
+  })
+  if (storable.length === 0) return negated ? `${cell.sql} IS NOT NULL` : 'false'
+  const right = dialect.oneOf(cell.kind, storable, negated)
+  const first = negated ? undefined : dialect.indexTerm(cell, right)
+  return `${first === undefined ? '' : `${first} AND `}${keyOf(cell, dialect)} ${right}`
+}
+
+/** The comparison with a constant that a column of the kind can hold. */
+function boundOf({ kind }: Cell, comparison: Comparison, value: Constant, dialect: Dialect): Bound {
+  switch (kind) {
+    case 'integer':
+      if (value.kind === 'number') return integerBound(comparison, value.text)
+      break
+    case 'number':
+    case 'numeric':
+      if (value.kind === 'number') return dialect.numberBound(comparison, value.text)
+      break
+    case 'text':
+      if (value.kind === 'text') return textBound(comparison, value.text, dialect.hasNul)
+      break
+    case 'time':
+    case 'instant':
+      if (value.kind === 'instant') return instantBound(comparison, value.text, digits[kind])
+      break
+    case 'boolean':
+      if (value.kind === 'boolean') return { comparison, value: String(value.value) }
+  }
+  return comparison === '<>' ? 'all' : 'none'
+}
+
+/** The condition that the values are those of one of the inner rows (Q21). */
+function among(
+  { fields, negated }: Pick<Leaf<'in plan'>, 'fields' | 'negated'>,
+  inner: Inner,
+  scope: Scope,
+): string {
+  const { dialect } = scope
+  const outer = fields.map((field, at): Outer => {
+    const cell = scope.cell(field)
+    const isJson = cell.kind === 'json' || inner.cells[at]?.kind === 'json'
+    return { field, cell, value: valueSql(field, scope), isJson }
+  })
+  const values = inner.cells.map((cell, at) => dialect.comparable(cell, outer[at]?.isJson === true))
+  const complete = inner.cells.map(({ sql }) => `${sql} IS NOT NULL`)
+  const from = `(${inner.sql}) AS i`
+  const [first] = outer
+  if (first !== undefined && outer.length === 1 && first.cell.kind === 'json')
+    return dialect.jsonAmong(first, selectOf({ from, values, complete }), negated)
+  const known = outer.flatMap(({ field, value }) => (differsIfMissing(field) ? [] : [`${value} IS NOT NULL`]))
+  return [...known, dialect.among(outer, { from, values, complete }, negated)].join(' AND ')
+}
+
+export const selectOf = ({ from, values, complete }: InnerRows): string =>
+  `SELECT ${values.join(', ')} FROM ${from} WHERE ${complete.join(' AND ')}`

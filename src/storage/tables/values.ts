@@ -1,0 +1,106 @@
+import type { Entity } from '../../model/entities.ts'
+import type { Aggregate, FieldRef, Scalar } from '../../model/plan.ts'
+import { type Cell, isWhole } from './cells.ts'
+import type { Dialect, ReadTable, Source } from './dialect.ts'
+import { maskOf } from './hidden-metadata.ts'
+
+/** Writes the values of a select. */
+export interface ValueWriter extends Pick<Dialect, 'bindText'> {
+  scalar(scalar: Scalar): Cell
+  /** Over the records of a group. */
+  aggregate(aggregate: Aggregate): Cell
+  /** Equal values have the same key, and no others. */
+  key(cell: Cell): string
+  /** One value for a group of equal ones: always the same. */
+  representative(cell: Cell): string
+  /** As JSON. */
+  json(cell: Cell): string
+  /** Terms of an order, nulls last ascending and first descending (Q6). */
+  sort(cell: Cell, descending: boolean): string
+}
+
+/** A column as it is shown (Q19). The text of what stays is not changed, so that both engines print the same bytes. */
+export function shownColumn(name: string, column: string, { rows }: ReadTable, dialect: Dialect): string {
+  const mask = maskOf(name, rows.kind === 'audiences' ? rows.hidden : undefined)
+  return mask === undefined ? column : dialect.masked(column, mask)
+}
+
+/** A whole field, as it is shown. @param column the quoted name */
+export function fieldCell(
+  entity: Entity,
+  name: string,
+  column: string,
+  table: ReadTable,
+  dialect: Dialect,
+): Cell {
+  const field = entity.fields.find(one => one.name === name)
+  if (field === undefined) throw new Error('an entity has no such field')
+  const shown = shownColumn(name, column, table, dialect)
+  return { ...dialect.column(field, shown, table), nullable: field.nullable }
+}
+
+export function keyOf({ kind, sql }: Pick<Cell, 'kind' | 'sql'>, dialect: Dialect): string {
+  if (kind === 'json') return dialect.keyOfJson(sql)
+  return kind === 'number' ? dialect.keyOfNumber(sql) : sql
+}
+
+interface Parts {
+  readonly dialect: Dialect
+  readonly table: ReadTable
+  readonly field: (name: string) => Cell
+  readonly once: Source['once']
+}
+
+export function createValueWriter({ dialect, table, field, once }: Parts): ValueWriter {
+  function cellFor(ref: FieldRef): Cell {
+    const whole = field(ref.name)
+    if (isWhole(ref)) return whole
+    return { kind: 'json', sql: dialect.member(whole.sql, ref.path, once), nullable: true }
+  }
+
+  function scalar(value: Scalar): Cell {
+    switch (value.kind) {
+      case 'field':
+      case 'highlight':
+        // What is marked in it is marked in the rows.
+        return cellFor(value.field)
+      case 'relevance':
+        return {
+          kind: 'integer',
+          sql: dialect.relevance(value.fields.map(cellFor), value.words),
+          nullable: false,
+        }
+      case 'to_string': {
+        const sql = dialect.toChar(cellFor(value.field), value.mask)
+        return { kind: 'text', sql: dialect.byCodePoint(sql), nullable: true }
+      }
+    }
+  }
+
+  function aggregate({ name, field: ref }: Aggregate): Cell {
+    if (ref === null) return { kind: 'integer', sql: 'count(*)', nullable: false }
+    const cell = cellFor(ref)
+    if (name === 'count' || name === 'count_distinct') {
+      const counted = name === 'count' ? cell.sql : `DISTINCT ${keyOf(cell, dialect)}`
+      return { kind: 'integer', sql: `count(${counted})`, nullable: false }
+    }
+    if (name === 'sum' || name === 'avg' || cell.kind === 'json' || cell.kind === 'number')
+      return dialect.ofNumbers(name, cell)
+    return { kind: cell.kind, sql: dialect.extreme(name, cell), nullable: true }
+  }
+
+  return {
+    bindText: dialect.bindText,
+    scalar,
+    aggregate,
+    key: cell => keyOf(cell, dialect),
+    representative: ({ kind, sql }) =>
+      kind === 'json' || kind === 'number' ? `min(${dialect.byCodePoint(sql)})` : sql,
+    json: cell => dialect.json(cell, table),
+    sort: (cell, descending) =>
+      dialect
+        .sortTerms(cell)
+        .map(term => `${term}${descending ? ' DESC' : ''}`)
+        .join(', '),
+  }
+}
