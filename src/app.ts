@@ -147,7 +147,7 @@ export async function buildApp(
             reaches: ({ caller }, pattern) => scopes.reaches(caller, pattern),
           })
           await peopleRoutes(hal, { ...known, password, registrations })
-          const { alerts } = processes
+          const { alerts } = storage
           dspaceRoutes(hal, { ...known, alerts, eventOf, beforeChanges: refuseShortLivedToken })
           await editingRoutes(hal, { ...known, lookAgain, files, uploads })
           const { scripts } = operator

@@ -38,8 +38,6 @@ export interface Processes {
   interrupt(owners: readonly string[]): Promise<void>
   /** Removes the oldest that have ended. */
   prune(before: string, most: number): Promise<void>
-  /** The system-wide alerts. */
-  readonly alerts: Alerts
 }
 
 /** The process of the same kind that keeps another from beginning (`aloneIn`). */

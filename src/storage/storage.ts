@@ -8,7 +8,7 @@ import type { Identities } from './identities.ts'
 import type { MetadataRegistry } from './metadata-registry.ts'
 import type { StoreMetrics } from './metrics.ts'
 import type { People } from './people.ts'
-import type { Processes } from './processes.ts'
+import type { Alerts, Processes } from './processes.ts'
 import type { Repository } from './repository.ts'
 import type { Secrets } from './secrets.ts'
 import type { Sessions } from './sessions.ts'
@@ -39,6 +39,7 @@ export interface Storage {
   readonly clock: Clock
   readonly processes: Processes
   readonly registry: MetadataRegistry
+  readonly alerts: Alerts
   /** Rejects with `StoreUnavailable` if the store does not answer, or its files are not those that were opened. */
   ping(): Awaitable<void>
   close(): Promise<void>

@@ -151,14 +151,14 @@ test('S5 an eperson who becomes an administrator, or is none any more, counts as
 testOn('sqlite', 'S5 X2 LD1 logins by single sign-on and at a directory are closed, too', async t => {
   const campus = await startCampus(t)
   const alert = { message: 'x', allowSessions: 'current', countdownTo: null, active: true } as const
-  await campus.service.storage.processes.alerts.add(alert, commandEvent('alert.change'))
+  await campus.service.storage.alerts.add(alert, commandEvent('alert.change'))
   assert.equal(await campus.logIn(), '403 logins-closed')
   assert.equal(await campus.logIn('ruth', 'wrong'), '401 login-failed')
 
   const { company, start } = await startCompany()
   t.after(() => company.stop())
   const service = await start(t)
-  await service.storage.processes.alerts.add(alert, commandEvent('alert.change'))
+  await service.storage.alerts.add(alert, commandEvent('alert.change'))
   const browser = browserOf(service)
   await signIn(browser)
   await assertProblem(await trade(browser), 403, 'logins-closed')

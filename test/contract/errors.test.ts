@@ -53,7 +53,7 @@ const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Respo
   ],
   'logins-closed': async service => {
     const alert = { message: 'x', allowSessions: 'current', countdownTo: null, active: true } as const
-    await service.storage.processes.alerts.add(alert, commandEvent('alert.change'))
+    await service.storage.alerts.add(alert, commandEvent('alert.change'))
     const response = await service.client().post('/api/authn/login', form(ruth, passwordOf(ruth)))
     return [response, { code: 'logins-closed', path: '/api/authn/login', never: [ruth] }]
   },

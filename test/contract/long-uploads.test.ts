@@ -115,7 +115,7 @@ test('S5 a file that is still arriving counts for nothing once the alert allows 
   const lost = await half(ruth, path, type, form)
   const kept = await half(client, path, type, form, { 'x-on-behalf-of': uuid })
   const alert = { message: 'x', allowSessions: 'admin', countdownTo: null, active: true } as const
-  await service.storage.processes.alerts.add(alert, commandEvent('alert.change'))
+  await service.storage.alerts.add(alert, commandEvent('alert.change'))
   assert.deepEqual(await lost.end(), [401, 'authentication-required'])
   assert.equal((await kept.end())[0], 201)
 })

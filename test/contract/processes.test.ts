@@ -271,7 +271,7 @@ test('PR2 S5 what somebody hears ends when the alert allows administrators only,
   const listening = await reader.get(`${path}/${id}/events`)
   const acting = await admin.get(`${path}/${id}/events`, { 'x-on-behalf-of': readerId })
   const alert = { message: 'x', allowSessions: 'admin', countdownTo: null, active: true } as const
-  await service.storage.processes.alerts.add(alert, commandEvent('alert.change'))
+  await service.storage.alerts.add(alert, commandEvent('alert.change'))
   assert.ok(!(await listening.text()).includes('event: end'))
   await service.storage.processes.cancel(id, commandEvent('process.cancel'))
   assert.ok((await acting.text()).includes('event: end'))

@@ -2,6 +2,7 @@ import { createFairQueue } from '../../lib/fair-queue.ts'
 import { keyringOf } from '../../model/keys.ts'
 import { partFor, type Shared } from '../runtime/event-loops.ts'
 import { type KeptTrail, keepTrail } from '../statements/keep-trail.ts'
+import { offer, type PartName } from '../statements/parts.ts'
 import type { Storage } from '../storage.ts'
 import { entitiesIn } from '../tables/plan-shape.ts'
 import { postgresAccessTokens } from './access-tokens.ts'
@@ -18,9 +19,8 @@ import { lazyWorker } from './lazy-worker.ts'
 import { postgresMetrics } from './metrics.ts'
 import { openMigrated } from './migrate.ts'
 import { postgresPeople } from './people.ts'
-import { postgresProcesses } from './processes.ts'
+import { change, perform } from './perform.ts'
 import { recordTables } from './record-source.ts'
-import { postgresRegistry } from './registry.ts'
 import { postgresRepository } from './repository.ts'
 import { sharedSecrets } from './secrets.ts'
 import { createSessionLookup } from './session-lookup.ts'
@@ -205,6 +205,12 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     shared.loop === null
       ? keepTrail(trail, options.eventsRetention)
       : keepTrail({ ...trail, checkpoint: () => keys.read(accountPool) }, null)
+  const part = <N extends PartName>(name: N) =>
+    offer(
+      name,
+      work => perform(accountPool, work),
+      (_, work) => change(accountPool, work),
+    )
   return {
     isNew: started?.isNew ?? false,
     accounts,
@@ -217,8 +223,11 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     secrets,
     identities: postgresIdentities(accountPool),
     metrics: postgresMetrics(poolsByName, { pages: turns, listings: places }, shared),
-    ...{ clock, trail, processes: postgresProcesses(accountPool) },
-    registry: postgresRegistry(accountPool),
+    clock,
+    trail,
+    alerts: part('alerts'),
+    processes: part('processes'),
+    registry: part('registry'),
     ping: () => lookup.ask().then(() => check.requireSome()),
     close,
   }

@@ -1,4 +1,4 @@
-import type { Statements, Step, Value } from '../statements/statements.ts'
+import { type Change, type Statements, type Step, TakenBack, type Value } from '../statements/statements.ts'
 import type { Connection, Pool } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { millis } from './rows.ts'
@@ -14,6 +14,16 @@ export async function perform<T>(db: Connection | Pool, work: Statements<T>, isA
   let step = work.next()
   while (!step.done) step = work.next(await resultOf(db, step.value, rights))
   return step.value
+}
+
+/** Runs a change in a transaction, again after a conflict. @param work makes its statements */
+export async function change<T>(pool: Pool, work: () => Change<T>): Promise<T> {
+  try {
+    return await pool.transaction(db => perform(db, work()))
+  } catch (error) {
+    if (error instanceof TakenBack) return error.result as T
+    throw error
+  }
 }
 
 async function resultOf(db: Connection | Pool, step: Step, rights: { are: boolean }): Promise<unknown> {

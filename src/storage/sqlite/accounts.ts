@@ -5,7 +5,6 @@ import type { Accounts } from '../accounts.ts'
 import { configuredGroupEvent } from '../statements/account-rules.ts'
 import { countFailures } from '../statements/repeated-failures.ts'
 import { findEpersons } from './account-searches.ts'
-import { readAllowed } from './alert-changes.ts'
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
 import { withParents } from './group-tree.ts'
@@ -37,12 +36,12 @@ export function sqliteAccounts({
   const stamps = new Map<string, number | undefined>()
   /** Of the store, when they were read. */
   let stampsState = -1
-  const readAllowedSessions = readAllowed(db)
+  const allowedSessions = db.prepare('SELECT allow_sessions FROM alert WHERE active = 1')
   let allowed: AllowedSessions = 'all'
   let allowedState = -1
   function refreshAllowed(state: number): void {
     if (state === allowedState) return
-    allowed = readAllowedSessions()
+    allowed = (allowedSessions.get()?.[0] as AllowedSessions | undefined) ?? 'all'
     allowedState = state
   }
 

@@ -13,7 +13,6 @@ import {
   setEnabled,
   setPassword,
 } from './account-changes.ts'
-import { addAlert, changeAlert } from './alert-changes.ts'
 import { beginAttempt, takeBackAttempt } from './attempt-changes.ts'
 import { raiseMark } from './clock-changes.ts'
 import {
@@ -46,25 +45,7 @@ import {
   replacePassword,
   resetAgreements,
 } from './people-changes.ts'
-import {
-  beginProcess,
-  cancelProcess,
-  endProcess,
-  interruptProcesses,
-  keepProcess,
-  promoteProcess,
-  pruneProcesses,
-  removeProcess,
-} from './process-changes.ts'
 import { writeRecord } from './record-changes.ts'
-import {
-  addMetadataField,
-  addMetadataSchema,
-  changeMetadataField,
-  changeMetadataSchema,
-  removeMetadataField,
-  removeMetadataSchema,
-} from './registry-changes.ts'
 import { changeItem, deleteItem, putItems, setReaders } from './repository-changes.ts'
 import { endOtherSessions, endSession, forgetDeadSessions, refreshSession } from './session-changes.ts'
 import { checkpoint, pruneSome } from './trail-changes.ts'
@@ -128,20 +109,4 @@ export const changes = {
   revokeAccessToken,
   revokeAccessTokens,
   noteAccessTokenUse,
-  beginProcess,
-  promoteProcess,
-  keepProcess,
-  endProcess,
-  cancelProcess,
-  removeProcess,
-  interruptProcesses,
-  pruneProcesses,
-  addAlert,
-  changeAlert,
-  addMetadataSchema,
-  changeMetadataSchema,
-  removeMetadataSchema,
-  addMetadataField,
-  changeMetadataField,
-  removeMetadataField,
 }

@@ -4,6 +4,7 @@ import { StoreUnavailable } from '../../model/errors.ts'
 import { keyringOf } from '../../model/keys.ts'
 import type { Shared } from '../runtime/event-loops.ts'
 import { keepTrail } from '../statements/keep-trail.ts'
+import { offer, type PartName } from '../statements/parts.ts'
 import type { ReportLoss, Storage } from '../storage.ts'
 import { sqliteAccessTokens } from './access-tokens.ts'
 import { sqliteAccounts } from './accounts.ts'
@@ -25,9 +26,8 @@ import { sqliteIdentities } from './identities.ts'
 import { sqliteMetrics } from './metrics.ts'
 import { databaseFile, entitiesFolder, migrate } from './migrate.ts'
 import { sqlitePeople } from './people.ts'
-import { sqliteProcesses } from './processes.ts'
+import { perform } from './perform.ts'
 import { createReaderThreads } from './reader-threads.ts'
-import { sqliteRegistry } from './registry.ts'
 import { sqliteRepository } from './repository.ts'
 import { fileSecrets } from './secrets.ts'
 import { sqliteSessions } from './sessions.ts'
@@ -109,6 +109,12 @@ export async function openEngine({
     hiddenMetadata,
     shared,
   })
+  const part = <N extends PartName>(name: N) =>
+    offer(
+      name,
+      work => perform(db, work),
+      (method, _, args) => writer.change(`${name}.${method}`, args),
+    )
   return {
     isNew,
     accounts,
@@ -123,8 +129,9 @@ export async function openEngine({
     trail,
     metrics: sqliteMetrics(dataFolder, readerThreads, shared),
     clock: sqliteClock({ db, snapshot, write: writer.write }),
-    processes: sqliteProcesses({ db, write: writer.write }),
-    registry: sqliteRegistry({ db, write: writer.write }),
+    alerts: part('alerts'),
+    processes: part('processes'),
+    registry: part('registry'),
     ping: async () => {
       // First, because the writer remembers a loss for all event loops.
       await writer.check()

@@ -3,7 +3,7 @@ import type { Keyring } from '../../model/keys.ts'
 import type { Shared } from '../runtime/event-loops.ts'
 import type { changes } from './changes.ts'
 import type { OpenedFiles } from './files-in-place.ts'
-import type { WriteCall, WriterData, WriterHandlers } from './writer.ts'
+import type { PartChange, WriteCall, WriterData, WriterHandlers } from './writer.ts'
 
 /** Runs a change, by the name of its function in `changes`. The promise resolves after the change is on disk. */
 export type Write = <K extends keyof typeof changes>(
@@ -53,15 +53,18 @@ export function createGroupCommit(opened: OpenedFiles, keyring: Keyring, { threa
   }
 
   let closed = false
-  const write: Write = (name, ...args) => {
+  function send<T>(call: WriteCall): Promise<T> {
     if (closed) return Promise.reject(new StoreUnavailable('the store is closed'))
     return new Promise((resolve, reject) => {
-      queue.push({ call: [name, args], resolve: resolve as (result: never) => void, reject })
+      queue.push({ call, resolve: resolve as (result: never) => void, reject })
       running ??= run()
     })
   }
+  const write: Write = (name, ...args) => send([name, args])
   return {
     write,
+    /** Runs a change of a part of the storage. */
+    change: (name: PartChange, args: readonly unknown[]): Promise<unknown> => send([name, args]),
     /** Rejects when nothing could be written now. */
     check: async () => {
       if (closed) throw new StoreUnavailable('the store is closed')

@@ -2,16 +2,21 @@ import { dirname } from 'node:path'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { RightsChanged, StoreUnavailable } from '../../model/errors.ts'
 import { serveThread } from '../../threads/thread.ts'
+import { changeNamed, type PartName } from '../statements/parts.ts'
+import { TakenBack } from '../statements/statements.ts'
 import { changes } from './changes.ts'
 import { type Database, openDatabase, transaction } from './driver.ts'
 import { forgetEnd, lastIdOf } from './events.ts'
 import { createFilesInPlace, type Loss, lookAgainAfter, type OpenedFiles } from './files-in-place.ts'
 import { entitiesFolder } from './migrate.ts'
+import { perform } from './perform.ts'
 import { requireRights } from './stamps.ts'
 import { type Bases, createBases } from './store-check.ts'
 import { openTrail } from './trail-changes.ts'
 
-export type WriteCall = readonly [name: keyof typeof changes, args: readonly unknown[]]
+/** A change by the name of its function in `changes`, or by that of its part of the storage and its own. */
+export type WriteCall = readonly [name: keyof typeof changes | PartChange, args: readonly unknown[]]
+export type PartChange = `${PartName}.${string}`
 export type WriteReply =
   | { readonly result: unknown }
   | { readonly error: string }
@@ -20,10 +25,12 @@ export type WriteReply =
   | { readonly refused: 'rights' }
 
 /** Changes that are made whatever has become of the caller: an end stays one, and what was refused is recorded. */
-const regardless: ReadonlySet<keyof typeof changes> = new Set(['recordEvent', 'logout', 'refreshSession'])
+const regardless: ReadonlySet<string> = new Set(['recordEvent', 'logout', 'refreshSession'])
 
 const isEvent = (arg: unknown): arg is Pick<AuditEvent, 'reliesOn'> =>
   typeof arg === 'object' && arg !== null && 'reliesOn' in arg
+
+const isOfPart = (name: WriteCall[0]): name is PartChange => name.includes('.')
 
 interface Waiting {
   readonly calls: readonly WriteCall[]
@@ -81,16 +88,14 @@ const handlersOn = ({ db, bases, requireFiles, requireTrail }: Parts) => {
       return calls.map(([name, args]) => {
         db.exec('SAVEPOINT call')
         try {
-          if (!regardless.has(name)) for (const arg of args) if (isEvent(arg)) requireRights(db, arg)
-          bases.requireFor(name, args)
-          const change = changes[name] as (...args: readonly unknown[]) => unknown
-          const result = change(db, ...args)
+          const result = run(name, args)
           db.exec('RELEASE call')
           return { result }
         } catch (error) {
           // A full disk may have rolled back the whole transaction. Then this throws too, and every call fails.
           db.exec('ROLLBACK TO call; RELEASE call')
           forgetEnd(db)
+          if (error instanceof TakenBack) return { result: error.result }
           if (error instanceof RightsChanged) return { refused: 'rights' }
           if (error instanceof StoreUnavailable) return { unavailable: error.message }
           return { error: error instanceof Error ? (error.stack ?? error.message) : String(error) }
@@ -98,10 +103,20 @@ const handlersOn = ({ db, bases, requireFiles, requireTrail }: Parts) => {
       })
     })
 
+  function run(name: WriteCall[0], args: readonly unknown[]): unknown {
+    if (isOfPart(name)) {
+      const [part = '', method = ''] = name.split('.')
+      return perform(db, changeNamed(part, method)(...args))
+    }
+    if (!regardless.has(name)) for (const arg of args) if (isEvent(arg)) requireRights(db, arg)
+    bases.requireFor(name, args)
+    return (changes[name] as (...args: readonly unknown[]) => unknown)(db, ...args)
+  }
+
   function stillHolds(reply: WriteReply, [name, args]: WriteCall): WriteReply {
     if (!('result' in reply)) return reply
     try {
-      bases.requireFor(name, args)
+      if (!isOfPart(name)) bases.requireFor(name, args)
       return reply
     } catch (error) {
       if (error instanceof StoreUnavailable) return { unavailable: error.message }

@@ -8,5 +8,5 @@ export async function leaveProcess({ storage }: Service): Promise<void> {
   const work = async (run: Run) => run.log('a\tline\\')
   await createProcesses(storage).follow({ kind: 'verify', eperson: null, parameters: {} }, work, () => null)
   const alert = { message: 'Closed', allowSessions: 'all', countdownTo: null, active: true } as const
-  await storage.processes.alerts.add(alert, commandEvent('alert.change'))
+  await storage.alerts.add(alert, commandEvent('alert.change'))
 }

@@ -1,0 +1,46 @@
+import { differences } from '../../lib/differences.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import type { Alert, Alerts } from '../processes.ts'
+import type { StatementsOf } from './parts.ts'
+import { insert, type Read, record, rights, rows, run } from './statements.ts'
+
+/** System-wide alerts: there is one at most, because that is what DSpace's interface can edit. */
+export const alerts = {
+  reads: { all: () => alertsIn() },
+  changes: {
+    *add(alert, event: AuditEvent) {
+      yield* rights(event, 'shared')
+      const added = { id: 1, ...alert }
+      if ((yield* insert('alert', columnsOf(added), 'DO NOTHING')) === 0) return undefined
+      yield* record({ ...event, object: String(added.id), changes: differences(undefined, added) })
+      return added
+    },
+    *change(alert, event) {
+      yield* rights(event, 'shared')
+      const before = (yield* alertsIn(' FOR UPDATE')).find(({ id }) => id === alert.id)
+      if (!before) return undefined
+      yield* run(
+        'UPDATE alert SET message = $2, allow_sessions = $3, countdown_to = $4, active = $5 WHERE id = $1',
+        ...Object.values(columnsOf(alert)),
+      )
+      yield* record({ ...event, object: String(alert.id), changes: differences(before, alert) })
+      return alert
+    },
+  },
+} satisfies StatementsOf<Alerts>
+
+function* alertsIn(lock = ''): Read<readonly Alert[]> {
+  const found = yield* rows<Omit<Alert, 'active'> & { readonly active: number }>(
+    `SELECT id, message, allow_sessions AS "allowSessions", countdown_to AS "countdownTo", active FROM alert
+     ORDER BY id${lock}`,
+  )
+  return found.map(row => ({ ...row, active: row.active === 1 }))
+}
+
+const columnsOf = ({ id, message, allowSessions, countdownTo, active }: Alert) => ({
+  id,
+  message,
+  allow_sessions: allowSessions,
+  countdown_to: countdownTo,
+  active: Number(active),
+})

@@ -1,0 +1,253 @@
+import type { LogLine, NewProcess, Process, ProcessKind, ProcessState } from '../../model/processes.ts'
+import {
+  maxLines,
+  type News,
+  type Place,
+  type Processes,
+  type ProcessSearch,
+  type Rival,
+  type Standing,
+  silentFor,
+} from '../processes.ts'
+import type { StatementsOf } from './parts.ts'
+import {
+  type Change,
+  clock,
+  insert,
+  lock,
+  now,
+  type Read,
+  record,
+  rights,
+  row,
+  rows,
+  run,
+  type Value,
+} from './statements.ts'
+
+/** Processes and their logs (docs/decisions/0042). There are few, so their lists are read at once. */
+export const processes = {
+  reads: {
+    look: (id, owner) => standingOf(id, owner),
+    *one(id) {
+      const found = yield* row<ProcessRow>(
+        `SELECT ${columns} FROM process WHERE id = $2`,
+        yield* silence(),
+        id,
+      )
+      return found && toProcess(found)
+    },
+    *find(search, { offset, limit }) {
+      const [where, ...values] = conditionOf(search)
+      const since = yield* silence()
+      const counted = yield* row<{ total: number }>(
+        `SELECT count(*) AS total FROM process WHERE ${where}`,
+        since,
+        ...values,
+      )
+      const found = yield* rows<ProcessRow>(
+        `SELECT ${columns} FROM process WHERE ${where} ORDER BY ${orderOf(search)} LIMIT $5 OFFSET $6`,
+        since,
+        ...values,
+        limit,
+        offset,
+      )
+      return { rows: found.map(toProcess), total: counted?.total ?? 0 }
+    },
+    *lines(id, after, limit) {
+      const process = yield* row<{ written: number }>('SELECT written FROM process WHERE id = $1', id)
+      const lines = yield* rows<LogLine>(
+        'SELECT n, time, text FROM process_line WHERE process = $1 AND n > $2 ORDER BY n LIMIT $3',
+        id,
+        after,
+        limit,
+      )
+      return { lines, left: Math.max(0, (process?.written ?? 0) - maxLines) }
+    },
+    *owners() {
+      const found = yield* rows<{ owner: string }>('SELECT DISTINCT owner FROM process WHERE ended IS NULL')
+      return found.map(({ owner }) => owner)
+    },
+  },
+  changes: {
+    *begin(asked, place) {
+      if (asked.event) yield* rights(asked.event, 'shared')
+      const rival = yield* rivalOf(asked)
+      if (rival) return rival
+      yield* takeTurn(place)
+      const { running, waiting } = yield* busyOf(place.owner)
+      const runs = place.atOnce === null || (running < place.atOnce && waiting === 0)
+      if (!runs && waiting >= place.waiting) return undefined
+      const { kind, eperson, parameters } = asked
+      const begun = now()
+      const state: ProcessState = runs ? 'running' : 'scheduled'
+      const added = yield* row<{ id: number }>(
+        `INSERT INTO process (kind, state, eperson, parameters, begun, owner, beat)
+         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`,
+        ...[kind, state, eperson, JSON.stringify(parameters), begun, place.owner, yield* clock()],
+      )
+      if (!added) throw new Error('a process was not added')
+      const { id } = added
+      if (asked.event) yield* record({ ...asked.event, object: String(id) })
+      const unknown = { ended: null, progress: null, result: null, fault: null }
+      return { id, kind, state, eperson, parameters, begun, ...unknown }
+    },
+    *promote(id, place) {
+      yield* takeTurn(place)
+      if ((yield* standingOf(id, place.owner)) === 'lost') return 'gone'
+      const { running, first } = yield* busyOf(place.owner)
+      const isNext = first === id && (place.atOnce === null || running < place.atOnce)
+      if (isNext) yield* run("UPDATE process SET state = 'running', begun = $1 WHERE id = $2", now(), id)
+      yield* run('UPDATE process SET beat = $1 WHERE id = $2', yield* clock(), id)
+      return isNext ? 'runs' : 'waits'
+    },
+    *keep(id, owner, news) {
+      const standing = yield* standingOf(id, owner, ' FOR UPDATE')
+      if (standing !== 'lost') yield* keepNews(id, news)
+      return standing
+    },
+    *end(id, owner, { state, result, fault }, news) {
+      if ((yield* standingOf(id, owner, ' FOR UPDATE')) === 'lost') return false
+      yield* keepNews(id, news)
+      yield* run(
+        'UPDATE process SET state = $1, ended = $2, result = $3, fault = $4 WHERE id = $5',
+        ...[state, now(), result && JSON.stringify(result), fault, id],
+      )
+      return true
+    },
+    *cancel(id, event) {
+      yield* rights(event, 'shared')
+      const state = yield* lockedState(id)
+      if (state !== 'running' && state !== 'scheduled') return state
+      const changed = yield* run('UPDATE process SET cancelled = 1 WHERE id = $1 AND cancelled = 0', id)
+      if (changed > 0) yield* record({ ...event, object: String(id) })
+      return state
+    },
+    *remove(id, event) {
+      yield* rights(event, 'shared')
+      const state = yield* lockedState(id)
+      if (state === undefined || state === 'running' || state === 'scheduled') return state
+      yield* run('DELETE FROM process WHERE id = $1', id)
+      yield* record({ ...event, object: String(id) })
+      return state
+    },
+    *interrupt(owners) {
+      yield* run(
+        `UPDATE process SET state = 'interrupted', ended = $3
+         WHERE ended IS NULL AND (beat <= $1 OR owner = ANY($2))`,
+        yield* silence(),
+        owners,
+        now(),
+      )
+    },
+    *prune(before, most) {
+      yield* run('DELETE FROM process WHERE ended < $1', before)
+      yield* run(
+        `DELETE FROM process WHERE ended IS NOT NULL AND id <=
+           (SELECT id FROM process ORDER BY id DESC LIMIT 1 OFFSET $1)`,
+        most,
+      )
+    },
+  },
+} satisfies StatementsOf<Processes>
+
+/** A process counts as interrupted if its owner has been silent since this time, in ms since 1970. */
+function* silence(): Read<number> {
+  return (yield* clock()) - silentFor
+}
+
+/** The state as all but the owner see it. $1: `silence` */
+const seenState = "CASE WHEN ended IS NULL AND beat <= $1 THEN 'interrupted' ELSE state END"
+
+/** A process that has been silent is still its owner's, until it was kept that it is interrupted. */
+function* standingOf(id: number, owner: string, locking = ''): Read<Standing> {
+  const found = yield* row<{ cancelled: number }>(
+    `SELECT cancelled FROM process WHERE id = $1 AND owner = $2 AND ended IS NULL${locking}`,
+    id,
+    owner,
+  )
+  return found === undefined ? 'lost' : found.cancelled === 1 ? 'cancelled' : 'wanted'
+}
+
+function* lockedState(id: number): Change<ProcessState | undefined> {
+  const sql = `SELECT ${seenState} AS state FROM process WHERE id = $2 FOR UPDATE`
+  return (yield* row<{ state: ProcessState }>(sql, yield* silence(), id))?.state
+}
+
+/** Of processes of a kind that exclude each other, one begins at a time. This lock comes before that of turns. */
+function* rivalOf({ kind, aloneIn, parameters }: NewProcess): Change<Rival | undefined> {
+  if (aloneIn === undefined) return undefined
+  yield* lock('SELECT pg_advisory_xact_lock(hashtextextended($1, 43))', kind)
+  const others = yield* rows<Pick<ProcessRow, 'id' | 'parameters'>>(
+    'SELECT id, parameters FROM process WHERE kind = $1 AND ended IS NULL AND beat > $2',
+    kind,
+    yield* silence(),
+  )
+  const known = (other: Pick<ProcessRow, 'parameters'>) =>
+    JSON.parse(other.parameters) as Process['parameters']
+  const rival = others.find(other => known(other)[aloneIn] === parameters[aloneIn])
+  return rival && { rival: rival.id }
+}
+
+/** The event loops of an owner take turns, one after the other. */
+function* takeTurn({ owner, atOnce }: Place): Change<void> {
+  if (atOnce !== null) yield* lock('SELECT pg_advisory_xact_lock(hashtextextended($1, 42))', owner)
+}
+
+/** The number of processes of an owner, and the one that has waited longest. */
+function* busyOf(owner: string): Read<{ running: number; waiting: number; first: number | null }> {
+  const found = yield* row<{ running: number; waiting: number; first: number | null }>(
+    `SELECT count(*) FILTER (WHERE state = 'running') AS running, count(*) FILTER (WHERE state = 'scheduled') AS waiting,
+       min(id) FILTER (WHERE state = 'scheduled') AS first
+     FROM process WHERE owner = $1 AND ended IS NULL AND beat > $2`,
+    owner,
+    yield* silence(),
+  )
+  return found ?? { running: 0, waiting: 0, first: null }
+}
+
+function* keepNews(id: number, { progress, lines, written }: News): Change<void> {
+  yield* run(
+    'UPDATE process SET beat = $1, progress = coalesce($2, progress), written = $3 WHERE id = $4',
+    ...[yield* clock(), progress && JSON.stringify(progress), written, id],
+  )
+  // Lines of news whose commit was not acknowledged, because the connection broke, come again.
+  for (const { n, time, text } of lines)
+    yield* insert('process_line', { process: id, n, time, text }, 'DO NOTHING')
+}
+
+const columns = `id, kind, ${seenState} AS state, eperson, parameters, begun, ended, progress, result, fault`
+
+type ProcessRow = {
+  readonly id: number
+  readonly kind: ProcessKind
+  readonly state: ProcessState
+  readonly eperson: string | null
+  readonly parameters: string
+  readonly begun: string
+  readonly ended: string | null
+  readonly progress: string | null
+  readonly result: string | null
+  readonly fault: string | null
+}
+
+const toProcess = (found: ProcessRow): Process => ({
+  ...found,
+  parameters: JSON.parse(found.parameters) as Process['parameters'],
+  progress: found.progress === null ? null : (JSON.parse(found.progress) as Process['progress']),
+  result: found.result === null ? null : (JSON.parse(found.result) as Process['result']),
+})
+
+const conditionOf = ({ eperson, kind, states }: ProcessSearch): [where: string, ...values: Value[]] => [
+  `CAST($1 AS BIGINT) IS NOT NULL AND (CAST($2 AS TEXT) IS NULL OR eperson = $2)
+     AND (CAST($3 AS TEXT) IS NULL OR kind = $3)${states ? ` AND ${seenState} = ANY($4)` : ' AND CAST($4 AS TEXT) IS NULL'}`,
+  eperson ?? null,
+  kind ?? null,
+  states ?? null,
+]
+
+/** The order of a search, with the number as the last word. Values of the client never reach it. */
+const orderOf = ({ order: { by, falling } }: ProcessSearch): string => {
+  const way = falling ? 'DESC' : 'ASC'
+  return by === 'id' ? `id ${way}` : `coalesce(${by}, '') ${way}, id ${way}`
+}

@@ -1,0 +1,180 @@
+import { differences } from '../../lib/differences.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import {
+  fieldName,
+  type MetadataField,
+  type MetadataSchema,
+  maxFields,
+  maxSchemas,
+} from '../../model/metadata-registry.ts'
+import type { FieldSearch, MetadataRegistry } from '../metadata-registry.ts'
+import type { StatementsOf } from './parts.ts'
+import { type Change, lock, type Read, record, rights, row, rows, run } from './statements.ts'
+
+/** The registry of metadata. It is small, so its lists are read at once. */
+export const registry = {
+  reads: {
+    *schemas({ offset, limit }) {
+      const sql = `SELECT ${schemaColumns} FROM metadata_schema ORDER BY prefix LIMIT $1 OFFSET $2`
+      return {
+        rows: (yield* rows<MetadataSchema>(sql, limit, offset)).map(one => ({ ...one })),
+        total: yield* count('metadata_schema'),
+      }
+    },
+    schema: id => schemaWith(id),
+    *fields(search, { offset, limit }) {
+      const asked = askedOf(search)
+      const found = yield* rows<FieldRow>(
+        `SELECT ${fieldColumns} FROM ${joined} WHERE ${matches} ORDER BY f.name LIMIT $6 OFFSET $7`,
+        ...asked,
+        limit,
+        offset,
+      )
+      return { rows: found.map(toField), total: yield* count(`${joined} WHERE ${matches}`, ...asked) }
+    },
+    field: id => fieldWith(id),
+  },
+  changes: {
+    *addSchema(wanted, event) {
+      yield* alone(event)
+      const { prefix, namespace } = wanted
+      if (yield* row('SELECT 1 FROM metadata_schema WHERE prefix = $1 OR namespace = $2', prefix, namespace))
+        return 'exists'
+      if ((yield* count('metadata_schema')) >= maxSchemas) return 'full'
+      const sql = 'INSERT INTO metadata_schema (prefix, namespace) VALUES ($1, $2) RETURNING id'
+      const schema = { id: added(yield* row(sql, prefix, namespace)), prefix, namespace }
+      yield* record({ ...event, object: prefix, changes: differences(undefined, schema) })
+      return schema
+    },
+    *changeSchema(id, namespace, event) {
+      yield* alone(event)
+      const before = yield* schemaWith(id)
+      if (!before) return undefined
+      if (yield* row('SELECT 1 FROM metadata_schema WHERE namespace = $1 AND id <> $2', namespace, id))
+        return 'exists'
+      const schema = { ...before, namespace }
+      yield* run('UPDATE metadata_schema SET namespace = $1 WHERE id = $2', namespace, id)
+      yield* record({ ...event, object: schema.prefix, changes: differences(before, schema) })
+      return schema
+    },
+    *removeSchema(id, event) {
+      yield* alone(event)
+      const schema = yield* schemaWith(id)
+      if (!schema) return false
+      const fields = yield* rows<FieldRow>(
+        `SELECT ${fieldColumns} FROM ${joined} WHERE f.schema_id = $1 ORDER BY f.name`,
+        id,
+      )
+      yield* run('DELETE FROM metadata_field WHERE schema_id = $1', id)
+      yield* run('DELETE FROM metadata_schema WHERE id = $1', id)
+      for (const field of fields)
+        yield* record(removalOf(toField(field), { ...event, event: 'metadata-field.delete' }))
+      yield* record({ ...event, object: schema.prefix, changes: { before: { ...schema }, after: null } })
+      return true
+    },
+    *addField(schemaId, wanted, event) {
+      yield* alone(event)
+      const schema = yield* schemaWith(schemaId)
+      if (!schema) return 'no-schema'
+      const name = fieldName(schema, wanted)
+      if (yield* row('SELECT 1 FROM metadata_field WHERE name = $1', name)) return 'exists'
+      if ((yield* count('metadata_field')) >= maxFields) return 'full'
+      const id = added(
+        yield* row(
+          `INSERT INTO metadata_field (schema_id, name, element, qualifier, scope_note)
+           VALUES ($1, $2, $3, $4, $5) RETURNING id`,
+          schemaId,
+          name,
+          wanted.element,
+          wanted.qualifier,
+          wanted.scopeNote,
+        ),
+      )
+      const field = { id, schema, ...wanted }
+      yield* record({ ...event, object: name, changes: differences(undefined, factsOf(field)) })
+      return field
+    },
+    *changeField(id, scopeNote, event) {
+      yield* alone(event)
+      const before = yield* fieldWith(id)
+      if (!before) return undefined
+      const field = { ...before, scopeNote }
+      yield* run('UPDATE metadata_field SET scope_note = $1 WHERE id = $2', scopeNote, id)
+      const changes = differences(factsOf(before), factsOf(field))
+      yield* record({ ...event, object: fieldName(field.schema, field), changes })
+      return field
+    },
+    *removeField(id, event) {
+      yield* alone(event)
+      const field = yield* fieldWith(id)
+      if (!field) return false
+      yield* run('DELETE FROM metadata_field WHERE id = $1', id)
+      yield* record(removalOf(field, event))
+      return true
+    },
+  },
+} satisfies StatementsOf<MetadataRegistry>
+
+/** One change at a time: fields are added to a schema that stays, and bounds hold. */
+function* alone(event: AuditEvent): Change<void> {
+  yield* rights(event, 'shared')
+  yield* lock('LOCK TABLE metadata_schema IN SHARE ROW EXCLUSIVE MODE')
+}
+
+const schemaColumns = 'id, prefix, namespace'
+const fieldColumns =
+  'f.id, f.schema_id AS "schemaId", s.prefix, s.namespace, f.element, f.qualifier, f.scope_note AS "scopeNote"'
+const joined = 'metadata_field f JOIN metadata_schema s ON s.id = f.schema_id'
+
+/** What `askedOf` gives. A name is plain ASCII, so `lower` does what it says. */
+const matches = ['s.prefix = $1', 'f.element = $2', 'f.qualifier = $3', 'f.name = $4']
+  .map((asked, at) => `(CAST($${at + 1} AS TEXT) IS NULL OR ${asked})`)
+  .concat("(CAST($5 AS TEXT) IS NULL OR strpos('.' || lower(f.name), $5) > 0)")
+  .join(' AND ')
+
+const askedOf = ({ schema, element, qualifier, name, begins }: FieldSearch) =>
+  [schema, element, qualifier, name, begins && `.${begins}`].map(value => value || null)
+
+type FieldRow = Omit<MetadataField, 'schema'> & {
+  readonly schemaId: number
+  readonly prefix: string
+  readonly namespace: string
+}
+
+const toField = ({ schemaId, prefix, namespace, ...field }: FieldRow): MetadataField => ({
+  ...field,
+  schema: { id: schemaId, prefix, namespace },
+})
+
+function* schemaWith(id: number): Read<MetadataSchema | undefined> {
+  const found = yield* row<MetadataSchema>(`SELECT ${schemaColumns} FROM metadata_schema WHERE id = $1`, id)
+  return found && { ...found }
+}
+
+function* fieldWith(id: number): Read<MetadataField | undefined> {
+  const found = yield* row<FieldRow>(`SELECT ${fieldColumns} FROM ${joined} WHERE f.id = $1`, id)
+  return found && toField(found)
+}
+
+function* count(from: string, ...values: readonly (string | null)[]): Read<number> {
+  return (yield* row<{ count: number }>(`SELECT count(*) AS count FROM ${from}`, ...values))?.count ?? 0
+}
+
+function added(found: { readonly id?: number } | undefined): number {
+  if (found?.id === undefined) throw new Error('a row was not added')
+  return found.id
+}
+
+/** What the trail says of a field. */
+const factsOf = ({ id, element, qualifier, scopeNote }: MetadataField) => ({
+  id,
+  element,
+  qualifier,
+  scopeNote,
+})
+
+const removalOf = (field: MetadataField, event: AuditEvent): AuditEvent => ({
+  ...event,
+  object: fieldName(field.schema, field),
+  changes: { before: factsOf(field), after: null },
+})
