@@ -1,8 +1,7 @@
 import { differences } from '../../lib/differences.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Alert, Alerts } from '../processes.ts'
-import type { StatementsOf } from './parts.ts'
-import { insert, type Read, record, rights, rows, run } from './statements.ts'
+import { insert, type Read, record, rights, rows, run, type StatementsOf } from './statements.ts'
 
 /** System-wide alerts: there is one at most, because that is what DSpace's interface can edit. */
 export const alerts = {

@@ -2,7 +2,7 @@ import type { Awaitable } from '../../lib/awaitable.ts'
 import { alerts } from './alerts.ts'
 import { processes } from './processes.ts'
 import { registry } from './registry.ts'
-import type { Change, Read, Statements } from './statements.ts'
+import type { Change, Read, Statements, StatementsOf } from './statements.ts'
 
 /**
  * The parts of the storage that are written once. Each has all methods of its interface, but for those that an engine adds
@@ -11,15 +11,6 @@ import type { Change, Read, Statements } from './statements.ts'
 export const parts = { alerts, processes, registry }
 
 export type PartName = keyof typeof parts
-
-/** The statements of an interface: methods that return promises change the store, all others read it. */
-export interface StatementsOf<I> {
-  readonly reads: { readonly [K in keyof I as I[K] extends Changing ? never : K]: Written<I[K]> }
-  /** Each runs in a transaction. */
-  readonly changes: { readonly [K in keyof I as I[K] extends Changing ? K : never]: Written<I[K]> }
-}
-type Changing = (...args: never) => Promise<unknown>
-type Written<F> = F extends (...args: infer A) => Awaitable<infer R> ? (...args: A) => Statements<R> : never
 
 /** A part as an engine offers it. */
 export type Offered<N extends PartName> = {

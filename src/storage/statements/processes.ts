@@ -9,7 +9,6 @@ import {
   type Standing,
   silentFor,
 } from '../processes.ts'
-import type { StatementsOf } from './parts.ts'
 import {
   type Change,
   clock,
@@ -22,6 +21,7 @@ import {
   row,
   rows,
   run,
+  type StatementsOf,
   type Value,
 } from './statements.ts'
 

@@ -8,8 +8,17 @@ import {
   maxSchemas,
 } from '../../model/metadata-registry.ts'
 import type { FieldSearch, MetadataRegistry } from '../metadata-registry.ts'
-import type { StatementsOf } from './parts.ts'
-import { type Change, lock, type Read, record, rights, row, rows, run } from './statements.ts'
+import {
+  type Change,
+  lock,
+  type Read,
+  record,
+  rights,
+  row,
+  rows,
+  run,
+  type StatementsOf,
+} from './statements.ts'
 
 /** The registry of metadata. It is small, so its lists are read at once. */
 export const registry = {

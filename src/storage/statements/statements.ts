@@ -1,3 +1,4 @@
+import type { Awaitable } from '../../lib/awaitable.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 
 /**
@@ -9,6 +10,15 @@ export type Statements<T> = Generator<Step, T, unknown>
 /** Runs in a transaction, which may be repeated after a conflict. */
 export type Change<T> = Statements<T>
 export type Read<T> = Statements<T>
+
+/** The statements of an interface: methods that return promises change the store, all others read it. */
+export interface StatementsOf<I> {
+  readonly reads: { readonly [K in keyof I as I[K] extends Changing ? never : K]: Written<I[K]> }
+  /** Each runs in a transaction. */
+  readonly changes: { readonly [K in keyof I as I[K] extends Changing ? K : never]: Written<I[K]> }
+}
+type Changing = (...args: never) => Promise<unknown>
+type Written<F> = F extends (...args: infer A) => Awaitable<infer R> ? (...args: A) => Statements<R> : never
 
 export type Step =
   | { readonly kind: 'rows' | 'run'; readonly sql: Sql; readonly values: readonly Value[] }
