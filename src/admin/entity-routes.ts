@@ -5,6 +5,7 @@ import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
+import { requireState, stale } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { createFairQueue } from '../lib/fair-queue.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
@@ -16,7 +17,6 @@ import { collate } from './collate.ts'
 import { declaredAfter, known, requireGroup, requireOwn } from './declarations.ts'
 import { entityAddress, entityBody } from './entity-view.ts'
 import type { Imports } from './imports.ts'
-import { requireState, stale } from './preconditions.ts'
 import { putEntity } from './put-entity.ts'
 import { readObject } from './read-body.ts'
 import { suggestedRelations } from './suggested.ts'
@@ -138,7 +138,7 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
       const done = await change()
       // The next look says that it is missing.
       if (done !== 'changed' && done !== 'missing') return
-      if (request.headers['if-match'] !== undefined) throw stale()
+      if (request.headers['if-match'] !== undefined) throw stale('entity')
     }
     throw new Problem('busy', 'The entity is being changed by others all the time. Try again.', {
       headers: { 'retry-after': '1' },
@@ -150,6 +150,6 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
 function own(request: FastifyRequest, all: ReadonlyMap<string, Entity>, name: string): Entity {
   const entity = known(all, name)
   requireOwn(name)
-  requireState(request, entityTag(entity))
+  requireState(request.headers, entityTag(entity), 'entity')
   return entity
 }

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { clientOf } from '../http/client.ts'
+import { requireState, stale } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { checkName, importStaged, VersionReplaced } from '../import/import-entity.ts'
 import { ImportError } from '../import/import-error.ts'
@@ -11,7 +12,6 @@ import type { Entity, Field } from '../model/entities.ts'
 import { descriptionOf } from '../model/relations.ts'
 import { type Entities, EntityChanged, ExposeError } from '../storage/entities.ts'
 import { type Described, declaredAnew, requireOwn } from './declarations.ts'
-import { requireState, stale } from './preconditions.ts'
 import { refused } from './refused.ts'
 import type { Wanted } from './wanted.ts'
 
@@ -39,7 +39,7 @@ export async function putEntity(parts: Parts, request: FastifyRequest, put: Put)
   requireName(name)
   const all = await entities.all()
   const before = all.get(name)
-  requireState(request, before && entityTag(before))
+  requireState(request.headers, before && entityTag(before), 'entity')
   requireKind(before, wanted)
   if (wanted.table) await expose(parts, request, put, before, wanted.table)
   else if (before?.source.kind === 'records') await replace(parts, request, put, before, all)
@@ -104,7 +104,7 @@ async function expose(
   try {
     await exposing.run(clientOf(request), () => make(asked, eventFor(request, 'entity.expose', name)))
   } catch (error) {
-    if (error instanceof EntityChanged) throw stale()
+    if (error instanceof EntityChanged) throw stale('entity')
     if (error instanceof ExposeError) throw refused('/table', inBodyWords(error.message))
     throw error
   }
@@ -131,7 +131,7 @@ async function replace(
     entityTag(before),
     eventFor(request, 'entity.change', name),
   )
-  if (done !== 'declared') throw stale()
+  if (done !== 'declared') throw stale('entity')
 }
 
 /** @throws Problem 422 where key or fields differ from those of the records */
@@ -203,7 +203,7 @@ async function create(
       () => {},
     )
   } catch (error) {
-    if (error instanceof VersionReplaced) throw stale()
+    if (error instanceof VersionReplaced) throw stale('entity')
     if (error instanceof ImportError)
       throw refused('/key', `${error.message.replaceAll(/--type\b/g, 'type')}.`)
     throw error

@@ -1,47 +1,19 @@
 import type { FastifyRequest } from 'fastify'
+import { exactBody, requireType } from '../http/json-body.ts'
 import { quote } from '../http/parameters.ts'
-import { Problem } from '../http/problems.ts'
-import { parseExact } from '../lib/json.ts'
+import { isObject, parseExact } from '../lib/json.ts'
 import { refused, unknownName } from './refused.ts'
 
 /** The members of a JSON object that a client sent. */
 export type Members = ReadonlyMap<string, unknown>
 
-/**
- * The JSON object in the body of a request.
- * @param types media types that it may have
- * @throws Problem 415, 400 for what is not JSON, 422 for what is no object
- */
+/** The JSON object in the body of a request. @throws Problem 415, 400 for what is not JSON, 422 for what is no object */
 export function readObject(request: FastifyRequest, types: readonly string[]): Members {
-  const type = (request.headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? ''
-  if (!types.includes(type))
-    throw new Problem('unsupported-media-type', `The body must be ${types.join(' or ')}.`, {
-      members: { legal: types },
-    })
-  const value = parse((request.body as Buffer | undefined) ?? Buffer.alloc(0))
+  requireType(request, types)
+  const value = exactBody(request, parseExact)
   if (!isObject(value)) throw refused('', 'The body must be a JSON object.')
   return new Map(Object.entries(value))
 }
-
-function parse(body: Uint8Array): unknown {
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(body)
-  } catch {
-    throw new Problem('bad-request', 'The body is not UTF-8.')
-  }
-  try {
-    return parseExact(text)
-  } catch (error) {
-    // The parser's message quotes the body; only its position is told.
-    const position = /position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1]
-    const where = position === undefined ? '' : ` at character ${Number(position) + 1}`
-    throw new Problem('bad-request', `The body is not well-formed JSON${where}.`)
-  }
-}
-
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** @throws Problem 422 for a member that isn't known */
 export function requireKnown(members: Members, legal: readonly string[], ignored: readonly string[]): void {

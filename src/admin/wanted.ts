@@ -2,6 +2,7 @@ import { commaList, quote, suggestion } from '../http/parameters.ts'
 import { maxFields } from '../import/field-list.ts'
 import { fieldTypes } from '../import/types.ts'
 import { canonicalCollation } from '../lib/collation.ts'
+import { isObject } from '../lib/json.ts'
 import type { FieldType, ReadRule, Relation, WriteRule } from '../model/entities.ts'
 import { readRuleForms, readRuleIn } from '../model/read-rules.ts'
 import { arrayIn, kindOf, type Members, objectIn, requireKnown, textIn } from './read-body.ts'
@@ -194,7 +195,7 @@ export function collationIn(member: string, value: unknown): string {
 }
 
 function collationsIn(value: unknown): ReadonlyMap<string, string | null> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
+  if (!isObject(value))
     throw refused('/collations', `collations must be an object such as {"name": "sv"}, not ${kindOf(value)}.`)
   return new Map(
     Object.entries(value).map(([name, tag]) => [

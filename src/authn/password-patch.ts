@@ -1,5 +1,7 @@
 import type { FastifyRequest } from 'fastify'
+import { jsonBody, patchTypes } from '../http/json-body.ts'
 import { Problem } from '../http/problems.ts'
+import { isObject } from '../lib/json.ts'
 
 /** As bytes, as at login (L7). */
 export interface PasswordChange {
@@ -16,12 +18,7 @@ const operation =
  * @throws Problem 415; 400 for malformed JSON; 422 for any other patch (RFC 5789 §2.2)
  */
 export function readPasswordPatch(request: FastifyRequest): PasswordChange {
-  if (!/^application\/json(-patch\+json)?\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
-    throw new Problem(
-      'unsupported-media-type',
-      'The body must be application/json-patch+json or application/json.',
-    )
-  const patch = parse((request.body as Buffer | undefined) ?? Buffer.alloc(0))
+  const patch = jsonBody(request, patchTypes)
   const [first, ...more] = Array.isArray(patch) ? (patch as readonly unknown[]) : []
   if (!isObject(first) || more.length > 0 || first.op !== 'add' || first.path !== '/password')
     throw new Problem('patch-refused', `The body must be exactly one operation: ${operation}.`)
@@ -38,19 +35,6 @@ export function readPasswordPatch(request: FastifyRequest): PasswordChange {
     )
   return { currentPassword: text('current_password', current), newPassword: text('new_password', wanted) }
 }
-
-function parse(body: Uint8Array): unknown {
-  try {
-    // Fatal: repairing invalid UTF-8 could make two different passwords equal.
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body))
-  } catch {
-    // The parser's own message would quote the body.
-    throw new Problem('bad-request', 'The body is not well-formed JSON in UTF-8.')
-  }
-}
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function text(name: string, value: unknown): Buffer {
   if (typeof value !== 'string')

@@ -1,6 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { isRange } from '../config/settings.ts'
+import { jsonBody } from '../http/json-body.ts'
 import { Problem } from '../http/problems.ts'
+import { isObject, type Members } from '../lib/json.ts'
 import {
   apiParts,
   maxTokenEntities,
@@ -20,7 +22,7 @@ export interface WantedToken {
 }
 
 /** What was given, from a client or a command: nothing of it is checked yet. */
-export type GivenToken = Readonly<Record<string, unknown>>
+export type GivenToken = Members
 
 /** When a token ends. Times are milliseconds since 1970. */
 export interface Bounds {
@@ -38,26 +40,15 @@ export class WrongMember extends Error {}
 
 /** @throws Problem 415, 400 or 422 */
 export function readTokenBody(request: FastifyRequest, bounds: Bounds): WantedToken {
-  if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
-    throw new Problem('unsupported-media-type', 'The body must be application/json.')
+  const given = jsonBody(request)
+  if (!isObject(given))
+    throw new Problem('access-token-invalid', `The body must be an object with ${members.join(', ')}.`)
   try {
-    return readToken(parse((request.body as Buffer | undefined) ?? Buffer.alloc(0)), bounds)
+    return readToken(given, bounds)
   } catch (error) {
     if (error instanceof WrongMember) throw new Problem('access-token-invalid', error.message)
     throw error
   }
-}
-
-function parse(body: Uint8Array): GivenToken {
-  let value: unknown
-  try {
-    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
-  } catch {
-    throw new Problem('bad-request', 'The body is not well-formed JSON in UTF-8.')
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new Problem('access-token-invalid', `The body must be an object with ${members.join(', ')}.`)
-  return value as GivenToken
 }
 
 /** @throws WrongMember */

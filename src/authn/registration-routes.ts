@@ -2,9 +2,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
+import { jsonBody } from '../http/json-body.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { clientAddress } from '../lib/addresses.ts'
+import { isObject } from '../lib/json.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
 import { mailMethod, type Registrations, registrationKinds } from './registrations.ts'
@@ -82,15 +84,8 @@ export const mailEvent = (
 })
 
 function readEmail(request: FastifyRequest): string {
-  if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
-    throw new Problem('unsupported-media-type', 'The body must be application/json.')
-  let body: unknown
-  try {
-    body = JSON.parse(((request.body as Buffer | undefined) ?? Buffer.alloc(0)).toString())
-  } catch {
-    throw new Problem('bad-request', 'The body is not well-formed JSON.')
-  }
-  const email = typeof body === 'object' && body !== null ? (body as { email?: unknown }).email : undefined
+  const body = jsonBody(request)
+  const email = isObject(body) ? body.email : undefined
   if (typeof email !== 'string' || !isEmail(email.trim()))
     throw new Problem('bad-request', 'The body must have the member email, an email address.')
   return email.trim()

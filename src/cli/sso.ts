@@ -7,6 +7,7 @@ import { type WantedLink, wantedLink } from '../authn/sso/wanted-link.ts'
 import { type Config, toConfig } from '../config/config.ts'
 import type { SingleSignOnConfig } from '../config/providers.ts'
 import { addressesOf } from '../http/addresses.ts'
+import { isObject } from '../lib/json.ts'
 import type { SubjectOf } from '../storage/identities.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, printable, sayList, sayResult, table } from './output.ts'
@@ -182,9 +183,9 @@ function readJson(file: string): Readonly<Record<string, unknown>> {
   } catch {
     throw new Failure(`${file} can't be read: it is not valid JSON`)
   }
-  if (typeof content !== 'object' || content === null || Array.isArray(content))
+  if (!isObject(content))
     throw new Failure(`${file} must contain one JSON object with the names and values of attributes`)
-  return content as Record<string, unknown>
+  return content
 }
 
 function inWords({

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { isObject } from '../lib/json.ts'
 import { nearest } from '../lib/nearest.ts'
 import { administratorGroup, type LoginMethod } from '../model/accounts.ts'
 import { OperatorError } from '../model/errors.ts'
@@ -109,6 +110,3 @@ export function specialGroups(
     }),
   }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -4,7 +4,7 @@ import type { FileStore } from '../files/file-store.ts'
 import { turnOf } from '../http/client.ts'
 import { contractsIn } from '../http/contract.ts'
 import { type Query, tokenParameter } from '../http/parameters.ts'
-import { precondition, rangeCounts } from '../http/preconditions.ts'
+import { changed, precondition, rangeCounts } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { sendHead, sendPieces } from '../http/send-pieces.ts'
 import { readUuid } from '../lib/uuids.ts'
@@ -128,8 +128,7 @@ export function contentRoutes(
     }
     const status = precondition(request.headers, etag)
     if (status === 304) return reply.headers(headers).code(304).send()
-    if (status === 412)
-      throw new Problem('precondition-failed', `The file has changed. Its entity tag is ${etag}.`)
+    if (status === 412) throw changed('file', etag)
     const ranges = rangeCounts(request.headers, etag)
       ? readRanges(request.headers.range, bitstream.size)
       : 'whole'

@@ -1,4 +1,5 @@
 import { Problem } from '../http/problems.ts'
+import { isObject } from '../lib/json.ts'
 import type { Operation } from '../lib/json-patch.ts'
 
 /**
@@ -81,6 +82,3 @@ function requireField(field: string, fields: Fields, fault: Fault) {
   if (!check) throw fault(`there is no such field; ${[...fields.keys()].join(', ')} can be set.`)
   return check
 }
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -3,12 +3,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eventOf } from '../authn/audit.ts'
 import { bundleBody } from '../dspace/bodies.ts'
 import { contractsIn } from '../http/contract.ts'
-import { patchBody } from '../http/patch-body.ts'
+import { jsonObject, patchBody } from '../http/json-body.ts'
 import { Problem } from '../http/problems.ts'
+import { readAddressedUuid, takeUriLists } from '../http/uri-list.ts'
 import { type Operation, PatchFault } from '../lib/json-patch.ts'
 import type { ItemChange } from '../model/item-changes.ts'
 import type { Bundle } from '../model/items.ts'
-import { bodyLimit, patchBounds, readAddressedUuid, readObject, takeUriLists } from './bodies.ts'
+import { bodyLimit, patchBounds } from './bodies.ts'
 import { refusingPatchFaults } from './item-values.ts'
 import type { EditingParts } from './items.ts'
 import { refuseOutcome } from './outcomes.ts'
@@ -40,7 +41,7 @@ export function editBundleRoutes(app: FastifyInstance, { addresses, repository }
     { ...options, ...route('addBundle') },
     async (request, reply) => {
       const { uuid: item } = await writableItem(repository, request.caller, request.params.uuid)
-      const { name, metadata } = readObject(request)
+      const { name, metadata } = jsonObject(request)
       if (typeof name !== 'string')
         throw new Problem('change-refused', 'A bundle must have a name, a string.')
       const fault = lineFault(name)

@@ -1,7 +1,7 @@
 import { fileName } from '../lib/file-name.ts'
+import { isObject } from '../lib/json.ts'
 import { type Operation, PatchFault } from '../lib/json-patch.ts'
 import type { Bitstream, Metadata } from '../model/items.ts'
-import { isObject } from './bodies.ts'
 import { lineFault, textFault } from './texts.ts'
 
 /** A file has a name and a description. DSpace's clients know them as the metadata `dc.title` and `dc.description`. */

@@ -5,16 +5,17 @@ import type { Config } from '../config/config.ts'
 import { itemBody, itemTag } from '../dspace/bodies.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
+import { jsonObject, patchBody } from '../http/json-body.ts'
 import { type Query, single } from '../http/parameters.ts'
-import { patchBody } from '../http/patch-body.ts'
+import { requireMatch } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
 import { type Caller, isAdministrator } from '../model/caller.ts'
 import { type Item, withoutHidden } from '../model/items.ts'
 import type { Repository } from '../storage/repository.ts'
-import { bodyLimit, patchBounds, readObject } from './bodies.ts'
+import { bodyLimit, patchBounds } from './bodies.ts'
 import { patchItem, readItem } from './item-values.ts'
-import { refuseOutcome, requireMatch, retryStale } from './outcomes.ts'
+import { refuseOutcome, retryStale } from './outcomes.ts'
 import { writableItem, writeHooks } from './rights.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
@@ -50,7 +51,7 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
     const caller = requireAdministrator(request.caller, 'add items')
     if (single(request.query as Query, 'owningCollection'))
       throw new Problem('change-refused', 'Carrel has no collections: leave out owningCollection.')
-    const values = readItem(readObject(request))
+    const values = readItem(jsonObject(request))
     // Its identifier, too: nothing outside knows the item yet.
     const uuid = randomUUID()
     const event = eventOf(caller, request, { event: 'item.add', outcome: 'success' })
@@ -70,7 +71,7 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
     const outcome = await retryStale(async () => {
       const item = await writableItem(repository, caller, params.uuid)
       const seen = seenBy(caller, item)
-      requireMatch(request, itemTag(seen), 'item')
+      requireMatch(request.headers, itemTag(seen), 'item')
       const hidden = hiddenFrom(caller)
       const values = next(seen, hidden)
       const kept = Object.entries(item.metadata).filter(([field]) => hidden.includes(field))
@@ -92,7 +93,7 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
 
   app.put<Route>(url, { ...options, ...route('putItem') }, async (request, reply) => {
     const { uuid } = await writableItem(repository, request.caller, request.params.uuid)
-    const body = readObject(request)
+    const body = jsonObject(request)
     for (const name of ['id', 'uuid'])
       if (body[name] !== undefined && body[name] !== null && body[name] !== uuid)
         throw new Problem('change-refused', `The ${name} of an item can’t be changed.`)
@@ -108,7 +109,7 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
   app.delete<Route>(url, { ...options, ...route('deleteItem') }, async (request, reply) => {
     const caller = requireAdministrator(request.caller, 'delete items')
     const item = await writableItem(repository, caller, request.params.uuid)
-    requireMatch(request, itemTag(seenBy(caller, item)), 'item')
+    requireMatch(request.headers, itemTag(seenBy(caller, item)), 'item')
     const revision = request.headers['if-match'] === undefined ? null : item.revision
     const event = eventOf(caller, request, { event: 'item.delete', outcome: 'success' })
     refuseOutcome(await repository.change({ kind: 'delete-item', item: item.uuid, revision }, event), 'item')

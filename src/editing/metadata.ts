@@ -1,6 +1,6 @@
 import { Problem } from '../http/problems.ts'
+import { isObject } from '../lib/json.ts'
 import type { Metadata, MetadataValue } from '../model/items.ts'
-import { isObject } from './bodies.ts'
 import { lineFault, textFault } from './texts.ts'
 
 /** Metadata as DSpace's clients write them. Bounds of an item: */

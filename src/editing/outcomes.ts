@@ -1,5 +1,4 @@
-import type { FastifyRequest } from 'fastify'
-import { precondition } from '../http/preconditions.ts'
+import { stale } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { type ItemOutcome, maxBitstreams, maxBundles } from '../model/item-changes.ts'
 
@@ -23,12 +22,6 @@ export async function retryStale(attempt: () => Promise<ItemOutcome>): Promise<I
   })
 }
 
-/** @param what is changed, such as `item` @throws Problem 412 if the client saw another state of it (RFC 9110 §13.1.1) */
-export function requireMatch({ headers }: FastifyRequest, tag: string, what: string): void {
-  if (precondition({ 'if-match': headers['if-match'] }, tag) === 412)
-    throw new Problem('precondition-failed', `The ${what} has changed. Its entity tag is ${tag}.`)
-}
-
 /** What a change that was not made is to the client. @param what is changed, such as `bundle` */
 export function refuseOutcome(outcome: ItemOutcome, what: string): void {
   switch (outcome) {
@@ -38,7 +31,7 @@ export function refuseOutcome(outcome: ItemOutcome, what: string): void {
     case 'gone':
       throw new Problem('not-found', `There is no such ${what} any more.`)
     case 'stale':
-      throw new Problem('precondition-failed', `The ${what} was changed meanwhile. Read it again.`)
+      throw stale(what)
     case 'taken':
       throw new Problem('change-refused', `There is another ${what} of this name already.`)
     case 'full':

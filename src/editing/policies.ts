@@ -5,13 +5,14 @@ import { epersonBody, groupBody } from '../dspace/epersons.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
 import { halPart, readPage, windowOf } from '../http/hal.ts'
+import { jsonObject, patchBody } from '../http/json-body.ts'
 import { badParameter, type Query, single, uuidIn } from '../http/parameters.ts'
-import { patchBody } from '../http/patch-body.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
+import { readAddressedUuid, takeUriLists } from '../http/uri-list.ts'
 import type { Eperson, Group } from '../model/accounts.ts'
 import type { Part, Window } from '../storage/window.ts'
-import { bodyLimit, patchBounds, readAddressedUuid, readObject, takeUriLists } from './bodies.ts'
+import { bodyLimit, patchBounds } from './bodies.ts'
 import { type ListedPolicyStore, policiesOfObject, policiesOfReader } from './policy-lists.ts'
 import { type EditedObject, editPolicies, findObject } from './policy-objects.ts'
 import {
@@ -163,7 +164,7 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
         'A policy is for one group or for one eperson: send either the parameter group or the parameter eperson, with a UUID.',
       )
     const reader = await readerOf(kind, uuidIn(query, kind), accounts)
-    const body = readObject(request)
+    const body = jsonObject(request)
     const values = valuesOf(members.map(name => [name, body[name] ?? (name === 'action' ? 'READ' : null)]))
     const { name = null, description = null, type = null } = values
     const id = newPolicyId(object)

@@ -6,12 +6,13 @@ import { mayAdminister } from '../dspace/change-epersons.ts'
 import { describeSite } from '../dspace/sites.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
-import { patchBody } from '../http/patch-body.ts'
+import { patchBody } from '../http/json-body.ts'
+import { requireMatch } from '../http/preconditions.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
 import type { Repository } from '../storage/repository.ts'
 import { bodyLimit, patchBounds } from './bodies.ts'
 import { patchSite } from './item-values.ts'
-import { refuseOutcome, requireMatch, retryStale } from './outcomes.ts'
+import { refuseOutcome, retryStale } from './outcomes.ts'
 import { writeHooks } from './rights.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
@@ -38,7 +39,7 @@ export function editSiteRoute(app: FastifyInstance, parts: Parts): void {
       const event = eventOf(caller, request, { event: 'site.change', outcome: 'success' })
       const outcome = await retryStale(async () => {
         const { metadata, revision } = await repository.site()
-        requireMatch(request, siteTag(metadata), 'site')
+        requireMatch(request.headers, siteTag(metadata), 'site')
         const edit = { kind: 'edit-site', site: site.uuid, revision } as const
         return repository.change({ ...edit, metadata: patchSite(metadata, operations) }, event)
       })

@@ -5,6 +5,7 @@ import type { LookAgain } from '../authn/look-again.ts'
 import { bitstreamBody } from '../dspace/bodies.ts'
 import { mimeTypeOf } from '../files/mime-types.ts'
 import { contractsIn } from '../http/contract.ts'
+import { objectIn } from '../http/json-body.ts'
 import { parseBoolean, type Query, single } from '../http/parameters.ts'
 import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
@@ -13,7 +14,7 @@ import { fileName } from '../lib/file-name.ts'
 import { isMediaType, mediaTypeOf } from '../lib/media-type.ts'
 import type { Bitstream, Bundle } from '../model/items.ts'
 import type { Repository } from '../storage/repository.ts'
-import { bodyLimit, parseObject } from './bodies.ts'
+import { bodyLimit } from './bodies.ts'
 import { describedBy, nameChanged, nameFaultOf } from './file-metadata.ts'
 import { refusingPatchFaults } from './item-values.ts'
 import type { EditingParts } from './items.ts'
@@ -159,7 +160,7 @@ interface Properties {
 function readProperties(text: string | undefined): Properties {
   if (text === undefined) return { name: undefined, description: null }
   const json = text.replace(/;\s*application\/json\s*$/, '')
-  const { name, metadata = {} } = parseObject(Buffer.from(json), 'The field properties')
+  const { name, metadata = {} } = objectIn(Buffer.from(json), 'The field properties')
   if (name !== undefined && name !== null && typeof name !== 'string')
     throw new Problem('change-refused', 'The name of a file must be a string.')
   const given = refusingFaults(() => readMetadata(metadata))

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod, RouteOptions } from 'fastify'
+import { isObject } from '../lib/json.ts'
 import { signalOf } from './client.ts'
 import { parseQuery, type Query } from './parameters.ts'
 import { Problem } from './problems.ts'
@@ -99,7 +100,7 @@ export function answerEmbeds(scope: FastifyInstance, { api, reaches }: Parts): v
     if (answer.location !== undefined) return ask(request, answer.location)
     if (answer.status === 204) return null
     const body = returned === answer ? answer.body : returned
-    return isObject(body) ? body : undefined
+    return isBody(body) ? body : undefined
   }
 
   const wanted = new WeakMap<FastifyRequest, Wanted>()
@@ -111,7 +112,7 @@ export function answerEmbeds(scope: FastifyInstance, { api, reaches }: Parts): v
   })
   scope.addHook('preSerialization', (request, reply, payload, done) => {
     const names = wanted.get(request)
-    if (!names || reply.statusCode !== 200 || !isObject(payload)) done(null, payload)
+    if (!names || reply.statusCode !== 200 || !isBody(payload)) done(null, payload)
     else
       new Embedding(request, address => ask(request, address))
         .into(payload, names)
@@ -135,16 +136,16 @@ class Embedding {
   /** @returns a resource, or the elements of a list, with what is wanted; bodies are shared, so it is a copy */
   async into(body: Body, wanted: Wanted): Promise<Body> {
     if (wanted.size === 0) return body
-    const links = isObject(body._links) ? body._links : {}
+    const links = isBody(body._links) ? body._links : {}
     // The links of a list, or of a place to begin at, are not what is asked for.
     const isResource = body.id != null || body.uuid != null || body.processId != null
-    const embedded: Record<string, unknown> = isObject(body._embedded) ? { ...body._embedded } : {}
+    const embedded: Record<string, unknown> = isBody(body._embedded) ? { ...body._embedded } : {}
     // In a page or a search hit, the embedded resources themselves are extended.
     for (const [name, value] of Object.entries(embedded))
       if (!(name in links) || name === 'indexableObject') embedded[name] = await this.#each(value, wanted)
     for (const [name, { below, size }] of isResource ? wanted : []) {
       const link = name === 'self' ? undefined : links[name]
-      if (!isObject(link) || typeof link.href !== 'string') continue
+      if (!isBody(link) || typeof link.href !== 'string') continue
       const value =
         embedded[name] === undefined
           ? await this.#take(size === undefined ? link.href : withSize(link.href, size))
@@ -155,10 +156,9 @@ class Embedding {
   }
 
   async #each(value: unknown, wanted: Wanted): Promise<unknown> {
-    if (!Array.isArray(value)) return isObject(value) ? this.into(value, wanted) : value
+    if (!Array.isArray(value)) return isBody(value) ? this.into(value, wanted) : value
     const all: unknown[] = []
-    for (const one of value as readonly unknown[])
-      all.push(isObject(one) ? await this.into(one, wanted) : one)
+    for (const one of value as readonly unknown[]) all.push(isBody(one) ? await this.into(one, wanted) : one)
     return all
   }
 
@@ -223,5 +223,4 @@ function decoded(segment: string): string {
   }
 }
 
-const isObject = (value: unknown): value is Body =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Uint8Array)
+const isBody = (value: unknown): value is Body => isObject(value) && !(value instanceof Uint8Array)

@@ -1,27 +1,93 @@
 import type { FastifyRequest } from 'fastify'
+import { isObject, type Members } from '../lib/json.ts'
+import { type Operation, PatchFault, readPatch } from '../lib/json-patch.ts'
+import { mediaTypeOf } from '../lib/media-type.ts'
 import { Problem } from './problems.ts'
 
-/**
- * The JSON object that a request's body is.
- * @throws Problem 415 for another media type, 400 for anything else
- */
-export function jsonObject(request: FastifyRequest): Readonly<Record<string, unknown>> {
-  if (!/^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
-    throw new Problem('unsupported-media-type', 'The body must be application/json.')
-  const value = parse((request.body as Buffer | undefined) ?? Buffer.alloc(0))
-  if (!isObject(value)) throw new Problem('bad-request', 'The body must be a JSON object.')
+/** The readers of bodies in JSON. Errors repeat nothing of a body but paths of patches: it may have a password. */
+const json = 'application/json'
+/** DSpace's clients send patches as `application/json`, too. */
+export const patchTypes = ['application/json-patch+json', json] as const
+
+/** @returns the media type @throws Problem 415 with the types that are taken, to PATCH as in RFC 5789 §2.2 */
+export function requireType(request: FastifyRequest, legal: readonly string[]): string {
+  const type = mediaTypeOf(request.headers['content-type'] ?? '')
+  if (legal.includes(type)) return type
+  throw new Problem('unsupported-media-type', `The body must be ${legal.join(' or ')}.`, {
+    headers: request.method === 'PATCH' ? { 'accept-patch': legal.join(', ') } : {},
+    members: { legal },
+  })
+}
+
+const bytesOf = ({ body }: FastifyRequest): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0))
+
+/** @throws Problem 415 for another media type, 400 for what is no JSON */
+export function jsonBody(request: FastifyRequest, types: readonly string[] = [json]): unknown {
+  requireType(request, types)
+  return jsonIn(bytesOf(request))
+}
+
+/** The JSON object that a request's body is. @throws Problem 415, 400 */
+export function jsonObject(request: FastifyRequest): Members {
+  requireType(request, [json])
+  return objectIn(bytesOf(request))
+}
+
+/** @param what the text is, for the message @throws Problem 400 */
+export function objectIn(text: Uint8Array, what = 'The body'): Members {
+  const value = jsonIn(text, what)
+  if (!isObject(value)) throw new Problem('bad-request', `${what} must be a JSON object.`)
   return value
 }
 
-function parse(body: Uint8Array): unknown {
+function jsonIn(text: Uint8Array, what = 'The body'): unknown {
   try {
-    // Fatal: repairing invalid UTF-8 would store something else than was sent.
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body))
+    // Fatal: repairing invalid UTF-8 would store something else than was sent, and make two passwords equal.
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(text))
   } catch {
     // The parser's own message would quote the body.
-    throw new Problem('bad-request', 'The body is not well-formed JSON in UTF-8.')
+    throw new Problem('bad-request', `${what} is not well-formed JSON in UTF-8.`)
   }
 }
 
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+/**
+ * The JSON of a body whose numbers are to keep their digits. An error says where the body is wrong.
+ * @param parse `parseExact` or `parseWritten`
+ * @throws Problem 400
+ */
+export function exactBody(request: FastifyRequest, parse: (text: string) => unknown): unknown {
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytesOf(request))
+  } catch {
+    throw new Problem('bad-request', 'The body is not UTF-8.')
+  }
+  try {
+    return parse(text)
+  } catch (error) {
+    if (error instanceof Problem) throw error
+    const position = /position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1]
+    const where = position === undefined ? '' : ` at character ${Number(position) + 1}`
+    throw new Problem('bad-request', `The body is not well-formed JSON${where}.`)
+  }
+}
+
+/**
+ * The operations of a request's JSON Patch.
+ * @throws Problem 415 for another media type, 400 for malformed JSON, 422 for a wrong operation (RFC 5789 §2.2)
+ */
+export function patchBody(
+  request: FastifyRequest,
+  bounds = { operations: 100, bytes: 64 * 1024 },
+): readonly Operation[] {
+  requireType(request, patchTypes)
+  const body = bytesOf(request)
+  if (body.length > bounds.bytes)
+    throw new Problem('patch-refused', `A patch may have at most ${bounds.bytes} bytes.`)
+  try {
+    return readPatch(jsonIn(body), bounds.operations)
+  } catch (error) {
+    if (!(error instanceof PatchFault)) throw error
+    throw new Problem(error.kind === 'syntax' ? 'bad-request' : 'patch-refused', error.message)
+  }
+}

@@ -1,41 +1,73 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { mediaTypeOf } from '../lib/media-type.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { Problem } from './problems.ts'
 
+/** Bodies of type `text/uri-list` (RFC 2483 §5). The host doesn't matter: a client may know the service by another name. */
+const uriList = 'text/uri-list'
 /** How many addresses a list may have. They are one change. */
 const maxUris = 100
 
-/** Lets the routes of this scope take `text/uri-list` (RFC 2483 §5). */
+/** Lets the routes of this scope take such bodies. */
 export function takeUriLists(app: FastifyInstance): void {
-  app.addContentTypeParser('text/uri-list', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  if (!app.hasContentTypeParser(uriList))
+    app.addContentTypeParser(uriList, { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 }
 
 /**
- * The UUIDs at the ends of the addresses in a request's `text/uri-list`, each once.
+ * The UUIDs at the ends of the addresses in a request's list, each once.
  * @param kind what may come before the UUID in the path, such as `/eperson/groups/`
  * @throws Problem 415 for another media type, 422 for an address of something else
  */
 export function uuidsOf(request: FastifyRequest, kind: string): readonly string[] {
-  if (!/^text\/uri-list\s*(;|$)/i.test(request.headers['content-type'] ?? ''))
-    throw new Problem('unsupported-media-type', 'The body must be text/uri-list: one address on each line.')
-  const lines = ((request.body as Buffer | undefined) ?? Buffer.alloc(0))
-    .toString()
-    .split(/\r?\n/)
-    .map(line => line.trim())
-    // RFC 2483 §5: lines that begin with # are comments.
-    .filter(line => line !== '' && !line.startsWith('#'))
+  const lines = linesOf(request, ': one address on each line')
   if (lines.length === 0)
     throw new Problem('change-refused', `The body names nothing; it must have an address …${kind}{uuid}.`)
   if (lines.length > maxUris)
     throw new Problem('change-refused', `The body may have at most ${maxUris} addresses.`)
-  return [...new Set(lines.map((line, at) => uuidIn(line, at, kind)))]
+  const uuids = lines.map((line, at) => {
+    const uuid = readUuid(behind(line, kind).replace(/\/$/, ''))
+    if (uuid === undefined)
+      throw new Problem('change-refused', `Line ${at + 1} of the body is not an address …${kind}{uuid}.`)
+    return uuid
+  })
+  return [...new Set(uuids)]
 }
 
-/** The host doesn't matter: a client may know the service by another name than it knows itself. */
-function uuidIn(line: string, at: number, kind: string): string {
-  const start = line.lastIndexOf(kind)
-  const uuid = start < 0 ? undefined : readUuid(line.slice(start + kind.length).replace(/\/$/, ''))
+/**
+ * The one address in a request's list, without what comes before the last part.
+ * @param path below which it must be, such as `/core/bitstreams/`
+ * @throws Problem 415 or 422
+ */
+export function readAddress(request: FastifyRequest, path: string): string {
+  const lines = linesOf(request)
+  const last = behind(lines[0] ?? '', path)
+  if (lines.length !== 1 || last === '' || last.includes('/'))
+    throw new Problem('change-refused', `The body must be one address, such as …${path}….`)
+  return last
+}
+
+/** The same of an object with a UUID. @throws Problem 415 or 422 */
+export function readAddressedUuid(request: FastifyRequest, path: string): string {
+  const uuid = readUuid(readAddress(request, path))
   if (uuid === undefined)
-    throw new Problem('change-refused', `Line ${at + 1} of the body is not an address …${kind}{uuid}.`)
+    throw new Problem('change-refused', `The address must end with a UUID: …${path}<uuid>.`)
   return uuid
+}
+
+function linesOf({ headers, body }: FastifyRequest, more = ''): readonly string[] {
+  if (mediaTypeOf(headers['content-type'] ?? '') !== uriList)
+    throw new Problem('unsupported-media-type', `The body must be ${uriList}${more}.`)
+  return (
+    (Buffer.isBuffer(body) ? body.toString() : '')
+      .split(/\r?\n/)
+      .map(line => line.trim())
+      // RFC 2483 §5: lines that begin with # are comments.
+      .filter(line => line !== '' && !line.startsWith('#'))
+  )
+}
+
+function behind(line: string, path: string): string {
+  const start = line.lastIndexOf(path)
+  return start < 0 ? '' : line.slice(start + path.length)
 }

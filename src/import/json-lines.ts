@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer'
-import { parseWritten } from '../lib/json.ts'
+import { isObject, parseWritten } from '../lib/json.ts'
 import { asImportError } from './faults.ts'
 import { ImportError } from './import-error.ts'
 import { maxLineBytes, textFrom, wholeLines } from './lines.ts'
@@ -96,11 +96,11 @@ export function parseRecord(json: string, line: number): Record<string, unknown>
       { cause: error },
     )
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
+  if (!isObject(value))
     throw new ImportError(
       `line ${line}: not a JSON object but ${shown(value)}; every record is an object, in braces`,
     )
-  return value as Record<string, unknown>
+  return value
 }
 
 /** Deeper records take very much memory to read, and can't be written again. */

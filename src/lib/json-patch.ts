@@ -1,3 +1,5 @@
+import { isObject } from './json.ts'
+
 /**
  * JSON Patch (RFC 6902) as DSpace's clients write it: a list of operations, read and checked, with paths split into tokens.
  * What an operation changes, and whether it may, the caller decides.
@@ -19,14 +21,6 @@ export interface Operation {
   readonly value: unknown
 }
 
-export interface PatchBounds {
-  /** How many operations there may be. */
-  readonly operations: number
-  /** Bytes of the body. */
-  readonly bytes: number
-}
-
-export const defaultBounds: PatchBounds = { operations: 100, bytes: 64 * 1024 }
 /** Characters and tokens of a path. No document that is patched is deeper. */
 const maxPointer = 1_024
 const maxTokens = 16
@@ -34,7 +28,7 @@ const maxTokens = 16
 /** What is wrong with a patch. The message names the operation, and repeats nothing of the body but paths. */
 export class PatchFault extends Error {
   /**
-   * - `syntax`: no JSON, or no list of operations (400).
+   * - `syntax`: no list of operations (400).
    * - `content`: an operation that can't be applied (422, RFC 5789 §2.2).
    */
   readonly kind: 'syntax' | 'content'
@@ -59,28 +53,15 @@ const needsValue: Readonly<Record<Op, boolean>> = {
 const ops = Object.keys(needsValue).join(', ')
 
 /**
- * The operations of a body.
+ * @param patch what a body holds
+ * @param max how many operations there may be
  * @throws PatchFault
  */
-export function readPatch(body: Uint8Array, bounds: PatchBounds = defaultBounds): readonly Operation[] {
-  if (body.length > bounds.bytes)
-    throw new PatchFault('content', null, `A patch may have at most ${bounds.bytes} bytes.`)
-  const parsed = parse(body)
-  if (!Array.isArray(parsed))
+export function readPatch(patch: unknown, max: number): readonly Operation[] {
+  if (!Array.isArray(patch))
     throw new PatchFault('syntax', null, 'The body must be a JSON array of operations (RFC 6902).')
-  if (parsed.length > bounds.operations)
-    throw new PatchFault('content', null, `A patch may have at most ${bounds.operations} operations.`)
-  return parsed.map((one: unknown, index) => readOperation(one, index))
-}
-
-function parse(body: Uint8Array): unknown {
-  try {
-    // Fatal: repairing invalid UTF-8 would store something else than was sent.
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body))
-  } catch {
-    // The parser's own message would quote the body.
-    throw new PatchFault('syntax', null, 'The body is not well-formed JSON in UTF-8.')
-  }
+  if (patch.length > max) throw new PatchFault('content', null, `A patch may have at most ${max} operations.`)
+  return patch.map((one: unknown, index) => readOperation(one, index))
 }
 
 function readOperation(given: unknown, index: number): Operation {
@@ -114,16 +95,16 @@ function readOperation(given: unknown, index: number): Operation {
 
 const isOp = (text: string): text is Op => Object.hasOwn(needsValue, text)
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 /** @returns undefined for what is no JSON Pointer (RFC 6901 §3) */
-export function tokensOf(pointer: string): readonly string[] | undefined {
+export function tokensOf(
+  pointer: string,
+  bounds = { characters: maxPointer, tokens: maxTokens },
+): readonly string[] | undefined {
   if (pointer === '') return []
-  if (pointer.length > maxPointer || !pointer.startsWith('/')) return undefined
+  if (pointer.length > bounds.characters || !pointer.startsWith('/')) return undefined
   const tokens = pointer.slice(1).split('/')
   // RFC 6901 §3: ~ is always ~0 or ~1.
-  if (tokens.length > maxTokens || !pointer.isWellFormed() || /~(?![01])/.test(pointer)) return undefined
+  if (tokens.length > bounds.tokens || !pointer.isWellFormed() || /~(?![01])/.test(pointer)) return undefined
   // RFC 6901 §4: first ~1, then ~0, so that ~01 becomes ~1.
   return tokens.map(token => token.replaceAll('~1', '/').replaceAll('~0', '~'))
 }

@@ -130,6 +130,12 @@ function rawJson(source: string): RawJson {
   return made
 }
 
+export type Members = Readonly<Record<string, unknown>>
+
+/** True for an object of JSON, and for no number that JavaScript would print otherwise. */
+export const isObject = (value: unknown): value is Members =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && !exactJson.isRawJSON(value)
+
 /** The source text of a number that JavaScript would print otherwise; undefined for every other value. */
 export const exactText = (value: unknown): string | undefined =>
   exactJson.isRawJSON(value) ? value.rawJSON : undefined

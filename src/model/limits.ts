@@ -1,6 +1,6 @@
 import { type Counter, createCounter } from '../lib/counter.ts'
 import { createFairQueue, type FairQueue } from '../lib/fair-queue.ts'
-import { createRows, type Rows } from '../lib/tally.ts'
+import { createRows, type QueueMeasures, type Rows } from '../lib/tally.ts'
 
 /** What a service does at the same time, counted over all its event loops. */
 export interface Limits extends LoginQueues {
@@ -32,6 +32,26 @@ interface PasswordLimits {
   readonly passwordConcurrency: number
   readonly passwordQueue: number
   readonly singleSignOn: { readonly directory: { readonly connections: number } | null } | null
+}
+
+/**
+ * A queue of one event loop, for work that clients wait for: with 1,000 places in all event loops together, and 15 s for
+ * each turn to come.
+ * @param loops how many share the places
+ * @param max how much work runs at a time in this one
+ */
+export function createLoopQueue(
+  loops: number,
+  max: number,
+  {
+    maxWaiting = 1_000,
+    measures,
+    ...more
+  }: { maxOfOne?: number; maxWaiting?: number; measures?: QueueMeasures } = {},
+): FairQueue {
+  const queue = createFairQueue({ max, maxWaiting: Math.ceil(maxWaiting / loops), maxWait: 15_000, ...more })
+  if (measures) queue.measure(measures)
+  return queue
 }
 
 /** For logins by password. A directory that is slow keeps nobody from logging in with a password of the service itself. */

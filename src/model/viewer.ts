@@ -1,20 +1,18 @@
+import { memo } from '../lib/memo.ts'
 import type { Session } from './accounts.ts'
 import { type Caller, isAdministrator } from './caller.ts'
 import { admits, admitsWriter, type Readers, today, type Viewer } from './readers.ts'
 
-/** A caller stays the same object until something about them changes, and so does their viewer. */
-const viewers = new WeakMap<Caller, Viewer>()
-
-/** The viewer for a caller. While acting on behalf of an eperson, that is the eperson, without administrator rights (B3). */
-export function viewerOf(caller: Caller): Viewer {
-  const cached = viewers.get(caller)
-  if (cached) return cached
-  const viewer: Viewer = isAdministrator(caller)
-    ? { kind: 'administrator' }
-    : readerOf(caller.kind === 'anonymous' ? null : caller.session, caller.specialGroups)
-  viewers.set(caller, viewer)
-  return viewer
-}
+/**
+ * The viewer for a caller. While acting on behalf of an eperson, that is the eperson, without administrator rights (B3). A
+ * caller stays the same object until something about them changes, and so does their viewer.
+ */
+export const viewerOf = memo(
+  (caller: Caller): Viewer =>
+    isAdministrator(caller)
+      ? { kind: 'administrator' }
+      : readerOf(caller.kind === 'anonymous' ? null : caller.session, caller.specialGroups),
+)
 
 /** Whether these readers currently admit the caller. */
 export const mayRead = (caller: Caller, readers: Readers): boolean =>

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { memo } from '../lib/memo.ts'
 import type { Caller } from '../model/caller.ts'
 import type { Entity, Field } from '../model/entities.ts'
 import { mayReadEntity, mayWriteEntity } from '../query/readable.ts'
@@ -41,16 +42,9 @@ export function shownTo(all: ReadonlyMap<string, Entity>, caller: Caller): reado
 }
 
 /** A hash of everything in an entity that the document shows, computed once for each entity. */
-const identities = new WeakMap<Entity, string>()
-function identityOf(entity: Entity): string {
-  let known = identities.get(entity)
-  if (known === undefined) {
-    const { name, description, key, fields } = entity
-    known = hash('sha256', JSON.stringify([name, description, key, fields]), 'base64url')
-    identities.set(entity, known)
-  }
-  return known
-}
+const identityOf = memo(({ name, description, key, fields }: Entity) =>
+  hash('sha256', JSON.stringify([name, description, key, fields]), 'base64url'),
+)
 
 /** @returns a text that is the same for those who are shown the same */
 export const identityOfAll = (shown: readonly Shown[]): string =>

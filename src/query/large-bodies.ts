@@ -1,15 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import { clientOf, signalOf } from '../http/client.ts'
-import { createFairQueue } from '../lib/fair-queue.ts'
 import type { QueueMeasures } from '../lib/tally.ts'
-import type { Limits } from '../model/limits.ts'
+import { createLoopQueue, type Limits } from '../model/limits.ts'
 
 /** How many requests of a node may have a large body at a time. With all that is made of it, it takes a few MB of memory. */
 const maxBodies = 32
-/** How many may wait for that, in all event loops together. Nothing of their bodies is read. */
-const maxWaiting = 1_000
-/** For how long, in ms. */
-const maxWait = 15_000
 /** In bytes. */
 const small = 16 * 1024
 
@@ -22,13 +17,7 @@ interface Parts {
 export function limitLargeBodies(app: FastifyInstance, { loops, measures }: Parts): void {
   const of = loops().wanted
   const max = Math.ceil(maxBodies / of)
-  const queue = createFairQueue({
-    max,
-    maxOfOne: Math.ceil(max / 4),
-    maxWaiting: Math.ceil(maxWaiting / of),
-    maxWait,
-  })
-  queue.measure(measures)
+  const queue = createLoopQueue(of, max, { maxOfOne: Math.ceil(max / 4), measures })
   app.addHook('onRequest', (request, reply, done) => {
     const { headers } = request
     const isSmall =

@@ -1,9 +1,9 @@
 import { Problem } from '../http/problems.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
-import { type Client, createFairQueue } from '../lib/fair-queue.ts'
+import type { Client } from '../lib/fair-queue.ts'
 import type { QueueMeasures } from '../lib/tally.ts'
 import { StoreUnavailable } from '../model/errors.ts'
-import type { Limits } from '../model/limits.ts'
+import { createLoopQueue, type Limits } from '../model/limits.ts'
 import type { Plan } from '../model/plan.ts'
 import type { Thread } from '../threads/thread.ts'
 import type { Threads } from '../threads/threads.ts'
@@ -49,11 +49,6 @@ interface Parts {
   readonly measures: QueueMeasures
 }
 
-/** How many texts may wait, in all event loops together. */
-const maxWaiting = 1_000
-/** For how long, in ms. */
-const maxWait = 15_000
-
 /** In characters: to read and check a text of this length takes less than a millisecond. */
 const shortQuery = 2_000
 /** In bytes of JSON, which only have to be read or written. */
@@ -67,8 +62,7 @@ const isShort = (query: string | undefined): boolean =>
 
 export function createLongTexts({ threads, loops, measures }: Parts): LongTexts {
   // The thread has the next text at hand when it is done with one.
-  const queue = createFairQueue({ max: 2, maxWaiting: Math.ceil(maxWaiting / loops().wanted), maxWait })
-  queue.measure(measures)
+  const queue = createLoopQueue(loops().wanted, 2, { measures })
 
   let known: Thread<LongTextHandlers> | undefined
   /** What the thread knows. */

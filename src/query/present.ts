@@ -4,6 +4,7 @@ import { Problem } from '../http/problems.ts'
 import { sendHead, sendPieces, type TimeLimits } from '../http/send-pieces.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Client } from '../lib/fair-queue.ts'
+import { memo } from '../lib/memo.ts'
 import type { Field, Page } from '../model/entities.ts'
 import type { Plan } from '../model/plan.ts'
 import type { RecordFormat } from '../model/record-format.ts'
@@ -197,16 +198,10 @@ export function linkHeader(
 }
 
 /** The same order is the same object in every request (`parsePage`), so its text is made once. */
-const printed = new WeakMap<Page['order'], string>()
-
-function orderParameter(order: Page['order']): string {
+const orderParameter = memo((order: Page['order']): string => {
   if (order.length === 0) return ''
-  const known = printed.get(order)
-  if (known !== undefined) return known
   const json = JSON.stringify(
     order.map(({ field, descending }) => (descending ? { field, order: 'desc' } : { field })),
   )
-  const text = `order_by=${encodeURIComponent(json)}&`
-  printed.set(order, text)
-  return text
-}
+  return `order_by=${encodeURIComponent(json)}&`
+})

@@ -1,5 +1,5 @@
+import type { Members } from '../lib/json.ts'
 import type { Changes } from '../model/audit-events.ts'
-import type { Members } from './read-body.ts'
 
 /** Members that the audit trail tells of one change, and characters of the JSON of each. */
 const maxMembers = 30

@@ -1,9 +1,10 @@
 import { quote, suggestion } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { fits, kindOf } from '../import/types.ts'
+import { isObject, type Members } from '../lib/json.ts'
 import type { Entity } from '../model/entities.ts'
 import { keyValues, recordKey } from '../model/record-changes.ts'
-import { isObject, type Members, maxRecord, requireFlat } from './read-body.ts'
+import { maxRecord, requireFlat } from './read-body.ts'
 
 /**
  * Checks what a request makes of a record by the rules of an import (D12). Fields are those that the entity has: a new one

@@ -1,9 +1,10 @@
 import { Problem } from '../http/problems.ts'
-import { exactText, parseWritten } from '../lib/json.ts'
+import { exactText, isObject, type Members, parseWritten } from '../lib/json.ts'
+import { tokensOf } from '../lib/json-patch.ts'
 import { numberText } from '../lib/json-text.ts'
 import { decimalKey } from '../lib/sort-keys.ts'
 import { setMember } from './members.ts'
-import { isObject, type Members, maxRecord } from './read-body.ts'
+import { maxRecord } from './read-body.ts'
 
 /** More operations than that are no change of one record. */
 const maxOperations = 500
@@ -80,15 +81,14 @@ function valueIn(operation: Members): unknown {
   return operation.value
 }
 
-/** RFC 6901. */
+/** The size of a body bounds it. */
+const anyPointer = { characters: maxRecord, tokens: maxRecord }
+
 function pointer(operation: Members, name: 'path' | 'from'): readonly string[] {
   const text = operation[name]
-  if (typeof text !== 'string' || (text !== '' && !text.startsWith('/')) || /~(?![01])/.test(text))
-    throw new Wrong(`${name} must be a JSON Pointer, such as "/title"`)
-  return text
-    .split('/')
-    .slice(1)
-    .map(token => token.replaceAll('~1', '/').replaceAll('~0', '~'))
+  const tokens = typeof text === 'string' ? tokensOf(text, anyPointer) : undefined
+  if (!tokens) throw new Wrong(`${name} must be a JSON Pointer, such as "/title"`)
+  return tokens
 }
 
 function valueAt(root: unknown, path: readonly string[]): unknown {

@@ -1,5 +1,5 @@
+import { isObject, type Members } from '../lib/json.ts'
 import { setMember } from './members.ts'
-import { isObject, type Members } from './read-body.ts'
 
 /** What a merge patch makes of a value (RFC 7396 §2). The value is changed. */
 export function merged(target: unknown, patch: unknown): unknown {

@@ -1,8 +1,7 @@
 import type { FastifyRequest } from 'fastify'
+import { exactBody } from '../http/json-body.ts'
 import { Problem } from '../http/problems.ts'
-import { exactText, parseWritten } from '../lib/json.ts'
-
-export type Members = Readonly<Record<string, unknown>>
+import { parseWritten } from '../lib/json.ts'
 
 /** The size of a body and of a record, in bytes. */
 export const maxRecord = 1024 * 1024
@@ -14,20 +13,11 @@ const maxDepth = 1_000
  * The JSON of a body, with all digits of its numbers.
  * @throws Problem 400 for what is no JSON in UTF-8, or is nested too deeply
  */
-export function readJson({ body }: FastifyRequest): unknown {
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode((body as Buffer | undefined) ?? Buffer.alloc(0))
-  } catch {
-    throw new Problem('bad-request', 'The body is not well-formed UTF-8.')
-  }
-  requireFlat(text, 'bad-request')
-  try {
+export const readJson = (request: FastifyRequest): unknown =>
+  exactBody(request, text => {
+    requireFlat(text, 'bad-request')
     return parseWritten(text)
-  } catch (error) {
-    throw new Problem('bad-request', `The body is not well-formed JSON: ${reasonOf(error)}.`)
-  }
-}
+  })
 
 /**
  * @param code of the problem
@@ -62,13 +52,3 @@ const backslash = 0x5c
 const closeBracket = 0x5d
 const openBrace = 0x7b
 const closeBrace = 0x7d
-
-/** The place, without the parser's quotation of the body. */
-function reasonOf(error: unknown): string {
-  const place = error instanceof Error ? /position \d+/.exec(error.message)?.[0] : undefined
-  return place === undefined ? 'it ends too early, or has an unexpected character' : `see ${place}`
-}
-
-/** An object of JSON, and no number that JavaScript would print otherwise. */
-export const isObject = (value: unknown): value is Members =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && exactText(value) === undefined

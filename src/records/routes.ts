@@ -5,14 +5,15 @@ import type { Config } from '../config/config.ts'
 import { type Addresses, pathOf } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
 import { contractsIn } from '../http/contract.ts'
+import { requireType } from '../http/json-body.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
+import { requireState } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { requireEperson } from '../http/require-eperson.ts'
-import { createFairQueue, Overloaded } from '../lib/fair-queue.ts'
-import { parseWritten } from '../lib/json.ts'
-import { mediaTypeOf } from '../lib/media-type.ts'
+import { Overloaded } from '../lib/fair-queue.ts'
+import { isObject, type Members, parseWritten } from '../lib/json.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { Limits } from '../model/limits.ts'
+import { createLoopQueue, type Limits } from '../model/limits.ts'
 import { keyValues } from '../model/record-changes.ts'
 import { type Found, keyPlan, segmentsOf } from '../query/below-entity.ts'
 import { recordTag } from '../query/entity-tag.ts'
@@ -24,8 +25,7 @@ import { checkedJson } from './check-record.ts'
 import { isWrittenSo, patched } from './json-patch.ts'
 import { setMember } from './members.ts'
 import { merged } from './merge-patch.ts'
-import { requirePrecondition } from './preconditions.ts'
-import { isObject, type Members, maxRecord, readJson } from './read-body.ts'
+import { maxRecord, readJson } from './read-body.ts'
 import { requireWritable } from './writable.ts'
 
 const contract = contractsIn(() => import('./contracts.ts'))
@@ -37,11 +37,8 @@ interface Parts {
   readonly limits: Pick<Limits, 'loops'>
 }
 
-/** Records that a node writes at a time, and that may wait for it, in all event loops together. */
+/** Records that are written at a time, in all event loops together. */
 const maxWriting = 128
-const maxWaiting = 1_000
-/** In ms. */
-const maxWait = 15_000
 
 /** A record that is written by many at once is tried so often. */
 const maxAttempts = 50
@@ -61,11 +58,7 @@ interface Change {
 /** `PUT`, `PATCH` and `DELETE {query_base}/<entity>/<key>`: single records are written (R1–R8, docs/decisions/0041). */
 export function recordRoutes(app: FastifyInstance, { addresses, config, entities, limits }: Parts): void {
   const loops = limits.loops().wanted
-  const queue = createFairQueue({
-    max: Math.ceil(maxWriting / loops),
-    maxWaiting: Math.ceil(maxWaiting / loops),
-    maxWait,
-  })
+  const queue = createLoopQueue(loops, Math.ceil(maxWriting / loops))
   app.addContentTypeParser(mergePatch, { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
   const route = (
@@ -130,7 +123,11 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
       const entity = requireWritable(found, request.caller, key)
       const [plan, named] = keyPlan(found, key)
       const { json: before, seq } = await entities.record(plan, named, clientOf(request))
-      requirePrecondition(request.headers, before === undefined ? undefined : recordTag(Buffer.from(before)))
+      requireState(
+        request.headers,
+        before === undefined ? undefined : recordTag(Buffer.from(before)),
+        'record',
+      )
       const earlier = before === undefined ? undefined : (parseWritten(before) as Members)
       const made = change.make(found, earlier && (parseWritten(before ?? '') as Members))
       const json = made === null && change.event === 'record.delete' ? null : checkedJson(entity, made, named)
@@ -173,16 +170,6 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
 /** Runs before the body is read: the body of an anonymous request is never parsed. */
 async function requireLogin({ caller }: FastifyRequest): Promise<void> {
   requireEperson(caller)
-}
-
-/** @throws Problem 415 with the types that are taken */
-function requireType(request: FastifyRequest, legal: readonly string[]): string {
-  const type = mediaTypeOf(request.headers['content-type'] ?? '')
-  if (legal.includes(type)) return type
-  throw new Problem('unsupported-media-type', `The body must be ${legal.join(' or ')}.`, {
-    headers: request.method === 'PATCH' ? { 'accept-patch': legal.join(', ') } : {},
-    members: { legal },
-  })
 }
 
 /** The record with the key of the address, where it doesn't say one itself. */

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { PatchFault, readPatch, tokensOf } from '../../src/lib/json-patch.ts'
 
 /** JSON Patch (RFC 6902) as a list of operations with their paths in tokens. */
-const read = (patch: unknown) => readPatch(Buffer.from(JSON.stringify(patch)))
+const read = (patch: unknown) => readPatch(patch, 100)
 
 test('operations are read with the tokens of their paths, and members that they do not define are ignored', () => {
   assert.deepEqual(
@@ -60,16 +60,14 @@ test('a wrong operation is named by its index, and nothing of the body but the r
     )
 })
 
-test('what is no list of operations, too many of them and too many bytes are refused as a whole', () => {
-  const fault = (body: string | Uint8Array, kind: string) =>
+test('what is no list of operations, and too many of them are refused as a whole', () => {
+  const fault = (patch: unknown, kind: string) =>
     assert.throws(
-      () => readPatch(Buffer.from(body), { operations: 2, bytes: 100 }),
+      () => readPatch(patch, 2),
       (error: unknown) => error instanceof PatchFault && error.index === null && error.kind === kind,
     )
-  for (const body of ['', '{', '{}', 'null', '"a"', Buffer.from([0x22, 0xff, 0x22]), '\ufeff[]'])
-    fault(body, 'syntax')
-  fault(JSON.stringify(Array(3).fill({ op: 'remove', path: '/a' })), 'content')
-  fault(`[${' '.repeat(100)}]`, 'content')
+  for (const patch of [undefined, {}, null, 'a']) fault(patch, 'syntax')
+  fault(Array(3).fill({ op: 'remove', path: '/a' }), 'content')
 })
 
 test('pointers follow the examples of RFC 6901', () => {

@@ -1,5 +1,6 @@
 import type { Config } from '../../config/config.ts'
 import { type AnyProvider, providersIn, type SingleSignOnConfig } from '../../config/providers.ts'
+import { isObject } from '../../lib/json.ts'
 import { OperatorError } from '../../model/errors.ts'
 import type { Identities } from '../../storage/identities.ts'
 import { federationOf } from './federation.ts'
@@ -157,8 +158,7 @@ function claimsIn(token: string): Readonly<Record<string, unknown>> {
   const payload = Buffer.from(parts[1] ?? parts[0] ?? '', 'base64url').toString()
   try {
     const claims: unknown = JSON.parse(payload)
-    if (typeof claims === 'object' && claims !== null && !Array.isArray(claims))
-      return claims as Record<string, unknown>
+    if (isObject(claims)) return claims
   } catch {
     // The same answer.
   }

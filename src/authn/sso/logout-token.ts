@@ -1,5 +1,6 @@
 import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose'
 import type { OidcConfig } from '../../config/providers.ts'
+import { isObject } from '../../lib/json.ts'
 import { boundedFetch, clockTolerance } from './oidc-client.ts'
 import { Refused, Unavailable } from './protocol.ts'
 
@@ -80,9 +81,6 @@ export function createLogoutTokens() {
     return { jti, sub: text(sub), sid: text(sid) }
   }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 function explain(error: unknown): never {
   if (error instanceof errors.JWKSTimeout) throw new Unavailable('fetching its keys took too long')

@@ -1,7 +1,8 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { ProviderConfig, SamlConfig } from '../../config/providers.ts'
-import { type Client, createFairQueue } from '../../lib/fair-queue.ts'
+import type { Client } from '../../lib/fair-queue.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
+import { createLoopQueue } from '../../model/limits.ts'
 import type { Thread } from '../../threads/thread.ts'
 import type { Threads } from '../../threads/threads.ts'
 import type { IdpMetadata } from './metadata/idp.ts'
@@ -39,8 +40,6 @@ interface Parts {
 const maxAtOnce = 64
 const maxAtOnceOfOne = 32
 const maxWaiting = 500
-/** Milliseconds that a call waits for its turn. */
-const maxWait = 15_000
 /** Milliseconds between two looks for what went wrong in the thread. */
 const lookEvery = 5_000
 /** Milliseconds before a thread that has ended is started again: what has ended it may end it again. */
@@ -70,7 +69,7 @@ export function createProviderMetadata({ dataFolder, log, providers, threads }: 
   }
   const start = () => threads.start<MetadataHandlers>('authn/sso/metadata/thread', 0, data)
   let thread: Thread<MetadataHandlers> = start()
-  const queue = createFairQueue({ max: maxAtOnce, maxOfOne: maxAtOnceOfOne, maxWaiting, maxWait })
+  const queue = createLoopQueue(1, maxAtOnce, { maxOfOne: maxAtOnceOfOne, maxWaiting })
   let started = performance.now()
 
   function running(): Thread<MetadataHandlers> {

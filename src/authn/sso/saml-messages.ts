@@ -1,7 +1,7 @@
-import { type Client, createFairQueue, type FairQueue } from '../../lib/fair-queue.ts'
+import type { Client } from '../../lib/fair-queue.ts'
 import type { QueueMeasures } from '../../lib/tally.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
-import type { Limits } from '../../model/limits.ts'
+import { createLoopQueue, type Limits } from '../../model/limits.ts'
 import type { Thread } from '../../threads/thread.ts'
 import type { Threads } from '../../threads/threads.ts'
 import { Refused } from './protocol.ts'
@@ -38,12 +38,10 @@ interface Parts {
 
 /** How many messages may wait, in all event loops together. Each has at most 256 kB. */
 const maxWaiting = 128
-/** For how long, in ms. */
-const maxWait = 15_000
 
 export function createSamlMessages({ threads, loops, measures }: Parts): SamlMessages {
-  const queue = createQueue(loops().wanted)
-  queue.measure(measures)
+  // The thread has the next message at hand when it has read one.
+  const queue = createLoopQueue(loops().wanted, 2, { maxWaiting, measures })
 
   let known: Thread<SamlThreadHandlers> | undefined
   function thread(): Thread<SamlThreadHandlers> {
@@ -62,10 +60,6 @@ export function createSamlMessages({ threads, loops, measures }: Parts): SamlMes
     close: async () => known?.close(),
   }
 }
-
-/** The thread has the next message at hand when it has read one. */
-const createQueue = (loops: number): FairQueue =>
-  createFairQueue({ max: 2, maxWaiting: Math.ceil(maxWaiting / loops), maxWait })
 
 async function resultOf<T>(answer: Promise<Outcome<T>>): Promise<T> {
   const outcome = await inThread(answer)

@@ -1,4 +1,5 @@
 import { commaList, listed, quote, suggestion } from '../../http/parameters.ts'
+import { memo } from '../../lib/memo.ts'
 import type { Field } from '../../model/entities.ts'
 import type { FieldRef } from '../../model/plan.ts'
 import type { Node } from '../language/node.ts'
@@ -21,24 +22,17 @@ interface Names {
 }
 
 /** Entities stay the same objects until they change. */
-const known = new WeakMap<readonly Field[], Names>()
-
-function namesOf({ fields }: Pick<Scope, 'fields'>): Names {
-  let names = known.get(fields)
-  if (names === undefined) {
-    const json = fields.filter(({ type }) => type === 'json')
-    names = {
-      all: fields.map(({ name }) => name),
-      byName: new Map(fields.map(field => [field.name, field])),
-      longestJson: json.reduce((longest, { name }) => Math.max(longest, name.length), 0),
-    }
-    known.set(fields, names)
+const namesIn = memo((fields: readonly Field[]): Names => {
+  const json = fields.filter(({ type }) => type === 'json')
+  return {
+    all: fields.map(({ name }) => name),
+    byName: new Map(fields.map(field => [field.name, field])),
+    longestJson: json.reduce((longest, { name }) => Math.max(longest, name.length), 0),
   }
-  return names
-}
+})
 
 export const fieldNamed = (name: string, scope: Pick<Scope, 'fields'>): Field | undefined =>
-  namesOf(scope).byName.get(name)
+  namesIn(scope.fields).byName.get(name)
 
 /** Names that are meant as functions. */
 const aggregates: readonly string[] = ['count', 'avg', 'sum', 'min', 'max']
@@ -54,13 +48,13 @@ const maxPathLength = 1_000
 export function findField(node: Node, scope: Scope): Found {
   if (node.kind !== 'text')
     throw wrong(node, `The name of a field is text, not ${described(node)}. ${fieldsOf(scope)}`, {
-      legal: listed(namesOf(scope).all),
+      legal: listed(namesIn(scope.fields).all),
     })
   const field = fieldNamed(node.text, scope)
   if (field) return whole(field)
   const parent = parentOf(node.text, scope)
   if (parent) return memberOf(parent, node.text, node)
-  const { hint, members } = suggestion(node.text, namesOf(scope).all)
+  const { hint, members } = suggestion(node.text, namesIn(scope.fields).all)
   const isFunction = aggregates.includes(node.text)
   const meant = isFunction
     ? ` A function is written ["function", "${node.text}"], and ${node.text}() in PQL.`
@@ -74,12 +68,13 @@ export const whole = (field: Field): Found => ({
 })
 
 /** The fields as a sentence. */
-export const fieldsOf = (scope: Scope): string => `Its fields are ${commaList(namesOf(scope).all) || 'none'}.`
+export const fieldsOf = (scope: Scope): string =>
+  `Its fields are ${commaList(namesIn(scope.fields).all) || 'none'}.`
 
 /** The field with the longest name that a path begins with. One that has no members is better than none: its error helps. */
 function parentOf(text: string, scope: Scope): Field | undefined {
   if (text.length > maxPathLength) return undefined
-  const { byName, longestJson } = namesOf(scope)
+  const { byName, longestJson } = namesIn(scope.fields)
   let other: Field | undefined
   for (let end = Math.min(text.length - 1, longestJson); end > 0; end--) {
     if (text[end] !== '.' && text[end] !== '[') continue

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { memo } from '../../lib/memo.ts'
 import { type Condition, type Constant, differsIfMissing, type FieldRef } from '../../model/plan.ts'
 import type { Checked } from './scope.ts'
 
@@ -8,21 +9,14 @@ import type { Checked } from './scope.ts'
  */
 export const nothing: Condition = { kind: 'none' }
 
-/** Conditions never change, and each is compared again on every level above it. */
-const keys = new WeakMap<Condition, string>()
-
 /** Longer keys are replaced by their digests, because those of conditions contain those of their operands. */
 const maxKey = 500
 
-/** A text that is the same for equal conditions only. Entities count by their names. */
-export function keyOf(condition: Condition): string {
-  let key = keys.get(condition)
-  if (key === undefined) {
-    key = shortened(writeKey(condition))
-    keys.set(condition, key)
-  }
-  return key
-}
+/**
+ * A text that is the same for equal conditions only. Entities count by their names. Conditions never change, and each is
+ * compared again on every level above it.
+ */
+export const keyOf: (condition: Condition) => string = memo(condition => shortened(writeKey(condition)))
 
 const shortened = (key: string) =>
   key.length <= maxKey ? key : createHash('sha256').update(key).digest('base64')
