@@ -61,7 +61,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'storage/runtime': ['storage', 'threads'],
   'storage/plans': ['storage'],
   'storage/columns': ['storage', 'storage/plans', 'storage/runtime', 'threads'],
-  'storage/tables': ['storage/plans'],
+  'storage/tables': ['storage', 'storage/plans'],
   'storage/statements': ['storage'],
   'storage/sqlite': [...ofEngines, 'threads'],
   'storage/postgres': [...ofEngines, 'threads'],

@@ -10,11 +10,32 @@ export interface Steps {
   /** As the database tells them. */
   readonly steps: readonly string[]
   readonly indexes: readonly string[]
-  /** Whether it reads all of the table. */
+  /** True if it reads all of a table. */
   readonly scans: boolean
   /** If it was run. */
   readonly ran?: { readonly rows: number; readonly milliseconds: number }
 }
+
+/**
+ * Reads the steps of a statement.
+ * @param index finds the name of an index in a step: its first group that is there
+ * @param scan finds a step that reads all of a table
+ */
+export const stepsFrom = (steps: readonly string[], index: RegExp, scan: RegExp): Steps => ({
+  steps,
+  indexes: [
+    ...new Set(
+      steps.flatMap(
+        step =>
+          index
+            .exec(step)
+            ?.slice(1)
+            .find(name => name) ?? [],
+      ),
+    ),
+  ],
+  scans: steps.some(step => scan.test(step)),
+})
 
 /** The condition in the words of plans, with entities by their names. */
 const conditionOf = ({ where }: Plan): unknown =>

@@ -1,4 +1,4 @@
-import type { Steps } from '../plans/explain.ts'
+import { type Steps, stepsFrom } from '../plans/explain.ts'
 import type { Statement } from '../tables/compile.ts'
 import type { Connection, Value } from './driver.ts'
 
@@ -13,14 +13,8 @@ export async function explainStatement(
     ...values,
   )
   const steps = rows.map(row => row['QUERY PLAN'])
-  const indexes = steps.flatMap(
-    step => /Index(?: Only)? Scan(?: Backward)? (?:using|on) (\S+)/.exec(step)?.[1] ?? [],
-  )
-  const explained = {
-    steps,
-    indexes: [...new Set(indexes)],
-    scans: steps.some(step => /\bSeq Scan\b/.test(step)),
-  }
+  const index = /Index(?: Only)? Scan(?: Backward)? (?:using|on) (\S+)/
+  const explained = stepsFrom(steps, index, /\bSeq Scan\b/)
   if (!runs) return explained
   const [, count = '0'] = /actual .*?rows=(\d+)/.exec(steps[0] ?? '') ?? []
   const [time = '0'] = steps.flatMap(step => /^Execution Time: ([\d.]+)/.exec(step)?.[1] ?? [])

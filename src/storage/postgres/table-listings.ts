@@ -1,6 +1,5 @@
 import type { Counter } from '../../lib/counter.ts'
 import type { Client, FairQueue } from '../../lib/fair-queue.ts'
-import type { Page } from '../../model/entities.ts'
 import { TooMuch } from '../../model/errors.ts'
 import type { Plan } from '../../model/plan.ts'
 import { joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
@@ -9,7 +8,7 @@ import type { Thread } from '../../threads/thread.ts'
 import type { Listing } from '../entities.ts'
 import { type Explanation, stepsAsJson } from '../plans/explain.ts'
 import { pieceBytes } from '../runtime/page-limits.ts'
-import { csvFields, highlightsIn } from '../tables/plan-shape.ts'
+import { csvFields, highlightsIn, listingOf } from '../tables/plan-shape.ts'
 import { countOf, pageOf, shortPageOf, type Tables } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
 import { codeOf } from './errors.ts'
@@ -51,12 +50,6 @@ export interface TableListings {
 }
 
 export function createTableListings({ databases, listings, places, worker, queue }: Parts): TableListings {
-  const listingOf = (page: Page, count: number | null, body: Listing['body']): Listing => ({
-    total: page.total && count !== null ? count : undefined,
-    more: page.limit === null || count === null ? undefined : page.offset + page.limit < count,
-    body,
-  })
-
   async function listShort(
     database: TableDatabase,
     plan: Plan,
@@ -72,7 +65,7 @@ export function createTableListings({ databases, listings, places, worker, queue
     const body = row?.body ?? ''
     // With commas between them, rows are marked together.
     const marked = await markedRows(format === 'ndjson' ? body.split('\n') : [body], plan)
-    return listingOf(plan.page, row?.count ?? null, Buffer.from(marked.join('\n')))
+    return listingOf(plan.page, row?.count ?? null, plan.page.total, Buffer.from(marked.join('\n')))
   }
 
   /** Rows in which what was found is marked, by the thread for long work. */
@@ -127,7 +120,7 @@ export function createTableListings({ databases, listings, places, worker, queue
       const [row] = counted ? await db.unnamedRows<{ count: number }>(counted.sql, ...counted.values) : []
       const { sql, values } = pageOf(plan, tables)
       await db.unnamedRows(`DECLARE page NO SCROLL CURSOR FOR ${sql}`, ...values)
-      return listingOf(plan.page, row?.count ?? null, pieces(db, plan, format, close))
+      return listingOf(plan.page, row?.count ?? null, plan.page.total, pieces(db, plan, format, close))
     } catch (error) {
       await close()
       throw error

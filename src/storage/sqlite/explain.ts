@@ -1,4 +1,4 @@
-import type { Steps } from '../plans/explain.ts'
+import { type Steps, stepsFrom } from '../plans/explain.ts'
 import type { TablePlan } from './compile.ts'
 import { choose } from './cursor.ts'
 import type { Database } from './driver.ts'
@@ -9,15 +9,9 @@ export function explainPage(db: Database, plan: TablePlan, runs: boolean): Steps
   const steps = db
     .all<{ detail: string }>(`EXPLAIN QUERY PLAN ${page.sql}`, ...page.values)
     .map(({ detail }) => detail)
-  const indexes = steps.flatMap(
-    step => /\bUSING (?:COVERING )?(?:INDEX (\S+)|(INTEGER PRIMARY KEY))/.exec(step)?.slice(1) ?? [],
-  )
-  const explained = {
-    sql: page.sql,
-    steps,
-    indexes: [...new Set(indexes.filter(name => name !== undefined))],
-    scans: steps.some(step => /^SCAN (?!json_each|\(subquery|[ders]\b)/.test(step)),
-  }
+  const index = /\bUSING (?:COVERING )?(?:INDEX (\S+)|(INTEGER PRIMARY KEY))/
+  const scan = /^SCAN (?!json_each|\(subquery|[ders]\b)/
+  const explained = { sql: page.sql, ...stepsFrom(steps, index, scan) }
   if (!runs) return explained
   const begun = performance.now()
   const rows = db.all(page.sql, ...page.values).length

@@ -8,7 +8,7 @@ import { isShortPage } from '../../model/short-pages.ts'
 import type { Listing } from '../entities.ts'
 import { stepsAsJson } from '../plans/explain.ts'
 import { whilePresent } from '../runtime/while-present.ts'
-import { csvFields, isByKey } from '../tables/plan-shape.ts'
+import { csvFields, isByKey, listingOf } from '../tables/plan-shape.ts'
 import { compileTable, type Statement, type TablePlan, type Visible } from './compile.ts'
 import type { StoreFile } from './cursor.ts'
 import type { Database } from './driver.ts'
@@ -69,16 +69,12 @@ export function createTableListings({ store, db, readerThreads, listings }: Part
   async function list(plan: Plan, visible: Visible, format: RecordFormat, client: Client): Promise<Listing> {
     const { page } = plan
     const compiled = compileTable(plan, visible)
-    const listing = (total: number | null, body: Listing['body']): Listing => ({
-      total: page.total || !compiled.isFiltered ? (total ?? undefined) : undefined,
-      more: total === null || page.limit === null ? undefined : page.offset + page.limit < total,
-      body,
-    })
+    const tells = page.total || !compiled.isFiltered
     if (isShortPage(page, format)) {
       const isLong = mayTakeLong(plan, visible, compiled)
       const wanted = { file: store.file, plan: compiled, separator: separators[format], isLong }
       const { total, body } = await readPage(readerThreads, wanted, client)
-      return listing(total, body)
+      return listingOf(page, total, tells, body)
     }
 
     const { reader, cursor, total } = await readerThreads.long(client, reader =>
@@ -87,7 +83,7 @@ export function createTableListings({ store, db, readerThreads, listings }: Part
         ...(await reader.call('open', store, compiled, format, csvFields(plan), stop)),
       })),
     )
-    return listing(total, pieces(reader, cursor, client))
+    return listingOf(page, total, tells, pieces(reader, cursor, client))
   }
 
   async function* pieces(reader: Reader, cursor: number, client: Client) {

@@ -1,8 +1,21 @@
-import type { Entity, Field } from '../../model/entities.ts'
+import type { Entity, Field, Page } from '../../model/entities.ts'
 import type { Condition, Plan } from '../../model/plan.ts'
+import type { Listing } from '../entities.ts'
 import type { Highlighted } from './highlights.ts'
 
 /** What a listing needs to know of its plan. */
+
+/** @param count of the records or rows; null: unknown @param tells true if the total is a part of the answer */
+export const listingOf = (
+  { offset, limit }: Page,
+  count: number | null,
+  tells: boolean,
+  body: Listing['body'],
+): Listing => ({
+  total: tells && count !== null ? count : undefined,
+  more: limit === null || count === null ? undefined : offset + limit < count,
+  body,
+})
 
 /** False if the plan lists all visible rows of a table as they are. */
 export const isFiltered = ({ where, shape }: Plan): boolean => where !== null || shape.kind === 'rows'
