@@ -69,3 +69,13 @@ export function sharedMemory(bytes: number): SharedArrayBuffer {
   countShared(bytes)
   return new SharedArrayBuffer(bytes)
 }
+
+export const sharedNumbers = (length: number): Uint32Array<SharedArrayBuffer> =>
+  new Uint32Array(sharedMemory(length * Uint32Array.BYTES_PER_ELEMENT))
+
+/** A copy that threads can share. */
+export function shareNumbers(numbers: Uint32Array): Uint32Array<SharedArrayBuffer> {
+  const shared = sharedNumbers(numbers.length)
+  shared.set(numbers)
+  return shared
+}

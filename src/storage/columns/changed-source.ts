@@ -1,10 +1,10 @@
 import type { Client } from '../../lib/fair-queue.ts'
+import { shareNumbers } from '../../lib/shared-memory.ts'
 import { joinPieces, separators } from '../../model/record-format.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import { createPlaces, type Edits } from './change-edits.ts'
 import { type Changed, changedSlots, changesOf } from './changed-entities.ts'
-import { shareNumbers } from './columns.ts'
 import { Keeping, type Turn } from './keeping.ts'
 import type { LoadedRecords } from './loaded-records.ts'
 import { type RecordNumbers, type RecordSource, type RecordWork, slotsOf } from './record-source.ts'
@@ -77,7 +77,7 @@ export function changedSource(source: RecordSource, cache: RecordCache): RecordS
         const after = end < 0 ? [] : Array.from(slots.subarray(end), slot => of[slot - slotsOf(base)] ?? '{}')
         const read = await work.values(base, shareNumbers(before), field, stop)
         return {
-          parts: [...read.parts, await work.call('extract', after, field)],
+          parts: [...read.parts, await work.call('extract', after, after.length, field, stop)],
           lengths: [...read.lengths, after.length],
         }
       },

@@ -1,4 +1,5 @@
-import { sharedMemory } from '../../lib/shared-memory.ts'
+import { sharedNumbers } from '../../lib/shared-memory.ts'
+
 /**
  * A field of a version as numbers (docs/decisions/0035), in memory that threads share. A column has a rank for each record,
  * by its number: the place of its value among the distinct ones. Records without a value have the rank `distinct`.
@@ -59,14 +60,4 @@ export function firstNumbers({ distinct, ranks }: Column): Uint32Array<SharedArr
   const first = sharedNumbers(distinct + 1)
   for (let n = ranks.length - 1; n >= 0; n--) first[ranks[n] as number] = n
   return first.subarray(0, distinct)
-}
-
-export const sharedNumbers = (length: number): Uint32Array<SharedArrayBuffer> =>
-  new Uint32Array(sharedMemory(length * Uint32Array.BYTES_PER_ELEMENT))
-
-/** A copy that threads can share. */
-export function shareNumbers(numbers: Uint32Array): Uint32Array<SharedArrayBuffer> {
-  const shared = sharedNumbers(numbers.length)
-  shared.set(numbers)
-  return shared
 }

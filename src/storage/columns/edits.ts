@@ -1,4 +1,5 @@
-import { type Column, openColumn, type PackedColumn, sharedNumbers } from './columns.ts'
+import { sharedNumbers } from '../../lib/shared-memory.ts'
+import { type Column, openColumn, type PackedColumn } from './columns.ts'
 import type { NewValue, Origins } from './revised-ranks.ts'
 
 /** What single records change in a version, in the order of the key (docs/decisions/0041). */

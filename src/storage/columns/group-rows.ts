@@ -1,17 +1,16 @@
-import { sharedMemory } from '../../lib/shared-memory.ts'
+import { sharedMemory, sharedNumbers } from '../../lib/shared-memory.ts'
 import type { FieldType } from '../../model/entities.ts'
 import type { Aggregate, Condition } from '../../model/plan.ts'
 import { aggregate, type Result } from './aggregates.ts'
 import type { ColumnRef } from './column-ref.ts'
-import { sharedNumbers } from './columns.ts'
-import { withEqualRanks } from './equal-ranks.ts'
 import { countIn, groupBy, maxGroups, tooManyGroups } from './groups.ts'
-import type { FieldFacts } from './leaves.ts'
+import { type FieldFacts, kindsOf } from './leaves.ts'
 import { type RowColumn, rowTest } from './row-tests.ts'
 import { numbersIn, openSelection, type PackedSelection } from './selections.ts'
 import { sortNumbers } from './sort-records.ts'
 import { openFacts, type PackedFacts } from './tasks.ts'
-import { jsonAt, type PackedValues, Packer } from './values.ts'
+import { equalityKey } from './value-tests.ts'
+import { jsonAt, type PackedValues, Packer, valueAt } from './values.ts'
 
 /** Rows of groups, as a thread takes them: fields are numbers of facts. */
 export interface GroupTask {
@@ -95,6 +94,28 @@ export function groupRows(task: GroupTask, tick: () => void): PackedRows {
   tick()
   const end = task.limit === null ? sorted.length : Math.min(sorted.length, task.offset + task.limit)
   return packRows(sorted.length, Array.from(sorted.subarray(task.offset, end)), json)
+}
+
+/**
+ * Ranks follow the JSON of nested values, but objects are equal in any order of their members (Q20). For groups, equal values
+ * count as the first of them.
+ * @param facts of the field, with its values if it is JSON
+ * @param tick called now and then; it may throw to stop
+ */
+function withEqualRanks(facts: FieldFacts, tick: () => void): FieldFacts {
+  const { type, values, column } = facts
+  if (type !== 'json' || !values) return facts
+  const firsts = new Map<string, number>()
+  const others = new Map<number, number>()
+  for (let rank = kindsOf(values).nested; rank < values.length; rank++) {
+    if ((rank & 0xff) === 0) tick()
+    const key = equalityKey(valueAt(values, rank))
+    const first = firsts.get(key)
+    if (first === undefined) firsts.set(key, rank)
+    else others.set(rank, first)
+  }
+  if (others.size === 0) return facts
+  return { ...facts, column: { ...column, ranks: column.ranks.map(rank => others.get(rank) ?? rank) } }
 }
 
 /** The numbers of the groups that have records. */

@@ -10,8 +10,8 @@ import { type GroupColumn, type GroupTask, openRows, type PackedRows } from './g
 import type { Turn } from './keeping.ts'
 import { pickRecords } from './loaded-records.ts'
 import { Needs } from './needs.ts'
-import type { RecordOrders, RecordPlan } from './record-orders.ts'
-import type { RecordSource } from './record-source.ts'
+import type { RecordOrders } from './record-orders.ts'
+import type { RecordPlan, RecordSource } from './record-source.ts'
 import { fieldsOf } from './rows.ts'
 import { openValues, type Values } from './values.ts'
 

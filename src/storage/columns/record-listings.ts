@@ -14,8 +14,8 @@ import { filterName } from './filters.ts'
 import { loadRecords, packedLength } from './load-records.ts'
 import { type LoadedRecords, maxLoadedBytes, pickRecords, unpackRecords } from './loaded-records.ts'
 import { createRecordGroups, isGrouped } from './record-groups.ts'
-import { createRecordOrders, type RecordPlan } from './record-orders.ts'
-import { type RecordNumbers, type RecordSource, slotsOf } from './record-source.ts'
+import { createRecordOrders } from './record-orders.ts'
+import { type RecordNumbers, type RecordPlan, type RecordSource, slotsOf } from './record-source.ts'
 import { fieldsOf, pieceOf, scalarColumns } from './rows.ts'
 
 /** The maximum number of records in a piece of a listing, which is also limited by `pieceBytes`. */

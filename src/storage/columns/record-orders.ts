@@ -1,22 +1,21 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import { type Client, nobody } from '../../lib/fair-queue.ts'
+import { shareNumbers } from '../../lib/shared-memory.ts'
 import type { Page } from '../../model/entities.ts'
-import type { Condition, Plan, Rows } from '../../model/plan.ts'
+import type { Condition, Rows } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import { decidingOrder } from '../plans/total-order.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import { type ColumnRef, columnOf, indexOf, nameOf } from './column-ref.ts'
-import { openColumn, type PackedColumn, shareNumbers } from './columns.ts'
+import { openColumn, type PackedColumn } from './columns.ts'
 import { Facts } from './facts.ts'
 import { createFilters, type Filters, nameOfCondition } from './filters.ts'
 import { entryBytes, type Turn } from './keeping.ts'
-import type { RecordSource, SortField } from './record-source.ts'
+import type { RecordPlan, RecordSource, SortField } from './record-source.ts'
 import { numbersBetween, type PackedSelection, packedSize } from './selections.ts'
 import { sortNumbers, toSlots } from './sort-records.ts'
 import { nameOfRelevance, type Relevance, relevanceOfAll } from './text-search.ts'
 import type { TaskOrder } from './work.ts'
-
-export type RecordPlan = Plan & { readonly entity: RecordEntity }
 
 /** Slots in the order wanted. */
 export interface RecordList {

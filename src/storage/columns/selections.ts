@@ -1,4 +1,4 @@
-import { sharedNumbers } from './columns.ts'
+import { sharedNumbers } from '../../lib/shared-memory.ts'
 
 /** A set of records by their numbers: those numbers, ascending, or a bit for each record. */
 export type Selection =

@@ -1,4 +1,4 @@
-import { sharedNumbers } from './columns.ts'
+import { sharedNumbers } from '../../lib/shared-memory.ts'
 import { type FieldFacts, kindsOf } from './leaves.ts'
 import { findPlace, orderIn } from './look-up.ts'
 import { equalityKey } from './value-tests.ts'

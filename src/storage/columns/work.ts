@@ -1,14 +1,7 @@
+import { sharedNumbers, shareNumbers } from '../../lib/shared-memory.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { limited, mayGoOn, type Stop } from '../runtime/statement-limits.ts'
-import {
-  firstNumbers,
-  openColumn,
-  type PackedColumn,
-  packColumn,
-  postingsOf,
-  sharedNumbers,
-  shareNumbers,
-} from './columns.ts'
+import { firstNumbers, openColumn, type PackedColumn, packColumn, postingsOf } from './columns.ts'
 import { columnsOfRows, derive } from './derive.ts'
 import { revisedColumn, revisedSlots } from './edits.ts'
 import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
@@ -60,8 +53,8 @@ export const recordWork = {
   },
 
   /** What some records have in a field. */
-  extract: (records: readonly string[], field: Way): PackedValues =>
-    packValues(records, records.length, field, () => {}),
+  extract: (records: Iterable<string>, length: number, field: Way, stop: Stop): PackedValues =>
+    limited(stop, () => packValues(records, length, field, mayGoOn)),
 
   /** Slots in ascending order, in which they are read fastest, and where each was. */
   ascending(slots: Uint32Array, slotCount: number) {
@@ -99,7 +92,7 @@ export const recordWork = {
 
   /** What records that are loaded have in a field. */
   loadedValues: (records: ReadableRecords, slots: Uint32Array, field: Way, stop: Stop): PackedValues =>
-    limited(stop, () => packValues(each(slots, recordsIn(records)), slots.length, field, mayGoOn)),
+    recordWork.extract(each(slots, recordsIn(records)), slots.length, field, stop),
 
   filter: (task: FilterTask, stop: Stop): PackedSelection =>
     limited(stop, () => packSelection(select(prepare(task, mayGoOn), task.count, mayGoOn))),

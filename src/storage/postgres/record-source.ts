@@ -1,12 +1,11 @@
 import type { FairQueue } from '../../lib/fair-queue.ts'
+import { shareNumbers } from '../../lib/shared-memory.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { joinPieces, separators } from '../../model/record-format.ts'
 import type { Thread } from '../../threads/thread.ts'
-import { shareNumbers } from '../columns/columns.ts'
 import type { RecordNumbers, RecordSource, RecordWork, SortField } from '../columns/record-source.ts'
 import { findKeysTogether, searchIn } from '../columns/search.ts'
 import { toSlots } from '../columns/sort-records.ts'
-import type { PackedValues } from '../columns/values.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { Pool } from './driver.ts'
 import { readColumn, readRecords, recordTable, slotsField } from './record-versions.ts'
@@ -64,12 +63,11 @@ export function recordTables({ pools, worker, queue }: Parts): RecordTables {
       worker().call('column', await columnOf(entity, field), entity.fields[field]?.nullable ?? true),
     slots: async entity => shareNumbers(await columnOf(entity, slotsField)),
     values: async (entity, slots, field, stop) => {
-      const parts: PackedValues[] = []
-      const lengths: number[] = []
+      const parts = []
+      const lengths = []
       for (let from = 0; from < slots.length; from += loadStep) {
-        if (Atomics.load(stop, 0) !== 0) throw new Error('the client has disconnected')
         const some = slots.slice(from, from + loadStep)
-        parts.push(await worker().call('extract', await records(entity, some), field))
+        parts.push(await worker().call('extract', await records(entity, some), some.length, field, stop))
         lengths.push(some.length)
       }
       return { parts, lengths }

@@ -17,7 +17,7 @@ import {
 } from '../columns/changed-entities.ts'
 import { foldChanges, refuseTooMany } from '../columns/fold-changes.ts'
 import { createRecordListings } from '../columns/record-listings.ts'
-import type { RecordPlan } from '../columns/record-orders.ts'
+import type { RecordPlan } from '../columns/record-source.ts'
 import { sortRecords } from '../columns/sort-records.ts'
 import type { Entities, Listing, NewEntity, NewRecords, RecordEntity, Revision } from '../entities.ts'
 import { explanationOf, noRows } from '../plans/explain.ts'

@@ -1,12 +1,10 @@
 import { basename, dirname, join } from 'node:path'
+import { shareNumbers } from '../../lib/shared-memory.ts'
 import type { Field } from '../../model/entities.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import { csvLines, joinPieces, separators } from '../../model/record-format.ts'
 import { lowerPriority, serveThread } from '../../threads/thread.ts'
-import { packColumn, shareNumbers } from '../columns/columns.ts'
-import { packValues, type Way } from '../columns/readable-records.ts'
-import type { Among, RecordNumbers, SortField } from '../columns/record-source.ts'
-import { pieceOf, type ScalarColumn } from '../columns/rows.ts'
+import type { Among, OpenRecords, RecordWork, SortField } from '../columns/record-source.ts'
 import { findKeys, searchIn } from '../columns/search.ts'
 import { sortRecords, toSlots } from '../columns/sort-records.ts'
 import { recordWork } from '../columns/work.ts'
@@ -138,27 +136,25 @@ function createReader() {
     },
 
     columnIn: (file: string, field: number, nullable: boolean) =>
-      withFile(file, db => packColumn(ranksIn(db, field), nullable)),
+      withFile(file, db => recordWork.column(ranksIn(db, field), nullable)),
 
     slotsIn: (file: string) => withFile(file, db => shareNumbers(slotsIn(db) ?? new Uint32Array())),
 
     /** @param slots ascending */
-    valuesIn: (file: string, slots: Uint32Array, slotCount: number, field: Way, stop: Stop) =>
-      withFile(file, db =>
-        limited(stop, () => packValues(recordsAt(db, slots, slotCount), slots.length, field, mayGoOn)),
-      ),
+    valuesIn: (
+      file: string,
+      slots: Uint32Array,
+      slotCount: number,
+      field: Parameters<RecordWork['values']>[2],
+      stop: Stop,
+    ) => withFile(file, db => recordWork.extract(recordsAt(db, slots, slotCount), slots.length, field, stop)),
 
     search: (file: string, entity: RecordEntity, field: number, keys: readonly string[], among: Among) =>
       withFile(file, db => findKeys(searchIn(entity, field, among), keys, recordReader(db))),
 
     /** @param file which must have been acquired @param columns of rows; null: whole records */
-    records(
-      file: string,
-      numbers: RecordNumbers,
-      format: RecordFormat,
-      fields: readonly Field[],
-      columns: readonly ScalarColumn[] | null,
-    ) {
+    records(file: string, ...wanted: Parameters<OpenRecords['piece']>) {
+      const [numbers, format, fields, columns] = wanted
       const db = openFiles.get(file)?.db
       if (!db) throw new Error('the file of records is not open')
       const isAsStored = columns === null && format !== 'csv'
@@ -167,7 +163,7 @@ function createReader() {
         numbers instanceof Uint32Array
           ? recordsNumbered(db, numbers, separator)
           : recordsBetween(db, numbers[0], numbers[1], separator)
-      return isAsStored ? json : pieceOf(new TextDecoder().decode(json), format, fields, columns)
+      return isAsStored ? json : recordWork.piece(new TextDecoder().decode(json), format, fields, columns)
     },
 
     /** Reads a whole short page. */
