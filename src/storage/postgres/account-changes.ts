@@ -1,25 +1,19 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { administratorGroup, type Eperson, emailKey, nameKey } from '../../model/accounts.ts'
+import { randomBytes } from 'node:crypto'
+import { administratorGroup, type Eperson } from '../../model/accounts.ts'
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import { type ProviderSession, type SessionColumns, toProviderSession } from '../../model/identities.ts'
 import type { Begun } from '../../model/sessions.ts'
 import type { Changed, Login, NewEperson, OwnPassword } from '../accounts.ts'
+import { type EpersonRow, insertEperson as insertRow } from '../statements/people-rows.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
 import { networkValues, rememberNetwork } from './attempt-changes.ts'
 import { resetMark } from './clock-changes.ts'
 import type { Connection, Pool } from './driver.ts'
-import { eventValues, insertEvent, insertLoginEvent, now, recordEvent, runRecording } from './events.ts'
+import { eventValues, insertEvent, insertLoginEvent, recordEvent, runRecording } from './events.ts'
 import { changeMembership, lockEperson } from './group-changes.ts'
+import { perform } from './perform.ts'
 import { dropRulesFor } from './repository-changes.ts'
-import {
-  type EpersonRow,
-  epersonColumns,
-  replaceNul,
-  type SessionRow,
-  sessionColumns,
-  toEperson,
-  toSession,
-} from './rows.ts'
+import { type SessionRow, sessionColumns, toSession } from './rows.ts'
 import { insertSession, keepOnly, newSessionValues, nextBegun } from './session-changes.ts'
 import { changing, replaceSessionKey } from './stamps.ts'
 
@@ -107,25 +101,10 @@ export async function insertEperson(
   eperson: Omit<NewEperson, 'administrator'>,
   event: AuditEvent,
 ): Promise<Eperson | 'exists'> {
-  const uuid = randomUUID()
-  const [added] = await db.rows<EpersonRow>(
-    `INSERT INTO eperson (uuid, email, email_key, first_name, last_name, enabled, password_hash, password_stamp,
-         session_key, stamp, created, name_key)
-       VALUES ($1, $2, $3, $4, $5, 1, $6, 0, $7, nextval('stamp'), $8, $9)
-       ON CONFLICT (email_key) DO NOTHING RETURNING ${epersonColumns}`,
-    uuid,
-    eperson.email,
-    emailKey(eperson.email),
-    replaceNul(eperson.firstName),
-    replaceNul(eperson.lastName),
-    eperson.passwordHash,
-    randomBytes(32),
-    now(),
-    nameKey(replaceNul(eperson.firstName), replaceNul(eperson.lastName)),
-  )
+  const added = await perform(db, insertRow({ ...eperson, enabled: true, profile: {} }))
   if (!added) return 'exists'
-  await recordEvent(db, { ...event, eperson: uuid })
-  return toEperson(added)
+  await recordEvent(db, { ...event, eperson: added.uuid })
+  return added
 }
 
 export const setEnabled = (

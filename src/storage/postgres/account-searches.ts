@@ -1,9 +1,10 @@
 import type { Eperson, GroupDetails } from '../../model/accounts.ts'
 import type { EpersonSearch } from '../accounts.ts'
 import type { GroupSearch } from '../people.ts'
+import { type EpersonRow, epersonColumns, toEperson } from '../statements/people-rows.ts'
 import type { Part, Window } from '../window.ts'
 import type { Pool, Value } from './driver.ts'
-import { type EpersonRow, epersonColumns, isStorable, toEperson } from './rows.ts'
+import { isStorable } from './rows.ts'
 
 /** Pages of epersons and groups, in the order of an index. */
 const nothing = { rows: [], total: 0 }

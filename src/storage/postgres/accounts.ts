@@ -3,6 +3,7 @@ import { emailKey } from '../../model/accounts.ts'
 import type { AllowedSessions } from '../../model/sessions.ts'
 import type { Accounts } from '../accounts.ts'
 import { configuredGroupEvent } from '../statements/account-rules.ts'
+import { type EpersonRow, epersonColumns, toEperson } from '../statements/people-rows.ts'
 import { countFailures } from '../statements/repeated-failures.ts'
 import {
   addEperson,
@@ -18,15 +19,7 @@ import type { Pool } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { addGroup, deleteGroup, ensureGroups, joinOrLeave } from './group-changes.ts'
 import { withParents } from './group-tree.ts'
-import {
-  type EpersonRow,
-  epersonColumns,
-  isStorable,
-  type SessionRow,
-  sessionColumns,
-  toEperson,
-  toSession,
-} from './rows.ts'
+import { isStorable, type SessionRow, sessionColumns, toSession } from './rows.ts'
 import type { SessionLookup } from './session-lookup.ts'
 
 /** How many sessions are cached. Each use checks the stamp, so a stale session is never used. */

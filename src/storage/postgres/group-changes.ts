@@ -4,9 +4,9 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Changed, GroupUse } from '../accounts.ts'
 import { useOf } from '../statements/account-rules.ts'
 import { type EntityRow, toEntity } from '../statements/entity-rows.ts'
+import { type EpersonRow, epersonColumns } from '../statements/people-rows.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { now, recordEvent } from './events.ts'
-import { type EpersonRow, epersonColumns } from './rows.ts'
 
 /** The changes of groups and memberships. */
 export const addGroup = (pool: Pool, name: string, event: AuditEvent): Promise<Group | 'exists'> =>

@@ -12,6 +12,7 @@ import {
   recognitionEvents,
 } from '../../model/identities.ts'
 import type { Begun } from '../../model/sessions.ts'
+import { type EpersonRow, epersonColumns, toEperson } from '../statements/people-rows.ts'
 import {
   type BegunRow,
   insertEperson,
@@ -23,7 +24,7 @@ import { networkValues, rememberNetwork } from './attempt-changes.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { eventValues, insertLoginEvent, now, recordEvent, runRecording } from './events.ts'
 import { again, ConcurrentLink } from './identity-links.ts'
-import { type EpersonRow, epersonColumns, replaceNul, sessionColumns, toEperson } from './rows.ts'
+import { replaceNul, sessionColumns } from './rows.ts'
 import { insertSession, newSessionValues, nextBegun } from './session-changes.ts'
 
 /** Changes of single sign-on. On the path of requests, each is a single statement where possible. */

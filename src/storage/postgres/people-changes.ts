@@ -4,21 +4,21 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { GroupUse } from '../accounts.ts'
 import type { EpersonChange, GroupChange, NewGroup, NewPerson } from '../people.ts'
 import {
-  applyChange,
-  epersonEvent,
-  groupEvent,
-  isSame,
+  type EpersonRow,
+  epersonColumns,
+  insertEperson,
   profileText,
-  resetEvent,
-} from '../statements/people-rules.ts'
+  toEperson,
+} from '../statements/people-rows.ts'
+import { applyChange, epersonEvent, groupEvent, isSame, resetEvent } from '../statements/people-rules.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
 import { setPasswordIn } from './account-changes.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
-import { now, recordEvent } from './events.ts'
+import { recordEvent } from './events.ts'
 import { dropGroup, groupNamed, insertGroup, useOfGroup } from './group-changes.ts'
 import { hasAdministrator, keepGroups, lockGroups, stampBelow } from './group-tree.ts'
+import { perform } from './perform.ts'
 import { dropRulesFor } from './repository-changes.ts'
-import { type EpersonRow, epersonColumns, toEperson } from './rows.ts'
 import { changing, requireRights } from './stamps.ts'
 
 /** What administrators change over HTTP, each in one transaction. */
@@ -29,25 +29,8 @@ export const createEperson = (
   event: AuditEvent,
 ): Promise<Eperson | 'exists'> =>
   changing(pool, event, 'shared', async db => {
-    const { email, firstName, lastName, enabled, profile } = person
-    const added: Eperson = { uuid: randomUUID(), email, firstName, lastName, enabled, profile }
-    const inserted = await db.run(
-      `INSERT INTO eperson (uuid, email, email_key, first_name, last_name, name_key, enabled, profile,
-         password_hash, password_stamp, session_key, stamp, created)
-       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, $10, nextval('stamp'), $11) ON CONFLICT (email_key) DO NOTHING`,
-      added.uuid,
-      email,
-      emailKey(email),
-      firstName,
-      lastName,
-      nameKey(firstName, lastName),
-      Number(enabled),
-      profileText(profile),
-      person.passwordHash,
-      randomBytes(32),
-      now(),
-    )
-    if (inserted === 0) return 'exists'
+    const added = await perform(db, insertEperson(person))
+    if (!added) return 'exists'
     await recordEvent(db, epersonEvent(event, null, added))
     return added
   })

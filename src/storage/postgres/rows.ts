@@ -1,32 +1,16 @@
-import {
-  administratorGroup,
-  type Eperson,
-  type Group,
-  readProfile,
-  type Session,
-} from '../../model/accounts.ts'
+import { administratorGroup, type Group, type Session } from '../../model/accounts.ts'
 import { readState } from '../../model/sessions.ts'
+import { type EpersonRow, epersonColumns, toEperson } from '../statements/people-rows.ts'
 import { mine } from './group-tree.ts'
 
 /** SQL of the time by the clock of the database, in ms since 1970: the clocks of nodes may differ. */
 export const millis = 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)'
 
 /** Converts rows of the store to the model. */
-export const epersonColumns = 'uuid, email, first_name, last_name, enabled, profile'
-
 /** The columns of a session. One statement reads them all, and so from a single snapshot. */
 export const sessionColumns = `${epersonColumns}, session_key, session_state, stamp,
   to_json(ARRAY(${mine('eperson.uuid')} SELECT json_build_object('uuid', g.uuid, 'name', g.name) FROM mine
     JOIN epersongroup g ON g.uuid = mine.id ORDER BY g.name)) AS groups`
-
-export type EpersonRow = {
-  uuid: string
-  email: string
-  first_name: string | null
-  last_name: string | null
-  enabled: number
-  profile: string | null
-}
 
 export type SessionRow = EpersonRow & {
   session_key: Uint8Array
@@ -34,15 +18,6 @@ export type SessionRow = EpersonRow & {
   stamp: number
   groups: readonly Group[]
 }
-
-export const toEperson = (row: EpersonRow): Eperson => ({
-  uuid: row.uuid,
-  email: row.email,
-  firstName: row.first_name,
-  lastName: row.last_name,
-  enabled: row.enabled === 1,
-  profile: readProfile(row.profile),
-})
 
 export const toSession = (row: SessionRow): Session => ({
   eperson: toEperson(row),

@@ -1,17 +1,18 @@
-import { randomBytes, randomUUID } from 'node:crypto'
-import { administratorGroup, emailKey, nameKey } from '../../model/accounts.ts'
+import { administratorGroup } from '../../model/accounts.ts'
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import { type ProviderSession, type SessionColumns, toProviderSession } from '../../model/identities.ts'
 import type { Begun } from '../../model/sessions.ts'
 import type { Changed, Login, NewEperson, OwnPassword } from '../accounts.ts'
+import { insertEperson } from '../statements/people-rows.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
 import { rememberNetwork } from './attempt-changes.ts'
 import { resetMark } from './clock-changes.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 import { join } from './group-changes.ts'
+import { perform } from './perform.ts'
 import { dropRulesFor } from './repository-changes.ts'
-import { find, readSession, toEperson } from './rows.ts'
+import { find, readSession } from './rows.ts'
 import { beginSession, keepOnly } from './session-changes.ts'
 import { endTokens, nextStamp } from './stamps.ts'
 
@@ -61,27 +62,11 @@ export function logoutAll(db: Database, event: AuditEvent, now: number): number 
 }
 
 export function addEperson(db: Database, eperson: NewEperson, event: AuditEvent) {
-  if (find(db, eperson.email)) return 'exists' as const
-  const uuid = randomUUID()
-  db.run(
-    `INSERT INTO eperson (uuid, email, email_key, first_name, last_name, name_key, enabled, password_hash, password_stamp, session_key, stamp, created)
-     VALUES (?, ?, ?, ?, ?, ?, 1, ?, 0, ?, ?, ?)`,
-    uuid,
-    eperson.email,
-    emailKey(eperson.email),
-    eperson.firstName,
-    eperson.lastName,
-    nameKey(eperson.firstName, eperson.lastName),
-    eperson.passwordHash,
-    randomBytes(32),
-    nextStamp(db),
-    now(),
-  )
-  recordEvent(db, { ...event, eperson: uuid })
+  const added = perform(db, insertEperson({ ...eperson, enabled: true, profile: {} }))
+  if (!added) return 'exists' as const
+  recordEvent(db, { ...event, eperson: added.uuid })
   if (eperson.administrator) join(db, administratorGroup, eperson.email, { ...event, event: 'group.join' })
-  const added = find(db, eperson.email)
-  if (!added) throw new Error('the eperson that was just added was not found')
-  return toEperson(added)
+  return added
 }
 
 export function setEnabled(db: Database, email: string, enabled: boolean, event: AuditEvent): Changed {

@@ -2,11 +2,11 @@ import type { Client } from '../../lib/fair-queue.ts'
 import type { Eperson, GroupDetails } from '../../model/accounts.ts'
 import type { EpersonSearch } from '../accounts.ts'
 import type { GroupSearch } from '../people.ts'
+import { type EpersonRow, toEperson } from '../statements/people-rows.ts'
 import type { Part, Window } from '../window.ts'
 import type { TablePlan } from './compile.ts'
 import { readPage } from './pages.ts'
 import type { ReaderThreads } from './reader-threads.ts'
-import { type EpersonRow, toEperson } from './rows.ts'
 
 /** Pages of epersons and groups, read on a reader thread. */
 interface Parts {

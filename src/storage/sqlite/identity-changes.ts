@@ -11,11 +11,12 @@ import {
   recognitionEvents,
 } from '../../model/identities.ts'
 import type { Begun } from '../../model/sessions.ts'
+import { type EpersonRow, epersonColumns, toEperson } from '../statements/people-rows.ts'
 import { addEperson, endTokens, nextStamp } from './account-changes.ts'
 import { rememberNetwork } from './attempt-changes.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
-import { type EpersonRow, epersonColumns, find, readSession, toEperson } from './rows.ts'
+import { find, readSession } from './rows.ts'
 import { beginSession } from './session-changes.ts'
 
 /** Changes of single sign-on. */

@@ -1,47 +1,31 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { agreementField, type Eperson, emailKey, type GroupDetails, nameKey } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { GroupUse } from '../accounts.ts'
 import type { EpersonChange, GroupChange, NewGroup, NewPerson } from '../people.ts'
 import {
-  applyChange,
-  epersonEvent,
-  groupEvent,
-  isSame,
+  type EpersonRow,
+  epersonColumns,
+  insertEperson,
   profileText,
-  resetEvent,
-} from '../statements/people-rules.ts'
+  toEperson,
+} from '../statements/people-rows.ts'
+import { applyChange, epersonEvent, groupEvent, isSame, resetEvent } from '../statements/people-rules.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
 import { endTokens, nextStamp, setPassword } from './account-changes.ts'
 import type { Database } from './driver.ts'
-import { forgetEnd, now, recordEvent } from './events.ts'
+import { forgetEnd, recordEvent } from './events.ts'
 import { addGroup, deleteGroup, groupNamed, useOfGroup } from './group-changes.ts'
 import { hasAdministrator, stampBelow } from './group-tree.ts'
+import { perform } from './perform.ts'
 import { dropRulesFor } from './repository-changes.ts'
-import { type EpersonRow, epersonColumns, find, toEperson } from './rows.ts'
+import { find } from './rows.ts'
 
 /** What administrators change over HTTP. The single writer runs each function inside its transaction. */
 
 export function createEperson(db: Database, person: NewPerson, event: AuditEvent): Eperson | 'exists' {
-  if (find(db, person.email)) return 'exists' as const
-  const { email, firstName, lastName, enabled, profile } = person
-  const added: Eperson = { uuid: randomUUID(), email, firstName, lastName, enabled, profile }
-  db.run(
-    `INSERT INTO eperson (uuid, email, email_key, first_name, last_name, name_key, enabled, profile, password_hash,
-       password_stamp, session_key, stamp, created) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`,
-    added.uuid,
-    email,
-    emailKey(email),
-    firstName,
-    lastName,
-    nameKey(firstName, lastName),
-    enabled ? 1 : 0,
-    profileText(profile),
-    person.passwordHash,
-    randomBytes(32),
-    nextStamp(db),
-    now(),
-  )
+  const added = perform(db, insertEperson(person))
+  if (!added) return 'exists'
   recordEvent(db, epersonEvent(event, null, added))
   return added
 }

@@ -1,36 +1,10 @@
-import {
-  administratorGroup,
-  type Eperson,
-  emailKey,
-  type Group,
-  readProfile,
-  type Session,
-} from '../../model/accounts.ts'
+import { administratorGroup, emailKey, type Group, type Session } from '../../model/accounts.ts'
 import { readState } from '../../model/sessions.ts'
+import { type EpersonRow, epersonColumns, toEperson } from '../statements/people-rows.ts'
 import type { Database } from './driver.ts'
 import { mine } from './group-tree.ts'
 
 /** Converts rows of the store to the model. Readers and the writer share it. */
-export const epersonColumns = 'uuid, email, first_name, last_name, enabled, profile'
-
-export type EpersonRow = {
-  uuid: string
-  email: string
-  first_name: string | null
-  last_name: string | null
-  enabled: number
-  profile: string | null
-}
-
-export const toEperson = (row: EpersonRow): Eperson => ({
-  uuid: row.uuid,
-  email: row.email,
-  firstName: row.first_name,
-  lastName: row.last_name,
-  enabled: row.enabled === 1,
-  profile: readProfile(row.profile),
-})
-
 export const find = (db: Database, email: string) =>
   db.get<EpersonRow>(`SELECT ${epersonColumns} FROM eperson WHERE email_key = ?`, emailKey(email))
 

@@ -15,9 +15,6 @@ export function applyChange(before: Eperson, change: EpersonChange): Eperson {
 export const isSame = (before: Eperson | GroupDetails, after: Eperson | GroupDetails): boolean =>
   isDeepStrictEqual(before, after)
 
-export const profileText = (profile: Profile): string | null =>
-  Object.keys(profile).length === 0 ? null : JSON.stringify(profile)
-
 /** @param accepted how many epersons had accepted the end user agreement */
 export const resetEvent = (event: AuditEvent, accepted: number): AuditEvent => ({
   ...event,
