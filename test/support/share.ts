@@ -50,7 +50,7 @@ const onPostgres = [
   'cli/{groups-in-groups,item-state}',
   // Races, and writers that are killed.
   '{races,nodes}/*',
-  'backup/{backup,kill,audit-trail}',
+  'backup/{backup,before,kill,audit-trail}',
   'faults/{import-signals,ingest,processes}',
   'workers/revocation',
   // Schemas, and what holds the connection.
