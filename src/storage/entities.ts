@@ -208,6 +208,8 @@ export interface NewEntity {
 }
 
 export type RecordEntity = Entity & { readonly source: { readonly kind: 'records' } }
+/** A plan on its records. */
+export type RecordPlan = Plan & { readonly entity: RecordEntity }
 
 /** A version of an imported entity, of which some records are to be changed (docs/decisions/0019). */
 export interface OpenVersion {

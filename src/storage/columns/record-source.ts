@@ -1,7 +1,6 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import type { Client } from '../../lib/fair-queue.ts'
 import type { Field } from '../../model/entities.ts'
-import type { Plan } from '../../model/plan.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import type { Thread } from '../../threads/thread.ts'
 import type { RecordEntity } from '../entities.ts'
@@ -15,8 +14,6 @@ import type { RecordHandlers } from './work.ts'
 
 /** Slots of records: a list in the order wanted, or a range without its end. Unless records were changed, they are numbers. */
 export type RecordNumbers = Uint32Array | readonly [from: number, end: number]
-
-export type RecordPlan = Plan & { readonly entity: RecordEntity }
 
 /** A field to sort by, as its index in the entity's list of fields. */
 export type SortField = readonly [field: number, descending: boolean]

@@ -1,6 +1,5 @@
 import type { Condition, Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
-import type { Listing } from '../entities.ts'
 
 /** How a plan is run (Q26), as plain JSON. */
 export type Explanation = Readonly<Record<string, unknown>>
@@ -85,10 +84,3 @@ function selectiveField(condition: Condition): readonly string[] {
   const { name, path, type } = condition.field
   return path.length > 0 || type === 'json' || type === 'boolean' ? [] : [name]
 }
-
-/** In the place of subqueries that would have to be run first. */
-export const noRows = async (): Promise<Listing> => ({
-  total: undefined,
-  more: undefined,
-  body: new Uint8Array(),
-})

@@ -1,20 +1,17 @@
 import { rmSync } from 'node:fs'
-import type { Client } from '../../lib/fair-queue.ts'
 import { makeTemporaryFolder } from '../../lib/temporary-folder.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule } from '../../model/entities.ts'
 import type { Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
-import type { RecordFormat } from '../../model/record-format.ts'
 import { baseEntity, changesOf } from '../columns/changed-entities.ts'
 import { foldChanges, refuseTooMany } from '../columns/fold-changes.ts'
 import { createRecordListings } from '../columns/record-listings.ts'
-import type { RecordPlan, RecordSource } from '../columns/record-source.ts'
+import type { RecordSource } from '../columns/record-source.ts'
 import { sortRecords } from '../columns/sort-records.ts'
-import type { Entities, ExposeRequest, Listing, NewEntity, NewRecords, Revision } from '../entities.ts'
-import { explanationOf, noRows } from '../plans/explain.ts'
-import { hasPlans, resolvePlans } from '../plans/resolve-plans.ts'
+import type { Entities, ExposeRequest, NewEntity, NewRecords, RecordPlan, Revision } from '../entities.ts'
+import { createPlanRunner } from '../plans/run-plans.ts'
 import type { Shared } from '../runtime/event-loops.ts'
 import { isImported } from '../statements/entity-rows.ts'
 import { quoteName } from '../tables/cells.ts'
@@ -142,25 +139,12 @@ export function postgresEntities(parts: Parts): PostgresEntities {
   const sweeping = setInterval(() => void sweep().catch(() => {}), sweepInterval)
   sweeping.unref()
 
-  async function list(given: Plan, viewer: Viewer, format: RecordFormat, client: Client): Promise<Listing> {
-    const plan = hasPlans(given)
-      ? await resolvePlans(given, inner => list(inner, viewer, 'ndjson', client))
-      : given
-    if (plan.entity.source.kind === 'records') return records.list(plan as RecordPlan, format, client)
-    return tables.list(plan, await tablesFor(plan, viewer), format, client)
-  }
-
-  async function explain(given: Plan, viewer: Viewer, client: Client, runs: boolean) {
-    const listInner = (inner: Plan) => list(inner, viewer, 'ndjson', client)
-    if (given.entity.source.kind === 'records') {
-      const plan = runs ? await resolvePlans(given, listInner) : given
-      return explanationOf('records', given, viewer, await records.explain(plan as RecordPlan, client, runs))
-    }
-    if (viewer.kind !== 'administrator') return explanationOf('postgres', given, viewer, undefined)
-    const plan = await resolvePlans(given, runs ? listInner : noRows)
-    const read = await tablesFor(plan, viewer)
-    return explanationOf('postgres', given, viewer, await tables.explain(plan, read, client, runs))
-  }
+  const { list, explain } = createPlanRunner('postgres', records, {
+    list: async (plan, viewer, format, client) =>
+      tables.list(plan, await tablesFor(plan, viewer), format, client),
+    explain: async (plan, viewer, client, runs) =>
+      tables.explain(plan, await tablesFor(plan, viewer), client, runs),
+  })
 
   const all = async () => {
     await lookup.ask()

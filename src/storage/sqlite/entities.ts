@@ -1,14 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Client } from '../../lib/fair-queue.ts'
 import { isLeftOver } from '../../lib/programs.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule, TableSource } from '../../model/entities.ts'
-import type { Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
-import type { RecordFormat } from '../../model/record-format.ts'
 import {
   baseEntity,
   changesOf,
@@ -17,11 +14,9 @@ import {
 } from '../columns/changed-entities.ts'
 import { foldChanges, refuseTooMany } from '../columns/fold-changes.ts'
 import { createRecordListings } from '../columns/record-listings.ts'
-import type { RecordPlan } from '../columns/record-source.ts'
 import { sortRecords } from '../columns/sort-records.ts'
-import type { Entities, Listing, NewEntity, NewRecords, RecordEntity, Revision } from '../entities.ts'
-import { explanationOf, noRows } from '../plans/explain.ts'
-import { hasPlans, resolvePlans } from '../plans/resolve-plans.ts'
+import type { Entities, NewEntity, NewRecords, RecordEntity, RecordPlan, Revision } from '../entities.ts'
+import { createPlanRunner } from '../plans/run-plans.ts'
 import type { Shared } from '../runtime/event-loops.ts'
 import { pointAgreed } from '../statements/agreed.ts'
 import { visibleRows } from '../tables/row-visibility.ts'
@@ -151,26 +146,12 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
   // Not before: most commands end sooner.
   const firstSweep = isMain ? setTimeout(attempt, firstSweepAfter).unref() : undefined
 
-  async function list(given: Plan, viewer: Viewer, format: RecordFormat, client: Client): Promise<Listing> {
-    const plan = hasPlans(given)
-      ? await resolvePlans(given, inner => list(inner, viewer, 'ndjson', client))
-      : given
-    if (plan.entity.source.kind === 'records') return records.list(plan as RecordPlan, format, client)
-    return tables.list(plan, visibleTo(viewer), format, client)
-  }
   const visibleTo = (viewer: Viewer) => (source: TableSource) =>
     visibleRows(source, viewer, audiencesOf, parts.hiddenMetadata)
-
-  async function explain(given: Plan, viewer: Viewer, client: Client, runs: boolean) {
-    const listInner = (inner: Plan) => list(inner, viewer, 'ndjson', client)
-    if (given.entity.source.kind === 'records') {
-      const plan = runs ? await resolvePlans(given, listInner) : given
-      return explanationOf('records', given, viewer, await records.explain(plan as RecordPlan, client, runs))
-    }
-    if (viewer.kind !== 'administrator') return explanationOf('sqlite', given, viewer, undefined)
-    const plan = await resolvePlans(given, runs ? listInner : noRows)
-    return explanationOf('sqlite', given, viewer, await tables.explain(plan, visibleTo(viewer), client, runs))
-  }
+  const { list, explain } = createPlanRunner('sqlite', records, {
+    list: (plan, viewer, format, client) => tables.list(plan, visibleTo(viewer), format, client),
+    explain: (plan, viewer, client, runs) => tables.explain(plan, visibleTo(viewer), client, runs),
+  })
 
   async function publish(entity: NewEntity, lines: NewRecords, event: AuditEvent | null) {
     const { ranks: _, agree, ...definition } = entity
