@@ -53,6 +53,8 @@ const onPostgres = [
   'backup/{backup,before,kill,audit-trail}',
   'faults/{import-signals,ingest,processes}',
   'workers/revocation',
+  // The store itself, statement by statement.
+  'store/*',
   // Schemas, and what holds the connection.
   'storage/{migrations,postgres/*,copy/*}',
   'faults/{postgres,clock}',

@@ -19,8 +19,11 @@ export async function serverUrl(): Promise<string> {
 /** @returns the address of a new, empty database, which is dropped at the end of the test */
 export const createDatabase = (t: TestContext): Promise<string> => createFrom(t, 'template0')
 
-/** The same with the schema of a new store, made once and copied, which takes a fifth of the time. */
-export async function createStore(t: TestContext): Promise<string> {
+/**
+ * The same with the schema of a new store, made once and copied, which takes a fifth of the time.
+ * @param t undefined: it stays as long as the server
+ */
+export async function createStore(t: TestContext | undefined): Promise<string> {
   const url = await createFrom(t, `${await template()} STRATEGY FILE_COPY`)
   // What every store has of its own; in one go, as a connection costs more than all of it.
   await runSql(
@@ -33,10 +36,10 @@ export async function createStore(t: TestContext): Promise<string> {
   return url
 }
 
-async function createFrom(t: TestContext, source: string): Promise<string> {
+async function createFrom(t: TestContext | undefined, source: string): Promise<string> {
   const name = newName()
   await administer(`CREATE DATABASE ${name} TEMPLATE ${source}`)
-  atEnd(t, () => administer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))
+  if (t) atEnd(t, () => administer(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`))
   return named(name)
 }
 
