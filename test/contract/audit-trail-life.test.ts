@@ -13,8 +13,11 @@ import { until } from '../support/service/waiting.ts'
 
 /** The audit trail stays verifiable through all that happens to a store (D9). */
 
-/** A store with some events in a chain, a minute apart, the newest of them two days old. */
-async function olderStore(dataFolder: string, count: number): Promise<void> {
+/**
+ * A store with some events in a chain, a minute apart, the newest of them two days old.
+ * @param ahead the number of the event during which the clock was a year ahead
+ */
+async function olderStore(dataFolder: string, count: number, ahead?: number): Promise<void> {
   const [key] = await withStorage(dataFolder, async ({ trail }) => {
     await trail.checkpoint()
     return trail.read(async ({ keys }) => keys)
@@ -25,7 +28,7 @@ async function olderStore(dataFolder: string, count: number): Promise<void> {
   const chain = newChain()
   let before: Uint8Array = nothingBefore
   const rows = Array.from({ length: count }, (_, at) => {
-    const time = new Date(start + at * 60_000).toISOString()
+    const time = new Date(start + at * 60_000 + (at === ahead ? 365 * 24 * 3600 * 1000 : 0)).toISOString()
     const event = { ...commandEvent('group.add'), object: `old ${at}` }
     before = eventHash(before, at + 1, key.seal(eventRow(event, time, chain, at + 1)))
     const hash = isPostgres ? `'\\x${hex(before)}'` : `x'${hex(before)}'`
@@ -59,6 +62,17 @@ test('D9 pruning removes old events in small steps, and leaves a marker that ver
     // One that should have stayed.
     await tamper(dataFolder, `DELETE FROM event WHERE id = ${all[1_800]?.id}`)
     assert.equal((await verify(storage)).faults[0]?.problem, 'the event before it is missing')
+  })
+})
+
+test('D9 pruning stops in a chain where the clock was ahead, and the rest of it stays', async t => {
+  const dataFolder = temporaryFolder(t)
+  await olderStore(dataFolder, 10, 4)
+  await withStorage(dataFolder, async storage => {
+    const aDayAgo = new Date(Date.now() - 24 * 3600 * 1000).toISOString()
+    for (const count of [4, 0]) assert.equal(await storage.trail.pruneSome(aDayAgo), count)
+    assert.deepEqual((await verify(storage)).faults, [])
+    assert.equal((await storedEvents(storage))[0]?.object, 'old 4')
   })
 })
 

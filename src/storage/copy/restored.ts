@@ -6,10 +6,11 @@ import { logoutAll } from '../sqlite/account-changes.ts'
 import { type Database, openDatabase, transaction } from '../sqlite/driver.ts'
 import { recordEvent } from '../sqlite/events.ts'
 import { databaseFile, migrate } from '../sqlite/migrate.ts'
+import { perform } from '../sqlite/perform.ts'
 import { baseOf } from '../sqlite/record-versions.ts'
 import { migrations } from '../sqlite/schema.ts'
 import { readSecrets } from '../sqlite/secrets.ts'
-import { openTrail, signAll } from '../sqlite/trail-changes.ts'
+import { openTrail, signAll } from '../statements/trail.ts'
 import { convertBefore } from './from-before.ts'
 import { entityPath } from './snapshot.ts'
 
@@ -57,7 +58,7 @@ export function renewSnapshot(folder: string, { endSessions, tokenSecrets, event
   const keyring = keyringOf(tokenSecrets, () => readSecrets(folder).map(({ secret }) => secret))
   const db = openDatabase(databaseFile(folder), { mode: 'write' })
   try {
-    openTrail(db, keyring())
+    transaction(db, () => perform(db, openTrail(keyring())))
     transaction(db, () => {
       db.run('UPDATE state SET store = ?', randomBytes(16).toString('hex'))
       // What is good for one use may have been used since the backup.
@@ -70,7 +71,7 @@ export function renewSnapshot(folder: string, { endSessions, tokenSecrets, event
         db.run('DELETE FROM access_token')
       } else recordEvent(db, event)
       // From here on only the last chain grows.
-      signAll(db)
+      perform(db, signAll())
     })
     // One file, without a log beside it.
     db.exec('PRAGMA journal_mode = DELETE')

@@ -2,12 +2,14 @@ import { createHash, randomBytes } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { keyringOf } from '../../model/keys.ts'
+import { sealingKey } from '../postgres/chain.ts'
 import { raiseMark } from '../postgres/clock-changes.ts'
 import type { Connection } from '../postgres/driver.ts'
 import { recordEvent } from '../postgres/events.ts'
 import { openMigrated } from '../postgres/migrate.ts'
+import { perform } from '../postgres/perform.ts'
 import { bytesOf, inChunks, partLength, recordTable, writeVersion } from '../postgres/record-versions.ts'
-import { keepKeys } from '../postgres/trail-keys.ts'
+import { loadKey } from '../statements/trail.ts'
 import { CopyError, type Dump, type DumpedEntity, type DumpedTable, type DumpedValue } from './dump.ts'
 import { rowsAtOnce } from './rows-at-once.ts'
 
@@ -40,8 +42,7 @@ export async function copyToPostgres(
   progress: LoadProgress,
 ): Promise<readonly Loaded[]> {
   const keyring = keyringOf(tokenSecrets, () => dump.secrets.map(({ secret }) => secret).toReversed())
-  const keys = keepKeys(keyring)
-  const options = { url, statementTimeout: 0, queryTimeout: 0, setup: '', key: keys.current }
+  const options = { url, statementTimeout: 0, queryTimeout: 0, setup: '', key: sealingKey() }
   const { db } = await openMigrated(options, true)
   try {
     await db.exec('BEGIN')
@@ -53,7 +54,7 @@ export async function copyToPostgres(
     if (dump.hasChanged())
       throw new CopyError('the store changed while it was being copied; stop the service and copy again')
     // The trail says which store this is a copy of; until the copy is finished, that one owns the folder of files.
-    await keys.load(db)
+    await perform(db, loadKey(keyring()))
     await recordEvent(db, { ...event, object: dump.storeId })
     await db.exec('COMMIT')
     return loaded

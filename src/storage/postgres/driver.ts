@@ -5,9 +5,8 @@ import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { RecentlyUsed } from '../../lib/recently-used.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
-import type { TrailKey } from '../../model/trail.ts'
 import type { PoolMetrics } from '../metrics.ts'
-import { type Chain, chainWith } from './chain.ts'
+import { type Chain, chainWith, type SealingKey } from './chain.ts'
 import { clientLimits, retryOnConflict, translateErrors } from './errors.ts'
 
 /** The only file that uses the PostgreSQL driver. */
@@ -53,7 +52,7 @@ export interface ConnectionOptions {
   /** How long to wait for a new connection, in ms, if not as briefly as a client does. */
   readonly connectTimeout?: number
   /** What events are sealed with, where any are recorded. */
-  readonly key?: () => TrailKey
+  readonly key?: SealingKey
   /** Reads the operator's tables, not the store's: names are found as the server's settings say. */
   readonly isForeign?: boolean
 }

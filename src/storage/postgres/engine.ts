@@ -3,12 +3,14 @@ import { keyringOf } from '../../model/keys.ts'
 import { partFor, type Shared } from '../runtime/event-loops.ts'
 import { type KeptTrail, keepTrail } from '../statements/keep-trail.ts'
 import { offer, type PartName } from '../statements/parts.ts'
+import { openTrail, takeKey } from '../statements/trail.ts'
 import type { Storage } from '../storage.ts'
 import { entitiesIn } from '../tables/plan-shape.ts'
 import { postgresAccessTokens } from './access-tokens.ts'
 import { postgresAccounts } from './accounts.ts'
 import { postgresAttempts } from './attempts.ts'
 import { postgresAudiences } from './audiences.ts'
+import { sealingKey } from './chain.ts'
 import { postgresClock } from './clock.ts'
 import { type ConnectionOptions, connect, createPool, type PoolOptions } from './driver.ts'
 import { postgresEntities } from './entities.ts'
@@ -27,9 +29,8 @@ import { createSessionLookup } from './session-lookup.ts'
 import { postgresSessions } from './sessions.ts'
 import { createStoreCheck, type StoreCheck } from './store-check.ts'
 import { createTableListings, type TableDatabase } from './table-listings.ts'
-import { postgresTrail } from './trail.ts'
-import { openTrail } from './trail-changes.ts'
-import { keepKeys } from './trail-keys.ts'
+import { trailIn } from './trail.ts'
+import { transactionOn } from './transaction.ts'
 
 interface PostgresOptions {
   readonly url: string
@@ -69,14 +70,14 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   const poolSize = partFor(shared.loop, options.poolSize)
   const queue = partFor(shared.loop, options.queue)
   const keyring = keyringOf(options.tokenSecrets, () => secrets.current())
-  const keys = keepKeys(keyring)
+  const key = sealingKey()
   const unlimited: ConnectionOptions = {
     url,
     statementTimeout: 0,
     queryTimeout: 0,
     connectTimeout: limits.connect,
     setup: '',
-    key: keys.current,
+    key,
   }
   const foreign = { ...unlimited, isForeign: true }
   const started = shared.loop === null ? await openMigrated(unlimited, options.create) : undefined
@@ -163,7 +164,16 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
 
   // Polls even without requests: this node must have a new secret before other nodes sign with it.
   const polling = setInterval(() => void lookup.ask().catch(() => {}), pollInterval).unref()
-  const trail = postgresTrail({ pool: accountPool, keys, keyring, connect: () => connect(unlimited) })
+  const part = <N extends PartName>(name: N) =>
+    offer(
+      name,
+      work => perform(accountPool, work),
+      (_, work) => change(accountPool, work),
+    )
+  const { checkpoint, pruneSome } = part('trail')
+  const read = trailIn(() => connect(unlimited), keyring)
+  const trail = { checkpoint: () => checkpoint(keyring()), pruneSome, read }
+  const lookForKey = () => accountPool.statement(db => perform(db, takeKey(keyring())))
   const accounts = postgresAccounts({
     pool: accountPool,
     lookup,
@@ -190,9 +200,9 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   const patience = started ? startPatience : 0
   try {
     await patiently(patience, () => lookup.ask())
-    if (started) await openTrail(started.db, keys)
+    if (started) await transactionOn(started.db, () => perform(started.db, openTrail(keyring())))
     // It opens a connection, too, for which the first client would wait.
-    await patiently(patience, () => keys.read(accountPool))
+    await patiently(patience, lookForKey)
     check = await patiently(patience, () => createStoreCheck(accountPool))
   } catch (error) {
     await close()
@@ -204,13 +214,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   kept =
     shared.loop === null
       ? keepTrail(trail, options.eventsRetention)
-      : keepTrail({ ...trail, checkpoint: () => keys.read(accountPool) }, null)
-  const part = <N extends PartName>(name: N) =>
-    offer(
-      name,
-      work => perform(accountPool, work),
-      (_, work) => change(accountPool, work),
-    )
+      : keepTrail({ ...trail, checkpoint: lookForKey }, null)
   return {
     isNew: started?.isNew ?? false,
     accounts,

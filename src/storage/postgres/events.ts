@@ -53,7 +53,7 @@ export async function runRecording<T extends Row>(
   otherwise?: AuditEvent,
 ): Promise<T[]> {
   const { head } = db.chain
-  const key = db.chain.key()
+  const key = db.chain.key.current()
   const [time, chain, place] = [now(), head?.chain ?? newChain(), (head?.place ?? 0) + 1]
   const rowOf = ({ changes, ...one }: AuditEvent) =>
     eventRow(

@@ -1,3 +1,4 @@
+import type { TrailKey } from '../../model/trail.ts'
 import { type Change, type Statements, type Step, TakenBack, type Value } from '../statements/statements.ts'
 import type { Connection, Pool } from './driver.ts'
 import { recordEvent } from './events.ts'
@@ -44,7 +45,16 @@ async function resultOf(db: Connection | Pool, step: Step, rights: { are: boolea
     case 'event':
       if (step.event.reliesOn && !rights.are) throw new Error('a change did not look at its rights')
       return recordEvent(db, step.event)
+    case 'key':
+      return keyOn(db, step)
   }
+}
+
+function keyOn(db: Connection | Pool, step: Step & { readonly kind: 'key' }): TrailKey | undefined {
+  if (!('chain' in db)) throw new Error('the key of the trail belongs to a connection')
+  if (!('to' in step)) return db.chain.key.current()
+  db.chain.key.use(step.to)
+  return step.to
 }
 
 const textOf = ({ sql }: Step & { readonly kind: 'rows' | 'run' }): string =>

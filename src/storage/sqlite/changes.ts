@@ -48,13 +48,10 @@ import {
 import { writeRecord } from './record-changes.ts'
 import { changeItem, deleteItem, putItems, setReaders } from './repository-changes.ts'
 import { endOtherSessions, endSession, forgetDeadSessions, refreshSession } from './session-changes.ts'
-import { checkpoint, pruneSome } from './trail-changes.ts'
 
 /** All changes of the store by name, which the single writer runs (docs/decisions/0005). */
 export const changes = {
   recordEvent,
-  checkpoint,
-  pruneSome,
   recordLogin,
   logout,
   logoutAll,

@@ -32,7 +32,7 @@ import { sqliteRepository } from './repository.ts'
 import { fileSecrets } from './secrets.ts'
 import { sqliteSessions } from './sessions.ts'
 import { createSharedSnapshot } from './shared-snapshot.ts'
-import { sqliteTrail } from './trail.ts'
+import { trailIn } from './trail.ts'
 
 interface SqliteOptions {
   readonly dataFolder: string
@@ -94,7 +94,14 @@ export async function openEngine({
   const writer = createGroupCommit(opened, keyring, shared)
   const reporting = shared.loop === null ? reportLosses(files, report) : undefined
   const readerThreads = createReaderThreads(shared, statementTimeout)
-  const trail = sqliteTrail({ file, keyring, write: writer.write })
+  const part = <N extends PartName>(name: N) =>
+    offer(
+      name,
+      work => perform(db, work),
+      (method, _, args) => writer.change(`${name}.${method}`, args),
+    )
+  const { checkpoint, pruneSome } = part('trail')
+  const trail = { checkpoint: () => checkpoint(keyring()), pruneSome, read: trailIn(file, keyring) }
   const kept = shared.loop === null ? keepTrail(trail, eventsRetention) : undefined
   const accounts = sqliteAccounts({ db, snapshot, write: writer.write, file, readerThreads })
   const audiencesOf = sqliteAudiences(db, snapshot)
@@ -109,12 +116,6 @@ export async function openEngine({
     hiddenMetadata,
     shared,
   })
-  const part = <N extends PartName>(name: N) =>
-    offer(
-      name,
-      work => perform(db, work),
-      (method, _, args) => writer.change(`${name}.${method}`, args),
-    )
   return {
     isNew,
     accounts,

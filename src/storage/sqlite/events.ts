@@ -1,7 +1,6 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { eventHash, eventRow, newChain, nothingBefore, valuesOf } from '../../model/trail.ts'
+import { eventHash, eventRow, newChain, nothingBefore, type TrailKey, valuesOf } from '../../model/trail.ts'
 import type { Database, Prepared } from './driver.ts'
-import { keyOf } from './trail-keys.ts'
 
 /** The audit trail. Every event is in a chain (docs/decisions/0027). */
 export function recordEvent(db: Database, event: AuditEvent): void {
@@ -24,6 +23,17 @@ const ends = new WeakMap<Database, End>()
 
 /** To be called when a transaction begins, and when a part of it was rolled back. */
 export const forgetEnd = (db: Database): boolean => ends.delete(db)
+
+/** What the writer's connections seal events with. */
+const keys = new WeakMap<Database, TrailKey | undefined>()
+
+export const sealWith = (db: Database, key: TrailKey | undefined) => keys.set(db, key)
+
+export function keyOf(db: Database): TrailKey {
+  const known = keys.get(db)
+  if (!known) throw new Error('the key of the trail was not loaded')
+  return known
+}
 
 export const now = () => new Date().toISOString()
 

@@ -1,6 +1,6 @@
 import { forSqlite, type Statements, type Step, type Value } from '../statements/statements.ts'
 import type { Database, SqlValue } from './driver.ts'
-import { recordEvent } from './events.ts'
+import { keyOf, recordEvent, sealWith } from './events.ts'
 import { nextStamp, requireRights } from './stamps.ts'
 
 /**
@@ -32,6 +32,8 @@ function resultOf(db: Database, step: Step, rights: { are: boolean }): unknown {
     case 'event':
       if (step.event.reliesOn && !rights.are) throw new Error('a change did not look at its rights')
       return recordEvent(db, step.event)
+    case 'key':
+      return 'to' in step ? sealWith(db, step.to) : keyOf(db)
   }
 }
 

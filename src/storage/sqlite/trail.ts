@@ -1,46 +1,25 @@
 import type { Keyring } from '../../model/keys.ts'
-import type { SignedHead } from '../../model/trail.ts'
-import { type CheckpointRow, checkpointColumns, groupHeads } from '../statements/trail-rows.ts'
+import { forSqlite } from '../statements/statements.ts'
+import { readKeys } from '../statements/trail.ts'
+import { type EachRow, trailReader } from '../statements/trail-reader.ts'
 import { eventColumns, type StoredEvent, type Trail } from '../trail.ts'
 import { type Database, openDatabase, type Row } from './driver.ts'
-import type { Write } from './group-commit.ts'
-import { readKeys } from './trail-keys.ts'
+import { perform } from './perform.ts'
 
-interface Parts {
-  readonly file: string
-  readonly keyring: Keyring
-  readonly write: Write
-}
-
-/** The audit trail of the embedded store. */
-export const sqliteTrail = ({ file, keyring, write }: Parts): Trail => ({
-  checkpoint: () => write('checkpoint', keyring()),
-  pruneSome: before => write('pruneSome', before),
-  read: async work => {
+/** Reads the audit trail of the embedded store. */
+export const trailIn =
+  (file: string, keyring: Keyring): Trail['read'] =>
+  async work => {
     const db = openDatabase(file, { mode: 'read' })
+    const each: EachRow = <T>(sql: string, ...values: readonly (string | null)[]) =>
+      db.iterateObjects(forSqlite(sql), ...values) as Iterable<T>
     try {
       db.exec('BEGIN')
-      return await work({
-        ...readKeys(db, keyring()),
-        count: before => db.get<{ count: number }>(count, before)?.count ?? 0,
-        checkpoints: () => groupHeads(objects<CheckpointRow>(db, checkpoints)),
-        chained: () => chained(db),
-        heads: () => objects<SignedHead & { checkpoint: number }>(db, heads),
-        events: ({ since, until }) => objects<StoredEvent>(db, eventsBetween, since, until),
-      })
+      return await work(trailReader(each, perform(db, readKeys(keyring())), () => chained(db)))
     } finally {
       db.close()
     }
-  },
-})
-
-const count = 'SELECT count(*) AS count FROM event WHERE ?1 IS NULL OR time < ?1'
-const checkpoints = `SELECT ${checkpointColumns} FROM trail_checkpoint c LEFT JOIN trail_head h ON h.checkpoint = c.n
-  ORDER BY c.n, h.chain, h.place`
-const heads = `SELECT h.chain, h.place, h.event, h.time, h.hash, h.checkpoint FROM trail_head h
-  JOIN trail_checkpoint c ON c.n = h.checkpoint WHERE c.kind <> 'prune' ORDER BY h.chain, h.place, h.checkpoint`
-const eventsBetween = `SELECT ${eventColumns} FROM event
-  WHERE (?1 IS NULL OR time >= ?1) AND (?2 IS NULL OR time < ?2) ORDER BY id`
+  }
 
 /**
  * There is no index for this order, which every event would have to pay for. SQLite sorts three numbers of each event, on
@@ -51,9 +30,4 @@ function* chained(db: Database): Iterable<StoredEvent> {
     const event = db.get(`SELECT ${eventColumns} FROM event WHERE id = ?`, id as number)
     if (event) yield event as Row & StoredEvent
   }
-}
-
-/** The rows of a statement, one at a time. */
-function* objects<T>(db: Database, sql: string, ...values: (string | null)[]): Iterable<T> {
-  for (const row of db.iterateObjects(sql, ...values)) yield row as T
 }

@@ -4,6 +4,7 @@ import { RightsChanged, StoreUnavailable } from '../../model/errors.ts'
 import { serveThread } from '../../threads/thread.ts'
 import { changeNamed, type PartName } from '../statements/parts.ts'
 import { TakenBack } from '../statements/statements.ts'
+import { openTrail } from '../statements/trail.ts'
 import { changes } from './changes.ts'
 import { type Database, openDatabase, transaction } from './driver.ts'
 import { forgetEnd, lastIdOf } from './events.ts'
@@ -12,7 +13,6 @@ import { entitiesFolder } from './migrate.ts'
 import { perform } from './perform.ts'
 import { requireRights } from './stamps.ts'
 import { type Bases, createBases } from './store-check.ts'
-import { openTrail } from './trail-changes.ts'
 
 /** A change by the name of its function in `changes`, or by that of its part of the storage and its own. */
 export type WriteCall = readonly [name: keyof typeof changes | PartChange, args: readonly unknown[]]
@@ -171,7 +171,7 @@ serveThread(({ opened, secrets }: WriterData) => {
     if (loss) throw new StoreUnavailable(loss.message)
   }
   const bases = createBases(db, entitiesFolder(dirname(opened.file)))
-  const requireTrail = onceDone(() => openTrail(db, secrets))
+  const requireTrail = onceDone(() => transaction(db, () => perform(db, openTrail(secrets))))
   return {
     handlers: handlersOn({ db, bases, requireFiles, requireTrail }),
     close: () => {

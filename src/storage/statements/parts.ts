@@ -3,12 +3,13 @@ import { alerts } from './alerts.ts'
 import { processes } from './processes.ts'
 import { registry } from './registry.ts'
 import type { Change, Read, Statements, StatementsOf } from './statements.ts'
+import { trail } from './trail.ts'
 
 /**
  * The parts of the storage that are written once. Each has all methods of its interface, but for those that an engine adds
  * because it does them in its own way.
  */
-export const parts = { alerts, processes, registry }
+export const parts = { alerts, processes, registry, trail }
 
 export type PartName = keyof typeof parts
 

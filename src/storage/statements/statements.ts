@@ -1,5 +1,6 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
+import type { TrailKey } from '../../model/trail.ts'
 
 /**
  * What a store does, written once for both engines (docs/decisions/0066): a generator whose steps an engine runs, those of a
@@ -28,6 +29,8 @@ export type Step =
   | { readonly kind: 'clock' }
   | { readonly kind: 'rights'; readonly event: Relying; readonly lock: SessionLock }
   | { readonly kind: 'event'; readonly event: AuditEvent }
+  /** The key that events are sealed with. `to`: the one from now on. */
+  | { readonly kind: 'key'; readonly to?: TrailKey | undefined }
 
 /** A list is for `= ANY($n)`. */
 export type Value = string | number | null | Uint8Array | readonly string[] | readonly number[]
@@ -97,6 +100,16 @@ export function* rights(event: Relying, kind: SessionLock): Statements<void> {
 
 export function* record(event: AuditEvent): Statements<void> {
   yield { kind: 'event', event }
+}
+
+/** The key that events are sealed with. @throws Error if none was loaded */
+export function* sealingKey(): Statements<TrailKey> {
+  return (yield { kind: 'key' }) as TrailKey
+}
+
+/** Seals events with this key from now on; undefined: with none, until another one is loaded. */
+export function* sealWith(key: TrailKey | undefined): Statements<void> {
+  yield { kind: 'key', to: key }
 }
 
 /** Takes back all that a change has done, and makes this its result. */

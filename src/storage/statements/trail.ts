@@ -1,0 +1,234 @@
+import {
+  type Checkpoint,
+  type CheckpointDetail,
+  type CheckpointKind,
+  detailOf,
+  hex,
+  nothingBefore,
+  type SignedHead,
+  signCheckpoint,
+} from '../../model/trail.ts'
+import { type KeyRow, type OpenedKeys, openKeys, planKeys } from '../../model/trail-keys.ts'
+import type { Trail } from '../trail.ts'
+import {
+  type Change,
+  insert,
+  lock,
+  type Read,
+  row,
+  rows,
+  run,
+  type StatementsOf,
+  sealingKey,
+  sealWith,
+} from './statements.ts'
+
+interface TrailChanges extends Pick<Trail, 'pruneSome'> {
+  /** @param secrets of the service, the one that signs first */
+  checkpoint(secrets: readonly Uint8Array[]): Promise<boolean>
+}
+
+/**
+ * Changes of the audit trail other than new events (docs/decisions/0027), for any number of chains. Each reads the last
+ * checkpoint first, so of two nodes the later one finds a conflict.
+ */
+export const trail = {
+  reads: {},
+  changes: {
+    *checkpoint(secrets) {
+      yield* loadKey(secrets)
+      const last = yield* lastCheckpoint()
+      return yield* signEnds(last, seenBy(last))
+    },
+    *pruneSome(before) {
+      const last = yield* lastCheckpoint()
+      const marker = yield* lastMarker()
+      const old = yield* oldEvents(before, marker)
+      if (old.length === 0) return 0
+      const ids = old.map(({ event }) => event)
+      const heads = [...new Map(old.map(one => [one.chain, one])).values()]
+      const kept = yield* firstKept(marker, ids)
+      const carried = yield* carriedHeads(marker, heads, kept.first, seenBy(last))
+      const pruned = ids.length + (marker ? (detailOf(marker).pruned ?? 0) : 0)
+      const detail = { upto: seenBy(last), ...kept, events: ids.length, pruned, before }
+      yield* keep(last, 'prune', detail, [...heads, ...carried])
+      yield* run('DELETE FROM event WHERE id = ANY($1)', ids)
+      yield* run('DELETE FROM trail_head WHERE checkpoint < $1', kept.first)
+      yield* run('DELETE FROM trail_checkpoint WHERE n < $1', kept.first)
+      return ids.length
+    },
+  },
+} satisfies StatementsOf<TrailChanges>
+
+/**
+ * Gets the keys, and begins the trail of a store that has none yet. Nodes that start together wait for each other.
+ * @param secrets of the service, the one that signs first
+ */
+export function* openTrail(secrets: readonly Uint8Array[]): Change<void> {
+  yield* lock('SELECT version FROM store_schema FOR UPDATE')
+  yield* loadKey(secrets)
+  if (!(yield* lastCheckpoint())) yield* keep(undefined, 'begin', { upto: 0, events: 0 }, [])
+}
+
+/** Signs the ends of all chains, however old they are: after a restore, most of them never grow again. */
+export function* signAll(): Change<void> {
+  yield* signEnds(yield* lastCheckpoint(), 0)
+}
+
+/** Seals with the newest key from now on, and brings all of them up to date with the secrets. */
+export function* loadKey(secrets: readonly Uint8Array[]): Change<void> {
+  const plan = planKeys(yield* keyRows(), secrets)
+  for (const { id, wrapped } of plan.rewrapped)
+    yield* run('UPDATE trail_key SET wrapped = $1 WHERE id = $2', wrapped, id)
+  if (plan.added) yield* insert('trail_key', { wrapped: plan.added })
+  yield* sealWith(plan.current)
+}
+
+/** Seals with the newest key from now on that another event loop has loaded. */
+export function* takeKey(secrets: readonly Uint8Array[]): Change<void> {
+  yield* sealWith((yield* readKeys(secrets)).keys[0])
+}
+
+export function* readKeys(secrets: readonly Uint8Array[]): Read<OpenedKeys> {
+  return openKeys(yield* keyRows(), secrets)
+}
+
+const keyRows = () => rows<KeyRow>('SELECT id, wrapped FROM trail_key ORDER BY id DESC')
+
+/** A checkpoint without its heads. */
+type Link = Pick<Checkpoint, 'n' | 'detail' | 'mac'>
+const linkColumns = 'n, detail, mac'
+
+/** The newest checkpoint of a pruning: it says where each chain goes on. */
+type Marker = Pick<Checkpoint, 'n' | 'detail' | 'heads'>
+
+const lastCheckpoint = () => row<Link>(`SELECT ${linkColumns} FROM trail_checkpoint ORDER BY n DESC LIMIT 1`)
+
+const seenBy = (last: Link | undefined): number => (last ? detailOf(last).upto : 0)
+
+function* lastMarker(): Read<Marker | undefined> {
+  const marker = yield* row<Link>(
+    `SELECT ${linkColumns} FROM trail_checkpoint WHERE kind = 'prune' ORDER BY n DESC LIMIT 1`,
+  )
+  if (!marker) return undefined
+  const sql = 'SELECT chain, place, event, time, hash FROM trail_head WHERE checkpoint = $1'
+  return { ...marker, heads: yield* rows<SignedHead>(sql, marker.n) }
+}
+
+/** On PostgreSQL, an id is given before its event is committed: so many ids before those that were seen are looked at again. */
+const lateIds = 10_000
+
+/** The ends of chains that no checkpoint has signed, among events after an id. In a chain, ids are in the order of places. */
+const endsAfter = (id: string) =>
+  `SELECT chain, place, id AS event, time, hash FROM event e
+   WHERE id IN (SELECT max(id) FROM event WHERE id > ${id} AND chain IS NOT NULL AND hash IS NOT NULL GROUP BY chain)
+     AND NOT EXISTS (SELECT 1 FROM trail_head h WHERE h.chain = e.chain AND h.place >= e.place)`
+const newEnds = { sqlite: endsAfter('$1'), postgres: endsAfter(`CAST($1 AS BIGINT) - ${lateIds}`) }
+
+/** @returns false if there was nothing new */
+function* signEnds(last: Link | undefined, after: number): Change<boolean> {
+  const heads = yield* rows<SignedHead>(newEnds, after)
+  if (heads.length === 0) return false
+  const upto = heads.reduce((largest, { event }) => Math.max(largest, event), seenBy(last))
+  yield* keep(last, 'heads', { upto }, heads)
+  return true
+}
+
+function* keep(
+  previous: Link | undefined,
+  kind: CheckpointKind,
+  detail: CheckpointDetail,
+  heads: readonly SignedHead[],
+): Change<void> {
+  const signed = signCheckpoint(yield* sealingKey(), previous, kind, detail, heads)
+  const { heads: sorted, ...checkpoint } = signed
+  yield* insert('trail_checkpoint', checkpoint)
+  for (const { chain, place, event, time, hash } of sorted)
+    yield* insert('trail_head', { chain, place, checkpoint: signed.n, event, time, hash })
+}
+
+/** Events, and checkpoints, that are removed at a time: the writer must not be kept for long. */
+const pruneLimit = 1_000
+
+/**
+ * Some of the oldest events, those of a chain in their order and from its beginning on. The clock may have been set back:
+ * an older one behind one that isn't older stays.
+ */
+function* oldEvents(before: string, marker: Marker | undefined): Read<readonly SignedHead[]> {
+  const found = yield* rows<SignedHead>(
+    `SELECT chain, place, id AS event, time, hash FROM event
+     WHERE time < $1 AND chain IS NOT NULL AND place IS NOT NULL AND hash IS NOT NULL
+     ORDER BY time, id LIMIT ${pruneLimit}`,
+    before,
+  )
+  const starts = new Map(marker?.heads.map(head => [head.chain, head]))
+  const old: SignedHead[] = []
+  for (const [chain, events] of Map.groupBy(found, one => one.chain)) {
+    let last: Pick<SignedHead, 'place' | 'event'> = starts.get(chain) ?? { place: 0, event: 0 }
+    for (const one of events.toSorted((a, b) => a.place - b.place)) {
+      // By id, because SQLite has no index by place. Places are skipped only if the clock or the table was tampered with.
+      const skipped = 'SELECT 1 AS one FROM event WHERE id > $1 AND id < $2 AND chain = $3 LIMIT 1'
+      if (one.place > last.place + 1 && (yield* row(skipped, last.event, one.event, chain))) break
+      old.push(one)
+      last = one
+    }
+  }
+  return old
+}
+
+/**
+ * The first checkpoint to keep: the first that has signed what stays.
+ * @param removed the ids of events that go now
+ */
+function* firstKept(
+  marker: Marker | undefined,
+  removed: readonly number[],
+): Read<Required<Pick<CheckpointDetail, 'first' | 'firstPrevious'>>> {
+  const oldest = yield* rows<Link>(
+    `SELECT ${linkColumns} FROM trail_checkpoint ORDER BY n LIMIT ${pruneLimit}`,
+  )
+  const needed = yield* row<{ n: number }>(
+    `WITH gone AS MATERIALIZED (SELECT chain, place FROM trail_head WHERE checkpoint = $1)
+     SELECT k.n FROM trail_checkpoint k JOIN trail_head h ON h.checkpoint = k.n
+     WHERE k.kind <> 'prune' AND NOT (h.event = ANY($2))
+       AND NOT EXISTS (SELECT 1 FROM gone g WHERE g.chain = h.chain AND g.place >= h.place)
+     ORDER BY k.n LIMIT 1`,
+    marker?.n ?? 0,
+    removed,
+  )
+  const at = needed ? oldest.findIndex(({ n }) => n >= needed.n) : -1
+  const dropped = at < 0 ? oldest.at(-1) : oldest[at - 1]
+  if (dropped) return { first: dropped.n + 1, firstPrevious: hex(dropped.mac) }
+  const { firstPrevious = hex(nothingBefore), first = 1 } = marker ? detailOf(marker) : {}
+  return { first, firstPrevious }
+}
+
+/** Only a connection that is closed by then could still add to a chain, in ms. */
+const goesOnFor = 24 * 3600 * 1000
+
+/** The heads of the last marker that the new one has to repeat: of chains that go on, or may, or that are still spoken of. */
+function* carriedHeads(
+  marker: Marker | undefined,
+  added: readonly SignedHead[],
+  firstKept: number,
+  seen: number,
+): Read<readonly SignedHead[]> {
+  if (!marker) return []
+  const going = yield* rows<{ chain: number }>(
+    'SELECT DISTINCT chain FROM event WHERE id > $1 AND chain IS NOT NULL',
+    seen - lateIds,
+  )
+  const signed = yield* rows<{ chain: number }>(
+    `SELECT m.chain FROM trail_head m WHERE m.checkpoint = $1 AND EXISTS (
+       SELECT 1 FROM trail_head h JOIN trail_checkpoint k ON k.n = h.checkpoint
+       WHERE h.chain = m.chain AND k.n >= $2 AND k.kind <> 'prune')`,
+    marker.n,
+    firstKept,
+  )
+  const needed = new Set([...going, ...signed].map(({ chain }) => chain))
+  const replaced = new Set(added.map(({ chain }) => chain))
+  const recent = new Date(Date.now() - goesOnFor).toISOString()
+  return marker.heads.filter(
+    ({ chain, time }) => !replaced.has(chain) && (needed.has(chain) || time > recent),
+  )
+}
