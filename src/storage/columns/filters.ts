@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import type { Condition } from '../../model/plan.ts'
 import { orderOf } from '../../model/value-order.ts'
 import type { RecordEntity } from '../entities.ts'
+import { constantValue } from '../plans/json-values.ts'
 import { whilePresent } from '../runtime/while-present.ts'
 import { indexOf, typeOf } from './column-ref.ts'
 import type { Facts } from './facts.ts'
@@ -13,7 +14,6 @@ import { costOf, firstOf, select } from './select.ts'
 import { numbersIn, type PackedSelection, sizeOfSelection } from './selections.ts'
 import { type FilterTask, prepare, type TaskLeaf, type TaskNode } from './tasks.ts'
 import { textMatches } from './text-search.ts'
-import { constantValue } from './value-tests.ts'
 
 /** Finds the records that match a condition (docs/decisions/0035). */
 export interface Filters {

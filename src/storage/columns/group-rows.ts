@@ -1,6 +1,7 @@
 import { sharedMemory, sharedNumbers } from '../../lib/shared-memory.ts'
 import type { FieldType } from '../../model/entities.ts'
 import type { Aggregate, Condition } from '../../model/plan.ts'
+import { canonicalJson } from '../plans/json-values.ts'
 import { aggregate, type Result } from './aggregates.ts'
 import type { ColumnRef } from './column-ref.ts'
 import { countIn, groupBy, maxGroups, tooManyGroups } from './groups.ts'
@@ -9,7 +10,6 @@ import { type RowColumn, rowTest } from './row-tests.ts'
 import { numbersIn, openSelection, type PackedSelection } from './selections.ts'
 import { sortNumbers } from './sort-records.ts'
 import { openFacts, type PackedFacts } from './tasks.ts'
-import { equalityKey } from './value-tests.ts'
 import { jsonAt, type PackedValues, Packer, valueAt } from './values.ts'
 
 /** Rows of groups, as a thread takes them: fields are numbers of facts. */
@@ -109,7 +109,7 @@ function withEqualRanks(facts: FieldFacts, tick: () => void): FieldFacts {
   const others = new Map<number, number>()
   for (let rank = kindsOf(values).nested; rank < values.length; rank++) {
     if ((rank & 0xff) === 0) tick()
-    const key = equalityKey(valueAt(values, rank))
+    const key = canonicalJson(valueAt(values, rank))
     const first = firsts.get(key)
     if (first === undefined) firsts.set(key, rank)
     else others.set(rank, first)

@@ -3,10 +3,11 @@ import { markedText, oddKey } from '../../lib/sort-keys.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { type Constant, holdsIfMissing } from '../../model/plan.ts'
 import { orderOf } from '../../model/value-order.ts'
+import { constantValue, type ValueCondition } from '../plans/json-values.ts'
 import type { Column } from './columns.ts'
 import { findPlace, orderIn, type Place, placesIn } from './look-up.ts'
 import { complement, noRanks, type RankSet, rankRange, ranksIn, ranksOf, tableOf } from './rank-sets.ts'
-import { constantValue, testOf, type ValueCondition } from './value-tests.ts'
+import { testOf } from './value-tests.ts'
 import { eachText, type Values, valueAt } from './values.ts'
 
 /** What is known of a field in order to find the ranks that a condition is true for. */

@@ -1,7 +1,7 @@
 import type { FieldType } from '../../model/entities.ts'
 import type { Constant } from '../../model/plan.ts'
 import { orderOf, type ValueOrder } from '../../model/value-order.ts'
-import { constantValue } from './value-tests.ts'
+import { constantValue } from '../plans/json-values.ts'
 import { jsonAt, typedAt, type Values } from './values.ts'
 
 /** Where a value is among the distinct ones, or would be. */

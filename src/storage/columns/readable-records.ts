@@ -1,6 +1,6 @@
 import { parseWritten } from '../../lib/json.ts'
 import type { FieldRef } from '../../model/plan.ts'
-import { memberAt } from './value-tests.ts'
+import { memberAt } from '../plans/json-values.ts'
 import { type PackedValues, Packer } from './values.ts'
 
 /** All records of a version, loaded. Threads share their memory. */

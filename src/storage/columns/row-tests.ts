@@ -1,6 +1,7 @@
 import type { FieldType } from '../../model/entities.ts'
 import { type Condition, holdsIfMissing } from '../../model/plan.ts'
-import { memberAt, testOf } from './value-tests.ts'
+import { memberAt } from '../plans/json-values.ts'
+import { testOf } from './value-tests.ts'
 import { typedValue } from './values.ts'
 
 /** A column of rows. */

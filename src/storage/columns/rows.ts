@@ -6,7 +6,7 @@ import type { Field, FieldType } from '../../model/entities.ts'
 import type { Column, FieldRef, Rows, Scalar } from '../../model/plan.ts'
 import { csvLines, joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
 import { highlight, relevanceOf, searchable, textsIn } from '../../model/text-query.ts'
-import { memberAt } from './value-tests.ts'
+import { memberAt } from '../plans/json-values.ts'
 import { type PackedValues, Packer, type Values, valueAt } from './values.ts'
 
 /** A column of rows that show one record each. */

@@ -1,5 +1,6 @@
 import type { FieldType } from '../../model/entities.ts'
 import type { FieldRef } from '../../model/plan.ts'
+import type { ValueCondition } from '../plans/json-values.ts'
 import { openColumn, type PackedColumn } from './columns.ts'
 import { type FieldFacts, ranksFor } from './leaves.ts'
 import type { Place } from './look-up.ts'
@@ -8,7 +9,6 @@ import { rankRange } from './rank-sets.ts'
 import { type ReadableRecords, readerOf } from './readable-records.ts'
 import { type Sought, soughtAll, soughtRanks } from './select.ts'
 import { emptySelection, openSelection, type PackedSelection, packedSize } from './selections.ts'
-import type { ValueCondition } from './value-tests.ts'
 import { openValues, type PackedValues } from './values.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { sharedNumbers } from '../../lib/shared-memory.ts'
+import { canonicalJson } from '../plans/json-values.ts'
 import { type FieldFacts, kindsOf } from './leaves.ts'
 import { findPlace, orderIn } from './look-up.ts'
-import { equalityKey } from './value-tests.ts'
 import { typedAt, type Values, valueAt } from './values.ts'
 
 /** Where a value of the inner field is none of the outer one's. */
@@ -106,7 +106,7 @@ function elementPairs(inner: Translated, outer: Translated, tick: () => void): n
     if ((rank & 0xff) === 0) tick()
     const value = valueAt(values, rank)
     if (!Array.isArray(value)) continue
-    for (const key of new Set(value.filter(one => one !== null).map(equalityKey))) {
+    for (const key of new Set(value.filter(one => one !== null).map(canonicalJson))) {
       const known = arrays.get(key)
       if (known) known.push(rank)
       else arrays.set(key, [rank])
@@ -127,8 +127,8 @@ function keysOf(field: Translated, other: Pick<Translated, 'type'>): (rank: numb
   const type = orderKind(field) === orderKind(other) ? field.type : 'json'
   // A field of text may hold other values, which count as their JSON.
   if (type === 'json' && field.type === 'text')
-    return rank => equalityKey(typedAt(field.values, rank, 'text'))
-  if (type === 'json') return rank => equalityKey(valueAt(field.values, rank))
+    return rank => canonicalJson(typedAt(field.values, rank, 'text'))
+  if (type === 'json') return rank => canonicalJson(valueAt(field.values, rank))
   const order = orderIn({ type, collation: undefined })
   return rank => order.key(typedAt(field.values, rank, field.type))
 }

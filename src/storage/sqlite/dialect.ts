@@ -1,10 +1,10 @@
 import { decimalKey } from '../../lib/sort-keys.ts'
 import type { Field } from '../../model/entities.ts'
 import { differsIfMissing, holdsIfMissing, type TextQuery } from '../../model/plan.ts'
+import { canonicalJson, constantValue } from '../plans/json-values.ts'
 import type { Bind, Cell } from '../tables/cells.ts'
 import { selectOf } from '../tables/conditions.ts'
 import type { Dialect, Outer, SearchedValue } from '../tables/dialect.ts'
-import { canonicalConstant, type JsonTest } from '../tables/json-values.ts'
 import { keyOf } from '../tables/values.ts'
 import { readRows } from './row-selection.ts'
 import type { Search, searchFunctions } from './text-search.ts'
@@ -92,12 +92,11 @@ export function sqliteDialect(bind: Bind<number | string>): Dialect {
     testJson: (leaf, whole) => {
       const { field, negated } = leaf
       if (leaf.kind === 'in') {
-        const wanted = bind(JSON.stringify(leaf.values.map(canonicalConstant)))
+        const wanted = bind(JSON.stringify(leaf.values.map(one => canonicalJson(constantValue(one)))))
         const value = memberOf(whole, field.path)
         return amongJson({ field, value }, `SELECT value FROM json_each(${wanted})`, negated)
       }
-      const way = bind(JSON.stringify(field.path))
-      const passed = `carrel_json(${whole}, ${way}, ${bind(JSON.stringify(testOf(leaf)))})`
+      const passed = `carrel_json(${whole}, ${bind(JSON.stringify(leaf))})`
       return holdsIfMissing(leaf) ? `${passed} IS NOT 1` : `${passed} = ${Number(!negated)}`
     },
     finds: (values, words) => callOf('carrel_match', values, words),
@@ -146,17 +145,6 @@ function sortTerms({ kind, sql, nullable, sortsByText }: Cell): readonly string[
   const known = nullable ? [`${sql} IS NULL`] : []
   if (kind === 'number') return [...known, `carrel_number_key(${sql})`]
   return [...known, kind === 'json' && !sortsByText ? `carrel_sort_key(${sql})` : sql]
-}
-
-type Test = Parameters<Dialect['testJson']>[0]
-
-function testOf(leaf: Exclude<Test, { kind: 'in' }>): JsonTest {
-  const isList = leaf.field.list === true
-  if (leaf.kind === 'compare')
-    return { kind: 'compare', comparison: leaf.operator, value: leaf.value, isList }
-  return leaf.kind === 'matches'
-    ? { kind: 'matches', expression: leaf.expression, isList }
-    : { kind: 'path matches', elements: leaf.elements, isList }
 }
 
 /** @param wanted selects canonical texts */

@@ -6,16 +6,8 @@ import { RecentlyUsed } from '../../lib/recently-used.ts'
 import { decimalKey } from '../../lib/sort-keys.ts'
 import { toChar } from '../../lib/to-char.ts'
 import type { FieldRef } from '../../model/plan.ts'
+import { canonicalJson, jsonTest, memberAt, type ValueCondition } from '../plans/json-values.ts'
 import { digits, instantBound } from '../tables/bounds.ts'
-import {
-  alternatives,
-  canonicalJson,
-  compileJsonTest,
-  type JsonTest,
-  jsonSortKey,
-  memberAt,
-  memberOf,
-} from '../tables/json-values.ts'
 import type { OpenOptions, SqlValue } from './driver.ts'
 import { searchFunctions } from './text-search.ts'
 
@@ -40,48 +32,66 @@ function kept<T extends NonNullable<unknown>>(compile: (text: string) => T): (te
 
 const expression = kept(compileExpression)
 const path = kept(text => JSON.parse(text) as FieldRef['path'])
-const jsonTest = kept(text => compileJsonTest(JSON.parse(text) as JsonTest))
+const leaf = kept(text => {
+  const condition = JSON.parse(text) as ValueCondition
+  return { path: condition.field.path, test: jsonTest(condition) }
+})
 
-const textOrNull = (value: SqlValue) => (value === null ? null : String(value))
+/** @param json NULL is null @returns undefined for null */
+const read = (json: SqlValue) => (json === null ? undefined : (parseExact(String(json)) ?? undefined))
+
+/** @returns undefined for null, else what `print` makes of the JSON */
+const printed = (json: SqlValue, print: (value: unknown) => string) => {
+  const value = read(json)
+  return value === undefined ? null : print(value)
+}
+
+/** A list and its elements: one of them has to be equal. */
+const alternatives = (value: unknown): readonly unknown[] =>
+  Array.isArray(value) ? [value, ...(value as unknown[])] : [value]
+
+/**
+ * Numbers by value, then texts by code point, then booleans, false first, then nested values by their JSON: the order of
+ * a field with values of several kinds in an imported entity. To be compared by code point.
+ */
+function sortKey(value: unknown): string {
+  const number = numberText(value)
+  if (number !== undefined) return `0${decimalKey(number)}`
+  if (typeof value === 'string') return `1${value}`
+  if (typeof value === 'boolean') return `2${Number(value)}`
+  return `3${JSON.stringify(value)}`
+}
 
 /** Many leaves of a condition ask about the same value, one after the other. */
 let lastRead: { readonly json: string; readonly value: unknown } | undefined
-function member(json: SqlValue, way: SqlValue): unknown {
+function member(json: SqlValue, path: FieldRef['path']): unknown {
   if (json === null) return undefined
   const text = String(json)
   if (lastRead?.json !== text) lastRead = { json: text, value: parseExact(text) }
-  return memberAt(lastRead.value, path(way))
+  return memberAt(lastRead.value, path)
 }
 /** A number of a column, or of JSON; undefined for everything else. */
 const numberIn = (value: SqlValue): string | undefined =>
-  typeof value === 'bigint' ? String(value) : numberText(memberOf(textOrNull(value), []))
+  typeof value === 'bigint' ? String(value) : numberText(read(value))
 
 const functions = {
   /** @returns whether the text matches the expression */
   carrel_matches: (text, how) => (text === null ? null : Number(expression(how)(String(text)))),
-  /** @returns whether the member of the JSON passes the test; NULL if there is no value */
-  carrel_json: (json, way, test) => {
-    const value = member(json, way)
-    return value === undefined ? null : Number(jsonTest(test)(value))
+  /** @returns 1 if the JSON fulfils the leaf of a condition; NULL if there is no value */
+  carrel_json: (json, condition) => {
+    const { path, test } = leaf(condition)
+    const value = member(json, path)
+    return value === undefined ? null : Number(test(value))
   },
   /** @returns the JSON of a member of the JSON */
   carrel_member: (json, way) => {
-    const value = member(json, way)
+    const value = member(json, path(way))
     return value === undefined ? null : JSON.stringify(value)
   },
   /** @returns a JSON array of what the value is equal to, as canonical texts */
-  carrel_alternatives: json => {
-    const value = memberOf(textOrNull(json), [])
-    return value === undefined ? null : JSON.stringify(alternatives(value).map(canonicalJson))
-  },
-  carrel_canonical: json => {
-    const value = memberOf(textOrNull(json), [])
-    return value === undefined ? null : canonicalJson(value)
-  },
-  carrel_sort_key: json => {
-    const value = memberOf(textOrNull(json), [])
-    return value === undefined ? null : jsonSortKey(value)
-  },
+  carrel_alternatives: json => printed(json, value => JSON.stringify(alternatives(value).map(canonicalJson))),
+  carrel_canonical: json => printed(json, canonicalJson),
+  carrel_sort_key: json => printed(json, sortKey),
   /** @param number as JSON writes it @returns a text that sorts by value */
   carrel_number_key: number => (number === null ? null : decimalKey(String(number))),
   /** @returns an instant in the form of the built-in tables; NULL if they have no such instant */

@@ -1,0 +1,148 @@
+import { compileExpression } from '../../lib/expressions.ts'
+import { exactText, parseExact } from '../../lib/json.ts'
+import { matchedText, numberText } from '../../lib/json-text.ts'
+import { decimalKey } from '../../lib/sort-keys.ts'
+import type { Condition, Constant, PathElement } from '../../model/plan.ts'
+import { orderOf } from '../../model/value-order.ts'
+
+/** JSON values of records: their members, what they are equal to, and what conditions say of them (Q20). */
+
+const isNested = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && exactText(value) === undefined
+
+/** @returns the member at the path; undefined if there is none, or it is null */
+export function memberAt(value: unknown, path: readonly (string | number)[]): unknown {
+  let found = value
+  for (const step of path) {
+    if (!isNested(found)) return undefined
+    if (Array.isArray(found)) {
+      if (typeof step !== 'number') return undefined
+      found = found[step]
+    } else {
+      if (typeof step !== 'string' || !Object.hasOwn(found, step)) return undefined
+      found = (found as Readonly<Record<string, unknown>>)[step]
+    }
+  }
+  return found ?? undefined
+}
+
+/** The same text for equal values, and for no others. */
+export function canonicalJson(value: unknown): string {
+  const number = numberText(value)
+  if (number !== undefined) return decimalKey(number)
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`
+  if (!isNested(value)) return JSON.stringify(value) ?? 'null'
+  const object = value as Readonly<Record<string, unknown>>
+  const members = Object.keys(object).toSorted()
+  return `{${members.map(key => `${JSON.stringify(key)}:${canonicalJson(object[key])}`).join()}}`
+}
+
+/** A constant as it would be read from a record. */
+export function constantValue(constant: Constant): unknown {
+  switch (constant.kind) {
+    case 'number':
+      return parseExact(constant.text)
+    case 'boolean':
+      return constant.value
+    case 'json':
+      return parseExact(constant.json)
+    default:
+      return constant.text
+  }
+}
+
+/** A test of a value that isn't null. */
+type Test = (value: unknown) => boolean
+
+/** What a comparison says of the sign of the difference. */
+export const comparisons = {
+  '=': (compared: number) => compared === 0,
+  '<': (compared: number) => compared < 0,
+  '<=': (compared: number) => compared <= 0,
+  '>': (compared: number) => compared > 0,
+  '>=': (compared: number) => compared >= 0,
+} as const
+
+/** A condition on one value. */
+export type ValueCondition = Extract<Condition, { kind: 'compare' | 'in' | 'matches' | 'path matches' }>
+
+/** The condition as a test, with `negated` left out. */
+export function jsonTest(condition: ValueCondition): Test {
+  if (condition.kind === 'path matches') return pathTest(condition.elements)
+  const isList = condition.field.list === true
+  if (condition.kind === 'matches') {
+    const matches = compileExpression(condition.expression)
+    const test = (value: unknown) => matches(matchedText(value))
+    return isList ? ofList(test, false) : test
+  }
+  if (condition.kind === 'compare' && condition.operator !== '=') {
+    const { operator, value: constant } = condition
+    if (constant.kind !== 'number') return () => false
+    const key = scalarKey(constantValue(constant))
+    const holds = comparisons[operator]
+    return value => numberText(value) !== undefined && holds(order.compare(scalarKey(value), key))
+  }
+  const constants = condition.kind === 'in' ? condition.values : [condition.value]
+  const scalars = new Set(
+    constants.filter(one => one.kind !== 'json').map(one => scalarKey(constantValue(one))),
+  )
+  const nested = constants.filter(one => one.kind === 'json').map(constantValue)
+  const test = (value: unknown) =>
+    isNested(value) ? nested.some(one => isSameJson(one, value)) : scalars.has(scalarKey(value))
+  return isList ? ofList(test, true) : test
+}
+
+const order = orderOf({ type: 'json' })
+/** A text, a number or a boolean as a key that tells kinds apart. */
+const scalarKey = order.key
+
+/** True if the values are equal, objects in any order of their keys. It goes only as deep as the constant. */
+function isSameJson(constant: unknown, value: unknown): boolean {
+  if (!isNested(constant) || !isNested(value)) {
+    if (isNested(constant) || isNested(value) || constant === null || value === null)
+      return constant === value
+    return constant === value || scalarKey(constant) === scalarKey(value)
+  }
+  if (Array.isArray(constant))
+    return (
+      Array.isArray(value) &&
+      constant.length === value.length &&
+      constant.every((one, at) => isSameJson(one, value[at]))
+    )
+  if (Array.isArray(value)) return false
+  const [one, other] = [constant as Readonly<Record<string, unknown>>, value as typeof constant]
+  const keys = Object.keys(one)
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every(key => Object.hasOwn(other, key) && isSameJson(one[key], (other as typeof one)[key]))
+  )
+}
+
+/** Makes a test that passes if one element of a list does. @param isWhole true if the list itself may pass as well */
+const ofList =
+  (test: Test, isWhole: boolean): Test =>
+  value =>
+    Array.isArray(value)
+      ? (isWhole && test(value)) || value.some(element => element !== null && test(element))
+      : test(value)
+
+/** `~>` */
+function pathTest(elements: readonly PathElement[]): Test {
+  const tests = elements.map(elementTest)
+  return value =>
+    Array.isArray(value) && value.length === tests.length && tests.every((test, at) => test(value[at]))
+}
+
+function elementTest(element: PathElement): Test {
+  if (typeof element === 'number') {
+    const wanted = decimalKey(String(element))
+    return value => {
+      const number = numberText(value)
+      return number !== undefined && decimalKey(number) === wanted
+    }
+  }
+  const matches = compileExpression(element.expression)
+  return value =>
+    (typeof value === 'string' || (element.indexes && numberText(value) !== undefined)) &&
+    matches(matchedText(value))
+}
