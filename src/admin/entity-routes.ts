@@ -8,19 +8,21 @@ import { type Query, singleParameters } from '../http/parameters.ts'
 import { requireState, stale } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { createFairQueue } from '../lib/fair-queue.ts'
-import type { AuditEvent } from '../model/audit-events.ts'
+import { parseExact } from '../lib/json.ts'
+import { type AuditEvent, detached } from '../model/audit-events.ts'
 import { declaredOf, entityTag } from '../model/declared.ts'
 import type { Entity } from '../model/entities.ts'
+import type { Process } from '../model/processes.ts'
+import { relationsOf } from '../model/relations.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { Entities } from '../storage/entities.ts'
-import { collate } from './collate.ts'
-import { declaredAfter, known, requireGroup, requireOwn } from './declarations.ts'
-import { entityAddress, entityBody } from './entity-view.ts'
+import { declaredAfter, fieldOf, known, requireGroup, requireOwn } from './declarations.ts'
 import type { Imports } from './imports.ts'
 import { putEntity } from './put-entity.ts'
 import { readObject } from './read-body.ts'
+import { pointer, refused } from './refused.ts'
 import { suggestedRelations } from './suggested.ts'
-import { wantedByPatch, wantedByPut } from './wanted.ts'
+import { type Wanted, wantedByPatch, wantedByPut } from './wanted.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -152,4 +154,82 @@ function own(request: FastifyRequest, all: ReadonlyMap<string, Entity>, name: st
   requireOwn(name)
   requireState(request.headers, entityTag(entity), 'entity')
   return entity
+}
+
+/**
+ * Sorts texts of an imported entity as other languages do. All records are written again, which takes a while.
+ * @returns undefined if they are sorted so already
+ * @throws Problem 422 for what has no collation
+ */
+async function collate(
+  { config, imports }: Pick<Parts, 'config' | 'imports'>,
+  request: FastifyRequest,
+  entity: Entity,
+  wanted: Wanted & { readonly collations: ReadonlyMap<string, string | null> },
+): Promise<Process | undefined> {
+  const { collations, ...others } = wanted
+  const { name } = entity
+  const [other] = Object.keys(others)
+  if (other !== undefined)
+    throw refused('/collations', `Other collations take a while: change ${other} by a request of its own.`)
+  if (entity.source.kind !== 'records')
+    throw refused('/collations', `${name} shows a table; its text sorts by code point.`)
+  for (const [field, tag] of collations) {
+    const member = pointer('collations', field)
+    const { type } = fieldOf(entity, field, member)
+    if (tag !== null && type !== 'text')
+      throw refused(member, `${name}.${field} is ${type}, and only text has a collation.`)
+  }
+  const isSame = [...collations].every(
+    ([field, tag]) => (entity.fields.find(one => one.name === field)?.collation ?? null) === tag,
+  )
+  if (isSame) return undefined
+  const work = { kind: 'collate', name, collations } as const
+  const event = detached(
+    eventOf(request.caller, request, { event: 'entity.change', outcome: 'success', object: name }),
+  )
+  return imports.begin(request, { config, file: '', format: null, work, event }, null, { mode: 'collate' })
+}
+
+const sources = { records: 'imported', exposed: 'exposed', table: 'built-in' } as const
+
+const entityAddress = ({ api }: Addresses, name: string): string => `${api}/admin/entities/${name}`
+
+/** An entity with everything that an administrator wants to know of it. */
+function entityBody(entity: Entity, all: ReadonlyMap<string, Entity>, addresses: Addresses) {
+  const {
+    name,
+    key,
+    fields,
+    read,
+    relations = [],
+    defaultCondition,
+    description = null,
+    source,
+    write = null,
+  } = entity
+  const self = entityAddress(addresses, name)
+  return {
+    name,
+    source: sources[source.kind],
+    description,
+    read,
+    write,
+    key,
+    fields,
+    records: source.kind === 'records' ? source.count : null,
+    bytes: source.kind === 'records' ? source.bytes : null,
+    imported: source.kind === 'records' ? (source.imported ?? null) : null,
+    table: source.kind === 'exposed' ? { schema: source.schema, name: source.table } : null,
+    /** Those that were declared with this entity. */
+    relations,
+    /** All there are, whichever entity declares them. */
+    related: relationsOf(entity, all),
+    defaultCondition: defaultCondition === undefined ? null : parseExact(defaultCondition),
+    _links: {
+      self: { href: self },
+      records: { href: `${addresses.query}/${name}` },
+      ...(source.kind !== 'table' && { import: { href: `${self}/import` } }),
+    },
+  }
 }

@@ -7,7 +7,6 @@ import { Overloaded } from '../lib/fair-queue.ts'
 import { type Process, Rivalled, type Run, type StartProcess } from '../model/processes.ts'
 import { processAddress, processBody } from '../processes/bodies.ts'
 import type { Processes } from '../storage/processes.ts'
-import { createHeldFiles } from './held-files.ts'
 import type { Input } from './import-input.ts'
 import type { Job } from './import-job.ts'
 import { runImport } from './import-process.ts'
@@ -137,5 +136,46 @@ function telling(run: Run) {
     last = step
     const [from, to] = steps[step] ?? [0, 1]
     run.progress({ done: Math.round((from + share * (to - from)) * 100), total: 100, unit: 'percent' })
+  }
+}
+
+/** Files of imports that wait for their turn. One that is cancelled before its turn never runs, and nobody else closes its file. */
+interface HeldFiles {
+  hold(id: number, input: Input): void
+  /** Closes it, unless it is closed already. */
+  close(id: number, used: boolean): Promise<void>
+  /** Closes all, as when the service stops. */
+  closeAll(): Promise<void>
+}
+
+/** In ms. */
+const interval = 5_000
+
+const isOver = (process: Process | undefined) =>
+  process === undefined || (process.state !== 'scheduled' && process.state !== 'running')
+
+function createHeldFiles(processes: Pick<Processes, 'one'>): HeldFiles {
+  const held = new Map<number, Input>()
+
+  async function close(id: number, used: boolean): Promise<void> {
+    const one = held.get(id)
+    held.delete(id)
+    await one?.close(used)
+  }
+  async function look(): Promise<void> {
+    for (const id of held.keys()) if (isOver(await processes.one(id))) await close(id, false)
+  }
+  // What the store doesn't say now, it is asked again.
+  const looking = setInterval(() => void look().catch(() => {}), interval).unref()
+
+  return {
+    hold: (id, input) => {
+      held.set(id, input)
+    },
+    close,
+    closeAll: async () => {
+      clearInterval(looking)
+      for (const id of held.keys()) await close(id, false)
+    },
   }
 }

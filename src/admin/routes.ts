@@ -1,13 +1,19 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { refuseShortLivedToken } from '../authn/authenticate.ts'
 import { checkEach } from '../authn/look-again.ts'
+import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
+import { halPart, readPage, windowOf } from '../http/hal.ts'
+import { type Query, singleParameters } from '../http/parameters.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
 import type { Resume } from '../processes/routes.ts'
+import type { Entities } from '../storage/entities.ts'
 import { entityRoutes } from './entity-routes.ts'
 import { importRoutes } from './import-routes.ts'
 import { createImports } from './imports.ts'
 import { resumeImport } from './resume-import.ts'
-import { tableRoutes } from './table-routes.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
 
 type Parts = Omit<Parameters<typeof entityRoutes>[1] & Parameters<typeof importRoutes>[1], 'imports'> &
   Parameters<typeof createImports>[0]
@@ -35,4 +41,37 @@ export async function adminRoutes(app: FastifyInstance, given: Parts): Promise<{
 async function requireAdministration(request: FastifyRequest): Promise<void> {
   requireAdministrator(request.caller)
   if (request.method !== 'GET' && request.method !== 'HEAD') await refuseShortLivedToken(request)
+}
+
+interface TableParts {
+  readonly addresses: Addresses
+  readonly entities: Pick<Entities, 'all' | 'tables'>
+}
+
+/** Each may have 1,600 columns. */
+const maxPage = 100
+
+/** `GET {api}/admin/tables`: what could be shown as an entity, and what is (EA9). */
+function tableRoutes(app: FastifyInstance, { addresses, entities }: TableParts): void {
+  app.get('/', route('listTables'), async request => {
+    const query = request.query as Query
+    const { query: text = '' } = singleParameters(query, ['query', 'page', 'size'])
+    const asked = readPage(query, maxPage)
+    const found = (await entities.tables?.({ text: text.trim(), ...windowOf(asked) })) ?? {
+      rows: [],
+      total: 0,
+    }
+    const all = [...(await entities.all()).values()]
+    const bodies = found.rows.map(table => ({
+      ...table,
+      entities: all
+        .filter(
+          ({ source }) =>
+            source.kind === 'exposed' && source.schema === table.schema && source.table === table.name,
+        )
+        .map(({ name }) => name)
+        .toSorted(),
+    }))
+    return halPart('tables', bodies, found.total, asked, `${addresses.api}/admin/tables`)
+  })
 }

@@ -11,9 +11,8 @@ import { Problem } from '../http/problems.ts'
 import { RecentlyUsed } from '../lib/recently-used.ts'
 import type { Caller } from '../model/caller.ts'
 import type { Entities } from '../storage/entities.ts'
-import type { Taken } from './document.ts'
-import { entityParts, identityOfAll, shownTo } from './entity-paths.ts'
-import { type Joined, joined, type Pieces, piecesOf } from './pieces.ts'
+import type { OpenApi, Taken } from './document.ts'
+import { type EntityParts, entityParts, identityOfAll, shownTo } from './entity-paths.ts'
 import type { Surroundings } from './rules.ts'
 import { page, pageFile, policy } from './swagger-ui.ts'
 
@@ -98,4 +97,45 @@ export function openapiRoutes(app: FastifyInstance, { config, entities, routes }
     if (precondition(request.headers, etag) === 304) return reply.code(304).send()
     return reply.type(found.type).send(found.content)
   })
+}
+
+/** A document as text, so that what depends on the reader is put in without making the rest again. */
+interface Pieces {
+  readonly beforePaths: string
+  readonly paths: string
+  readonly schemas: string
+  readonly afterSchemas: string
+  readonly digest: string
+}
+
+/** Members of a JSON object without its braces. */
+const members = (object: object) => JSON.stringify(object).slice(1, -1)
+
+function piecesOf({ paths, components, ...first }: OpenApi): Pieces {
+  const { schemas = {}, ...others } = components
+  const pieces = {
+    beforePaths: members(first),
+    paths: members(paths),
+    schemas: members(schemas),
+    afterSchemas: members(others),
+  }
+  return { ...pieces, digest: hash('sha256', JSON.stringify(pieces), 'base64url') }
+}
+
+/** A whole document, ready to be sent. */
+interface Joined {
+  readonly etag: string
+  readonly body: Buffer
+}
+
+function joined(pieces: Pieces, more: EntityParts): Joined {
+  const [paths, schemas] = [members(more.paths), members(more.schemas)]
+  const and = (one: string, other: string) => (other === '' ? one : `${one},${other}`)
+  return {
+    etag: hash('sha256', `${pieces.digest} ${paths} ${schemas}`, 'base64url'),
+    body: Buffer.from(
+      `{${pieces.beforePaths},"paths":{${and(pieces.paths, paths)}},` +
+        `"components":{"schemas":{${and(pieces.schemas, schemas)}},${pieces.afterSchemas}}}`,
+    ),
+  }
 }

@@ -7,17 +7,17 @@ import { badParameter, type Query, quote, singleParameters } from '../http/param
 import { Problem } from '../http/problems.ts'
 import type { Client } from '../lib/fair-queue.ts'
 import { readUuid } from '../lib/uuids.ts'
-import type { Caller } from '../model/caller.ts'
+import { type Caller, isAdministrator } from '../model/caller.ts'
+import type { Entity } from '../model/entities.ts'
 import { listOf } from '../model/plan.ts'
-import type { Viewer } from '../model/readers.ts'
+import { admits, admitsWriter, describeReaders, type Readers, today, type Viewer } from '../model/readers.ts'
 import { viewerOf } from '../model/viewer.ts'
 import { keyPlan } from '../query/below-entity.ts'
-import { mayReadEntity } from '../query/readable.ts'
+import { mayReadEntity, mayWriteEntity } from '../query/readable.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import type { Entities } from '../storage/entities.ts'
 import type { People } from '../storage/people.ts'
 import type { Repository } from '../storage/repository.ts'
-import { mayOfEntity, mayReadBy, mayWriteBy } from './access.ts'
 import { callerWith, explainedGroups, wayOf } from './groups.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
@@ -118,3 +118,48 @@ export function accessRoutes(app: FastifyInstance, parts: Parts): void {
 
 /** The rest is told by the list of entities. */
 const maxEntities = 1_000
+
+/**
+ * What somebody may do and why, decided by the functions that decide it for their requests. Only the reason is looked for
+ * here.
+ */
+interface May {
+  readonly may: boolean
+  /** The rule that lets them: `administrator`, or a rule as a person writes it; null: none does. */
+  readonly because: string | null
+}
+
+const administrator = 'administrator'
+
+function may(is: boolean, because: () => string | null): May {
+  return { may: is, because: is ? because() : null }
+}
+
+const mayOfEntity = (caller: Caller, entity: Entity) => ({
+  name: entity.name,
+  read: may(mayReadEntity(caller, entity), () => reasonOf(caller, entity.read)),
+  write: may(mayWriteEntity(caller, entity), () => reasonOf(caller, entity.write ?? null)),
+})
+
+const reasonOf = (caller: Caller, rule: string | null) =>
+  rule !== 'anonymous' && isAdministrator(caller) ? administrator : rule
+
+function mayReadBy(caller: Caller, readers: Readers): May {
+  const viewer = viewerOf(caller)
+  const day = today()
+  return may(admits(readers, viewer, day), () =>
+    viewer.kind === 'administrator' ? administrator : said(readers.find(rule => admits([rule], viewer, day))),
+  )
+}
+
+function mayWriteBy(caller: Caller, readers: Readers): May {
+  const viewer = viewerOf(caller)
+  const day = today()
+  return may(admitsWriter(readers, viewer, day), () =>
+    viewer.kind === 'administrator'
+      ? administrator
+      : said(readers.find(rule => admitsWriter([rule], viewer, day))),
+  )
+}
+
+const said = (rule: Readers[number] | undefined) => (rule ? describeReaders([rule]) : null)

@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { Problem } from '../http/problems.ts'
 import { Overloaded } from '../lib/fair-queue.ts'
 import { ownProgram } from '../lib/programs.ts'
-import { StoreUnavailable } from '../model/errors.ts'
+import { Interrupted, OperatorError, StoreUnavailable } from '../model/errors.ts'
 import {
+  type EndState,
   type NewProcess,
   type Process,
   type Progress,
@@ -11,7 +13,6 @@ import {
   type StartProcess,
 } from '../model/processes.ts'
 import type { Ending, Place, Processes } from '../storage/processes.ts'
-import { Ends, endingOf, isForReader, linesOf } from './ending.ts'
 import { createUnkept, type Unkept } from './log.ts'
 
 /** What takes long, as processes that anybody can follow (docs/decisions/0042). */
@@ -231,3 +232,35 @@ export const percent = (share: number): Progress => ({
   total: 100,
   unit: 'percent',
 })
+
+/** Why the work of a process is to end. */
+class Ends extends OperatorError {
+  readonly state: EndState | 'lost'
+
+  constructor(state: EndState | 'lost', message: string) {
+    super(message)
+    this.state = state
+  }
+}
+
+/** What may be told to those who read the process. Anything else is a fault of the service. */
+const isForReader = (fault: unknown): fault is Error =>
+  fault instanceof OperatorError || fault instanceof Overloaded || fault instanceof Problem
+
+/** The log names everything that is wrong, if that is more than one thing. */
+const linesOf = (fault: unknown): readonly string[] =>
+  fault instanceof OperatorError && fault.details.length > 0
+    ? [fault.message, ...fault.details].map(withoutNul)
+    : []
+
+function endingOf(fault: unknown, { aborted, reason }: AbortSignal): Ending {
+  if (aborted && reason instanceof Ends && reason.state !== 'lost')
+    return { state: reason.state, result: null, fault: reason.message }
+  if (fault instanceof Interrupted) return { state: 'interrupted', result: null, fault: fault.message }
+  const why = isForReader(fault) ? fault.message : 'The service failed. Its log says why.'
+  const more = linesOf(fault).length > 0
+  return { state: 'failed', result: null, fault: withoutNul(more ? `${why} (the log names more)` : why) }
+}
+
+/** The store can't hold it. */
+const withoutNul = (text: string): string => text.replaceAll('\0', '\uFFFD')
