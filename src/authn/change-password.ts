@@ -4,17 +4,18 @@ import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
 import { contractsIn } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
+import { jsonBody, patchTypes } from '../http/json-body.ts'
 import { hasMailToken } from '../http/mail-token.ts'
 import { Problem, type ProblemCode } from '../http/problems.ts'
 import { requireEperson } from '../http/require-eperson.ts'
 import { clientAddress } from '../lib/addresses.ts'
+import { isObject } from '../lib/json.ts'
 import { passwordMethod } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Accounts } from '../storage/accounts.ts'
 import { eventOf } from './audit.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
 import type { PasswordByMail } from './by-mail.ts'
-import { readPasswordPatch } from './password-patch.ts'
 import { passwordFault } from './password-rules.ts'
 import type { Passwords } from './passwords.ts'
 import { ownSession } from './session-routes.ts'
@@ -118,4 +119,46 @@ export function changePasswordRoutes(
 /** Runs before the body is read: the body of an anonymous request is never parsed. */
 async function requireLogin({ caller }: FastifyRequest): Promise<void> {
   requireEperson(caller)
+}
+
+/** As bytes, as at login (L7). */
+interface PasswordChange {
+  readonly currentPassword: Buffer
+  readonly newPassword: Buffer
+}
+
+const operation =
+  '[{"op": "add", "path": "/password", "value": {"new_password": "…", "current_password": "…"}}]'
+
+/**
+ * The JSON Patch (RFC 6902) with which DSpace's clients (7.6 to 10) change a password. It has exactly one operation, and no
+ * other is supported. Errors repeat nothing of the body.
+ * @throws Problem 415; 400 for malformed JSON; 422 for any other patch (RFC 5789 §2.2)
+ */
+function readPasswordPatch(request: FastifyRequest): PasswordChange {
+  const patch = jsonBody(request, patchTypes)
+  const [first, ...more] = Array.isArray(patch) ? (patch as readonly unknown[]) : []
+  if (!isObject(first) || more.length > 0 || first.op !== 'add' || first.path !== '/password')
+    throw new Problem('patch-refused', `The body must be exactly one operation: ${operation}.`)
+  if (!isObject(first.value))
+    throw new Problem(
+      'patch-refused',
+      'The value of the operation must be an object with new_password and current_password.',
+    )
+  const { new_password: wanted, current_password: current, ...others } = first.value
+  if (Object.keys(others).length > 0)
+    throw new Problem(
+      'patch-refused',
+      'The value of the operation must have no members other than new_password and current_password.',
+    )
+  return { currentPassword: text('current_password', current), newPassword: text('new_password', wanted) }
+}
+
+function text(name: string, value: unknown): Buffer {
+  if (typeof value !== 'string')
+    throw new Problem('patch-refused', `The value of the operation must have ${name}, a string.`)
+  // An unpaired surrogate can't be encoded in UTF-8; it would be replaced.
+  if (!value.isWellFormed())
+    throw new Problem('patch-refused', `${name} has an unpaired surrogate, which is not a character.`)
+  return Buffer.from(value)
 }

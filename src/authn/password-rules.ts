@@ -1,5 +1,4 @@
 import { emailKey } from '../model/accounts.ts'
-import { isCommonPassword } from './common-passwords.ts'
 
 /**
  * The rules for a new password (L10), whichever way it is set: NIST SP 800-63B, section 3.1.1.2. Kinds of characters are
@@ -25,4 +24,13 @@ export async function passwordFault(password: Uint8Array, email: string): Promis
     return 'must not be the email address, or the part of it before the @'
   if (await isCommonPassword(text)) return 'is one of the most common ones, which are guessed first'
   return undefined
+}
+
+/**
+ * Whether a password is among the 49,000 most common ones, in upper or lower case. The list takes 4 MB of memory, so it is
+ * loaded when the first password is set; most workers never need it.
+ */
+async function isCommonPassword(password: string): Promise<boolean> {
+  const { dictionary } = await import('@zxcvbn-ts/language-common')
+  return dictionary['passwords-common'].includes(password.toLowerCase())
 }

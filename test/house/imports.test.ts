@@ -264,7 +264,7 @@ const libraries: Readonly<Record<string, string>> = {
   '@tus/server': 'src/uploads/tus.ts',
   '@node-saml/node-saml': 'src/authn/sso/saml-library.ts',
   '@xmldom/xmldom': 'src/lib/xml.ts',
-  '@zxcvbn-ts/language-common': 'src/authn/common-passwords.ts',
+  '@zxcvbn-ts/language-common': 'src/authn/password-rules.ts',
   ajv: 'src/config/read-providers.ts',
   'cli-progress': 'src/cli/progress.ts',
   commander: 'src/cli/',

@@ -12,13 +12,12 @@ import type { SpecialGroups } from '../special-groups.ts'
 import type { Tickets } from '../tickets.ts'
 import type { Proven } from '../tokens.ts'
 import type { SignOnAddresses } from './addresses.ts'
-import type { SignOnCookies } from './cookies.ts'
+import type { CookieFamily, SignOnCookies } from './cookies.ts'
 import type { LastProvider } from './last-provider.ts'
 import type { Vouched } from './protocol.ts'
 import { hasLogout, mayBeAskedSilently, type Provider } from './providers.ts'
 import { isClean, matchingOf, readIdentity } from './read-identity.ts'
 import { noteRefusal, refusals } from './refusals.ts'
-import { createTradeCookies, isTicket } from './trade-cookies.ts'
 
 /** What all protocols share once a provider has vouched for somebody (X2, X3; docs/decisions/0010). */
 export interface ProviderLogins {
@@ -198,3 +197,37 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
 
 const isSameKey = (key: Uint8Array, { sessionKey }: Waiting) =>
   Buffer.from(key).toString('base64') === sessionKey
+
+/**
+ * The tickets of finished logins that this browser may trade for tokens (X2): a cookie for each, because several tabs may
+ * return from a provider at once.
+ */
+interface TradeCookies {
+  /** Sets the ticket's cookie, and clears the oldest if there are too many. */
+  add(request: FastifyRequest, reply: FastifyReply, ticket: string, seconds: number): void
+  /** The newest first: one that was left behind doesn't come before what the browser did last. */
+  tickets(request: FastifyRequest): readonly string[]
+  clear(reply: FastifyReply, ticket: string): void
+}
+
+const family: CookieFamily = { pattern: /^CARREL-SSO-TRADE-.{8}$/, max: 5, maxBytes: 1_000 }
+
+function createTradeCookies(cookies: SignOnCookies): TradeCookies {
+  const nameOf = (ticket: string) => `CARREL-SSO-TRADE-${ticket.slice(0, 8)}`
+  return {
+    add: (request, reply, ticket, seconds) =>
+      cookies.add(request, reply, family, { name: nameOf(ticket), value: ticket, seconds }),
+    // A client that is no browser may send any number.
+    tickets: request =>
+      cookies
+        .names(request, family)
+        .slice(-family.max)
+        .flatMap(name => cookies.read(request, name).slice(0, 1))
+        .filter(isTicket)
+        .toReversed(),
+    clear: (reply, ticket) => cookies.set(reply, nameOf(ticket), '', 0),
+  }
+}
+
+/** As `Tickets` makes them. */
+const isTicket = (text: string): boolean => /^[\w-]{43}$/.test(text)

@@ -1,7 +1,9 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
 import type { Config } from '../../config/config.ts'
-import type { SingleSignOnConfig } from '../../config/providers.ts'
+import { allowedAddress, type SingleSignOnConfig } from '../../config/providers.ts'
 import type { Addresses } from '../../http/addresses.ts'
+import { quote } from '../../http/parameters.ts'
+import { Problem } from '../../http/problems.ts'
 import type { Keyring } from '../../model/keys.ts'
 import type { Limits } from '../../model/limits.ts'
 import type { Measures } from '../../model/measures.ts'
@@ -19,7 +21,6 @@ import { createPendingLogins } from './pending-logins.ts'
 import { createProviderLogins, type ProviderLogins } from './provider-logins.ts'
 import { createProviderMetadata } from './provider-metadata.ts'
 import { createProviders } from './providers.ts'
-import { createRedirects } from './redirects.ts'
 import { noteRepeats } from './refusals.ts'
 import { returnRoutes } from './returns.ts'
 import { samlLogoutRoutes } from './saml-logouts.ts'
@@ -103,3 +104,16 @@ export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
     },
   }
 }
+
+/** @returns what reads a `redirectUrl` as it will be sent, and throws Problem 400 for one that isn't allowed */
+const createRedirects =
+  (config: Pick<Config, 'allowedOrigins' | 'baseUrl'>) =>
+  (given: string): string => {
+    const address = allowedAddress(given, config)
+    if (address !== undefined) return address
+    throw new Problem(
+      'redirect-not-allowed',
+      `redirectUrl ${quote(given)} must be an address of an origin in CARREL_ALLOWED_ORIGINS.`,
+      { members: { parameter: 'redirectUrl' } },
+    )
+  }

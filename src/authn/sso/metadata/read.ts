@@ -1,7 +1,6 @@
 import { attributeOf, readXml, type XmlElement } from '../../../lib/xml-stream.ts'
 import { isIdpRole, readEntities, secondsOf, validUntilOf } from './entities.ts'
 import { type Idp, idpIn } from './idp.ts'
-import { PackedIdps } from './packed.ts'
 import { verifyWhileReading } from './signature.ts'
 
 /** Which identity providers of metadata are kept. */
@@ -128,3 +127,31 @@ export function oneOf({ idps, twice, unusable, names }: Reading, entityId: strin
     `it does not describe the identity provider ${name}, only ${shown}`
   )
 }
+
+/** Identity providers by entity id, as JSON outside of the heap: thousands of objects would take four times as much. */
+class PackedIdps {
+  readonly #packed = new Map<string, Buffer>()
+
+  get size(): number {
+    return this.#packed.size
+  }
+
+  set(entityId: string, idp: Idp): void {
+    this.#packed.set(entityId, Buffer.from(JSON.stringify(idp)))
+  }
+
+  get(entityId: string): Idp | undefined {
+    const packed = this.#packed.get(entityId)
+    return packed && unpack(packed)
+  }
+
+  keys(): Iterable<string> {
+    return this.#packed.keys()
+  }
+
+  *values(): Iterable<Idp> {
+    for (const packed of this.#packed.values()) yield unpack(packed)
+  }
+}
+
+const unpack = (packed: Buffer): Idp => JSON.parse(packed.toString()) as Idp
