@@ -1,6 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
-import { mailSettings } from './mail-settings.ts'
 import {
   decimal,
   headerName,
@@ -16,7 +15,24 @@ import {
   textOf,
   wholeNumber,
 } from './setting.ts'
-import { uploadSettings } from './upload-settings.ts'
+
+const smtpUrl = (text: string) => {
+  const url = URL.parse(text)
+  return url && /^smtps?:$/.test(url.protocol) && url.hostname !== '' && url.hash === '' && url.search === ''
+    ? text
+    : undefined
+}
+
+/** An address, with or without a name before it: `Archive <archive@example.edu>`. */
+const sender = (text: string) => {
+  const found = /^(?:([^<>"\\\p{Cc}]{1,100}?) *<)?([^\s@<>"(),:;]+@[^\s@<>"(),:;]+)(>)?$/u.exec(text)
+  const [, name, address = '', closing] = found ?? []
+  return found && (name === undefined) === (closing === undefined) && address.length <= 254
+    ? { name: name ?? '', address }
+    : undefined
+}
+
+const isDomain = (text: string) => /^[\w-]+(\.[\w-]+)+$/.test(text)
 
 /** `${NAME}` as it was written, where nothing has replaced it by what it stands for: a secret that anybody can guess. */
 export const isPlaceholder = (secret: string): boolean => /^\s*\$\{[^}]*\}\s*$/.test(secret)
@@ -199,13 +215,72 @@ export const settings = {
     '128',
     wholeNumber(1, 100_000),
   ),
-  ...mailSettings,
+  // What mail needs (docs/decisions/0045).
+  CARREL_SMTP_URL: setting(
+    'the mail server as smtp://user:password@host:port, or smtps:// for TLS from the start (not set: no mail, so no registration and no forgotten passwords)',
+    null,
+    smtpUrl,
+  ),
+  CARREL_SMTP_TLS: setting(
+    'required, or optional: what smtp:// does if the server offers no STARTTLS; on this machine it is always optional',
+    'required',
+    oneOf('required', 'optional'),
+  ),
+  CARREL_MAIL_FROM: setting('the sender, such as Archive <archive@example.edu>', null, sender),
+  CARREL_UI_URL: setting(
+    'the http(s) address of the user interface, to which links in mails lead (not set: the origin of CARREL_BASE_URL)',
+    null,
+    httpUrl,
+  ),
+  CARREL_REGISTRATION: setting(
+    'true or false: whether anybody may register, if mail is configured',
+    'true',
+    oneOf('true', 'false'),
+  ),
+  CARREL_REGISTRATION_DOMAINS: setting(
+    'domains of email addresses that may register, separated by commas (empty: all)',
+    '',
+    text => {
+      const domains = list(text).map(domain => domain.toLowerCase())
+      return domains.every(isDomain) ? domains : undefined
+    },
+  ),
   CARREL_EVENTS_RETENTION: setting(
     'how many days the events of the audit trail are kept, 1 to 36500 (not set: for ever)',
     null,
     wholeNumber(1, 36_500),
   ),
-  ...uploadSettings,
+  // Settings of uploads and of what is started over HTTP (docs/decisions/0042).
+  CARREL_UPLOAD_SIZE: setting(
+    'megabytes of a file that is sent, in one piece or in many: a file of an item, an archive, an upload; 1 to 10000000',
+    '102400',
+    wholeNumber(1, 10_000_000),
+  ),
+  CARREL_UPLOAD_QUOTA: setting(
+    'how much the uploads of one eperson may be together in megabytes, 1 to 10000000',
+    '204800',
+    wholeNumber(1, 10_000_000),
+  ),
+  CARREL_UPLOAD_COUNT: setting(
+    'how many uploads one eperson may have, 1 to 10000',
+    '100',
+    wholeNumber(1, 10_000),
+  ),
+  CARREL_UPLOAD_FREE: setting(
+    'how much of the disk of CARREL_DATA uploads leave free in megabytes, 0 to 10000000',
+    '1024',
+    wholeNumber(0, 10_000_000),
+  ),
+  CARREL_UPLOAD_LIFETIME: setting(
+    'after how many hours without a new byte an upload is removed, 1 to 8760',
+    '168',
+    wholeNumber(1, 8_760),
+  ),
+  CARREL_BACKUPS: setting(
+    'the folder into which administrators may make backups over HTTP (not set: they may not)',
+    null,
+    text => text || undefined,
+  ),
   CARREL_LOG_LEVEL: setting('silent, error, warn or info', 'warn', oneOf('silent', 'error', 'warn', 'info')),
   CARREL_CONFIG: setting('the path of a JSON file with these keys and the structured ones', null, textOf),
 } satisfies Record<`CARREL_${string}`, Setting<unknown>>
