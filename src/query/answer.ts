@@ -3,9 +3,10 @@ import type { Config } from '../config/config.ts'
 import { clientOf, turnOf } from '../http/client.ts'
 import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
-import type { Client } from '../lib/fair-queue.ts'
+import type { Client, FairQueue } from '../lib/fair-queue.ts'
+import type { QueueMeasures } from '../lib/tally.ts'
 import { isAdministrator } from '../model/caller.ts'
-import type { Limits } from '../model/limits.ts'
+import { createLoopQueue, type Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
 import type { Plan } from '../model/plan.ts'
 import { isShortPage } from '../model/short-pages.ts'
@@ -13,7 +14,6 @@ import { viewerOf } from '../model/viewer.ts'
 import type { Entities, Listing } from '../storage/entities.ts'
 import { entityTag } from './entity-tag.ts'
 import { isAllInAddress } from './given.ts'
-import { createLongListings } from './long-listings.ts'
 import type { LongTexts } from './long-texts.ts'
 import type { Asked } from './parse.ts'
 import { chooseFormat, present } from './present.ts'
@@ -140,4 +140,15 @@ function limitedClient(
     },
     done: () => clearTimeout(timer),
   }
+}
+
+/** Limits the listings of a node that are sent in pieces (Q18). One network may have a quarter of them; the others wait. */
+function createLongListings(
+  { maxListings }: Pick<Config, 'maxListings'>,
+  { loops }: Pick<Limits, 'loops'>,
+  measures: QueueMeasures,
+): FairQueue {
+  const max = Math.ceil(maxListings / loops().wanted)
+  // Each event loop has all places, because what waits holds nothing.
+  return createLoopQueue(1, max, { maxOfOne: Math.ceil(max / 4), measures })
 }

@@ -4,14 +4,15 @@ import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
 import { contractsIn } from '../http/contract.ts'
 import { badParameter, parseBoolean, type Query, tokenParameter } from '../http/parameters.ts'
+import type { Caller } from '../model/caller.ts'
 import type { Entity } from '../model/entities.ts'
 import type { Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
+import { relationsOf } from '../model/relations.ts'
 import type { Entities } from '../storage/entities.ts'
 import type { Threads } from '../threads/threads.ts'
 import { createAnswers } from './answer.ts'
 import { belowEntityRoutes } from './below-entity.ts'
-import { describeEntities } from './describe.ts'
 import { givenBy, isAllInAddress, readForm } from './given.ts'
 import { knownTo } from './known.ts'
 import { limitLargeBodies } from './large-bodies.ts'
@@ -20,7 +21,7 @@ import { parseAsked } from './parse.ts'
 import { eventCountRoutes } from './puppetdb/events.ts'
 import { factNameRoutes } from './puppetdb/fact-names.ts'
 import { queryRoute } from './query-route.ts'
-import { mayReadEntity } from './readable.ts'
+import { mayReadEntity, mayWriteEntity } from './readable.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -100,4 +101,26 @@ function refuseOthers({ values }: Query): void {
           legal: ['query'],
         },
       )
+}
+
+/** The entities that the caller may read, with what can be asked of them (Q12). */
+function describeEntities(
+  all: ReadonlyMap<string, Entity>,
+  caller: Caller,
+  { query }: Pick<Addresses, 'query'>,
+) {
+  const readable = new Map([...all].filter(([, entity]) => mayReadEntity(caller, entity)))
+  return [...readable.values()].map(entity => {
+    const { name, description, key, fields } = entity
+    // A relation to an entity that the caller may not read is as unknown as the entity.
+    const relations = relationsOf(entity, readable)
+    return {
+      name,
+      ...(description !== undefined && { description }),
+      ...{ key, fields },
+      ...(relations.length > 0 && { relations }),
+      ...(mayWriteEntity(caller, entity) && { writable: true }),
+      href: `${query}/${name}`,
+    }
+  })
 }

@@ -12,21 +12,21 @@ import { Problem } from '../http/problems.ts'
 import { requireEperson } from '../http/require-eperson.ts'
 import { Overloaded } from '../lib/fair-queue.ts'
 import { isObject, type Members, parseWritten } from '../lib/json.ts'
-import type { AuditEvent } from '../model/audit-events.ts'
+import type { AuditEvent, Changes } from '../model/audit-events.ts'
+import type { Caller } from '../model/caller.ts'
 import { createLoopQueue, type Limits } from '../model/limits.ts'
 import { keyValues } from '../model/record-changes.ts'
 import { type Found, keyPlan, segmentsOf } from '../query/below-entity.ts'
 import { recordTag } from '../query/entity-tag.ts'
 import { notFound, valuesOfKey } from '../query/keys.ts'
 import { knownTo } from '../query/known.ts'
-import type { Entities } from '../storage/entities.ts'
-import { changesBetween } from './changes.ts'
+import { listedBy } from '../query/puppetdb/listed-by.ts'
+import { mayWriteEntity } from '../query/readable.ts'
+import type { Entities, RecordEntity } from '../storage/entities.ts'
 import { checkedJson } from './check-record.ts'
 import { isWrittenSo, patched } from './json-patch.ts'
 import { setMember } from './members.ts'
-import { merged } from './merge-patch.ts'
 import { maxRecord, readJson } from './read-body.ts'
-import { requireWritable } from './writable.ts'
 
 const contract = contractsIn(() => import('./contracts.ts'))
 
@@ -181,3 +181,61 @@ function withKey(entity: Found['entity'], body: unknown, key: string): unknown {
     if (!Object.hasOwn(body, name)) setMember(record, name, values[at])
   return record
 }
+
+/** Members that the audit trail tells of one change, and characters of the JSON of each. */
+const maxMembers = 30
+const maxValue = 300
+
+/** What differs between two records, as the audit trail keeps it. */
+function changesBetween(before: Members | null, after: Members | null): Changes {
+  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
+  const different = names.filter(name => jsonIn(before, name) !== jsonIn(after, name))
+  const some = different.slice(0, maxMembers)
+  const more = different.length - some.length
+  const side = (record: Members | null) =>
+    record && {
+      ...Object.fromEntries(some.map(name => [name, shortened(jsonIn(record, name))])),
+      ...(more > 0 && { '…': `and ${more} more` }),
+    }
+  return { before: side(before), after: side(after) }
+}
+
+const jsonIn = (record: Members | null, name: string): string =>
+  (record && Object.hasOwn(record, name) ? JSON.stringify(record[name]) : undefined) ?? 'null'
+
+/** Where a double would lose digits, or the value is long, its JSON as a text. */
+function shortened(json: string): unknown {
+  if (json.length > maxValue) return `${json.slice(0, maxValue)}…`
+  const value: unknown = JSON.parse(json)
+  return JSON.stringify(value) === json ? value : json
+}
+
+/** What a merge patch makes of a value (RFC 7396 §2). The value is changed. */
+function merged(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch
+  const result: Members = isObject(target) ? target : {}
+  for (const [name, value] of Object.entries(patch))
+    if (value === null) delete (result as Record<string, unknown>)[name]
+    else setMember(result, name, merged(Object.hasOwn(result, name) ? result[name] : undefined, value))
+  return result
+}
+
+/**
+ * @returns the entity, whose records the caller may write (R2)
+ * @throws Problem 403
+ */
+function requireWritable({ entity }: Found, caller: Caller, key: string): RecordEntity {
+  const { name, source } = entity
+  if (source.kind === 'table') throw refused(`${name} is built in; its rows have addresses of their own.`)
+  if (source.kind === 'exposed') throw refused(`${name} shows a table of the database; write to it there.`)
+  if (entity.write === undefined)
+    throw refused(
+      `${name} is not open for writing; an administrator opens it with \`carrel entity writers\`.`,
+    )
+  if (listedBy(entity, [key]) !== undefined)
+    throw refused(`An address below ${name} lists records (Q24), so that none is written there.`)
+  if (!mayWriteEntity(caller, entity)) throw refused(`You may not write records of ${name}.`)
+  return entity as RecordEntity
+}
+
+const refused = (detail: string) => new Problem('not-writable', detail)

@@ -1,14 +1,14 @@
 import { commaList, listed, quote, suggestion } from '../../http/parameters.ts'
 import type { Node } from '../language/node.ts'
 import { equals, inOrder, isNull } from './comparisons.ts'
+import { fieldNamed } from './fields.ts'
 import { clauseOf } from './form.ts'
 import { isIn } from './in.ts'
-import { aboutLatestReport, isAboutLatestReport } from './latest-report.ts'
-import { logic } from './logic.ts'
 import { matches, pathMatches, textMatches } from './matching.ts'
+import { combined } from './normal-form.ts'
 import type { Checked, Scope } from './scope.ts'
 import { aboutFact, isAboutFact, subquery } from './subquery.ts'
-import { type ArrayNode, described, operatorOf, wrong } from './wrong.ts'
+import { type ArrayNode, argumentsOf, described, operatorOf, requireCount, wrong } from './wrong.ts'
 
 type Check = (node: ArrayNode, negated: boolean, scope: Scope) => Checked
 
@@ -105,4 +105,82 @@ function unknown(node: ArrayNode, operator: string): Error {
     `There is no operator ${quote(operator)}.${hint} The operators are ${commaList(names)}.`,
     members,
   )
+}
+
+const name = 'latest_report?'
+
+/** What names the report in entities of PuppetDB. */
+const hashFields: Readonly<Record<string, string>> = { reports: 'hash', events: 'report' }
+
+const hashField = ({ entity }: Scope): string | undefined => hashFields[entity?.name ?? '']
+
+/** Whether a condition is about `latest_report?`, where that is no field but a shorthand of PuppetDB. */
+const isAboutLatestReport = (node: ArrayNode, scope: Scope): boolean => {
+  const [, subject] = node.items
+  return (
+    subject?.kind === 'text' &&
+    subject.text === name &&
+    hashField(scope) !== undefined &&
+    !fieldNamed(name, scope) &&
+    scope.shared.entities.get('nodes')?.fields.some(field => field.name === 'latest_report_hash') === true
+  )
+}
+
+/** `["=", "latest_report?", true]` asks whether a node has the report as its latest. */
+function aboutLatestReport(node: ArrayNode, negated: boolean, scope: Scope): Checked {
+  const [, value, more] = argumentsOf(node)
+  if (operatorOf(node) !== '=' || value?.kind !== 'boolean' || more)
+    throw wrong(value ?? node, `${name} is compared with true or false: ["=", "${name}", true].`, {
+      legal: [true, false],
+    })
+  const { at } = node
+  const list = (...items: readonly Node[]): ArrayNode => ({ kind: 'array', items, at })
+  const said = (text: string): Node => ({ kind: 'text', text, at })
+  const hashes = list(said('from'), said('nodes'), list(said('extract'), list(said('latest_report_hash'))))
+  const condition = list(said('in'), said(hashField(scope) ?? ''), hashes)
+  return isIn(condition, negated === value.value, scope)
+}
+
+type Kind = 'and' | 'or'
+
+/**
+ * `and`, `or` and `not`. De Morgan's laws hold for three-valued logic, too: unknown is its own negation. So `not` moves to
+ * the leaves, where a negated comparison still wants a value (docs/decisions/0034).
+ */
+function logic(node: ArrayNode, negated: boolean, scope: Scope): Checked {
+  const operator = operatorOf(node)
+  if (operator === 'not') return scope.shared.condition(inside(node), !negated, scope)
+  const kind = kindOf(operator, negated)
+  const parts: Checked[] = []
+  collect(node, negated, kind, parts, scope)
+  return combined(kind, parts)
+}
+
+const kindOf = (operator: string | undefined, negated: boolean): Kind =>
+  (operator === 'and') === negated ? 'or' : 'and'
+
+/** Operands of operands at once: long chains would be put in order again on every level. */
+function collect(node: Node, negated: boolean, kind: Kind, parts: Checked[], scope: Scope): void {
+  const operator = operatorOf(node)
+  if (node.kind === 'array' && operator === 'not') {
+    collect(inside(node), !negated, kind, parts, scope)
+    return
+  }
+  if (node.kind === 'array' && (operator === 'and' || operator === 'or')) {
+    const of = argumentsOf(node)
+    if (of.length === 0)
+      throw wrong(node, `${operator} takes at least one argument, but none were given.`, {
+        form: `["${operator}", condition, …]`,
+      })
+    if (of.length === 1 || kindOf(operator, negated) === kind) {
+      for (const one of of) collect(one, negated, kind, parts, scope)
+      return
+    }
+  }
+  parts.push(scope.shared.condition(node, negated, scope))
+}
+
+function inside(node: ArrayNode): Node {
+  requireCount(node, 1, '["not", condition]')
+  return node.items[1] ?? node
 }
