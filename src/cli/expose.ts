@@ -1,7 +1,9 @@
 import { Command } from 'commander'
+import { suggestedRelations } from '../admin/suggested.ts'
 import { checkName } from '../import/import-entity.ts'
+import type { Entities, ForeignKey } from '../storage/entities.ts'
+import { addRelation, described } from './entity-relations.ts'
 import { Failure, Misuse } from './failures.ts'
-import { inWords, relateByForeignKeys } from './foreign-keys.ts'
 import { sayResult, table } from './output.ts'
 import { entityReadOption, entityRule } from './read-rule.ts'
 import { commandEvent, withStore } from './store.ts'
@@ -84,4 +86,49 @@ function splitName(text: string): readonly [schema: string, table: string] {
     throw new Misuse(`${JSON.stringify(text)} is not the name of a table; write schema.table`)
   const bare = (name: string) => (name.startsWith('"') ? name.slice(1, -1).replaceAll('""', '"') : name)
   return second === undefined ? ['public', bare(first)] : [bare(first), bare(second)]
+}
+
+/** What the foreign keys of an exposed table have become. */
+interface Suggested {
+  /** Declared now. */
+  readonly related: readonly ForeignKey[]
+  /** Left to the operator. */
+  readonly suggested: readonly ForeignKey[]
+}
+
+/**
+ * The relations that the foreign keys of an exposed table suggest, to entities that it isn't related to yet.
+ * @param take whether to declare them, where there is no choice between several
+ */
+async function relateByForeignKeys(entities: Entities, name: string, take: boolean): Promise<Suggested> {
+  const keys = await suggestedRelations(entities, name)
+  const related: ForeignKey[] = []
+  for (const key of keys)
+    if (take && keys.filter(other => pairOf(other) === pairOf(key)).length === 1) {
+      await addRelation(entities, { ...key, isNew: true })
+      related.push(key)
+    }
+  return { related, suggested: keys.filter(key => !related.includes(key)) }
+}
+
+/** The same for both directions. */
+const pairOf = ({ entity, to }: ForeignKey) => [entity, to.entity].toSorted().join(' ')
+
+/** A line for each relation. */
+const inWords = ({ related, suggested }: Suggested): readonly string[] => [
+  ...related.map(key => `Related by a foreign key: ${described(key)}.`),
+  ...suggested.map(key => {
+    const { entity, fields, to } = key
+    const command = [argument(entity, fields), argument(to.entity, to.fields)]
+    return command.includes(undefined)
+      ? `A foreign key suggests a relation, which --relate declares: ${described(key)}`
+      : `A foreign key suggests a relation: carrel entity relate ${command.join(' ')}`
+  }),
+]
+
+/** As a shell takes it; undefined where a comma is part of a name. */
+function argument(entity: string, fields: readonly string[]): string | undefined {
+  if (fields.length > 1 && fields.some(field => field.includes(','))) return undefined
+  const text = `${entity}.${fields.join(',')}`
+  return /^[\w.,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }

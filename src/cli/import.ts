@@ -1,9 +1,10 @@
-import { Command } from 'commander'
+import { Command, InvalidArgumentError } from 'commander'
 import type { ChangeKind } from '../import/change-plan.ts'
 import type { Delimiter } from '../import/delimiters.ts'
 import type { Encoding } from '../import/encodings.ts'
 import { type ImportReport, importFile } from '../import/import-entity.ts'
 import { type Loss, lossInWords } from '../import/loss.ts'
+import * as options from '../import/options.ts'
 import { type ReviseReport, reviseFile } from '../import/revise-entity.ts'
 import type { HowRead } from '../import/seen.ts'
 import type { FieldType } from '../model/entities.ts'
@@ -13,7 +14,6 @@ import { percent } from '../processes/processes.ts'
 import { asProcess } from './as-process.ts'
 import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
-import { addCollation, addKey, addType, readDelimiter, readEncoding } from './import-options.ts'
 import { looksOf, reasonForJson, reasonForText, wayInWords, wayOf } from './import-words.ts'
 import { say, table } from './output.ts'
 import { showProgress } from './progress.ts'
@@ -201,3 +201,22 @@ function describeChanges({ entity, read, milliseconds, ...report }: ReviseReport
     `It can be read by ${read}; \`carrel entity access ${entity} <rule>\` changes that.`,
   ].join('\n')
 }
+
+/** The options of `carrel import` whose values are checked. Commander passes in what was parsed so far. */
+
+const forCommander =
+  <T>(add: (text: string, known?: T) => T) =>
+  (text: string, known?: T): T => {
+    try {
+      return add(text, known)
+    } catch (error) {
+      if (error instanceof options.OptionFault) throw new InvalidArgumentError(error.message)
+      throw error
+    }
+  }
+
+const addKey = forCommander(options.addKey)
+const addType = forCommander(options.addType)
+const addCollation = forCommander(options.addCollation)
+const readDelimiter = forCommander(options.readDelimiter)
+const readEncoding = forCommander(options.readEncoding)

@@ -4,8 +4,10 @@ import type { Config } from '../config/config.ts'
 import type { FileStore } from '../files/file-store.ts'
 import { claimFolder } from '../files/owner.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
+import { ignoreBody } from '../http/ignore-body.ts'
+import { Problem } from '../http/problems.ts'
 import type { Uploads } from '../model/uploads.ts'
-import { absentFeatureRoutes } from './absent-features.ts'
 import { editBitstreamRoutes } from './bitstreams.ts'
 import { editBundleRoutes } from './bundles.ts'
 import { type EditingParts, editItemRoutes } from './items.ts'
@@ -57,4 +59,33 @@ export async function editingRoutes(app: FastifyInstance, parts: Parts): Promise
       },
     })
   })
+}
+
+const route = contractsIn(() => import('../dspace/empty-contracts.ts'))
+
+/** What DSpace's clients may try, and Carrel has none of: the answer says so. */
+const absent: readonly (readonly [method: 'GET' | 'POST' | 'PUT', url: string, what: string])[] = [
+  ['POST', '/core/communities', 'communities'],
+  ['POST', '/core/collections', 'collections'],
+  ['POST', '/core/items/:uuid/mappedCollections', 'collections'],
+  ['PUT', '/core/items/:uuid/owningCollection', 'collections'],
+  ['POST', '/workflow/workflowitems', 'workflows: an item is there as soon as it is added'],
+  ['GET', '/submission/workspaceitems/:id', 'drafts: an item is there as soon as it is added'],
+  ['GET', '/submission/workspaceitems/search/item', 'drafts: an item is there as soon as it is added'],
+  ['POST', '/submission/workspaceitems', 'drafts: add an item with POST /api/core/items'],
+  ['POST', '/versioning/versions', 'versions of items'],
+]
+
+function absentFeatureRoutes(app: FastifyInstance): void {
+  for (const [method, url, what] of absent) {
+    app.route({
+      method,
+      url,
+      ...route('refuseAbsent', method, url, what),
+      preParsing: ignoreBody,
+      handler: async () => {
+        throw new Problem('not-found', `Carrel has no ${what}.`)
+      },
+    })
+  }
 }

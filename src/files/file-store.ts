@@ -1,11 +1,21 @@
 import { createHash, hash } from 'node:crypto'
-import { chmod, type FileHandle, link, open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import {
+  chmod,
+  type FileHandle,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+} from 'node:fs/promises'
 import { dirname, relative } from 'node:path'
 import { gather } from '../lib/gather.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
 import type { Content } from '../model/items.ts'
-import { createFolders } from './folders.ts'
-import { layoutOf, modesIn, restoreOrphan, syncFolder, temporaryIn, touch } from './layout.ts'
+import { type Layout, layoutOf, modesIn, restoreOrphan, syncFolder, temporaryIn, touch } from './layout.ts'
 
 /** Contents of bitstreams by their SHA-256. Each content is stored once, however many bitstreams have it. */
 export interface FileStore {
@@ -208,4 +218,43 @@ async function writeThrough(pieces: AsyncIterable<Buffer>, file: FileHandle): Pr
     size += bytes.length
   })
   return { sha256: sum.digest('hex'), size }
+}
+
+/** Creates folders and syncs their parents before they are used. Once per process, because no folder is ever removed. */
+function createFolders(layout: Layout) {
+  const made = new Map<string, Promise<void>>()
+
+  function once(folder: string, make: () => Promise<void>): Promise<void> {
+    const known = made.get(folder)
+    if (known) return known
+    const making = make()
+    made.set(folder, making)
+    // After a failure, such as a full disk, the next call tries again.
+    making.catch(() => made.delete(folder))
+    return making
+  }
+
+  async function makeIn(parent: string, folder: string): Promise<void> {
+    const { folder: mode } = await modesIn(layout.folder)
+    await mkdir(folder, { recursive: true, mode })
+    await syncFolder(parent)
+  }
+
+  const ready = () =>
+    once(layout.folder, async () => {
+      await mkdir(layout.folder, { recursive: true, mode: 0o700 })
+      await syncFolder(dirname(layout.folder))
+      await makeIn(layout.folder, layout.incoming)
+      await makeIn(layout.folder, layout.orphans)
+    })
+
+  return {
+    ready,
+    of: async (place: string) => {
+      const inner = dirname(place)
+      const outer = dirname(inner)
+      await once(outer, () => makeIn(layout.folder, outer))
+      await once(inner, () => makeIn(outer, inner))
+    },
+  }
 }

@@ -1,11 +1,13 @@
+import { languageCompare } from '../lib/collation.ts'
 import { instant, textOfBinary } from '../lib/sort-keys.ts'
 import type { FieldType } from '../model/entities.ts'
 import { type Batch, noCode, type Run, readRun, runKinds } from './batches.ts'
-import { collatedTexts } from './collation.ts'
 import { writeTexts } from './column.ts'
 import { differentTexts } from './equal-numbers.ts'
+import { ImportError } from './import-error.ts'
 import { mergeRuns, type Ranked } from './merge.ts'
 import { RunCursor } from './run-cursor.ts'
+import { shown } from './shown.ts'
 import { packTexts, sortTexts } from './sort-texts.ts'
 import { type Appender, readAt, release, writeAt } from './spool.ts'
 
@@ -104,5 +106,48 @@ function asInstants(run: Run, spool: Appender): Run {
     descriptor: spool.descriptor,
     ...writeTexts(spool, texts, order),
     codeOf: Uint16Array.from(order, text => codes[text] as number),
+  }
+}
+
+/** Limits of what is held in memory to sort the distinct values of a field. */
+const maxDistinct = 5_000_000
+const maxCharacters = 256 * 1024 * 1024
+
+/** The distinct texts of a field, to be sorted by a collation. */
+interface CollatedTexts {
+  /**
+   * Takes a text that comes after those before it by code point.
+   * @throws ImportError if there are too many
+   */
+  add(text: string): void
+  /**
+   * @returns the place of each text. Those that the collation treats as equal keep the order of their code points, so that
+   *   each distinct text has a place of its own, as without a collation (Q6).
+   */
+  places(): Uint32Array
+}
+
+/** @param name of the field */
+function collatedTexts(name: string, collation: string): CollatedTexts {
+  const texts: string[] = []
+  let characters = 0
+  return {
+    add: text => {
+      characters += text.length
+      if (texts.length === maxDistinct || characters > maxCharacters)
+        throw new ImportError(
+          `the field ${shown(name)} is too large for a collation: its distinct values are more than ${maxDistinct.toLocaleString('en')}, or longer than 256 million characters together; import it without --collation`,
+        )
+      texts.push(text)
+    },
+    places: () => {
+      const compare = languageCompare(collation)
+      const sorted = Uint32Array.from(texts.keys()).sort(
+        (one, other) => compare(texts[one] as string, texts[other] as string) || one - other,
+      )
+      const places = new Uint32Array(texts.length)
+      for (const [place, text] of sorted.entries()) places[text] = place
+      return places
+    },
   }
 }

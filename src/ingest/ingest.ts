@@ -2,13 +2,12 @@ import type { FileStore } from '../files/file-store.ts'
 import { createFairQueue, nobody } from '../lib/fair-queue.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Content, KnownItem, NewItem } from '../model/items.ts'
-import type { Readers } from '../model/readers.ts'
+import { type Readers, readersText, readRules } from '../model/readers.ts'
 import type { PutOutcome, Repository } from '../storage/repository.ts'
 import type { Candidate, Candidates } from './candidates.ts'
 import { BadItem, type FoundFile, type FoundItem, renamedIn, toNewItem } from './item.ts'
 import { checkReadable, keepFile } from './keep-file.ts'
-import { isOfAnother, otherItem } from './origin.ts'
-import { isUnchanged } from './unchanged.ts'
+import { isDescribedAlike, isOfAnother, otherItem } from './origin.ts'
 
 export interface IngestReport {
   readonly added: number
@@ -243,4 +242,25 @@ function* inBatches<T extends { item: FoundItem }>(list: readonly T[]): Iterable
     files = 0
   }
   if (part.length > 0) yield part
+}
+
+const keyOf = ({ bundle, name }: Pick<FoundFile, 'bundle' | 'name'>) => JSON.stringify([bundle, name])
+
+/**
+ * Whether there is nothing to do: the source says the same as before, and the item and its files already have the readers
+ * of `--read` where the source names none. Without `--read` they keep whatever they have (D7).
+ */
+async function isUnchanged(
+  item: FoundItem,
+  known: KnownItem | undefined,
+  read: Readers | null,
+  repository: Pick<Repository, 'bitstreamsOf'>,
+): Promise<boolean> {
+  if (!known || !isDescribedAlike(known.fingerprint, item.fingerprint)) return false
+  if (item.readers !== null || read === null) return true
+  const wanted = readersText(read)
+  if (readersText(readRules(known.readers)) !== wanted) return false
+  const withOwn = new Set(item.files.filter(({ readers }) => readers !== null).map(keyOf))
+  const bitstreams = await repository.bitstreamsOf(known.uuid)
+  return bitstreams.every(one => withOwn.has(keyOf(one)) || readersText(readRules(one.readers)) === wanted)
 }
