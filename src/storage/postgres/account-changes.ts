@@ -1,76 +1,21 @@
 import { randomBytes } from 'node:crypto'
 import { administratorGroup, type Eperson } from '../../model/accounts.ts'
-import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
-import { type ProviderSession, type SessionColumns, toProviderSession } from '../../model/identities.ts'
-import type { Begun } from '../../model/sessions.ts'
-import type { Changed, Login, NewEperson, OwnPassword } from '../accounts.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import type { Changed, NewEperson, OwnPassword } from '../accounts.ts'
 import { type EpersonRow, insertEperson as insertRow } from '../statements/people-rows.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
-import { networkValues, rememberNetwork } from './attempt-changes.ts'
 import { resetMark } from './clock-changes.ts'
 import type { Connection, Pool } from './driver.ts'
-import { eventValues, insertEvent, insertLoginEvent, recordEvent, runRecording } from './events.ts'
+import { recordEvent } from './events.ts'
 import { changeMembership, lockEperson } from './group-changes.ts'
 import { perform } from './perform.ts'
 import { dropRulesFor } from './repository-changes.ts'
-import { type SessionRow, sessionColumns, toSession } from './rows.ts'
-import { insertSession, keepOnly, newSessionValues, nextBegun } from './session-changes.ts'
+import { keepOnly } from './session-changes.ts'
 import { changing, replaceSessionKey } from './stamps.ts'
 
 export { replaceSessionKey } from './stamps.ts'
 
-/**
- * Changes of epersons. A change on the path of requests is one statement, and so one round trip. What an operator changes
- * is a transaction. Every change of an eperson gives them a new stamp, so that no node keeps using what it cached.
- */
-
-/** @returns undefined if the eperson has changed since their password was looked up */
-export async function recordLogin(pool: Pool, login: Login, event: AuditEvent): Promise<Begun | undefined> {
-  const at = eventValues + 4
-  const sql = `WITH changed AS (
-       UPDATE eperson SET last_login = $1, password_hash = coalesce($15, password_hash), ${nextBegun(at)}
-       WHERE uuid = $16 AND password_stamp = $17 AND enabled = 1 RETURNING ${sessionColumns}, last_begun
-     ), noted AS (
-       ${insertLoginEvent(at + 7)}
-     ), ${rememberNetwork(at + 4)}, ${insertSession(at)}
-     SELECT * FROM noted LEFT JOIN changed ON true`
-  const values = [
-    login.renewedHash,
-    login.uuid,
-    login.passwordStamp,
-    ...newSessionValues(login.begins, event),
-    ...networkValues(event),
-  ]
-  const [row] = await pool.statement(db =>
-    runRecording<BegunRow | NoSession>(db, sql, event, values, failedLogin(event)),
-  )
-  return row && toBegun(row)
-}
-
-/** The row of a statement that has begun a session. */
-export type BegunRow = SessionRow & { last_begun: number }
-
-export const toBegun = (row: BegunRow | NoSession): Begun | undefined =>
-  row.uuid === null ? undefined : { session: toSession(row), begun: row.last_begun }
-
-/** The row of a statement that has recorded a failed login. */
-export type NoSession = { uuid: null }
-
-export async function logout(
-  pool: Pool,
-  uuid: string,
-  event: AuditEvent,
-): Promise<ProviderSession | undefined> {
-  const sql = `WITH ended AS (UPDATE eperson SET session_key = $15, stamp = nextval('stamp') WHERE uuid = $16),
-       noted AS (${insertEvent}),
-       sessions AS (DELETE FROM provider_session WHERE eperson = $16 RETURNING id, provider, name, sid, detail),
-       here AS (DELETE FROM session WHERE eperson = $16)
-     SELECT event_hash, provider, name, sid, detail FROM noted LEFT JOIN sessions ON true ORDER BY id DESC LIMIT 1`
-  const [last] = await pool.statement(db =>
-    runRecording<SessionColumns | { provider: null }>(db, sql, event, [randomBytes(32), uuid]),
-  )
-  return last && last.provider !== null ? toProviderSession(last) : undefined
-}
+/** Changes of epersons. Each gives them a new stamp, so that no node keeps using what it cached. */
 
 /** Each gets another key: a hash of the old one and of a random value. */
 export const logoutAll = (pool: Pool, event: AuditEvent, now: number): Promise<number> =>

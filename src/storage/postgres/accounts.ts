@@ -5,20 +5,13 @@ import type { Accounts } from '../accounts.ts'
 import { configuredGroupEvent } from '../statements/account-rules.ts'
 import { type EpersonRow, epersonColumns, toEperson } from '../statements/people-rows.ts'
 import { countFailures } from '../statements/repeated-failures.ts'
-import {
-  addEperson,
-  deleteEperson,
-  logout,
-  logoutAll,
-  recordLogin,
-  setEnabled,
-  setPassword,
-} from './account-changes.ts'
+import { addEperson, deleteEperson, logoutAll, setEnabled, setPassword } from './account-changes.ts'
 import { findEpersons } from './account-searches.ts'
 import type { Pool } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { addGroup, deleteGroup, ensureGroups, joinOrLeave } from './group-changes.ts'
 import { withParents } from './group-tree.ts'
+import { logout, recordLogin } from './hot.ts'
 import { isStorable, type SessionRow, sessionColumns, toSession } from './rows.ts'
 import type { SessionLookup } from './session-lookup.ts'
 

@@ -1,9 +1,7 @@
-import { networkOf } from '../../lib/addresses.ts'
-import type { AuditEvent } from '../../model/audit-events.ts'
-import { type Count, familiarFor, forgottenAt, maxFamiliar } from '../../model/throttle.ts'
+import { type Count, familiarFor, forgottenAt } from '../../model/throttle.ts'
 import type { Attempt, Begun } from '../attempts.ts'
 import { begunIn, type CountRow, countsIn, keysOf, leftOf, type State } from '../statements/attempt-counts.ts'
-import type { Queries, Value } from './driver.ts'
+import type { Queries } from './driver.ts'
 import { millis } from './rows.ts'
 
 /** Changes of the counts of attempts. */
@@ -67,24 +65,3 @@ async function put(db: Queries, counts: readonly (readonly [key: string, count: 
     counts.map(([, count]) => forgottenAt(count)),
   )
 }
-
-/**
- * Remembers where an eperson has logged in from, in a statement whose CTE `changed` has their row if the login succeeds.
- * @param next the number of the placeholder for the first of `networkValues`
- */
-export const rememberNetwork = (next: number): string =>
-  `familiar AS (
-     INSERT INTO familiar_network (eperson, network, at)
-     SELECT uuid, $${next}::text, ${millis} FROM changed WHERE $${next}::text IS NOT NULL
-     ON CONFLICT (eperson, network) DO UPDATE SET at = excluded.at
-   ), unfamiliar AS (
-     DELETE FROM familiar_network WHERE eperson IN (SELECT uuid FROM changed) AND network <> $${next}::text AND
-       (at < ${millis} - $${next + 1}::bigint OR network NOT IN (SELECT network FROM familiar_network f
-          WHERE f.eperson = familiar_network.eperson AND network <> $${next}::text ORDER BY at DESC LIMIT $${next + 2}))
-   )`
-
-export const networkValues = ({ clientIp }: AuditEvent): readonly Value[] => [
-  clientIp === null ? null : networkOf(clientIp),
-  familiarFor,
-  maxFamiliar - 1,
-]

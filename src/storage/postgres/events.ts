@@ -1,95 +1,94 @@
-import type { AuditEvent } from '../../model/audit-events.ts'
-import { eventRow, newChain, nothingBefore, valuesOf } from '../../model/trail.ts'
+import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
+import { eventRow, newChain, nothingBefore } from '../../model/trail.ts'
+import { now } from '../statements/statements.ts'
 import type { Connection, Pool, Row, Value } from './driver.ts'
 import { replaceNul } from './rows.ts'
 
+export { now } from '../statements/statements.ts'
+
 /** The audit trail. Each connection has a chain of its own, so that none waits for another (docs/decisions/0027). */
-export const now = () => new Date().toISOString()
 
-/** How many values a statement with an event has before its own, of which the first is the time. */
-export const eventValues = 14
-
-/**
- * Inserts the event of the first `eventValues` values, and returns its hash. Its id is given here, so it is hashed here.
- */
-export const insertEvent = insert({ outcome: '$3', actor: '$5', seal: '$14', changes: '', from: '' })
-
-/** The same for an event with changes, which come after its other values. */
-const insertChange = insert({ outcome: '$3', actor: '$5', seal: '$14', changes: ', $15', from: '' })
-
-/**
- * The same for a login, in a statement whose CTE `changed` has a row if the login succeeds.
- * @param next the number of the placeholder for the first of three values: what is sealed if it fails
- */
-export const insertLoginEvent = (next: number): string =>
-  insert({
-    outcome: `CASE WHEN found THEN $3 ELSE $${next} END`,
-    actor: `CASE WHEN found THEN $5 ELSE $${next + 1} END`,
-    seal: `CASE WHEN found THEN $14::bytea ELSE $${next + 2}::bytea END`,
-    changes: '',
-    from: ', (SELECT EXISTS (SELECT 1 FROM changed) AS found) one',
-  })
-
-function insert(of: Readonly<Record<'outcome' | 'actor' | 'seal' | 'changes' | 'from', string>>): string {
-  return `INSERT INTO event (id, time, event, outcome, eperson, actor, client_ip, method, object, reason, count,
-      chain, place, hash${of.changes && ', changes'})
-    SELECT n.id, $1, $2, ${of.outcome}, $4, ${of.actor}, $6, $7, $8, $9, $10::bigint, $11::bigint, $12::bigint,
-      sha256($13::bytea || int8send(n.id) || ${of.seal}::bytea)${of.changes}
-    FROM (SELECT nextval('event_id_seq') AS id) n${of.from} RETURNING hash AS event_hash`
+/** A statement whose values have names, `:name` in its text. */
+export interface Named {
+  readonly sql: string
+  /** In the order of their numbers. */
+  readonly names: readonly string[]
 }
 
+/** Numbers the values of a statement, once for all its calls. */
+export function named(text: string): Named {
+  const names = [...new Set(text.match(marks))].map(mark => mark.slice(1))
+  return { sql: text.replaceAll(marks, mark => `$${names.indexOf(mark.slice(1)) + 1}`), names }
+}
+/** The second colon of a cast, `::text`, begins no name. */
+const marks = /(?<!:):[a-z_]+/g
+
+/** SQL that adds an event, and returns its hash as `event_hash`. Its id is given here, so it is hashed here. */
+export const insertEvent = insertOf((name, type) => `:${name}::${type}`)
+
+/** The same for a login, in a statement whose CTE `changed` has a row if the login succeeds. */
+export const insertLoginEvent = insertOf(
+  (name, type) => `CASE WHEN found THEN :${name}::${type} ELSE :failed_${name}::${type} END`,
+  ', (SELECT EXISTS (SELECT 1 FROM changed) AS found) one',
+)
+
+function insertOf(value: (name: string, type: string) => string, from = ''): string {
+  return `INSERT INTO event (id, time, event, outcome, eperson, actor, client_ip, method, object, reason, count, changes,
+      chain, place, hash)
+    SELECT n.id, :time, :event, ${value('outcome', 'text')}, :eperson, ${value('actor', 'text')}, :client_ip, :method,
+      :object, :reason, :count::bigint, :changes, :chain::bigint, :place::bigint,
+      sha256(:before::bytea || int8send(n.id) || ${value('seal', 'bytea')})
+    FROM (SELECT nextval('event_id_seq') AS id) n${from} RETURNING hash AS event_hash`
+}
+
+const onlyEvent = named(insertEvent)
+
 /**
- * Runs a statement that inserts an event by `insertEvent` and returns the column `event_hash`.
- * @param event without changes: only `recordEvent` stores them
- * @param more its values after those of the event
- * @param otherwise for `insertLoginEvent`, the event if the login fails; its values come last
+ * Runs a statement that adds an event by `insertEvent` or `insertLoginEvent`, and returns the column `event_hash`.
+ * @param values those that it has besides the event's
  * @returns the rows, of which there is always one
  */
 export async function runRecording<T extends Row>(
   db: Connection,
-  sql: string,
+  { sql, names }: Named,
   event: AuditEvent,
-  more: readonly Value[] = [],
-  otherwise?: AuditEvent,
+  values: Readonly<Record<string, Value>> = {},
 ): Promise<T[]> {
   const { head } = db.chain
   const key = db.chain.key.current()
   const [time, chain, place] = [now(), head?.chain ?? newChain(), (head?.place ?? 0) + 1]
-  const rowOf = ({ changes, ...one }: AuditEvent) =>
-    eventRow(
-      {
-        ...one,
-        ...(sql === insertChange && changes ? { changes } : {}),
-        object: replaceNul(one.object),
-        reason: replaceNul(one.reason),
-      },
-      time,
-      chain,
-      place,
-    )
+  const rowOf = (one: AuditEvent) =>
+    eventRow({ ...one, object: replaceNul(one.object), reason: replaceNul(one.reason) }, time, chain, place)
   const row = rowOf(event)
-  const failed = otherwise && rowOf(otherwise)
+  const all: Record<string, Value> = {
+    ...row,
+    before: head?.hash ?? nothingBefore,
+    seal: key.seal(row),
+    ...values,
+  }
+  if (names.includes('failed_seal')) {
+    const failed = rowOf(failedLogin(event))
+    all.failed_outcome = failed.outcome
+    all.failed_actor = failed.actor
+    all.failed_seal = key.seal(failed)
+  }
   // If it fails, it may have been inserted all the same. Then the next event begins a chain.
   db.chain.head = undefined
-  const rows = await db.rows<T & { event_hash: Uint8Array }>(
-    sql,
-    ...valuesOf(row),
-    chain,
-    place,
-    head?.hash ?? nothingBefore,
-    key.seal(row),
-    ...(row.changes === null ? [] : [row.changes]),
-    ...more,
-    ...(failed ? [failed.outcome, failed.actor, key.seal(failed)] : []),
-  )
+  const rows = await db.rows<T & { event_hash: Uint8Array }>(sql, ...names.map(name => valueIn(all, name)))
   const [first] = rows
   if (!first) throw new Error('an event was not recorded')
   db.chain.head = { chain, place, hash: first.event_hash }
   return rows
 }
 
+function valueIn(all: Readonly<Record<string, Value>>, name: string): Value {
+  const value = all[name]
+  if (value === undefined) throw new Error(`the value :${name} of a statement is missing`)
+  return value
+}
+
 /** @param db a connection in a transaction, or any of a pool */
 export async function recordEvent(db: Connection | Pool, event: AuditEvent): Promise<void> {
   if ('statement' in db) await db.statement(connection => recordEvent(connection, event))
-  else await runRecording(db, event.changes ? insertChange : insertEvent, event)
+  else await runRecording(db, onlyEvent, event)
 }

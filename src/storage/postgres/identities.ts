@@ -1,8 +1,8 @@
 import type { LinkedIdentity } from '../../model/identities.ts'
 import type { Identities } from '../identities.ts'
 import type { Pool } from './driver.ts'
+import { beginAtProvider } from './hot.ts'
 import {
-  begin,
   endAtProvider,
   forgetSessions,
   isAtProvider,
@@ -22,7 +22,7 @@ export function postgresIdentities(pool: Pool): Identities {
   return {
     whoIs: (identity, matching) => whoIs(pool, identity, matching),
     recognize: (identity, matching, event) => recognize(pool, identity, matching, event),
-    begin: (login, event) => begin(pool, login, event),
+    begin: (login, event) => beginAtProvider(pool, login, event),
     isAtProvider: which => isAtProvider(pool, which),
     endAtProvider: (which, event) => endAtProvider(pool, which, event),
     listIdentities: eperson =>

@@ -1,33 +1,23 @@
 import { randomBytes } from 'node:crypto'
 import { type Eperson, emailKey, nameKey } from '../../model/accounts.ts'
-import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
 import {
   decide,
   type Identity,
   type Matching,
-  maxProviderSessions,
-  type ProviderLogin,
   type ProviderSessionFilter,
   type Recognized,
   recognitionEvents,
 } from '../../model/identities.ts'
-import type { Begun } from '../../model/sessions.ts'
 import { type EpersonRow, epersonColumns, toEperson } from '../statements/people-rows.ts'
-import {
-  type BegunRow,
-  insertEperson,
-  type NoSession,
-  replaceSessionKey,
-  toBegun,
-} from './account-changes.ts'
-import { networkValues, rememberNetwork } from './attempt-changes.ts'
+import { now } from '../statements/statements.ts'
+import { insertEperson, replaceSessionKey } from './account-changes.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
-import { eventValues, insertLoginEvent, now, recordEvent, runRecording } from './events.ts'
+import { recordEvent } from './events.ts'
 import { again, ConcurrentLink } from './identity-links.ts'
-import { replaceNul, sessionColumns } from './rows.ts'
-import { insertSession, newSessionValues, nextBegun } from './session-changes.ts'
+import { replaceNul } from './rows.ts'
 
-/** Changes of single sign-on. On the path of requests, each is a single statement where possible. */
+/** Changes of single sign-on. */
 
 export async function recognize(
   pool: Pool,
@@ -36,37 +26,6 @@ export async function recognize(
   event: AuditEvent,
 ): Promise<Recognized> {
   return again(pool, db => recognizeOnce(db, identity, matching, event))
-}
-
-export async function begin(
-  pool: Pool,
-  { uuid, sessionKey, session, begins }: ProviderLogin,
-  event: AuditEvent,
-): Promise<Begun | undefined> {
-  const at = eventValues + 8
-  const sql = `WITH changed AS (
-           UPDATE eperson SET last_login = $1, ${nextBegun(at)} WHERE uuid = $15 AND session_key = $16 AND enabled = 1
-           RETURNING ${sessionColumns}, last_begun
-         ), noted AS (
-           ${insertLoginEvent(at + 7)}
-         ), ${rememberNetwork(at + 4)}, ${insertSession(at)}, begun AS (
-           INSERT INTO provider_session (eperson, provider, name, sid, detail, begun, session)
-           SELECT uuid, $17, $18, $19, $20, $1, last_begun FROM changed
-         ), forgotten AS (
-           DELETE FROM provider_session WHERE eperson = $15 AND id <=
-             (SELECT id FROM provider_session WHERE eperson = $15 ORDER BY id DESC LIMIT 1 OFFSET $21)
-         )
-         SELECT * FROM noted LEFT JOIN changed ON true`
-  const { provider, name, sid, detail } = session
-  const values = [
-    ...[uuid, sessionKey, provider, name, sid, JSON.stringify(detail), maxProviderSessions - 1],
-    ...newSessionValues(begins, event),
-    ...networkValues(event),
-  ]
-  const [row] = await pool.statement(db =>
-    runRecording<BegunRow | NoSession>(db, sql, event, values, failedLogin(event)),
-  )
-  return row && toBegun(row)
 }
 
 /** Sessions with $1 as provider, $2 as name and $3 as sid. */

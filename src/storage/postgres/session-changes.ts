@@ -1,67 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { areaOf } from '../../lib/addresses.ts'
 import type { KeptSession } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import {
-  isAlive,
-  maxSessions,
-  maxShift,
-  type NewSession,
-  readState,
-  stateWithOnly,
-  stateWithout,
-} from '../../model/sessions.ts'
-import type { Refreshed } from '../sessions.ts'
-import type { Connection, Pool, Value } from './driver.ts'
-import { eventValues, insertEvent, recordEvent, runRecording } from './events.ts'
+import { isAlive, readState, stateWithOnly, stateWithout } from '../../model/sessions.ts'
+import type { Connection, Pool } from './driver.ts'
+import { recordEvent } from './events.ts'
 import { changing } from './stamps.ts'
 
 /** Changes of sessions (docs/decisions/0040). */
-
-/**
- * What a login sets of its eperson, with `newSessionValues` from this placeholder on. The row is locked, so no two
- * sessions of an eperson begin at the same time. A time far ahead is from a clock that was wrong, and must not keep anybody
- * out (docs/decisions/0024).
- */
-export const nextBegun = (next: number): string =>
-  `last_begun = CASE WHEN last_begun > $${next}::bigint + ${maxShift} THEN $${next}::bigint
-     ELSE greatest(last_begun + 1, $${next}::bigint) END`
-
-/** Begins a session, in a statement whose CTE `changed` has the eperson's row with `last_begun` if the login succeeds. */
-export const insertSession = (next: number): string =>
-  `begun_here AS (
-     INSERT INTO session (eperson, begun, method, network, used, used_network, expires, session_key)
-     SELECT uuid, last_begun, $${next + 2}::text, $${next + 3}::text, $${next}::bigint, $${next + 3}::text, $${next + 1}::bigint,
-       session_key FROM changed
-   ), no_longer_listed AS (
-     DELETE FROM session WHERE eperson IN (SELECT uuid FROM changed) AND begun IN
-       (SELECT begun FROM session s WHERE s.eperson = session.eperson
-        ORDER BY used DESC, begun DESC OFFSET ${maxSessions - 1})
-   )`
-
-export const newSessionValues = (
-  { begun, expires }: NewSession,
-  { method, clientIp }: AuditEvent,
-): readonly Value[] => [begun, expires, method ?? '', areaOf(clientIp)]
-
-export async function refreshSession(pool: Pool, refreshed: Refreshed, event: AuditEvent): Promise<void> {
-  const { begun, used, expires, stamp } = refreshed
-  // The second insertion is of one that isn't listed, or is from before there were any. It isn't listed again after its end.
-  const at = eventValues
-  const sql = `WITH refreshed AS (
-       UPDATE session SET used = $${at + 2}::bigint, used_network = $${at + 3}::text, expires = $${at + 4}::bigint
-       WHERE eperson = $4 AND begun = $${at + 1}::bigint RETURNING 1
-     ), added AS (
-       INSERT INTO session (eperson, begun, method, used, used_network, expires, session_key)
-       SELECT uuid, $${at + 1}::bigint, $7, $${at + 2}::bigint, $${at + 3}::text, $${at + 4}::bigint, session_key
-       FROM eperson WHERE uuid = $4 AND stamp = $${at + 5}::bigint AND NOT EXISTS (SELECT FROM refreshed)
-         AND (SELECT count(*) FROM session s WHERE s.eperson = $4) < ${maxSessions}
-       ON CONFLICT DO NOTHING
-     )
-     ${insertEvent}`
-  const values = [begun, used, areaOf(event.clientIp), expires, stamp]
-  await pool.statement(db => runRecording(db, sql, event, values))
-}
 
 interface State {
   readonly sessionKey: Uint8Array

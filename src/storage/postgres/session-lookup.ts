@@ -1,6 +1,7 @@
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { AllowedSessions } from '../../model/sessions.ts'
 import type { Connection } from './driver.ts'
+import { lookUpSessions } from './hot.ts'
 
 /** What every request looks up: the stamps of sessions, and counters that tell whether anything else has changed. */
 export interface SessionLookupResult {
@@ -37,10 +38,6 @@ interface Parts {
   /** Brings what this node caches up to date with a result, before the result is returned. */
   readonly refresh: (result: SessionLookupResult, db: Connection) => Promise<void> | undefined
 }
-
-const sql = `SELECT s.store, s.entities, s.records, s.secrets, s.groups, s.audiences, s.mark, e.uuid, e.stamp,
-  (SELECT a.allow_sessions FROM alert a WHERE a.active = 1 LIMIT 1) AS allowed FROM state s
-  LEFT JOIN eperson e ON e.uuid = ANY($1) AND e.enabled = 1`
 
 type LookupRow = Omit<SessionLookupResult, 'stamps'> & { store: string; uuid: string | null; stamp: number }
 
@@ -85,7 +82,7 @@ export function createSessionLookup({ connect, refresh }: Parts): SessionLookup 
 
   async function lookUpOnce(uuids: ReadonlySet<string>): Promise<SessionLookupResult> {
     connection ??= await connect()
-    const rows = await connection.rows<LookupRow>(sql, [...uuids])
+    const rows = await connection.rows<LookupRow>(lookUpSessions, [...uuids])
     const [first] = rows
     if (!first)
       throw new StoreUnavailable('the store has lost its state row: restore the database from a backup')

@@ -1,7 +1,8 @@
 import type { ListedSession } from '../../model/sessions.ts'
 import type { Sessions } from '../sessions.ts'
 import type { Pool } from './driver.ts'
-import { endOtherSessions, endSession, forgetDeadSessions, refreshSession } from './session-changes.ts'
+import { refreshSession } from './hot.ts'
+import { endOtherSessions, endSession, forgetDeadSessions } from './session-changes.ts'
 
 /** Sessions in PostgreSQL. */
 export const postgresSessions = (pool: Pool): Sessions => ({

@@ -1,55 +1,21 @@
 import { administratorGroup } from '../../model/accounts.ts'
-import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
-import { type ProviderSession, type SessionColumns, toProviderSession } from '../../model/identities.ts'
-import type { Begun } from '../../model/sessions.ts'
-import type { Changed, Login, NewEperson, OwnPassword } from '../accounts.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import type { Changed, NewEperson, OwnPassword } from '../accounts.ts'
 import { insertEperson } from '../statements/people-rows.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
-import { rememberNetwork } from './attempt-changes.ts'
 import { resetMark } from './clock-changes.ts'
 import type { Database } from './driver.ts'
-import { now, recordEvent } from './events.ts'
+import { recordEvent } from './events.ts'
 import { join } from './group-changes.ts'
 import { perform } from './perform.ts'
 import { dropRulesFor } from './repository-changes.ts'
-import { find, readSession } from './rows.ts'
-import { beginSession, keepOnly } from './session-changes.ts'
+import { find } from './rows.ts'
+import { keepOnly } from './session-changes.ts'
 import { endTokens, nextStamp } from './stamps.ts'
 
 export { endTokens, nextStamp } from './stamps.ts'
 
-/**
- * Changes of epersons. The single writer runs each function inside its transaction. Every change of an eperson gives
- * them a new stamp, so that no reader keeps using what it cached.
- */
-export function recordLogin(db: Database, login: Login, event: AuditEvent): Begun | undefined {
-  const changed = db.run(
-    `UPDATE eperson SET last_login = ?, password_hash = coalesce(?, password_hash)
-     WHERE uuid = ? AND password_stamp = ? AND enabled = 1`,
-    now(),
-    login.renewedHash,
-    login.uuid,
-    login.passwordStamp,
-  )
-  recordEvent(db, changed === 0 ? failedLogin(event) : event)
-  if (changed === 0) return undefined
-  rememberNetwork(db, login.uuid, event)
-  const begun = beginSession(db, login.uuid, login.begins, event)
-  const session = readSession(db, login.uuid)
-  return session && { session, begun }
-}
-
-export function logout(db: Database, uuid: string, event: AuditEvent): ProviderSession | undefined {
-  endTokens(db, uuid)
-  const last = db.get<SessionColumns>(
-    'SELECT provider, name, sid, detail FROM provider_session WHERE eperson = ? ORDER BY id DESC LIMIT 1',
-    uuid,
-  )
-  db.run('DELETE FROM provider_session WHERE eperson = ?', uuid)
-  db.run('DELETE FROM session WHERE eperson = ?', uuid)
-  recordEvent(db, event)
-  return last && toProviderSession(last)
-}
+/** Changes of epersons. Each gives them a new stamp, so that no reader keeps using what it cached. */
 
 /** The keys are of SQLite's own generator, which is seeded by the system: that they differ from the old ones is enough. */
 export function logoutAll(db: Database, event: AuditEvent, now: number): number {

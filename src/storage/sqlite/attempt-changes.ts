@@ -1,6 +1,4 @@
-import { networkOf } from '../../lib/addresses.ts'
-import type { AuditEvent } from '../../model/audit-events.ts'
-import { type Count, familiarFor, forgottenAt, maxFamiliar } from '../../model/throttle.ts'
+import { type Count, familiarFor, forgottenAt } from '../../model/throttle.ts'
 import type { Attempt, Begun } from '../attempts.ts'
 import { begunIn, type CountRow, countsIn, keysOf, leftOf, type State } from '../statements/attempt-counts.ts'
 import type { Database } from './driver.ts'
@@ -46,25 +44,5 @@ function put(db: Database, key: string, count: Count): void {
     count.level,
     count.at,
     forgottenAt(count),
-  )
-}
-
-/** Remembers where the eperson has logged in from. */
-export function rememberNetwork(db: Database, eperson: string, { clientIp }: AuditEvent): void {
-  if (clientIp === null) return
-  const now = Date.now()
-  db.run(
-    `INSERT INTO familiar_network (eperson, network, at) VALUES (?, ?, ?)
-     ON CONFLICT (eperson, network) DO UPDATE SET at = excluded.at`,
-    eperson,
-    networkOf(clientIp),
-    now,
-  )
-  db.run(
-    `DELETE FROM familiar_network WHERE eperson = ?1 AND (at < ?2 OR network NOT IN
-       (SELECT network FROM familiar_network WHERE eperson = ?1 ORDER BY at DESC LIMIT ?3))`,
-    eperson,
-    now - familiarFor,
-    maxFamiliar,
   )
 }

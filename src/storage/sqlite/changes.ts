@@ -4,15 +4,7 @@ import {
   revokeAccessToken,
   revokeAccessTokens,
 } from './access-token-changes.ts'
-import {
-  addEperson,
-  deleteEperson,
-  logout,
-  logoutAll,
-  recordLogin,
-  setEnabled,
-  setPassword,
-} from './account-changes.ts'
+import { addEperson, deleteEperson, logoutAll, setEnabled, setPassword } from './account-changes.ts'
 import { beginAttempt, takeBackAttempt } from './attempt-changes.ts'
 import { raiseMark } from './clock-changes.ts'
 import {
@@ -25,14 +17,8 @@ import {
 } from './entity-changes.ts'
 import { recordEvent } from './events.ts'
 import { addGroup, deleteGroup, ensureGroups, join, leave } from './group-changes.ts'
-import {
-  begin,
-  endAtProvider,
-  forgetSessions,
-  keepTicket,
-  recognize,
-  takeTicket,
-} from './identity-changes.ts'
+import { beginAtProvider, logout, recordLogin, refreshSession } from './hot.ts'
+import { endAtProvider, forgetSessions, keepTicket, recognize, takeTicket } from './identity-changes.ts'
 import { link, unlink } from './identity-links.ts'
 import { addMembers, addSubgroups, setMember, setSubgroup } from './member-changes.ts'
 import {
@@ -47,7 +33,7 @@ import {
 } from './people-changes.ts'
 import { writeRecord } from './record-changes.ts'
 import { changeItem, deleteItem, putItems, setReaders } from './repository-changes.ts'
-import { endOtherSessions, endSession, forgetDeadSessions, refreshSession } from './session-changes.ts'
+import { endOtherSessions, endSession, forgetDeadSessions } from './session-changes.ts'
 
 /** All changes of the store by name, which the single writer runs (docs/decisions/0005). */
 export const changes = {
@@ -85,7 +71,7 @@ export const changes = {
   dropEntity,
   forgetRetired,
   recognize,
-  begin,
+  beginAtProvider,
   endAtProvider,
   forgetSessions,
   link,

@@ -1,6 +1,9 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { eventHash, eventRow, newChain, nothingBefore, type TrailKey, valuesOf } from '../../model/trail.ts'
+import { now } from '../statements/statements.ts'
 import type { Database, Prepared } from './driver.ts'
+
+export { now } from '../statements/statements.ts'
 
 /** The audit trail. Every event is in a chain (docs/decisions/0027). */
 export function recordEvent(db: Database, event: AuditEvent): void {
@@ -34,8 +37,6 @@ export function keyOf(db: Database): TrailKey {
   if (!known) throw new Error('the key of the trail was not loaded')
   return known
 }
-
-export const now = () => new Date().toISOString()
 
 const statements = new WeakMap<Database, { readonly last: Prepared; readonly insert: Prepared }>()
 

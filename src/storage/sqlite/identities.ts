@@ -10,7 +10,7 @@ const linked = 'SELECT eperson, email, provider, subject, linked FROM identity J
 export const sqliteIdentities = ({ db, write }: { db: Database; write: Write }): Identities => ({
   whoIs: (identity, matching) => whoIs(db, identity, matching),
   recognize: (identity, matching, event) => write('recognize', identity, matching, event),
-  begin: (login, event) => write('begin', login, event),
+  begin: (login, event) => write('beginAtProvider', login, event),
   isAtProvider: which => isAtProvider(db, which),
   endAtProvider: (which, event) => write('endAtProvider', which, event),
   listIdentities: eperson =>

@@ -1,23 +1,18 @@
 import { nameKey } from '../../model/accounts.ts'
-import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
 import {
   decide,
   type Identity,
   type Matching,
-  maxProviderSessions,
-  type ProviderLogin,
   type ProviderSessionFilter,
   type Recognized,
   recognitionEvents,
 } from '../../model/identities.ts'
-import type { Begun } from '../../model/sessions.ts'
 import { type EpersonRow, epersonColumns, toEperson } from '../statements/people-rows.ts'
 import { addEperson, endTokens, nextStamp } from './account-changes.ts'
-import { rememberNetwork } from './attempt-changes.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
-import { find, readSession } from './rows.ts'
-import { beginSession } from './session-changes.ts'
+import { find } from './rows.ts'
 
 /** Changes of single sign-on. */
 export function recognize(
@@ -58,42 +53,6 @@ export function recognize(
       eperson.uuid,
     )
   return { kind: found.kind, eperson }
-}
-
-export function begin(
-  db: Database,
-  { uuid, sessionKey, session, begins }: ProviderLogin,
-  event: AuditEvent,
-): Begun | undefined {
-  const changed = db.run(
-    'UPDATE eperson SET last_login = ? WHERE uuid = ? AND session_key = ? AND enabled = 1',
-    now(),
-    uuid,
-    sessionKey,
-  )
-  recordEvent(db, changed === 0 ? failedLogin(event) : event)
-  if (changed === 0) return undefined
-  rememberNetwork(db, uuid, event)
-  const begun = beginSession(db, uuid, begins, event)
-  db.run(
-    'INSERT INTO provider_session (eperson, provider, name, sid, detail, begun, session) VALUES (?, ?, ?, ?, ?, ?, ?)',
-    uuid,
-    session.provider,
-    session.name,
-    session.sid,
-    JSON.stringify(session.detail),
-    now(),
-    begun,
-  )
-  db.run(
-    `DELETE FROM provider_session WHERE eperson = ? AND id <=
-       (SELECT id FROM provider_session WHERE eperson = ? ORDER BY id DESC LIMIT 1 OFFSET ?)`,
-    uuid,
-    uuid,
-    maxProviderSessions,
-  )
-  const current = readSession(db, uuid)
-  return current && { session: current, begun }
 }
 
 const epersonsAt = (db: Database, { provider, name, sid }: ProviderSessionFilter) =>

@@ -1,0 +1,184 @@
+import { areaOf, networkOf } from '../../lib/addresses.ts'
+import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
+import {
+  maxProviderSessions,
+  type ProviderLogin,
+  type ProviderSession,
+  type SessionColumns,
+  toProviderSession,
+} from '../../model/identities.ts'
+import { type Begun, maxSessions, maxShift, type NewSession } from '../../model/sessions.ts'
+import { familiarFor, maxFamiliar } from '../../model/throttle.ts'
+import type { Login } from '../accounts.ts'
+import { now } from '../statements/statements.ts'
+import type { Database, Prepared } from './driver.ts'
+import { recordEvent } from './events.ts'
+import { readSession } from './rows.ts'
+import { endTokens } from './stamps.ts'
+
+/** The changes on the path of requests. The single writer runs each inside its transaction. */
+
+/** @returns undefined if the eperson has changed since their password was looked up */
+export function recordLogin(db: Database, login: Login, event: AuditEvent): Begun | undefined {
+  const changed = db.run(
+    `UPDATE eperson SET last_login = ?, password_hash = coalesce(?, password_hash)
+     WHERE uuid = ? AND password_stamp = ? AND enabled = 1`,
+    now(),
+    login.renewedHash,
+    login.uuid,
+    login.passwordStamp,
+  )
+  if (changed === 0) return failLogin(db, event)
+  recordEvent(db, event)
+  return sessionFrom(db, login.uuid, beginSession(db, login.uuid, login.begins, event))
+}
+
+export function beginAtProvider(
+  db: Database,
+  { uuid, sessionKey, session, begins }: ProviderLogin,
+  event: AuditEvent,
+): Begun | undefined {
+  const changed = db.run(
+    'UPDATE eperson SET last_login = ? WHERE uuid = ? AND session_key = ? AND enabled = 1',
+    now(),
+    uuid,
+    sessionKey,
+  )
+  if (changed === 0) return failLogin(db, event)
+  recordEvent(db, event)
+  const begun = beginSession(db, uuid, begins, event)
+  db.run(
+    'INSERT INTO provider_session (eperson, provider, name, sid, detail, begun, session) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    uuid,
+    session.provider,
+    session.name,
+    session.sid,
+    JSON.stringify(session.detail),
+    now(),
+    begun,
+  )
+  db.run(
+    `DELETE FROM provider_session WHERE eperson = ?1 AND id <=
+       (SELECT id FROM provider_session WHERE eperson = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`,
+    uuid,
+    maxProviderSessions,
+  )
+  return sessionFrom(db, uuid, begun)
+}
+
+function failLogin(db: Database, event: AuditEvent): undefined {
+  recordEvent(db, failedLogin(event))
+}
+
+function sessionFrom(db: Database, uuid: string, begun: number): Begun | undefined {
+  const session = readSession(db, uuid)
+  return session && { session, begun }
+}
+
+/** @returns when it began, for certain */
+function beginSession(
+  db: Database,
+  uuid: string,
+  { begun: now, expires }: NewSession,
+  { method, clientIp }: AuditEvent,
+): number {
+  if (clientIp !== null) rememberNetwork(db, uuid, networkOf(clientIp))
+  // A time far ahead is from a clock that was wrong. It must not keep anybody out (docs/decisions/0024).
+  const row = db.get<{ last_begun: number; session_key: Uint8Array }>(
+    `UPDATE eperson SET last_begun = iif(last_begun > ?1 + ?2, ?1, max(last_begun + 1, ?1)) WHERE uuid = ?3
+     RETURNING last_begun, session_key`,
+    now,
+    maxShift,
+    uuid,
+  )
+  if (!row) throw new Error('the eperson who logs in is gone')
+  const area = areaOf(clientIp)
+  db.run(
+    'INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+    uuid,
+    row.last_begun,
+    method ?? '',
+    area,
+    now,
+    area,
+    expires,
+    row.session_key,
+  )
+  limitSessions(db, uuid)
+  return row.last_begun
+}
+
+/** Remembers where the eperson has logged in from. */
+function rememberNetwork(db: Database, uuid: string, network: string): void {
+  const now = Date.now()
+  db.run(
+    `INSERT INTO familiar_network (eperson, network, at) VALUES (?, ?, ?)
+     ON CONFLICT (eperson, network) DO UPDATE SET at = excluded.at`,
+    uuid,
+    network,
+    now,
+  )
+  db.run(
+    `DELETE FROM familiar_network WHERE eperson = ?1 AND (at < ?2 OR network NOT IN
+       (SELECT network FROM familiar_network WHERE eperson = ?1 ORDER BY at DESC LIMIT ?3))`,
+    uuid,
+    now - familiarFor,
+    maxFamiliar,
+  )
+}
+
+function limitSessions(db: Database, uuid: string): void {
+  const old = `SELECT begun FROM session WHERE eperson = ?1 ORDER BY used DESC, begun DESC LIMIT -1 OFFSET ?2`
+  db.run(`DELETE FROM session WHERE eperson = ?1 AND begun IN (${old})`, uuid, maxSessions)
+}
+
+/** Ends every login token, and what was made from one. */
+export function logout(db: Database, uuid: string, event: AuditEvent): ProviderSession | undefined {
+  endTokens(db, uuid)
+  const last = db.get<SessionColumns>(
+    'SELECT provider, name, sid, detail FROM provider_session WHERE eperson = ? ORDER BY id DESC LIMIT 1',
+    uuid,
+  )
+  db.run('DELETE FROM provider_session WHERE eperson = ?', uuid)
+  db.run('DELETE FROM session WHERE eperson = ?', uuid)
+  recordEvent(db, event)
+  return last && toProviderSession(last)
+}
+
+/** Its arguments are few and plain, because they are copied to the writer. */
+export function refreshSession(
+  db: Database,
+  event: AuditEvent,
+  begun: number,
+  used: number,
+  expires: number,
+  stamp: number,
+): void {
+  const area = areaOf(event.clientIp)
+  if (touchOf(db).run(used, area, expires, event.eperson, begun) === 0) {
+    // One that isn't listed, or is from before there were any. It isn't listed again after its end.
+    const added = db.run(
+      `INSERT INTO session SELECT uuid, ?, ?, NULL, ?, ?, ?, session_key FROM eperson WHERE uuid = ? AND stamp = ?`,
+      begun,
+      event.method ?? '',
+      used,
+      area,
+      expires,
+      event.eperson,
+      stamp,
+    )
+    if (added === 1) limitSessions(db, event.eperson ?? '')
+  }
+  recordEvent(db, event)
+}
+
+const touches = new WeakMap<Database, Prepared>()
+
+/** Without RETURNING, which takes longer than the update. */
+function touchOf(db: Database): Prepared {
+  const known =
+    touches.get(db) ??
+    db.prepare('UPDATE session SET used = ?, used_network = ?, expires = ? WHERE eperson = ? AND begun = ?')
+  touches.set(db, known)
+  return known
+}
