@@ -17,7 +17,8 @@ export function perform<T>(db: Database, work: Statements<T>, isAllowed = false)
 function resultOf(db: Database, step: Step, rights: { are: boolean }): unknown {
   switch (step.kind) {
     case 'rows':
-      return db.all(forSqlite(step.sql), ...step.values.map(toSqlite))
+      // The driver's rows have no prototype: they equal no other object.
+      return db.all(forSqlite(step.sql), ...step.values.map(toSqlite)).map(row => ({ ...row }))
     case 'run':
       return db.run(forSqlite(step.sql), ...step.values.map(toSqlite))
     case 'lock':

@@ -26,7 +26,7 @@ export const registry = {
     *schemas({ offset, limit }) {
       const sql = `SELECT ${schemaColumns} FROM metadata_schema ORDER BY prefix LIMIT $1 OFFSET $2`
       return {
-        rows: (yield* rows<MetadataSchema>(sql, limit, offset)).map(one => ({ ...one })),
+        rows: yield* rows<MetadataSchema>(sql, limit, offset),
         total: yield* count('metadata_schema'),
       }
     },
@@ -155,10 +155,8 @@ const toField = ({ schemaId, prefix, namespace, ...field }: FieldRow): MetadataF
   schema: { id: schemaId, prefix, namespace },
 })
 
-function* schemaWith(id: number): Read<MetadataSchema | undefined> {
-  const found = yield* row<MetadataSchema>(`SELECT ${schemaColumns} FROM metadata_schema WHERE id = $1`, id)
-  return found && { ...found }
-}
+const schemaWith = (id: number): Read<MetadataSchema | undefined> =>
+  row(`SELECT ${schemaColumns} FROM metadata_schema WHERE id = $1`, id)
 
 function* fieldWith(id: number): Read<MetadataField | undefined> {
   const found = yield* row<FieldRow>(`SELECT ${fieldColumns} FROM ${joined} WHERE f.id = $1`, id)

@@ -1,0 +1,195 @@
+import assert from 'node:assert/strict'
+import { commandEvent } from '../../src/cli/store.ts'
+import type { NewPerson } from '../../src/storage/people.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import { storeClient } from '../support/clients/store-client.ts'
+import { storeTests } from '../support/service/stores.ts'
+
+/** Epersons and groups in the store. */
+const test = storeTests()
+
+const window = { offset: 0, limit: 10 }
+const person = (email: string, more: Partial<NewPerson> = {}): NewPerson => ({
+  email,
+  passwordHash: null,
+  firstName: 'Ada',
+  lastName: 'Ärmel',
+  enabled: true,
+  profile: {},
+  ...more,
+})
+const event = commandEvent('eperson.change')
+
+async function create({ people }: Storage, email: string, more: Partial<NewPerson> = {}) {
+  const added = await people.createEperson(person(email, more), commandEvent('eperson.add'))
+  assert.ok(added !== 'exists')
+  return added
+}
+
+async function createGroup({ people }: Storage, name: string) {
+  const added = await people.createGroup({ name, description: null }, commandEvent('group.add'))
+  assert.ok(added !== 'exists')
+  return added
+}
+
+test('M1 an eperson is added once, changed, and found by parts of name and address', async storage => {
+  const { accounts, people } = storage
+  const ada = await create(storage, 'Ada.One@example.org', { profile: { 'eperson.phone': '12' } })
+  assert.equal(await people.createEperson(person('ada.one@EXAMPLE.org'), event), 'exists')
+  const other = await create(storage, 'other.one@example.org')
+  const change = (more: Parameters<typeof people.changeEperson>[1]) =>
+    people.changeEperson(ada.uuid, more, event)
+  assert.equal(await change({ email: 'OTHER.ONE@example.org' }), 'exists')
+  const changed = await change({ firstName: null, lastName: 'Öhm', profile: { 'eperson.phone': null } })
+  assert.deepEqual(changed, { ...ada, firstName: null, lastName: 'Öhm', profile: {} })
+  assert.deepEqual(await accounts.eperson(ada.uuid), changed)
+  const find = async (text: string) =>
+    (await accounts.findEpersons({ text, membership: null }, window, storeClient)).rows.map(
+      ({ uuid }) => uuid,
+    )
+  assert.deepEqual(await find('öhm'), [ada.uuid])
+  assert.deepEqual(await find('one@exa'), [ada.uuid, other.uuid])
+  assert.deepEqual(await find(ada.uuid), [ada.uuid])
+  assert.deepEqual(await find('ohm'), [])
+  assert.deepEqual(await find('%'), [])
+  assert.deepEqual(await find('a\0'), [])
+  assert.equal(await people.replacePassword(ada.uuid, 'a hash', event), 'changed')
+  assert.equal((await accounts.credentials('ADA.one@example.org'))?.passwordHash, 'a hash')
+  assert.equal(await people.removeEperson(ada.uuid, event), 'changed')
+  assert.equal(await accounts.eperson(ada.uuid), undefined)
+  assert.equal(await change({}), 'no-eperson')
+})
+
+test('M3 members join and leave a group, all or none, and are counted inside and outside', async storage => {
+  const { accounts, people } = storage
+  const [one, two] = [await create(storage, 'one@m3.org'), await create(storage, 'two@m3.org')]
+  const group = await createGroup(storage, 'M3')
+  const joined = commandEvent('group.join')
+  assert.equal(await people.setMember(true, group.uuid, one.uuid, joined), 'changed')
+  assert.equal(await people.setMember(true, group.uuid, one.uuid, joined), 'unchanged')
+  assert.deepEqual(await people.addMembers(group.uuid, [two.uuid, 'nobody'], joined), {
+    why: 'no-eperson',
+    uuid: 'nobody',
+  })
+  const found = async (is: boolean) =>
+    (
+      await accounts.findEpersons(
+        { text: '@m3.org', membership: { group: group.uuid, is } },
+        window,
+        storeClient,
+      )
+    ).rows.map(({ uuid }) => uuid)
+  assert.deepEqual([await found(true), await found(false)], [[one.uuid], [two.uuid]])
+  assert.equal(await people.addMembers(group.uuid, [two.uuid], joined), 'changed')
+  assert.deepEqual(await found(true), [one.uuid, two.uuid])
+  assert.deepEqual(
+    (await people.groupsOf(one.uuid)).map(({ name }) => name),
+    ['M3'],
+  )
+  assert.equal(await people.setMember(false, group.uuid, one.uuid, commandEvent('group.leave')), 'changed')
+  assert.deepEqual(
+    (await accounts.groupMembers('M3'))?.map(({ uuid }) => uuid),
+    [two.uuid],
+  )
+})
+
+test('G5 groups are in groups through any number of levels, in no circle, and never too deep', async storage => {
+  const { accounts, people } = storage
+  const groups: { readonly uuid: string }[] = []
+  for (let level = 0; level < 21; level++) groups.push(await createGroup(storage, `level ${level}`))
+  const uuid = (level: number) => groups[level]?.uuid ?? ''
+  const include = (parent: number, child: number) =>
+    people.setSubgroup(true, uuid(parent), uuid(child), commandEvent('group.include'))
+  for (let level = 0; level < 19; level++) assert.equal(await include(level, level + 1), 'changed')
+  assert.equal(await include(19, 20), 'too-deep')
+  assert.equal(await include(19, 0), 'circle')
+  assert.equal(await include(0, 1), 'unchanged')
+  const ada = await create(storage, 'deep@example.org')
+  await people.setMember(true, uuid(19), ada.uuid, commandEvent('group.join'))
+  assert.equal((await people.groupsOf(ada.uuid)).length, 20)
+  const { direct, inclusions } = await people.membershipsOf(ada.uuid, [])
+  assert.deepEqual([direct, inclusions.length], [[uuid(19)], 19])
+  const top = [{ uuid: uuid(19), name: 'level 19' }]
+  assert.equal((await people.withParents(top)).length, 20)
+  assert.equal((await accounts.groupsByUuid([uuid(19)])).length, 20)
+  const inside = { group: uuid(0), is: true }
+  const children = await people.findGroups({ text: '', inside }, window, storeClient)
+  assert.deepEqual(
+    children.rows.map(({ name }) => name),
+    ['level 1'],
+  )
+  assert.deepEqual(await people.addSubgroups(uuid(20), [uuid(0)], commandEvent('group.include')), {
+    why: 'too-deep',
+    uuid: uuid(0),
+  })
+  assert.equal(await people.setSubgroup(false, uuid(0), uuid(1), commandEvent('group.exclude')), 'changed')
+})
+
+test('M4 the last administrator stays, and so does a group that rules name', async storage => {
+  const { accounts, people, repository } = storage
+  const ada = await create(storage, 'last@example.org')
+  const join = await accounts.join('Administrator', ada.email, commandEvent('group.join'))
+  assert.equal(join, 'changed')
+  assert.equal(await people.removeEperson(ada.uuid, event), 'last-administrator')
+  assert.equal(await people.changeEperson(ada.uuid, { enabled: false }, event), 'last-administrator')
+  assert.equal(await people.canRemoveEperson(ada.uuid), false)
+  const group = await createGroup(storage, 'Named')
+  const readers = [{ reader: 'group:Named' }] as const
+  const item = {
+    identifier: 'named/1',
+    metadata: {},
+    collections: [],
+    readers,
+    bitstreams: [],
+    fingerprint: '1',
+  }
+  await repository.putItems([item], commandEvent('item.add'))
+  const use = { entities: [], items: 1, bitstreams: 0 }
+  assert.deepEqual(await people.removeGroup(group.uuid, event), use)
+  assert.deepEqual(await people.changeGroup(group.uuid, { name: 'Other' }, event), use)
+  assert.equal(await people.canRemoveGroup(group.uuid), false)
+  await repository.deleteItem('named/1', commandEvent('item.delete'))
+  const renamed = await people.changeGroup(group.uuid, { name: 'Other', description: 'said of it' }, event)
+  assert.deepEqual({ ...(await people.group(group.uuid)) }, renamed)
+  assert.equal(await people.removeGroup(group.uuid, event), 'changed')
+  assert.equal(await people.group(group.uuid), undefined)
+  assert.equal(await accounts.leave('Administrator', ada.email, commandEvent('group.leave')), 'changed')
+})
+
+test('M9 everybody is asked to agree again', async storage => {
+  const { accounts, people } = storage
+  const field = 'dspace.agreements.end-user'
+  const ada = await create(storage, 'agrees@example.org', {
+    profile: { [field]: 'true', 'eperson.phone': '1' },
+  })
+  assert.equal(await people.resetAgreements(commandEvent('agreement.reset')), 1)
+  assert.deepEqual((await accounts.eperson(ada.uuid))?.profile, { 'eperson.phone': '1' })
+  assert.equal(await people.resetAgreements(commandEvent('agreement.reset')), 0)
+})
+
+test('D2 commands know epersons by their addresses and groups by their names', async storage => {
+  const { accounts } = storage
+  await create(storage, 'cli@example.org')
+  assert.equal(await accounts.setEnabled('CLI@example.org', false, event), 'changed')
+  assert.equal(await accounts.setEnabled('cli@example.org', false, event), 'unchanged')
+  assert.equal(await accounts.setPassword('cli@example.org', 'h', event), 'changed')
+  const added = await accounts.addGroup('Commands', commandEvent('group.add'))
+  assert.ok(added !== 'exists')
+  assert.equal(await accounts.addGroup('Commands', commandEvent('group.add')), 'exists')
+  const ensured = await accounts.ensureGroups(['Commands', 'Configured'])
+  assert.deepEqual(
+    ensured.map(({ name }) => name),
+    ['Commands', 'Configured'],
+  )
+  assert.equal((await accounts.groupsByName(['Configured', 'none', '\0'])).length, 1)
+  assert.equal(await accounts.join('none', 'cli@example.org', event), 'no-group')
+  assert.equal(await accounts.join('Commands', 'none', event), 'no-eperson')
+  assert.equal(await accounts.join('Commands', 'cli@example.org', event), 'changed')
+  const listed = (await accounts.listEpersons()).find(({ email }) => email === 'cli@example.org')
+  assert.deepEqual(listed?.groups, ['Commands'])
+  assert.equal((await accounts.listGroups()).find(({ name }) => name === 'Commands')?.members, 1)
+  assert.equal(await accounts.deleteGroup('Commands', commandEvent('group.delete')), 'changed')
+  assert.equal(await accounts.deleteGroup('Commands', commandEvent('group.delete')), 'no-group')
+  assert.equal(await accounts.deleteEperson('cli@example.org', event), 'changed')
+  assert.equal(await accounts.deleteEperson('cli@example.org', event), 'no-eperson')
+})
