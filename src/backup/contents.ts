@@ -1,6 +1,6 @@
 import type { Database } from '../lib/sqlite.ts'
 import type { Content } from '../model/items.ts'
-import { holderExpression, maxHolders } from '../storage/statements/item-rows.ts'
+import { holderExpression, maxHolders } from '../storage/statements/items.ts'
 
 /** As many as Node's thread pool runs at once. */
 const maxAtOnce = 4

@@ -166,7 +166,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'query/schemas.ts',
     'threads',
   ],
-  backup: ['storage/copy', 'storage/statements/item-rows.ts', 'files'],
+  backup: ['storage/copy', 'storage/statements/items.ts', 'files'],
   metrics: ['config', 'http', 'storage'],
   processes: [
     'authn/audit.ts',

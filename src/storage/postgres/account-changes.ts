@@ -3,13 +3,13 @@ import { administratorGroup, type Eperson } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Changed, NewEperson, OwnPassword } from '../accounts.ts'
 import { type EpersonRow, insertEperson as insertRow } from '../statements/people-rows.ts'
+import { dropReader } from '../statements/reader-changes.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
 import { resetMark } from './clock-changes.ts'
 import type { Connection, Pool } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { changeMembership, lockEperson } from './group-changes.ts'
 import { perform } from './perform.ts'
-import { dropRulesFor } from './repository-changes.ts'
 import { keepOnly } from './session-changes.ts'
 import { changing, replaceSessionKey } from './stamps.ts'
 
@@ -95,7 +95,7 @@ export async function setPasswordIn(
 
 export const deleteEperson = (pool: Pool, email: string, event: AuditEvent): Promise<Changed> =>
   changeEperson(pool, email, event, async (db, { uuid }) => {
-    await dropRulesFor(db, uuid)
+    await perform(db, dropReader(uuid))
     await db.run('DELETE FROM eperson WHERE uuid = $1', uuid)
     return 'changed'
   })

@@ -26,8 +26,6 @@ export interface PostgresAudiences {
   visibleRows(source: TableSource, viewer: Viewer): VisibleRows
   /** True if a page of them is cheaper when all of them are collected and sorted. */
   shouldCollect(source: TableSource, rows: VisibleRows, page: Page): Promise<boolean>
-  /** The ids of the audiences with these canonical texts. Missing audiences are added. */
-  numbersOf(texts: readonly string[]): Promise<ReadonlyMap<string, number>>
 }
 
 /**
@@ -75,36 +73,5 @@ export function postgresAudiences(pool: Pool, hidden: readonly string[]): Postgr
     admitting: (viewer, how) => audiences.admitting(viewer, how),
     visibleRows: (source, viewer) => visibleRows(source, viewer, one => audiences.admitting(one), hidden),
     shouldCollect,
-    numbersOf: async texts => {
-      const existing = await existingIds(pool, texts)
-      const missing = texts.filter(text => !existing.has(text))
-      if (missing.length === 0) return existing
-      return pool.transaction(async db => {
-        await addMissing(db, missing)
-        return existingIds(db, texts)
-      })
-    },
-  }
-}
-
-const existingIds = async (db: Queries, texts: readonly string[]) =>
-  new Map(
-    (
-      await db.rows<{ id: number; readers: string }>(
-        'SELECT id, readers FROM audience WHERE readers = ANY($1)',
-        texts,
-      )
-    ).map(({ id, readers }) => [readers, id] as const),
-  )
-
-/** Adds those audiences that are still missing. @param db in a transaction */
-async function addMissing(db: Queries, texts: readonly string[]): Promise<void> {
-  // The row lock allows one transaction at a time, so ids become visible in ascending order and no node skips one.
-  await db.run('UPDATE state SET audiences = audiences')
-  const before = await existingIds(db, texts)
-  for (const text of texts.filter(one => !before.has(one)).toSorted()) {
-    const sql = `WITH next AS (UPDATE state SET audiences = audiences + 1 RETURNING audiences)
-      INSERT INTO audience (id, readers) SELECT audiences, $1 FROM next`
-    await db.run(sql, text)
   }
 }

@@ -23,7 +23,6 @@ import { openMigrated } from './migrate.ts'
 import { postgresPeople } from './people.ts'
 import { change, perform } from './perform.ts'
 import { recordTables } from './record-source.ts'
-import { postgresRepository } from './repository.ts'
 import { sharedSecrets } from './secrets.ts'
 import { createSessionLookup } from './session-lookup.ts'
 import { postgresSessions } from './sessions.ts'
@@ -215,6 +214,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     shared.loop === null
       ? keepTrail(trail, options.eventsRetention)
       : keepTrail({ ...trail, checkpoint: lookForKey }, null)
+  const repository = part('repository')
   return {
     isNew: started?.isNew ?? false,
     accounts,
@@ -223,7 +223,20 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     sessions: postgresSessions(accountPool),
     attempts: postgresAttempts(accountPool),
     entities,
-    repository: postgresRepository(accountPool, lookup, audiences, options.hiddenMetadata),
+    repository: {
+      ...repository,
+      bitstreamsIn: async (bundle, viewer, window) => {
+        // Brings the list of audiences up to date.
+        await lookup.ask()
+        const admitting = viewer.kind === 'administrator' ? null : audiences.admitting(viewer, 'by address')
+        return repository.bitstreamsIn(bundle, admitting, window)
+      },
+      putItems: async (items, event) => {
+        // Before, so that the row of the state isn't locked until all items are there.
+        await repository.addAudiences(items)
+        return repository.putItems(items, event, options.hiddenMetadata)
+      },
+    },
     secrets,
     identities: postgresIdentities(accountPool),
     metrics: postgresMetrics(poolsByName, { pages: turns, listings: places }, shared),

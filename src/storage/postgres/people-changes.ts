@@ -11,6 +11,7 @@ import {
   toEperson,
 } from '../statements/people-rows.ts'
 import { applyChange, epersonEvent, groupEvent, isSame, resetEvent } from '../statements/people-rules.ts'
+import { dropReader } from '../statements/reader-changes.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
 import { setPasswordIn } from './account-changes.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
@@ -18,7 +19,6 @@ import { recordEvent } from './events.ts'
 import { dropGroup, groupNamed, insertGroup, useOfGroup } from './group-changes.ts'
 import { hasAdministrator, keepGroups, lockGroups, stampBelow } from './group-tree.ts'
 import { perform } from './perform.ts'
-import { dropRulesFor } from './repository-changes.ts'
 import { changing, requireRights } from './stamps.ts'
 
 /** What administrators change over HTTP, each in one transaction. */
@@ -91,7 +91,7 @@ export const removeEperson = (pool: Pool, uuid: string, event: AuditEvent) =>
   keepingAdministrator(pool, true, event, async db => {
     const before = await lockEperson(db, uuid)
     if (!before) return 'no-eperson' as const
-    await dropRulesFor(db, uuid)
+    await perform(db, dropReader(uuid))
     await db.run('DELETE FROM eperson WHERE uuid = $1', uuid)
     await recordEvent(db, epersonEvent(event, before, null))
     return 'changed' as const

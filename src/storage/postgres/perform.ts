@@ -31,6 +31,8 @@ async function resultOf(db: Connection | Pool, step: Step, rights: { are: boolea
   switch (step.kind) {
     case 'rows':
       return db.rows(textOf(step), ...step.values.map(storable))
+    case 'together':
+      return Promise.all(step.reads.map(read => perform(db, read)))
     case 'run':
       return db.run(textOf(step), ...step.values.map(storable))
     case 'lock':

@@ -2,13 +2,13 @@ import { administratorGroup } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Changed, NewEperson, OwnPassword } from '../accounts.ts'
 import { insertEperson } from '../statements/people-rows.ts'
+import { dropReader } from '../statements/reader-changes.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
 import { resetMark } from './clock-changes.ts'
 import type { Database } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { join } from './group-changes.ts'
 import { perform } from './perform.ts'
-import { dropRulesFor } from './repository-changes.ts'
 import { find } from './rows.ts'
 import { keepOnly } from './session-changes.ts'
 import { endTokens, nextStamp } from './stamps.ts'
@@ -68,7 +68,7 @@ export function setPassword(
 export function deleteEperson(db: Database, email: string, event: AuditEvent): Changed {
   const eperson = find(db, email)
   if (!eperson) return 'no-eperson'
-  dropRulesFor(db, eperson.uuid)
+  perform(db, dropReader(eperson.uuid))
   db.run('DELETE FROM eperson WHERE uuid = ?', eperson.uuid)
   recordEvent(db, { ...event, eperson: eperson.uuid })
   return 'changed'

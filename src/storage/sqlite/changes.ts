@@ -32,7 +32,6 @@ import {
   resetAgreements,
 } from './people-changes.ts'
 import { writeRecord } from './record-changes.ts'
-import { changeItem, deleteItem, putItems, setReaders } from './repository-changes.ts'
 import { endOtherSessions, endSession, forgetDeadSessions } from './session-changes.ts'
 
 /** All changes of the store by name, which the single writer runs (docs/decisions/0005). */
@@ -78,10 +77,6 @@ export const changes = {
   unlink,
   keepTicket,
   takeTicket,
-  putItems,
-  setReaders,
-  deleteItem,
-  changeItem,
   writeRecord,
   raiseMark,
   refreshSession,

@@ -28,7 +28,6 @@ import { databaseFile, entitiesFolder, migrate } from './migrate.ts'
 import { sqlitePeople } from './people.ts'
 import { perform } from './perform.ts'
 import { createReaderThreads } from './reader-threads.ts'
-import { sqliteRepository } from './repository.ts'
 import { fileSecrets } from './secrets.ts'
 import { sqliteSessions } from './sessions.ts'
 import { createSharedSnapshot } from './shared-snapshot.ts'
@@ -116,6 +115,7 @@ export async function openEngine({
     hiddenMetadata,
     shared,
   })
+  const repository = part('repository')
   return {
     isNew,
     accounts,
@@ -124,7 +124,18 @@ export async function openEngine({
     sessions: sqliteSessions({ db, write: writer.write }),
     attempts: sqliteAttempts({ db, write: writer.write }),
     entities,
-    repository: sqliteRepository({ db, write: writer.write, hiddenMetadata, audiencesOf }),
+    repository: {
+      ...repository,
+      bitstreamsIn: (bundle, viewer, window) =>
+        repository.bitstreamsIn(
+          bundle,
+          viewer.kind === 'administrator' ? null : audiencesOf(viewer, 'by address'),
+          window,
+        ),
+      putItems: (items, event) => repository.putItems(items, event, hiddenMetadata),
+      // `carrel copy` copies to PostgreSQL only. A store that was restored from a backup of a copy has its event.
+      copiedFrom: () => null,
+    },
     secrets,
     identities: sqliteIdentities({ db, write: writer.write }),
     trail,

@@ -11,6 +11,7 @@ import {
   toEperson,
 } from '../statements/people-rows.ts'
 import { applyChange, epersonEvent, groupEvent, isSame, resetEvent } from '../statements/people-rules.ts'
+import { dropReader } from '../statements/reader-changes.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
 import { endTokens, nextStamp, setPassword } from './account-changes.ts'
 import type { Database } from './driver.ts'
@@ -18,7 +19,6 @@ import { forgetEnd, recordEvent } from './events.ts'
 import { addGroup, deleteGroup, groupNamed, useOfGroup } from './group-changes.ts'
 import { hasAdministrator, stampBelow } from './group-tree.ts'
 import { perform } from './perform.ts'
-import { dropRulesFor } from './repository-changes.ts'
 import { find } from './rows.ts'
 
 /** What administrators change over HTTP. The single writer runs each function inside its transaction. */
@@ -83,7 +83,7 @@ export function removeEperson(db: Database, uuid: string, event: AuditEvent) {
   const before = epersonWith(db, uuid)
   if (!before) return 'no-eperson' as const
   return keepingAdministrator(db, () => {
-    dropRulesFor(db, uuid)
+    perform(db, dropReader(uuid))
     db.run('DELETE FROM eperson WHERE uuid = ?', uuid)
     recordEvent(db, epersonEvent(event, before, null))
     return 'changed' as const

@@ -19,6 +19,8 @@ function resultOf(db: Database, step: Step, rights: { are: boolean }): unknown {
     case 'rows':
       // The driver's rows have no prototype: they equal no other object.
       return db.all(forSqlite(step.sql), ...step.values.map(toSqlite)).map(row => ({ ...row }))
+    case 'together':
+      return step.reads.map(read => perform(db, read))
     case 'run':
       return db.run(forSqlite(step.sql), ...step.values.map(toSqlite))
     case 'lock':

@@ -9,8 +9,8 @@ import {
 } from '../../model/item-changes.ts'
 import { isSeenByAll, lockBundle, touchItem } from './bundle-changes.ts'
 import { differences } from './differences.ts'
-import { accessObject } from './item-rows.ts'
-import { type Change, record, row, rows, run } from './statements.ts'
+import { accessObject } from './items.ts'
+import { type Change, now, record, row, rows, run } from './statements.ts'
 
 /** Changes of files. */
 export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<ItemOutcome> {
@@ -39,7 +39,7 @@ export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<I
     mimeType,
     size,
     sha256,
-    new Date().toISOString(),
+    now(),
   )
   yield* touchItem(item, true)
   const changes = differences(null, { uuid, name, description, mimeType, size, sha256 })

@@ -1,7 +1,7 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { type ItemChange, type ItemOutcome, maxBundles } from '../../model/item-changes.ts'
 import { differences } from './differences.ts'
-import { type Change, record, row, run } from './statements.ts'
+import { type Change, insert, now, record, row, run } from './statements.ts'
 
 /** A bundle with the identifier of its item. */
 export interface ExistingBundle {
@@ -32,7 +32,7 @@ export function* lockBundle(uuid: string): Change<ExistingBundle | undefined> {
  */
 export function* touchItem(uuid: string, isSeen: boolean): Change<void> {
   yield* run('UPDATE item SET revision = revision + 1 WHERE uuid = $1', uuid)
-  if (isSeen) yield* run('UPDATE item SET modified = $1 WHERE uuid = $2', new Date().toISOString(), uuid)
+  if (isSeen) yield* run('UPDATE item SET modified = $1 WHERE uuid = $2', now(), uuid)
 }
 
 /** Finds out whether all who may read the item may read a file of it. To be asked before the file is deleted. */
@@ -60,13 +60,7 @@ export function* addBundle(
   if (!bundles) throw new Error('a count gave no row')
   if (bundles.named > 0) return 'taken'
   if (bundles.count >= maxBundles) return 'many'
-  yield* run(
-    'INSERT INTO bundle (uuid, item, name, place) VALUES ($1, $2, $3, $4)',
-    uuid,
-    item,
-    name,
-    bundles.next,
-  )
+  yield* insert('bundle', { uuid, item, name, place: bundles.next })
   yield* touchItem(item, true)
   const object = `${found.identifier}, ${name}`
   yield* record({ ...event, event: 'bundle.add', object, ...differences(null, { uuid, name }) })

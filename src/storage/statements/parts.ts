@@ -2,6 +2,7 @@ import type { Awaitable } from '../../lib/awaitable.ts'
 import { alerts } from './alerts.ts'
 import { processes } from './processes.ts'
 import { registry } from './registry.ts'
+import { repository } from './repository.ts'
 import type { Change, Read, Statements, StatementsOf } from './statements.ts'
 import { trail } from './trail.ts'
 
@@ -9,7 +10,7 @@ import { trail } from './trail.ts'
  * The parts of the storage that are written once. Each has all methods of its interface, but for those that an engine adds
  * because it does them in its own way.
  */
-export const parts = { alerts, processes, registry, trail }
+export const parts = { alerts, processes, registry, repository, trail }
 
 export type PartName = keyof typeof parts
 

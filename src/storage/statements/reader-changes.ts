@@ -16,41 +16,15 @@ import type { ReadersOutcome } from '../repository.ts'
 import { audienceWith } from './audience-rows.ts'
 import { touchItem } from './bundle-changes.ts'
 import { differences } from './differences.ts'
-import { accessObject, checkedReaders } from './item-rows.ts'
-import { type Change, record, row, rows, run } from './statements.ts'
-
-interface ItemReaders {
-  readonly uuid: string
-  readonly identifier: string
-  readonly withdrawn: number
-  readonly discoverable: number
-  readonly audience: number
-  readonly readers: string
-}
-
-const stateOf = ({
-  withdrawn,
-  discoverable,
-}: Pick<ItemReaders, 'withdrawn' | 'discoverable'>): Visibility => ({
-  withdrawn: withdrawn === 1,
-  discoverable: discoverable === 1,
-})
-
-/** @param condition of one item, with the value $1 */
-const lockItem = (condition: string, value: string): Change<ItemReaders | undefined> =>
-  row<ItemReaders>(
-    `SELECT uuid, identifier, withdrawn, discoverable, audience,
-       (SELECT readers FROM audience WHERE id = item.audience) AS readers
-     FROM item WHERE ${condition} FOR UPDATE`,
-    value,
-  )
+import { accessObject, checkedReaders, type ExistingItem, lockItem, stateOf } from './items.ts'
+import { type Change, insert, record, row, rows, run } from './statements.ts'
 
 /**
  * Gives an item and its files the audiences that follow from its state and from who may write. Files keep the rules of
  * their own.
  */
 export function* showAs(
-  { uuid, readers }: Pick<ItemReaders, 'uuid' | 'readers'>,
+  { uuid, readers }: Pick<ExistingItem, 'uuid' | 'readers'>,
   writers: Readers,
   state: Visibility,
 ): Change<void> {
@@ -68,15 +42,6 @@ export function* showAs(
     if (to !== one.id)
       yield* run('UPDATE bitstream SET audience = $1 WHERE item = $2 AND audience = $3', to, uuid, one.id)
   }
-}
-
-/** Shows an item that an ingest has put as its state says. @param before its readers, as they were */
-export function* showAgain(uuid: string, before: string): Change<void> {
-  const item = yield* lockItem('uuid = $1', uuid)
-  if (!item) return
-  const writers = writeRules(readReaders(before))
-  const isPlain = item.withdrawn === 0 && item.discoverable === 1 && writers.length === 0
-  if (!isPlain) yield* showAs(item, writers, stateOf(item))
 }
 
 /**
@@ -159,7 +124,7 @@ export function* setReaders(change: AccessChange, event: AuditEvent): Change<Rea
 }
 
 /** Gives these readers to a file, or to the item and those of its files that had the same. */
-function* give({ uuid, audience: before }: ItemReaders, file: string | null, readers: string): Change<void> {
+function* give({ uuid, audience: before }: ExistingItem, file: string | null, readers: string): Change<void> {
   const number = yield* audienceWith(readers)
   if (file !== null) yield* run('UPDATE bitstream SET audience = $1 WHERE uuid = $2', number, file)
   else {
@@ -199,15 +164,7 @@ export function* setPolicies(change: SetPolicies, event: AuditEvent): Change<Ite
   const next = readersText(readersWith(rules, writers, stateOf(item)))
   yield* run('DELETE FROM policy WHERE object = $1', object)
   for (const { id, rule, name: called, description, type } of notes)
-    yield* run(
-      'INSERT INTO policy (id, object, rule, name, description, type) VALUES ($1, $2, $3, $4, $5, $6)',
-      id,
-      object,
-      rule,
-      called,
-      description,
-      type,
-    )
+    yield* insert('policy', { id, object, rule, name: called, description, type })
   if (next === before) return 'unchanged'
   yield* give(item, file ? object : null, next)
   // Those who may write see all files.

@@ -10,6 +10,7 @@ import {
 import type { FieldSearch, MetadataRegistry } from '../metadata-registry.ts'
 import {
   type Change,
+  count,
   lock,
   type Read,
   record,
@@ -161,10 +162,6 @@ const schemaWith = (id: number): Read<MetadataSchema | undefined> =>
 function* fieldWith(id: number): Read<MetadataField | undefined> {
   const found = yield* row<FieldRow>(`SELECT ${fieldColumns} FROM ${joined} WHERE f.id = $1`, id)
   return found && toField(found)
-}
-
-function* count(from: string, ...values: readonly (string | null)[]): Read<number> {
-  return (yield* row<{ count: number }>(`SELECT count(*) AS count FROM ${from}`, ...values))?.count ?? 0
 }
 
 function added(found: { readonly id?: number } | undefined): number {

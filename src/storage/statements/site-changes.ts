@@ -1,12 +1,25 @@
 import type { AuditEvent, Changes } from '../../model/audit-events.ts'
 import type { EditSite, ItemOutcome } from '../../model/item-changes.ts'
+import type { Metadata } from '../../model/items.ts'
+import type { Site } from '../repository.ts'
 import { differences } from './differences.ts'
-import { type SiteRow, siteColumns, toSite } from './item-rows.ts'
-import { type Change, record, row, run } from './statements.ts'
+import { type Change, type Read, record, row, run } from './statements.ts'
+
+/** @param lock keeps it as it is until the change ends */
+export function* siteIn(lock = ''): Read<Site> {
+  const found = yield* row<{ metadata: string; revision: number }>(
+    `SELECT metadata, revision FROM site${lock}`,
+  )
+  // It has no row until it is changed.
+  return {
+    metadata: found ? (JSON.parse(found.metadata) as Metadata) : {},
+    revision: found?.revision ?? 0,
+  }
+}
 
 /** The metadata of the site become others. */
 export function* editSite({ site, revision, metadata }: EditSite, event: AuditEvent): Change<ItemOutcome> {
-  const before = toSite(yield* row<SiteRow>(`SELECT ${siteColumns} FROM site FOR UPDATE`))
+  const before = yield* siteIn(' FOR UPDATE')
   if (before.revision !== revision) return 'stale'
   const changes: { changes?: Changes } = differences({ metadata: before.metadata }, { metadata })
   if (changes.changes === undefined) return 'unchanged'

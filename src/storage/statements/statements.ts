@@ -1,6 +1,7 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { TrailKey } from '../../model/trail.ts'
+import type { Part } from '../window.ts'
 
 /**
  * What a store does, written once for both engines (docs/decisions/0066): a generator whose steps an engine runs, those of a
@@ -23,6 +24,8 @@ type Written<F> = F extends (...args: infer A) => Awaitable<infer R> ? (...args:
 
 export type Step =
   | { readonly kind: 'rows' | 'run'; readonly sql: Sql; readonly values: readonly Value[] }
+  /** Reads that don't wait for each other, where there are several connections. */
+  | { readonly kind: 'together'; readonly reads: readonly Read<unknown>[] }
   /** Waits for other transactions, and keeps them waiting until this one ends. The embedded store has one writer. */
   | { readonly kind: 'lock'; readonly sql: string; readonly values: readonly Value[] }
   | { readonly kind: 'stamp' }
@@ -51,6 +54,17 @@ export function* rows<T>(sql: Sql, ...values: readonly Value[]): Statements<read
 /** The first row. */
 export function* row<T>(sql: Sql, ...values: readonly Value[]): Statements<T | undefined> {
   return (yield* rows<T>(sql, ...values))[0]
+}
+
+/** @param from what follows FROM */
+export function* count(from: string, ...values: readonly Value[]): Read<number> {
+  return (yield* row<{ count: number }>(`SELECT count(*) AS count FROM ${from}`, ...values))?.count ?? 0
+}
+
+/** A part of a list, and how many elements the whole list has. */
+export function* partOf<T>(found: Read<readonly T[]>, all: Read<number>): Read<Part<T>> {
+  const [rows, total] = (yield { kind: 'together', reads: [found, all] }) as [readonly T[], number]
+  return { rows, total }
 }
 
 /** @returns the number of rows that were changed */

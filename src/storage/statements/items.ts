@@ -1,0 +1,88 @@
+import {
+  type AccessChange,
+  type Metadata,
+  maxReadersBytes,
+  metadataWithout,
+  type NewItem,
+  summaryOf,
+} from '../../model/items.ts'
+import { type Readers, readersText, type Visibility } from '../../model/readers.ts'
+import { differences } from './differences.ts'
+import { type Change, row } from './statements.ts'
+
+/** What the changes of items, their files and their readers have in common. */
+
+/** An item in the store. */
+export interface ExistingItem {
+  readonly uuid: string
+  readonly identifier: string
+  readonly metadata: string
+  readonly collections: string
+  readonly withdrawn: number
+  readonly discoverable: number
+  readonly modified: string
+  readonly revision: number
+  readonly fingerprint: string
+  readonly audience: number
+  readonly readers: string
+}
+
+/** The item, locked until the transaction ends. @param condition of one item, with the value $1 */
+export const lockItem = (condition: string, value: string): Change<ExistingItem | undefined> =>
+  row(
+    `SELECT uuid, identifier, metadata, collections, withdrawn, discoverable, modified, revision, fingerprint, audience,
+       (SELECT readers FROM audience WHERE id = item.audience) AS readers
+     FROM item WHERE ${condition} FOR UPDATE`,
+    value,
+  )
+
+export const stateOf = ({
+  withdrawn,
+  discoverable,
+}: Pick<ExistingItem, 'withdrawn' | 'discoverable'>): Visibility => ({
+  withdrawn: withdrawn === 1,
+  discoverable: discoverable === 1,
+})
+
+/** The columns of an item that follow from its metadata. */
+export function metadataColumns(metadata: Metadata) {
+  const { title, authors, issued, type } = summaryOf(metadata)
+  return { title, authors: JSON.stringify(authors), issued, type, metadata: JSON.stringify(metadata) }
+}
+
+/** The columns of a new item, or of one that an ingest puts, besides its uuid, audience and times. */
+export function itemColumns({ metadata, collections }: Pick<NewItem, 'metadata' | 'collections'>) {
+  const plain = Object.fromEntries(
+    Object.entries(metadata).map(([key, values]) => [
+      key,
+      values.map(({ value, language }) => ({ value, language })),
+    ]),
+  )
+  return { ...metadataColumns(plain), collections: JSON.stringify(collections) }
+}
+
+type Shown = { readonly metadata: Metadata; readonly [name: string]: unknown }
+
+/** @returns whether two states of an item differ for those who don't see the hidden fields */
+export function seenDifference(before: Shown, after: Shown, hidden: readonly string[]): boolean {
+  const shown = ({ metadata, ...rest }: Shown) => ({ ...rest, metadata: metadataWithout(metadata, hidden) })
+  return differences(shown(before), shown(after)).changes !== undefined
+}
+
+/** The readers of a new item for which none are given: administrators only. */
+export const defaultReaders = readersText([])
+
+/** @returns the canonical text of the readers @throws RangeError if it is longer than every engine can store */
+export function checkedReaders(identifier: string, readers: Readers): string {
+  const text = readersText(readers)
+  if (Buffer.byteLength(text) <= maxReadersBytes) return text
+  throw new RangeError(`the readers of ${identifier} take more than ${maxReadersBytes} bytes`)
+}
+
+/** The `object` of the event for a change of readers, or of a file. */
+export const accessObject = ({ identifier, file }: Pick<AccessChange, 'identifier' | 'file'>): string =>
+  file ? `${identifier}, ${file.bundle}/${file.name}` : identifier
+
+/** Names a bitstream that has some content, and how many of them are named at most. */
+export const holderExpression = "identifier || ', ' || bundle || '/' || name"
+export const maxHolders = 3

@@ -1,0 +1,212 @@
+import type { Awaitable } from '../../lib/awaitable.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import type { PolicyNote } from '../../model/item-changes.ts'
+import type { Bitstream, Bundle, Content, Item, ListedItem, Metadata, NewItem } from '../../model/items.ts'
+import { readReaders } from '../../model/readers.ts'
+import type { BundlePlace, PutOutcome, Repository } from '../repository.ts'
+import type { Part, Window } from '../window.ts'
+import { deleteNamed, itemChange } from './item-changes.ts'
+import { holderExpression, maxHolders } from './items.ts'
+import { addAudiences, putItems } from './put-items.ts'
+import { setReaders } from './reader-changes.ts'
+import { siteIn } from './site-changes.ts'
+import { count, partOf, type Read, rights, row, rows, type StatementsOf, type Value } from './statements.ts'
+
+/** The engines know which audiences admit a viewer, and which fields of metadata only administrators see. */
+type Written = Omit<Repository, 'bitstreamsIn' | 'putItems'> & {
+  /** @param admitting the audiences that admit the viewer; null: all */
+  bitstreamsIn(
+    bundle: BundlePlace,
+    admitting: readonly number[] | null,
+    window: Window,
+  ): Awaitable<Part<Bitstream>>
+  addAudiences(items: readonly NewItem[]): Promise<void>
+  putItems(
+    items: readonly NewItem[],
+    event: AuditEvent,
+    hidden: readonly string[],
+  ): Promise<readonly PutOutcome[]>
+}
+
+/** Items, their bundles and files, and the site. */
+export const repository = {
+  reads: {
+    *item(uuid) {
+      const found = yield* row<ItemRow>(`${selectItem} WHERE uuid = $1`, uuid)
+      return found && toItem(found)
+    },
+    bitstream: uuid => bitstreamWith('uuid = $1', uuid),
+    bitstreamsOf: item => bitstreamsWith('item = $1 ORDER BY place', item),
+    bundles: (item, { offset, limit }) =>
+      partOf(
+        bundlesWith('item = $1 ORDER BY place, name LIMIT $2 OFFSET $3', item, limit, offset),
+        count('bundle WHERE item = $1', item),
+      ),
+    bundle: uuid => bundleWith('uuid = $1', uuid),
+    bundleOf: ({ item, bundle }) => bundleWith('item = $1 AND name = $2', item, bundle),
+    firstIn: ({ item, bundle }) =>
+      bitstreamWith('item = $1 AND bundle = $2 ORDER BY place LIMIT 1', item, bundle),
+    bitstreamsIn({ item, bundle }, admitting, { offset, limit }) {
+      // + keeps both engines from using an index of it, and so from reading all that the viewer sees.
+      const seen = admitting === null ? '' : ' AND +audience = ANY($3)'
+      const values = [item, bundle, ...(admitting === null ? [] : [admitting])]
+      const where = `item = $1 AND bundle = $2${seen}`
+      const [last, skipped] = [values.length + 1, values.length + 2]
+      return partOf(
+        bitstreamsWith(`${where} ORDER BY place LIMIT $${last} OFFSET $${skipped}`, ...values, limit, offset),
+        count(`bitstream WHERE ${where}`, ...values),
+      )
+    },
+    // '/' follows '.', so these are the names that begin with the name and a dot. + leaves the index to them.
+    thumbnailOf: ({ item, name }) =>
+      bitstreamWith(
+        "item = $1 AND bundle = 'THUMBNAIL' AND name >= $2 AND name < $3 ORDER BY +place LIMIT 1",
+        item,
+        `${name}.`,
+        `${name}/`,
+      ),
+
+    *uuidOf(identifier) {
+      return (yield* row<{ uuid: string }>('SELECT uuid FROM item WHERE identifier = $1', identifier))?.uuid
+    },
+    *knownItems(identifiers) {
+      const found = yield* rows<{ identifier: string; uuid: string; fingerprint: string; readers: string }>(
+        `SELECT identifier, uuid, fingerprint, readers FROM item JOIN audience ON id = item.audience
+         WHERE identifier = ANY($1)`,
+        identifiers,
+      )
+      return new Map(
+        found.map(({ identifier, uuid, fingerprint, readers }) => [
+          identifier,
+          { uuid, fingerprint, readers: readReaders(readers) },
+        ]),
+      )
+    },
+    *listItems(after, max) {
+      const found = yield* rows<Omit<ListedItem, 'readers'> & { readonly readers: string }>(
+        `SELECT identifier, uuid, title, readers,
+           (SELECT count(*) FROM bitstream WHERE bitstream.item = item.uuid) AS files
+         FROM item JOIN audience ON id = item.audience WHERE identifier > $1 ORDER BY identifier LIMIT $2`,
+        after,
+        max,
+      )
+      return found.map(one => ({ ...one, readers: readReaders(one.readers) }))
+    },
+    *audiencesWith(reader) {
+      const found = yield* rows<{ id: number; readers: string; items: number; bitstreams: number }>(
+        'SELECT id, readers, items, bitstreams FROM audience WHERE strpos(readers, $1) > 0 ORDER BY id',
+        JSON.stringify(reader),
+      )
+      // Those that are used and really have a rule for this reader, whose name may be a part of another text.
+      return found
+        .map(one => ({ ...one, readers: readReaders(one.readers) }))
+        .filter(
+          ({ readers, items, bitstreams }) =>
+            items + bitstreams > 0 && readers.some(rule => rule.reader === reader),
+        )
+    },
+    *objectsOf(kind, audience, { offset, limit }) {
+      const sql = `SELECT uuid FROM ${kind} WHERE audience = $1 ORDER BY uuid LIMIT $2 OFFSET $3`
+      return (yield* rows<{ uuid: string }>(sql, audience, limit, offset)).map(({ uuid }) => uuid)
+    },
+    policyNotes: object =>
+      rows<PolicyNote>(
+        'SELECT id, rule, name, description, type FROM policy WHERE object = $1 ORDER BY id',
+        object,
+      ),
+    site: () => siteIn(),
+    *bytes() {
+      const sql = 'SELECT CAST(coalesce(sum(bytes), 0) AS BIGINT) AS bytes FROM audience'
+      return (yield* row<{ bytes: number }>(sql))?.bytes ?? 0
+    },
+
+    *copiedFrom() {
+      const sql = "SELECT object FROM event WHERE event = 'store.copy' ORDER BY id DESC LIMIT 1"
+      return (yield* row<{ object: string | null }>(sql))?.object ?? null
+    },
+    *storeId() {
+      const found = yield* row<{ store: string }>('SELECT store FROM state')
+      if (!found) throw new Error('the store has lost its state row')
+      return found.store
+    },
+    contents: (after, max) =>
+      rows<Content>(
+        'SELECT DISTINCT sha256, size FROM bitstream WHERE sha256 > $1 ORDER BY sha256, size LIMIT $2',
+        after,
+        max,
+      ),
+    *holders(sha256) {
+      const found = yield* rows<{ holder: string }>(
+        `SELECT ${holderExpression} AS holder FROM bitstream JOIN item ON item.uuid = bitstream.item
+         WHERE sha256 = $1 ORDER BY holder LIMIT $2`,
+        sha256,
+        maxHolders,
+      )
+      return found.map(({ holder }) => holder)
+    },
+    *contentsInUse(sha256) {
+      const sql = 'SELECT DISTINCT sha256 FROM bitstream WHERE sha256 = ANY($1)'
+      return new Set((yield* rows<{ sha256: string }>(sql, sha256)).map(one => one.sha256))
+    },
+  },
+  changes: {
+    addAudiences,
+    putItems,
+    *setReaders(change, event) {
+      yield* rights(event, 'shared')
+      return yield* setReaders(change, event)
+    },
+    *change(change, event) {
+      yield* rights(event, 'shared')
+      return yield* itemChange(change, event)
+    },
+    *deleteItem(identifier, event) {
+      yield* rights(event, 'shared')
+      return yield* deleteNamed(identifier, event)
+    },
+  },
+} satisfies StatementsOf<Written>
+
+/** These read the tables: the views have JSON on PostgreSQL. */
+const selectItem = `SELECT uuid, identifier, title, authors, issued, type, metadata, collections, readers, created, modified,
+    withdrawn, discoverable, revision FROM item JOIN audience ON id = item.audience`
+const selectBitstream = `SELECT uuid, item, bundle, name, description, mime_type, size, sha256, readers, created
+  FROM bitstream JOIN audience ON id = bitstream.audience`
+
+type Kept = 'authors' | 'metadata' | 'collections' | 'readers'
+type ItemRow = Omit<Item, Kept | 'withdrawn' | 'discoverable'> &
+  Readonly<Record<Kept, string>> &
+  Readonly<Record<'withdrawn' | 'discoverable', number>>
+
+const toItem = (found: ItemRow): Item => ({
+  ...found,
+  authors: JSON.parse(found.authors) as string[],
+  metadata: JSON.parse(found.metadata) as Metadata,
+  collections: JSON.parse(found.collections) as string[],
+  readers: readReaders(found.readers),
+  withdrawn: found.withdrawn === 1,
+  discoverable: found.discoverable === 1,
+})
+
+type BitstreamRow = Omit<Bitstream, 'mimeType' | 'readers'> &
+  Readonly<Record<'mime_type' | 'readers', string>>
+
+function* bitstreamsWith(condition: string, ...values: readonly Value[]): Read<readonly Bitstream[]> {
+  const found = yield* rows<BitstreamRow>(`${selectBitstream} WHERE ${condition}`, ...values)
+  return found.map(({ mime_type: mimeType, readers, ...one }) => ({
+    ...one,
+    mimeType,
+    readers: readReaders(readers),
+  }))
+}
+
+function* bitstreamWith(condition: string, ...values: readonly string[]): Read<Bitstream | undefined> {
+  return (yield* bitstreamsWith(condition, ...values))[0]
+}
+
+const bundlesWith = (condition: string, ...values: readonly Value[]): Read<readonly Bundle[]> =>
+  rows(`SELECT uuid, item, name, primary_bitstream AS "primary" FROM bundle WHERE ${condition}`, ...values)
+
+function* bundleWith(condition: string, ...values: readonly string[]): Read<Bundle | undefined> {
+  return (yield* bundlesWith(condition, ...values))[0]
+}
