@@ -2,9 +2,7 @@ import type * as ajvModule from 'ajv'
 import type { ErrorObject, ValidateFunction } from 'ajv'
 import { onDemand } from '../lib/on-demand.ts'
 import { administratorGroup, passwordMethod } from '../model/accounts.ts'
-import { allProviderSchemas } from './directory-schema.ts'
 import { suggest } from './file.ts'
-import { takenSchemes } from './provider-schemas.ts'
 import {
   type AnyProvider,
   allowedAddress,
@@ -28,7 +26,7 @@ import {
   type Surroundings,
 } from './read-secrets.ts'
 import { isRange } from './settings.ts'
-import { signOnSchema } from './single-sign-on-schema.ts'
+import { allProviderSchemas, signOnSchema, takenSchemes } from './single-sign-on-schema.ts'
 
 /** The block as it is in the file, once the schema has let it through and filled in the defaults. */
 interface Block {

@@ -1,7 +1,5 @@
-import { allProviderSchemas } from './directory-schema.ts'
-import { closed, text } from './schema-words.ts'
 import { type SettingKey, settings } from './settings.ts'
-import { signOnSchema } from './single-sign-on-schema.ts'
+import { allProviderSchemas, closed, signOnSchema, text } from './single-sign-on-schema.ts'
 
 const settingValue = {
   anyOf: [{ type: ['string', 'number', 'boolean'] }, { type: 'array', items: { type: 'string' } }],

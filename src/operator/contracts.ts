@@ -16,11 +16,11 @@ import {
   text,
   uuid,
 } from '../http/schema.ts'
-import { Figures } from './figures-schema.ts'
 import {
   Access,
   Backup,
   Explained,
+  Figures,
   Identity,
   Providers,
   Report,
