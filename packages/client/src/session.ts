@@ -1,7 +1,6 @@
 import { CarrelProblem } from './problem.ts'
 import type { TokenStorage } from './storage.ts'
 import { type Message, openTabs, type Tabs, type Why } from './tabs.ts'
-import { claimsOf } from './token.ts'
 import type { Send, Transport } from './transport.ts'
 
 /** Somebody is logged in. */
@@ -244,3 +243,19 @@ const sessionOver = () =>
 
 export const bearer = (token: string | undefined): Readonly<Record<string, string>> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` }
+
+/** What a login token says. It is for the service alone to believe: here it only tells when to refresh. */
+interface Claims {
+  readonly eid?: string
+  readonly exp?: number
+}
+
+/** @returns nothing for a token that is not a JWT, such as an access token */
+function claimsOf(token: string): Claims {
+  try {
+    const [, payload = ''] = token.split('.')
+    return JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as Claims
+  } catch {
+    return {}
+  }
+}
