@@ -13,9 +13,9 @@ import { type Eperson, isAdministrator } from '../../session.ts'
 import { useTimeLeft } from '../../shell/SessionEnd.tsx'
 import { PasswordForm } from './PasswordForm.tsx'
 import { ProfileForm } from './ProfileForm.tsx'
-import { personalData } from './personal-data.ts'
 import { methodInWords } from './words.ts'
 import './account.css'
+import { pathOf } from '../../entities.ts'
 
 /** Who one is here: profile, password, and everything that the service knows of one. */
 const Account = (): JSX.Element => (
@@ -93,3 +93,24 @@ function PersonalData({ person }: { readonly person: Eperson }): JSX.Element {
 }
 
 export default Account
+
+/** Everything that the service keeps of somebody and shows them: what they could ask for piece by piece. */
+async function personalData({ uuid }: Eperson): Promise<object> {
+  const client = service.value
+  const all = async (path: string) => {
+    const list: unknown[] = []
+    for await (const one of client.list(path)) list.push(one)
+    return list
+  }
+  const condition = JSON.stringify(uuid)
+  const [profile, groups, sessions, tokens, events] = await Promise.all([
+    client.get(`/api/eperson/epersons/${uuid}`),
+    all(`/api/eperson/epersons/${uuid}/groups`),
+    all('/api/authn/sessions').catch(() => []),
+    all('/api/authn/tokens').catch(() => []),
+    client.get(pathOf(), {
+      query: { query: `audit_events { eperson = ${condition} or actor = ${condition} order by id desc }` },
+    }),
+  ])
+  return { made: new Date().toISOString(), profile, groups, sessions, tokens, events }
+}

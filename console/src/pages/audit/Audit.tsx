@@ -1,8 +1,10 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
+import { pathOf } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatMoment, formatNumber, t } from '../../i18n/i18n.ts'
 import { ScrollText, ShieldCheck } from '../../icons.ts'
+import { DownloadMenu } from '../../parts/DownloadMenu.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
@@ -14,9 +16,8 @@ import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { personPath } from '../people/people.ts'
 import { StartScript } from '../processes/StartScript.tsx'
-import { Export } from './Export.tsx'
 import { Filters, filterHere } from './Filters.tsx'
-import { loadEvents, type Names, type TrailEvent } from './trail.ts'
+import { exportOf, type Filter, loadEvents, type Names, type TrailEvent, trail } from './trail.ts'
 
 const sizes = [50, 100, 500]
 
@@ -142,3 +143,13 @@ function Audit(): JSX.Element {
 }
 
 export default Audit
+
+/** All events that the filter lets through. */
+const Export = ({ filter }: { readonly filter: Filter }): JSX.Element => (
+  <DownloadMenu
+    name={trail}
+    choices={[
+      { asked: async signal => ({ path: pathOf(trail), parameters: await exportOf(filter, signal) }) },
+    ]}
+  />
+)

@@ -9,9 +9,10 @@ import { Page } from '../../parts/Page.tsx'
 import { Loading, ProblemView } from '../../parts/states.tsx'
 import { href, type Parameters, query, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
-import { Downloads } from './Downloads.tsx'
 import { Records } from './Records.tsx'
 import './entity.css'
+import { DownloadMenu } from '../../parts/DownloadMenu.tsx'
+import { downloadOf, viewOf } from './view.ts'
 
 /** The records of one entity: the address of this page is the query. */
 function EntityPage({ parameters }: { readonly parameters: Parameters }): JSX.Element {
@@ -58,3 +59,22 @@ export const useEntity = (name: string): Loaded<Entity> =>
   )
 
 export default EntityPage
+
+/** All records that the page asks for, in its order and with its columns: not only those of this page. */
+function Downloads({ entity }: { readonly entity: Entity }): JSX.Element {
+  const { columns } = viewOf(entity)
+  const all = { asked: () => downloadOf(entity, viewOf(entity)) }
+  if (columns.length === entity.fields.length) return <DownloadMenu name={entity.name} choices={[all]} />
+  return (
+    <DownloadMenu
+      name={entity.name}
+      choices={[
+        {
+          label: t('download.shown', { n: columns.length }),
+          asked: () => downloadOf(entity, viewOf(entity), viewOf(entity).columns),
+        },
+        { ...all, label: t('download.every', { n: entity.fields.length }) },
+      ]}
+    />
+  )
+}

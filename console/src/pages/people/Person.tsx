@@ -1,7 +1,9 @@
 import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
-import { t } from '../../i18n/i18n.ts'
+import { formatTime, t } from '../../i18n/i18n.ts'
 import { Field } from '../../parts/Field.tsx'
+import { HalTable } from '../../parts/HalTable.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Loading, ProblemNotice, ProblemView } from '../../parts/states.tsx'
@@ -14,8 +16,16 @@ import { AccessView } from './AccessView.tsx'
 import { IdentitiesOf } from './LinkIdentity.tsx'
 import { LoginState } from './People.tsx'
 import { PersonActions } from './PersonActions.tsx'
-import { changePerson, loadPerson, nameOf, type Person, textOf } from './people.ts'
-import { Tokens } from './Tokens.tsx'
+import {
+  type AccessToken,
+  changePerson,
+  loadPerson,
+  nameOf,
+  type Person,
+  textOf,
+  tokensOf,
+} from './people.ts'
+import { RevokeToken } from './RevokeToken.tsx'
 
 /** One account: who that is, and what can be done about it. */
 function PersonPage({
@@ -114,3 +124,42 @@ function Profile({
 }
 
 export default PersonPage
+
+/** Somebody's tokens for programs. */
+function Tokens({ uuid }: { readonly uuid: string }): JSX.Element {
+  const [leaving, setLeaving] = useState<AccessToken>()
+  const [version, setVersion] = useState(0)
+  return (
+    <>
+      <HalTable<AccessToken>
+        label={a('tokens.title')}
+        path={tokensOf(uuid)}
+        name="tokens"
+        version={version}
+        columns={[
+          { id: 'name', label: a('tokens.name'), cell: ({ name }) => <bdi>{name}</bdi> },
+          { id: 'expires', label: a('tokens.expires'), cell: ({ expires }) => formatTime(expires) },
+          {
+            id: 'revoke',
+            label: <span class="sr-only">{a('actions')}</span>,
+            cell: token => (
+              <button type="button" class="link-button danger" onClick={() => setLeaving(token)}>
+                {a('tokens.revoke')}
+              </button>
+            ),
+          },
+        ]}
+        idOf={({ id }) => id}
+        empty={<p class="soft">{t('none')}</p>}
+      />
+      {leaving && (
+        <RevokeToken
+          eperson={uuid}
+          token={leaving}
+          onClose={() => setLeaving(undefined)}
+          onRevoked={() => setVersion(version + 1)}
+        />
+      )}
+    </>
+  )
+}

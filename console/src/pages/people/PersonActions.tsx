@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
 import { Ban, ChevronDown, CircleCheck, KeyRound, LogOut, Trash2, UserRoundCog } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
+import { Field } from '../../parts/Field.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Menu } from '../../parts/Menu.tsx'
@@ -10,8 +11,15 @@ import { toast } from '../../parts/toast.tsx'
 import { go } from '../../router.ts'
 import { eperson } from '../../session.ts'
 import { ActAs } from './ActAs.tsx'
-import { NewPassword } from './NewPassword.tsx'
-import { deletePerson, letLogIn, logOutEverywhere, mayActAs, nameOf, type Person } from './people.ts'
+import {
+  deletePerson,
+  letLogIn,
+  logOutEverywhere,
+  mayActAs,
+  nameOf,
+  type Person,
+  setPassword,
+} from './people.ts'
 
 type Open = 'act' | 'password' | 'logout' | 'login' | 'delete'
 
@@ -118,5 +126,40 @@ export function PersonActions({
         </Confirm>
       )}
     </>
+  )
+}
+
+/** Sets somebody's password without knowing the one before. */
+function NewPassword({
+  person,
+  onClose,
+}: {
+  readonly person: Person
+  readonly onClose: () => void
+}): JSX.Element {
+  const [password, setTyped] = useState('')
+  return (
+    <Confirm
+      tone="primary"
+      title={a('person.set-password')}
+      act={a('person.set-password')}
+      onClose={onClose}
+      work={async () => {
+        await setPassword(person.uuid, password)
+        toast(a('person.password.set', { name: nameOf(person) }))
+      }}
+    >
+      <p class="soft">{a('person.set-password.help', { name: nameOf(person) })}</p>
+      <Field label={a('person.password.new')} hint={a('person.password.rules')}>
+        <input
+          type="password"
+          required
+          minLength={8}
+          autoComplete="new-password"
+          value={password}
+          onInput={event => setTyped(event.currentTarget.value)}
+        />
+      </Field>
+    </Confirm>
   )
 }
