@@ -35,7 +35,7 @@ export const migrations: readonly string[] = [
     UPDATE audience SET bitstreams = bitstreams - 1, bytes = bytes - OLD.size WHERE id = OLD.audience;
     UPDATE audience SET bitstreams = bitstreams + 1, bytes = bytes + NEW.size WHERE id = NEW.audience; END;
 
-  -- The same expressions as in ORDER BY (compile.ts). A list reads only what its viewer may read (docs/decisions/0064).
+  -- The same expressions as in ORDER BY (dialect.ts). A list reads only what its viewer may read (docs/decisions/0064).
   CREATE INDEX item_seen_by_title ON item (audience, title IS NULL, title, uuid);
   CREATE INDEX item_seen_by_issued ON item (audience, issued IS NULL DESC, issued DESC, uuid);
   CREATE INDEX item_seen_by_type ON item (audience, type IS NULL, type, uuid);
