@@ -66,6 +66,12 @@ export interface Accounts {
   groupMembers(name: string): Awaitable<readonly Eperson[] | undefined>
 }
 
+/** What is about who is logged in: each engine has its own way to keep that at hand. */
+export type Logins = Pick<
+  Accounts,
+  'stampOf' | 'session' | 'allowedSessions' | 'recordLogin' | 'logout' | 'logoutAll' | 'recordEvent'
+>
+
 export interface EpersonSearch {
   /** Part of a name or of an e-mail address, or a whole uuid, in lower case; '' for everybody. */
   readonly text: string

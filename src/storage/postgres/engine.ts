@@ -1,8 +1,9 @@
 import { createFairQueue } from '../../lib/fair-queue.ts'
 import { keyringOf } from '../../model/keys.ts'
 import { partFor, type Shared } from '../runtime/event-loops.ts'
+import { keepParents } from '../runtime/keep-parents.ts'
 import { type KeptTrail, keepTrail } from '../statements/keep-trail.ts'
-import { offer, type PartName } from '../statements/parts.ts'
+import { offer, type PartName, statementsNamed } from '../statements/parts.ts'
 import { openTrail, takeKey } from '../statements/trail.ts'
 import type { Storage } from '../storage.ts'
 import { entitiesIn } from '../tables/plan-shape.ts'
@@ -20,7 +21,6 @@ import { postgresIdentities } from './identities.ts'
 import { lazyWorker } from './lazy-worker.ts'
 import { postgresMetrics } from './metrics.ts'
 import { openMigrated } from './migrate.ts'
-import { postgresPeople } from './people.ts'
 import { change, perform } from './perform.ts'
 import { recordTables } from './record-source.ts'
 import { sharedSecrets } from './secrets.ts'
@@ -164,11 +164,11 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   // Polls even without requests: this node must have a new secret before other nodes sign with it.
   const polling = setInterval(() => void lookup.ask().catch(() => {}), pollInterval).unref()
   const part = <N extends PartName>(name: N) =>
-    offer(
-      name,
-      work => perform(accountPool, work),
-      (_, work) => change(accountPool, work),
-    )
+    offer(name, {
+      read: work => perform(accountPool, work),
+      change: (_, work) => change(accountPool, work),
+      search: (method, args) => perform(accountPool, statementsNamed('searches', name, method)(...args)),
+    })
   const { checkpoint, pruneSome } = part('trail')
   const read = trailIn(() => connect(unlimited), keyring)
   const trail = { checkpoint: () => checkpoint(keyring()), pruneSome, read }
@@ -215,10 +215,14 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
       ? keepTrail(trail, options.eventsRetention)
       : keepTrail({ ...trail, checkpoint: lookForKey }, null)
   const repository = part('repository')
+  const people = part('people')
   return {
     isNew: started?.isNew ?? false,
-    accounts,
-    people: postgresPeople(accountPool, lookup),
+    accounts: { ...part('accounts'), ...accounts },
+    people: {
+      ...people,
+      withParents: keepParents(async () => (await lookup.ask()).groups, people.withParents),
+    },
     accessTokens: postgresAccessTokens(accountPool),
     sessions: postgresSessions(accountPool),
     attempts: postgresAttempts(accountPool),

@@ -9,13 +9,14 @@ import {
   type Recognized,
   recognitionEvents,
 } from '../../model/identities.ts'
-import { type EpersonRow, epersonColumns, toEperson } from '../statements/people-rows.ts'
+import { type EpersonRow, epersonColumns, insertEperson, toEperson } from '../statements/people-rows.ts'
 import { now } from '../statements/statements.ts'
-import { insertEperson, replaceSessionKey } from './account-changes.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { again, ConcurrentLink } from './identity-links.ts'
+import { perform } from './perform.ts'
 import { replaceNul } from './rows.ts'
+import { replaceSessionKey } from './stamps.ts'
 
 /** Changes of single sign-on. */
 
@@ -152,8 +153,9 @@ async function create(
   event: AuditEvent,
 ): Promise<Eperson> {
   if (email === null) throw new Error('an eperson needs an e-mail address')
-  const person = { email, firstName, lastName, passwordHash: null }
-  const added = await insertEperson(db, person, { ...event, event: recognitionEvents.created })
-  if (added === 'exists') throw new ConcurrentLink()
+  const person = { email, firstName, lastName, passwordHash: null, enabled: true, profile: {} }
+  const added = await perform(db, insertEperson(person))
+  if (!added) throw new ConcurrentLink()
+  await recordEvent(db, { ...event, event: recognitionEvents.created, eperson: added.uuid })
   return added
 }

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Changed } from '../accounts.ts'
 import type { Linked, SubjectOf } from '../identities.ts'
+import { lockEpersonAt } from '../statements/people-rows.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
-import { replaceSessionKey } from './account-changes.ts'
 import type { Connection, Pool } from './driver.ts'
 import { now, recordEvent } from './events.ts'
-import { lockEperson } from './group-changes.ts'
-import { changing, requireRights } from './stamps.ts'
+import { perform } from './perform.ts'
+import { changing, replaceSessionKey, requireRights } from './stamps.ts'
 
 /** Which subjects of providers are which epersons, as administrators change it. */
 
@@ -33,7 +33,7 @@ export const link = (
 ): Promise<Linked> =>
   again(pool, async db => {
     await requireRights(db, event, 'own')
-    const eperson = await lockEperson(db, email)
+    const eperson = await perform(db, lockEpersonAt(email))
     if (!eperson) return 'no-eperson'
     const { uuid } = eperson
     const there = await db.rows<{ eperson: string; subject: string }>(
@@ -54,7 +54,7 @@ export const link = (
 
 export const unlink = (pool: Pool, email: string, provider: string, event: AuditEvent): Promise<Changed> =>
   changing(pool, event, 'own', async db => {
-    const eperson = await lockEperson(db, email)
+    const eperson = await perform(db, lockEpersonAt(email))
     if (!eperson) return 'no-eperson'
     const { uuid } = eperson
     const sql = 'DELETE FROM identity WHERE eperson = $1 AND provider = $2 RETURNING subject'

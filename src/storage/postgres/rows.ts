@@ -1,7 +1,7 @@
 import { administratorGroup, type Group, type Session } from '../../model/accounts.ts'
 import { readState } from '../../model/sessions.ts'
+import { mine } from '../statements/group-tree.ts'
 import { type EpersonRow, epersonColumns, toEperson } from '../statements/people-rows.ts'
-import { mine } from './group-tree.ts'
 
 /** SQL of the time by the clock of the database, in ms since 1970: the clocks of nodes may differ. */
 export const millis = 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)'

@@ -1,9 +1,10 @@
-import { randomBytes } from 'node:crypto'
 import type { KeptSession } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { isAlive, readState, stateWithOnly, stateWithout } from '../../model/sessions.ts'
+import { readState, stateWithout } from '../../model/sessions.ts'
+import { keepOnly } from '../statements/session-rows.ts'
 import type { Connection, Pool } from './driver.ts'
 import { recordEvent } from './events.ts'
+import { perform } from './perform.ts'
 import { changing } from './stamps.ts'
 
 /** Changes of sessions (docs/decisions/0040). */
@@ -39,7 +40,7 @@ export const endSession = (
     )
     if (!row) return false
     const state = stateWithout(known.text, { begun, expires: row.expires }, certain)
-    if (state === undefined) await keepOnly(db, uuid, begun === own.begun ? undefined : own)
+    if (state === undefined) await perform(db, keepOnly(uuid, begun === own.begun ? undefined : own))
     else {
       const sql = "UPDATE eperson SET session_state = $1, stamp = nextval('stamp') WHERE uuid = $2"
       await db.run(sql, state, uuid)
@@ -56,30 +57,9 @@ export const endOtherSessions = (
   event: AuditEvent,
 ): Promise<void> =>
   changing(pool, event, 'own', async db => {
-    await keepOnly(db, uuid, own)
+    await perform(db, keepOnly(uuid, own))
     await recordEvent(db, event)
   })
-
-/** Ends all sessions but one, which must still be alive. @param own undefined: all */
-export async function keepOnly(db: Connection, uuid: string, own: KeptSession | undefined): Promise<void> {
-  const known = await lockState(db, uuid)
-  if (!known) return
-  const { sessionKey, text } = known
-  const kept = own && isAlive({ sessionKey, ...readState(text, sessionKey) }, own) ? own : undefined
-  const key = randomBytes(32)
-  await db.run(
-    `UPDATE eperson SET session_key = $1, session_state = $2, stamp = nextval('stamp') WHERE uuid = $3`,
-    key,
-    kept ? stateWithOnly(kept, key) : null,
-    uuid,
-  )
-  const begun = kept?.begun ?? null
-  await db.run('UPDATE session SET session_key = $1 WHERE eperson = $2 AND begun = $3', key, uuid, begun)
-  const others = (column: string) =>
-    `eperson = $1 AND ($2::bigint IS NULL OR ${column} IS DISTINCT FROM $2::bigint)`
-  await db.run(`DELETE FROM session WHERE ${others('begun')}`, uuid, begun)
-  await db.run(`DELETE FROM provider_session WHERE ${others('session')}`, uuid, begun)
-}
 
 /** How many rows are looked at in one step. */
 const step = 2_000

@@ -4,7 +4,7 @@ import {
   revokeAccessToken,
   revokeAccessTokens,
 } from './access-token-changes.ts'
-import { addEperson, deleteEperson, logoutAll, setEnabled, setPassword } from './account-changes.ts'
+import { logoutAll } from './account-changes.ts'
 import { beginAttempt, takeBackAttempt } from './attempt-changes.ts'
 import { raiseMark } from './clock-changes.ts'
 import {
@@ -16,21 +16,9 @@ import {
   pointEntity,
 } from './entity-changes.ts'
 import { recordEvent } from './events.ts'
-import { addGroup, deleteGroup, ensureGroups, join, leave } from './group-changes.ts'
 import { beginAtProvider, logout, recordLogin, refreshSession } from './hot.ts'
 import { endAtProvider, forgetSessions, keepTicket, recognize, takeTicket } from './identity-changes.ts'
 import { link, unlink } from './identity-links.ts'
-import { addMembers, addSubgroups, setMember, setSubgroup } from './member-changes.ts'
-import {
-  changeEperson,
-  changeGroup,
-  createEperson,
-  createGroup,
-  removeEperson,
-  removeGroup,
-  replacePassword,
-  resetAgreements,
-} from './people-changes.ts'
 import { writeRecord } from './record-changes.ts'
 import { endOtherSessions, endSession, forgetDeadSessions } from './session-changes.ts'
 
@@ -42,27 +30,6 @@ export const changes = {
   logoutAll,
   beginAttempt,
   takeBackAttempt,
-  addEperson,
-  setEnabled,
-  setPassword,
-  deleteEperson,
-  addGroup,
-  deleteGroup,
-  ensureGroups,
-  join,
-  leave,
-  createEperson,
-  changeEperson,
-  replacePassword,
-  resetAgreements,
-  removeEperson,
-  createGroup,
-  changeGroup,
-  removeGroup,
-  setMember,
-  setSubgroup,
-  addMembers,
-  addSubgroups,
   pointEntity,
   changeReadRule,
   describeEntity,

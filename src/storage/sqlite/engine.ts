@@ -3,6 +3,8 @@ import { systemReason } from '../../lib/system-errors.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { keyringOf } from '../../model/keys.ts'
 import type { Shared } from '../runtime/event-loops.ts'
+import { keepParents } from '../runtime/keep-parents.ts'
+import { whilePresent } from '../runtime/while-present.ts'
 import { keepTrail } from '../statements/keep-trail.ts'
 import { offer, type PartName } from '../statements/parts.ts'
 import type { ReportLoss, Storage } from '../storage.ts'
@@ -25,9 +27,8 @@ import { createGroupCommit } from './group-commit.ts'
 import { sqliteIdentities } from './identities.ts'
 import { sqliteMetrics } from './metrics.ts'
 import { databaseFile, entitiesFolder, migrate } from './migrate.ts'
-import { sqlitePeople } from './people.ts'
 import { perform } from './perform.ts'
-import { createReaderThreads } from './reader-threads.ts'
+import { createReaderThreads, type Reader } from './reader-threads.ts'
 import { fileSecrets } from './secrets.ts'
 import { sqliteSessions } from './sessions.ts'
 import { createSharedSnapshot } from './shared-snapshot.ts'
@@ -94,15 +95,20 @@ export async function openEngine({
   const reporting = shared.loop === null ? reportLosses(files, report) : undefined
   const readerThreads = createReaderThreads(shared, statementTimeout)
   const part = <N extends PartName>(name: N) =>
-    offer(
-      name,
-      work => perform(db, work),
-      (method, _, args) => writer.change(`${name}.${method}`, args),
-    )
+    offer(name, {
+      read: work => perform(db, work),
+      change: (method, _, args) => writer.change(`${name}.${method}`, args),
+      search: (method, args, client) => {
+        const ask = (reader: Reader) =>
+          whilePresent(client, stop => reader.call('find', file, name, method, args, stop))
+        // Without a text, little more than the page is read.
+        const [{ text }] = args as [{ readonly text: string }]
+        return text === '' ? ask(readerThreads.quick()) : readerThreads.long(client, ask)
+      },
+    })
   const { checkpoint, pruneSome } = part('trail')
   const trail = { checkpoint: () => checkpoint(keyring()), pruneSome, read: trailIn(file, keyring) }
   const kept = shared.loop === null ? keepTrail(trail, eventsRetention) : undefined
-  const accounts = sqliteAccounts({ db, snapshot, write: writer.write, file, readerThreads })
   const audiencesOf = sqliteAudiences(db, snapshot)
   const entities = sqliteEntities({
     db,
@@ -116,10 +122,12 @@ export async function openEngine({
     shared,
   })
   const repository = part('repository')
+  const accounts = { ...part('accounts'), ...sqliteAccounts({ db, snapshot, write: writer.write }) }
+  const people = part('people')
   return {
     isNew,
     accounts,
-    people: sqlitePeople({ db, snapshot, write: writer.write, file, readerThreads }),
+    people: { ...people, withParents: keepParents(snapshot.enter, people.withParents) },
     accessTokens: sqliteAccessTokens({ db, write: writer.write }),
     sessions: sqliteSessions({ db, write: writer.write }),
     attempts: sqliteAttempts({ db, write: writer.write }),

@@ -8,11 +8,12 @@ import {
   type Recognized,
   recognitionEvents,
 } from '../../model/identities.ts'
-import { type EpersonRow, epersonColumns, toEperson } from '../statements/people-rows.ts'
-import { addEperson, endTokens, nextStamp } from './account-changes.ts'
+import { type EpersonRow, epersonColumns, insertEperson, toEperson } from '../statements/people-rows.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
+import { perform } from './perform.ts'
 import { find } from './rows.ts'
+import { endTokens, nextStamp } from './stamps.ts'
 
 /** Changes of single sign-on. */
 export function recognize(
@@ -130,8 +131,9 @@ export function whoIs(db: Database, identity: Identity, matching: Matching): Rec
 
 function create(db: Database, { email, firstName, lastName }: Identity, event: AuditEvent) {
   if (email === null) throw new Error('an eperson needs an e-mail address')
-  const person = { email, firstName, lastName, passwordHash: null, administrator: false }
-  const added = addEperson(db, person, { ...event, event: recognitionEvents.created })
-  if (added === 'exists') throw new Error('the eperson was added twice')
+  const person = { email, firstName, lastName, passwordHash: null, enabled: true, profile: {} }
+  const added = perform(db, insertEperson(person))
+  if (!added) throw new Error('the eperson was added twice')
+  recordEvent(db, { ...event, event: recognitionEvents.created, eperson: added.uuid })
   return added
 }

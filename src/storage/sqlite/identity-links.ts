@@ -2,10 +2,10 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Changed } from '../accounts.ts'
 import type { Linked, SubjectOf } from '../identities.ts'
 import { dropAccessTokens } from './access-token-changes.ts'
-import { endTokens } from './account-changes.ts'
 import type { Database } from './driver.ts'
 import { now, recordEvent } from './events.ts'
 import { find } from './rows.ts'
+import { endTokens } from './stamps.ts'
 
 /** Which subjects of providers are which epersons, as administrators change it. */
 

@@ -10,12 +10,14 @@ import { sortRecords, toSlots } from '../columns/sort-records.ts'
 import { recordWork } from '../columns/work.ts'
 import type { RecordEntity } from '../entities.ts'
 import { limited, limitStatements, mayGoOn, type Stop } from '../runtime/statement-limits.ts'
+import { statementsNamed } from '../statements/parts.ts'
 import { highlightRows } from '../tables/highlights.ts'
 import type { TablePlan } from './compile.ts'
 import { type Cursor, choose, openCursor, type StoreFile } from './cursor.ts'
 import { type Database, openDatabase } from './driver.ts'
 import { explainPage } from './explain.ts'
 import { queryFunctions } from './functions.ts'
+import { perform } from './perform.ts'
 import {
   openRecords,
   ranksIn,
@@ -176,6 +178,10 @@ function createReader() {
         const chosen = choose(db, plan)
         return chosen.reads > maxRows ? null : pageOf(db, chosen, plan, separator)
       }),
+
+    /** Runs a search of a part of the storage. */
+    find: (file: string, part: string, method: string, args: readonly unknown[], stop: Stop) =>
+      inSnapshot(file, stop, db => perform(db, statementsNamed('searches', part, method)(...args))),
 
     explain: (file: string, plan: TablePlan, runs: boolean, stop: Stop) =>
       inSnapshot(file, stop, db => explainPage(db, plan, runs)),

@@ -1,8 +1,8 @@
 import { administratorGroup, emailKey, type Group, type Session } from '../../model/accounts.ts'
 import { readState } from '../../model/sessions.ts'
+import { mine } from '../statements/group-tree.ts'
 import { type EpersonRow, epersonColumns, toEperson } from '../statements/people-rows.ts'
 import type { Database } from './driver.ts'
-import { mine } from './group-tree.ts'
 
 /** Converts rows of the store to the model. Readers and the writer share it. */
 export const find = (db: Database, email: string) =>

@@ -1,10 +1,11 @@
-import { randomBytes } from 'node:crypto'
 import type { KeptSession } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { isAlive, readState, stateWithOnly, stateWithout } from '../../model/sessions.ts'
+import { readState, stateWithout } from '../../model/sessions.ts'
+import { keepOnly } from '../statements/session-rows.ts'
 import type { Database } from './driver.ts'
 import { recordEvent } from './events.ts'
-import { endTokens, nextStamp } from './stamps.ts'
+import { perform } from './perform.ts'
+import { nextStamp } from './stamps.ts'
 
 /** Changes of sessions (docs/decisions/0040). */
 
@@ -24,7 +25,7 @@ export function endSession(
   )
   if (!row || readState(row.session_state, new Uint8Array()).ended.has(begun)) return false
   const state = stateWithout(row.session_state, { begun, expires: row.expires }, certain)
-  if (state === undefined) keepOnly(db, uuid, begun === own.begun ? undefined : own)
+  if (state === undefined) perform(db, keepOnly(uuid, begun === own.begun ? undefined : own))
   else {
     db.run('UPDATE eperson SET session_state = ?, stamp = ? WHERE uuid = ?', state, nextStamp(db), uuid)
     db.run('DELETE FROM session WHERE eperson = ? AND begun = ?', uuid, begun)
@@ -35,26 +36,8 @@ export function endSession(
 }
 
 export function endOtherSessions(db: Database, uuid: string, own: KeptSession, event: AuditEvent): void {
-  keepOnly(db, uuid, own)
+  perform(db, keepOnly(uuid, own))
   recordEvent(db, event)
-}
-
-/** Ends all sessions but one, which must still be alive. @param own undefined: all */
-export function keepOnly(db: Database, uuid: string, own: KeptSession | undefined): void {
-  const row = db.get<{ session_key: Uint8Array; session_state: string | null }>(
-    'SELECT session_key, session_state FROM eperson WHERE uuid = ?',
-    uuid,
-  )
-  if (!row) return
-  const known = { sessionKey: row.session_key, ...readState(row.session_state, row.session_key) }
-  const kept = own && isAlive(known, own) ? own : undefined
-  const key = randomBytes(32)
-  endTokens(db, uuid, key)
-  if (kept) db.run('UPDATE eperson SET session_state = ? WHERE uuid = ?', stateWithOnly(kept, key), uuid)
-  const begun = kept?.begun ?? null
-  db.run('UPDATE session SET session_key = ? WHERE eperson = ? AND begun = ?', key, uuid, begun)
-  db.run('DELETE FROM session WHERE eperson = ? AND begun IS NOT ?', uuid, begun)
-  db.run('DELETE FROM provider_session WHERE eperson = ?1 AND (session IS NOT ?2 OR ?2 IS NULL)', uuid, begun)
 }
 
 /** How many rows are looked at in one step. */

@@ -2,7 +2,7 @@ import { dirname } from 'node:path'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { RightsChanged, StoreUnavailable } from '../../model/errors.ts'
 import { serveThread } from '../../threads/thread.ts'
-import { changeNamed, type PartName } from '../statements/parts.ts'
+import { type PartName, statementsNamed } from '../statements/parts.ts'
 import { TakenBack } from '../statements/statements.ts'
 import { openTrail } from '../statements/trail.ts'
 import { changes } from './changes.ts'
@@ -106,7 +106,7 @@ const handlersOn = ({ db, bases, requireFiles, requireTrail }: Parts) => {
   function run(name: WriteCall[0], args: readonly unknown[]): unknown {
     if (isOfPart(name)) {
       const [part = '', method = ''] = name.split('.')
-      return perform(db, changeNamed(part, method)(...args))
+      return perform(db, statementsNamed('changes', part, method)(...args))
     }
     if (!regardless.has(name)) for (const arg of args) if (isEvent(arg)) requireRights(db, arg)
     bases.requireFor(name, args)

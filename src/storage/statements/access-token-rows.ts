@@ -1,4 +1,5 @@
 import type { AccessToken, Scope, StoredAccessToken } from '../../model/access-tokens.ts'
+import { type Change, run } from './statements.ts'
 
 /** Rows of access tokens, in both engines. */
 export const accessTokenColumns = 'id, eperson, name, scope, networks, created, expires, used'
@@ -29,3 +30,7 @@ export const toStoredAccessToken = (row: AccessTokenRow & { hash: Uint8Array }):
   ...toAccessToken(row),
   hash: row.hash,
 })
+
+/** Removes all tokens of an eperson, for a change that changes their stamp, too. @returns their number */
+export const dropAccessTokens = (eperson: string): Change<number> =>
+  run('DELETE FROM access_token WHERE eperson = $1', eperson)

@@ -1,48 +1,64 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
+import type { Client } from '../../lib/fair-queue.ts'
 import { alerts } from './alerts.ts'
+import { accounts, people } from './people.ts'
 import { processes } from './processes.ts'
 import { registry } from './registry.ts'
 import { repository } from './repository.ts'
-import type { Change, Read, Statements, StatementsOf } from './statements.ts'
+import type { Change, Read, Statements } from './statements.ts'
 import { trail } from './trail.ts'
 
 /**
  * The parts of the storage that are written once. Each has all methods of its interface, but for those that an engine adds
  * because it does them in its own way.
  */
-export const parts = { alerts, processes, registry, repository, trail }
+export const parts = { accounts, alerts, people, processes, registry, repository, trail }
 
 export type PartName = keyof typeof parts
 
 /** A part as an engine offers it. */
 export type Offered<N extends PartName> = {
   readonly [K in keyof (typeof parts)[N]['reads']]: Running<(typeof parts)[N]['reads'][K], 'read'>
-} & { readonly [K in keyof (typeof parts)[N]['changes']]: Running<(typeof parts)[N]['changes'][K], 'change'> }
+} & {
+  readonly [K in keyof (typeof parts)[N]['changes']]: Running<(typeof parts)[N]['changes'][K], 'change'>
+} & { readonly [K in keyof Searches<N>]: Searching<Searches<N>[K]> }
 type Running<F, How> = F extends (...args: infer A) => Statements<infer R>
   ? (...args: A) => How extends 'read' ? Awaitable<R> : Promise<R>
+  : never
+type Searches<N extends PartName> = (typeof parts)[N] extends { readonly searches: infer S } ? S : unknown
+type Searching<F> = F extends (...args: infer A) => Statements<infer R>
+  ? (...args: [...A, Client]) => Awaitable<R>
   : never
 
 type Work = (...args: readonly unknown[]) => Statements<unknown>
 
-/** Makes a part of its statements. @param read runs what reads @param change runs a change, by its name and itself */
-export function offer<N extends PartName>(
-  name: N,
-  read: (work: Read<unknown>) => Awaitable<unknown>,
-  change: (method: string, work: () => Change<unknown>, args: readonly unknown[]) => Promise<unknown>,
-): Offered<N> {
-  const { reads, changes } = parts[name] as unknown as StatementsOf<Record<string, Work>>
+/** The ways in which an engine runs what a part does. */
+interface Runners {
+  read(work: Read<unknown>): Awaitable<unknown>
+  /** @param method its name */
+  change(method: string, work: () => Change<unknown>, args: readonly unknown[]): Promise<unknown>
+  search(method: string, args: readonly unknown[], client: Client): Awaitable<unknown>
+}
+
+/** Makes a part of its statements. */
+export function offer<N extends PartName>(name: N, { read, change, search }: Runners): Offered<N> {
+  const { reads, changes, searches = {} } = statementsOf(name)
   const offered: Record<string, (...args: readonly unknown[]) => unknown> = {}
-  for (const [method, work] of Object.entries(reads as Record<string, Work>))
-    offered[method] = (...args) => read(work(...args))
-  for (const [method, work] of Object.entries(changes as Record<string, Work>))
+  for (const [method, work] of Object.entries(reads)) offered[method] = (...args) => read(work(...args))
+  for (const [method, work] of Object.entries(changes))
     offered[method] = (...args) => change(method, () => work(...args), args)
+  for (const method of Object.keys(searches))
+    offered[method] = (...args) => search(method, args.slice(0, -1), args.at(-1) as Client)
   return offered as Offered<N>
 }
 
-/** A change by the name of its part and its own. */
-export const changeNamed = (part: string, method: string): Work => {
-  const { changes } = parts[part as PartName] as unknown as StatementsOf<Record<string, Work>>
-  const work = (changes as Record<string, Work>)[method]
-  if (!work) throw new Error(`there is no change ${part}.${method}`)
+/** A change or a search, by the name of its part and its own. */
+export function statementsNamed(kind: 'changes' | 'searches', part: string, method: string): Work {
+  const work = statementsOf(part as PartName)[kind]?.[method]
+  if (!work) throw new Error(`there is no ${part}.${method} among the ${kind}`)
   return work
 }
+
+type Group = Readonly<Record<string, Work>>
+const statementsOf = (name: PartName) =>
+  parts[name] as unknown as { readonly reads: Group; readonly changes: Group; readonly searches?: Group }

@@ -1,4 +1,4 @@
-import type { Awaitable } from '../../lib/awaitable.ts'
+import type { Client } from '../../lib/fair-queue.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { TrailKey } from '../../model/trail.ts'
 import type { Part } from '../window.ts'
@@ -13,14 +13,26 @@ export type Statements<T> = Generator<Step, T, unknown>
 export type Change<T> = Statements<T>
 export type Read<T> = Statements<T>
 
-/** The statements of an interface: methods that return promises change the store, all others read it. */
-export interface StatementsOf<I> {
-  readonly reads: { readonly [K in keyof I as I[K] extends Changing ? never : K]: Written<I[K]> }
+/**
+ * The statements of an interface: methods that return promises change the store, all others read it. Searches are told which
+ * client asks, because they may take long.
+ */
+export type StatementsOf<I> = {
+  readonly reads: {
+    readonly [K in keyof I as I[K] extends Changing | Searching<I[K]> ? never : K]: Written<I[K]>
+  }
   /** Each runs in a transaction. */
   readonly changes: { readonly [K in keyof I as I[K] extends Changing ? K : never]: Written<I[K]> }
+  /** Each runs in one snapshot of an embedded store. Their last argument, the client, is left out. */
+  readonly searches?: { readonly [K in keyof I as I[K] extends Searching<I[K]> ? K : never]: Written<I[K]> }
 }
 type Changing = (...args: never) => Promise<unknown>
-type Written<F> = F extends (...args: infer A) => Awaitable<infer R> ? (...args: A) => Statements<R> : never
+type Searching<F> = F extends Work ? (Parameters<F> extends [...unknown[], Client] ? F : never) : never
+type Written<F> = F extends Work
+  ? (...args: Asked<Parameters<F>>) => Statements<Awaited<ReturnType<F>>>
+  : never
+type Asked<A> = A extends [...infer Rest, Client] ? Rest : A extends unknown[] ? A : never
+type Work = (...args: never) => unknown
 
 export type Step =
   | { readonly kind: 'rows' | 'run'; readonly sql: Sql; readonly values: readonly Value[] }

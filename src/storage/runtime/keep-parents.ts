@@ -1,0 +1,41 @@
+import type { Awaitable } from '../../lib/awaitable.ts'
+import type { Group } from '../../model/accounts.ts'
+
+type Groups = readonly Group[]
+
+/** The maximum number of sets of groups that are kept with their parents. */
+const maxKept = 1_000
+
+/**
+ * Keeps sets of groups with everything that they are in, by the uuids that were asked for, as long as groups stay as they are.
+ * @param stateOf of the groups: changes when they do
+ */
+export function keepParents(
+  stateOf: () => Awaitable<number>,
+  read: (groups: Groups) => Awaitable<Groups>,
+): (groups: Groups) => Awaitable<Groups> {
+  const kept = new Map<string, Groups>()
+  /** Before they were read. */
+  let keptState = -1
+
+  function find(groups: Groups, state: number): Awaitable<Groups> {
+    if (state !== keptState || kept.size >= maxKept) kept.clear()
+    keptState = state
+    const asked = groups.map(({ uuid }) => uuid).join()
+    const keep = (found: Groups): Groups => {
+      // What was read is at least as new as the state that was asked for before.
+      if (keptState === state) kept.set(asked, found)
+      return found
+    }
+    const known = kept.get(asked)
+    if (known) return known
+    const found = read(groups)
+    return found instanceof Promise ? found.then(keep) : keep(found)
+  }
+
+  return groups => {
+    if (groups.length === 0) return groups
+    const state = stateOf()
+    return typeof state === 'number' ? find(groups, state) : state.then(now => find(groups, now))
+  }
+}

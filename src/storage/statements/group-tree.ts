@@ -1,0 +1,118 @@
+import { administratorGroup, type Group } from '../../model/accounts.ts'
+import { type Change, lock, nextStamp, type Read, row, rows, run } from './statements.ts'
+
+/** Groups in groups, as SQL (docs/decisions/0039). UNION visits each group once, whatever leads to it. */
+
+/** A CTE `mine` of the groups that an eperson is in, through any number of levels. @param eperson SQL of the uuid */
+export const mine = (eperson: string): string => `WITH RECURSIVE mine (id) AS (
+  SELECT m.epersongroup FROM membership m WHERE m.eperson = ${eperson}
+  UNION SELECT s.parent FROM subgroup s JOIN mine ON s.child = mine.id)`
+
+/** A CTE `below` of these groups and all that are in them. @param groups SQL that selects uuids */
+export const below = (groups: string): string => `WITH RECURSIVE below (id) AS (
+  ${groups} UNION SELECT s.child FROM subgroup s JOIN below ON s.parent = below.id)`
+
+/** A CTE `above` of these groups and all that they are in. */
+export const above = (groups: string): string => `WITH RECURSIVE above (id) AS (
+  ${groups} UNION SELECT s.parent FROM subgroup s JOIN above ON s.child = above.id)`
+
+/** The group with the uuid $1. */
+export const oneGroup = 'SELECT uuid FROM epersongroup WHERE uuid = $1'
+
+/**
+ * Waits until nobody else changes groups or memberships, and keeps them waiting until the change ends: of two changes that
+ * would make a circle together, the later one sees the earlier one, and those who join meanwhile are stamped. Readers don't
+ * wait. Every change of a membership locks its group's row, and so this table, first.
+ */
+export function* lockGroups(): Change<void> {
+  yield* lock('LOCK TABLE epersongroup IN EXCLUSIVE MODE')
+  // Its count of changes grows with them (`stampBelow`), and it comes before sessions (`rights`).
+  yield* lock('SELECT 1 FROM state FOR NO KEY UPDATE')
+}
+
+/** Waits until nobody changes all groups, and keeps those who would waiting until the change ends. */
+export const keepGroups = (): Change<void> => lock('LOCK TABLE epersongroup IN ROW SHARE MODE')
+
+/** The number of levels that there are below a group, or above it, itself included. */
+export function* levels(group: string, way: 'below' | 'above', max: number): Read<number> {
+  const [from, to] = way === 'below' ? ['parent', 'child'] : ['child', 'parent']
+  const found = yield* row<{ levels: number }>(
+    `WITH RECURSIVE path (id, n) AS (
+       SELECT uuid, 1 FROM epersongroup WHERE uuid = $1
+       UNION SELECT s.${to}, n + 1 FROM subgroup s JOIN path ON s.${from} = path.id WHERE n <= $2)
+     SELECT max(n) AS levels FROM path`,
+    group,
+    max,
+  )
+  return found?.levels ?? 1
+}
+
+/**
+ * True if anybody who may log in is an administrator.
+ * @param without the uuid of an eperson or a group, as if there were none
+ */
+export function* hasAdministrator(without = ''): Read<boolean> {
+  const found = yield* row(
+    `WITH RECURSIVE below (id) AS (
+       SELECT uuid FROM epersongroup WHERE name = $1
+       UNION SELECT s.child FROM subgroup s JOIN below ON s.parent = below.id WHERE s.child <> $2)
+     SELECT 1 AS one FROM below JOIN membership m ON m.epersongroup = below.id
+       JOIN eperson e ON e.uuid = m.eperson WHERE e.enabled = 1 AND e.uuid <> $2 LIMIT 1`,
+    administratorGroup,
+    without,
+  )
+  return found !== undefined
+}
+
+/**
+ * Gives everybody below a group a new stamp. If it, or one below it, may be a special group in a token, nobody knows whose
+ * token that is, so everybody gets one.
+ */
+export function* stampBelow(group: string): Change<void> {
+  const special = yield* row(
+    `${below(oneGroup)} SELECT 1 AS one FROM below JOIN epersongroup g ON g.uuid = below.id
+     WHERE g.special = 1 LIMIT 1`,
+    group,
+  )
+  if (special) {
+    yield* stampAll()
+    return
+  }
+  yield* groupsChanged()
+  yield* run(
+    `UPDATE eperson SET stamp = $2 WHERE uuid IN (
+       ${below(oneGroup)} SELECT m.eperson FROM below JOIN membership m ON m.epersongroup = below.id)`,
+    group,
+    yield* nextStamp(),
+  )
+}
+
+/** Looks everybody up again: a token may name a group as a special group (G2), and nobody knows whose. */
+export function* stampAll(): Change<void> {
+  yield* groupsChanged()
+  yield* run('UPDATE eperson SET stamp = $1', yield* nextStamp())
+}
+
+const groupsChanged = (): Change<number> => run('UPDATE state SET groups = groups + 1')
+
+/** The groups, and everything that they are in. */
+export function* withParents(groups: readonly Group[]): Read<readonly Group[]> {
+  const given = new Set(groups.map(({ uuid }) => uuid))
+  return [...groups, ...(yield* allAbove([...given])).filter(({ uuid }) => !given.has(uuid))]
+}
+
+/** The groups with these uuids, in this order, and then everything that they are in, by name. */
+export function* groupsByUuid(uuids: readonly string[]): Read<readonly Group[]> {
+  const all = yield* allAbove(uuids)
+  const given = uuids.flatMap(uuid => all.find(group => group.uuid === uuid) ?? [])
+  return [...given, ...all.filter(({ uuid }) => !uuids.includes(uuid))]
+}
+
+function* allAbove(uuids: readonly string[]): Read<readonly Group[]> {
+  const found = yield* rows<Group>(
+    `${above('SELECT uuid FROM epersongroup WHERE uuid = ANY($1)')} SELECT g.uuid, g.name FROM above
+       JOIN epersongroup g ON g.uuid = above.id ORDER BY g.name`,
+    uuids,
+  )
+  return found.map(({ uuid, name }) => ({ uuid, name }))
+}
