@@ -10,7 +10,7 @@ import { type Read, row, rows, type Value } from './statements.ts'
  * (docs/decisions/0048).
  */
 
-/** Of a group with at most so many members, members are looked up and sorted; of a larger one, everybody is passed in order. */
+/** Up to this number, the members of a group are read at once. Those of a larger one are looked up one by one. */
 const few = 5_000
 
 export function* findEpersons(
@@ -23,11 +23,12 @@ export function* findEpersons(
   const place = (value: Value) => `$${values.push(value)}`
   const conditions: string[] = []
   if (membership) {
+    const not = membership.is ? '' : 'NOT '
     const group = `epersongroup = ${place(membership.group)}`
     conditions.push(
-      membership.is && members <= few
-        ? `uuid IN (SELECT eperson FROM membership WHERE ${group})`
-        : `${membership.is ? '' : 'NOT '}EXISTS (SELECT 1 FROM membership WHERE membership.eperson = uuid AND ${group})`,
+      members <= few
+        ? `uuid ${not}IN (SELECT eperson FROM membership WHERE ${group})`
+        : `${not}EXISTS (SELECT 1 FROM membership WHERE membership.eperson = uuid AND ${group})`,
     )
   }
   if (text !== '') {
@@ -37,13 +38,19 @@ export function* findEpersons(
     )
   }
   const from = `eperson WHERE ${conditions.join(' AND ')}`
+  const asked = [...values]
+  // The inner statement reads nothing but the index.
   const found = yield* rows<EpersonRow>(
-    `SELECT ${epersonColumns} FROM ${from} ORDER BY email_key LIMIT ${place(limit)} OFFSET ${place(offset)}`,
+    `SELECT ${epersonColumns} FROM eperson WHERE email_key IN (
+       SELECT email_key FROM ${from} ORDER BY email_key LIMIT ${place(limit)} OFFSET ${place(offset)})
+     ORDER BY email_key`,
     ...values,
   )
-  const total =
-    text !== ''
-      ? yield* count(from, ...values.slice(0, -2))
+  const isEnd = found.length < limit && (found.length > 0 || offset === 0)
+  const total = isEnd
+    ? offset + found.length
+    : text !== ''
+      ? yield* count(from, ...asked)
       : membership?.is
         ? members
         : (yield* count('eperson')) - members
