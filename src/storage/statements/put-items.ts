@@ -65,10 +65,12 @@ function givenReaders({ identifier, readers, bitstreams }: NewItem): GivenReader
 }
 
 const textsIn = (all: readonly GivenReaders[]): readonly string[] => [
-  ...new Set([
-    defaultReaders,
-    ...all.flatMap(({ item, bitstreams }) => [item, ...bitstreams].filter(one => one !== null)),
-  ]),
+  ...new Set(
+    all.flatMap(({ item, bitstreams }) => [
+      item ?? defaultReaders,
+      ...bitstreams.filter(one => one !== null),
+    ]),
+  ),
 ]
 
 interface Known {
