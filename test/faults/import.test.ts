@@ -42,7 +42,7 @@ const holdUps = `
     BEGIN
       FOR made IN SELECT * FROM pg_event_trigger_ddl_commands() WHERE object_identity LIKE 'carrel."records.%' LOOP
         EXECUTE format('CREATE TRIGGER hold_up BEFORE INSERT ON %s FOR EACH ROW WHEN (NEW.n = ${newRecords.length / 2})
-          EXECUTE FUNCTION hold_up(${stages['in the middle of COPY']})', made.object_identity);
+          EXECUTE FUNCTION public.hold_up(${stages['in the middle of COPY']})', made.object_identity);
       END LOOP;
     END $$;
   CREATE EVENT TRIGGER hold_up_records ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION hold_up_records();

@@ -3,11 +3,12 @@ import { StoreUnavailable } from '../../model/errors.ts'
 import { descriptionOf } from '../../model/relations.ts'
 import { madeBefore } from '../schema.ts'
 import { type Database, openDatabase } from '../sqlite/driver.ts'
-import { importedEntities } from '../sqlite/entity-changes.ts'
 import { databaseFile, isOfNow, requireStore } from '../sqlite/migrate.ts'
+import { perform } from '../sqlite/perform.ts'
 import { openRecords, ranksIn, recordsInOrder } from '../sqlite/record-versions.ts'
 import { migrations } from '../sqlite/schema.ts'
 import { readSecrets } from '../sqlite/secrets.ts'
+import { importedEntities } from '../statements/entity-rows.ts'
 import { columnsOf, type Dump, type DumpedValue, tables } from './dump.ts'
 
 /**
@@ -67,7 +68,7 @@ function dump(db: Database, dataFolder: string): Dump {
         rows: () => db.iterate(sql) as Iterable<DumpedValue[]>,
       }
     }),
-    entities: importedEntities(db).map(entity => {
+    entities: perform(db, importedEntities()).map(entity => {
       const { name, key, read, fields, source } = entity
       let records: Database | undefined
       const open = () => {

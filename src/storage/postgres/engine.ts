@@ -127,6 +127,12 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     queue: turns,
   })
 
+  const part = <N extends PartName>(name: N) =>
+    offer(name, {
+      read: work => perform(accountPool, work),
+      change: (_, work) => change(accountPool, work),
+      search: (method, args) => perform(accountPool, statementsNamed('searches', name, method)(...args)),
+    })
   const lookup = createSessionLookup({
     connect: () => connect(short),
     refresh: async (result, db) => {
@@ -141,6 +147,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   const audiences = postgresAudiences(accountPool, options.hiddenMetadata)
   const entities = postgresEntities({
     pool: accountPool,
+    changes: part('entities'),
     lookup,
     audiences,
     records,
@@ -163,12 +170,6 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
 
   // Polls even without requests: this node must have a new secret before other nodes sign with it.
   const polling = setInterval(() => void lookup.ask().catch(() => {}), pollInterval).unref()
-  const part = <N extends PartName>(name: N) =>
-    offer(name, {
-      read: work => perform(accountPool, work),
-      change: (_, work) => change(accountPool, work),
-      search: (method, args) => perform(accountPool, statementsNamed('searches', name, method)(...args)),
-    })
   const { checkpoint, pruneSome } = part('trail')
   const read = trailIn(() => connect(unlimited), keyring)
   const trail = { checkpoint: () => checkpoint(keyring()), pruneSome, read }

@@ -13,38 +13,31 @@ import { sortRecords } from '../columns/sort-records.ts'
 import type { Entities, ExposeRequest, NewEntity, NewRecords, RecordPlan, Revision } from '../entities.ts'
 import { createPlanRunner } from '../plans/run-plans.ts'
 import type { Shared } from '../runtime/event-loops.ts'
-import { isImported } from '../statements/entity-rows.ts'
+import { forgetRetired, keepRetired, retiredVersions } from '../statements/entities.ts'
+import { createEntityList, isImported } from '../statements/entity-rows.ts'
+import type { Offered } from '../statements/parts.ts'
+import { storedWrite } from '../statements/record-writes.ts'
 import { quoteName } from '../tables/cells.ts'
 import { builtInTable, type TableOf } from '../tables/compile.ts'
 import { readByAudience } from '../tables/row-visibility.ts'
 import type { PostgresAudiences } from './audiences.ts'
 import type { Tables } from './compile.ts'
-import type { Connection, Pool, Queries } from './driver.ts'
-import {
-  changeReadRule,
-  declareEntity,
-  describeEntity,
-  dropEntity,
-  exposeEntity,
-  publishEntity,
-  reviseEntity,
-} from './entity-changes.ts'
-import { createEntityList, versionsOf } from './entity-list.ts'
+import type { Connection, Pool } from './driver.ts'
+import { dropWithGrants, exposeEntity, publishEntity, reviseEntity } from './entity-changes.ts'
 import { findForeignKeys } from './foreign-keys.ts'
-import { createRecordWriter } from './record-changes.ts'
+import { perform } from './perform.ts'
 import { baseOf, readColumn, readRecords, recordTable, slotsField } from './record-versions.ts'
-import { millis } from './rows.ts'
+import { createRecordWriter } from './record-writer.ts'
 import type { SessionLookup, SessionLookupResult } from './session-lookup.ts'
 import type { TableListings } from './table-listings.ts'
 import { findTables } from './tables.ts'
 
-/** How long a replaced version is kept for requests that have just looked it up, in ms. */
-const retiredGrace = 60_000
 /** How often unused versions are removed, and versions that are still being read are marked as used, in ms. */
 const sweepInterval = 20_000
 
 interface Parts {
   readonly pool: Pool
+  readonly changes: Offered<'entities'>
   readonly lookup: SessionLookup
   readonly audiences: PostgresAudiences
   readonly records: RecordSource & { readonly openVersions: ReadonlyMap<string, number> }
@@ -60,41 +53,38 @@ type ListState = Pick<SessionLookupResult, 'entities' | 'records'>
 
 export interface PostgresEntities extends Entities {
   /** Reads the list again if the state has changed since it was read. */
-  refresh(state: ListState, db: Queries): Promise<void> | undefined
+  refresh(state: ListState, db: Connection): Promise<void> | undefined
   close(): Promise<void>
 }
 
 /** The list of entities, and the tables of imported ones: one for each version, never changed. */
 export function postgresEntities(parts: Parts): PostgresEntities {
-  const { pool, lookup, audiences, tables, connect } = parts
+  const { pool, changes, lookup, audiences, tables, connect } = parts
   const records = createRecordListings(parts.records, parts.shared.cache)
-  const readList = createEntityList()
+  const entityList = createEntityList()
   const writer = createRecordWriter(pool)
   let entities: ReadonlyMap<string, Entity> = new Map()
   let loaded: ListState = { entities: -1, records: -1 }
   let scratch: string | undefined
 
-  async function read(state: ListState, db: Queries): Promise<void> {
-    const added = await readList(db)
+  async function read(state: ListState, db: Connection): Promise<void> {
+    const added = await perform(db, entityList.read())
     entities = new Map([...builtInEntities, ...added].map(entity => [entity.name, entity]))
-    records.keepOnly(new Set(added.filter(isImported).flatMap(entity => versionsOf(entity))))
+    // The version that is shown, and the one that it is derived from.
+    const imported = added.filter(isImported).flatMap(entity => [entity, baseEntity(entity)])
+    records.keepOnly(new Set(imported.map(({ source }) => source.version)))
     loaded = state
   }
 
   /** Removes replaced versions that no listing reads any more. */
   async function sweep(): Promise<void> {
     const reading = [...parts.records.openVersions.keys()]
-    if (reading.length > 0)
-      await pool.run(`UPDATE retired SET at = ${millis} WHERE version = ANY($1)`, reading)
-    const old = await pool.rows<{ version: string }>(
-      `SELECT version FROM retired WHERE at < ${millis} - $1`,
-      retiredGrace,
-    )
-    for (const { version } of old)
+    if (reading.length > 0) await perform(pool, keepRetired(reading))
+    const retired = await perform(pool, retiredVersions())
+    for (const { version } of retired.filter(({ isOld }) => isOld))
       await pool.transaction(async db => {
         // If several nodes try, the one that deletes the row removes the version.
-        const sql = `DELETE FROM retired WHERE version = $1 AND at < ${millis} - $2`
-        if ((await db.run(sql, version, retiredGrace)) === 0) return
+        if ((await perform(db, forgetRetired([version]))) === 0) return
         await db.run('DELETE FROM rank WHERE version = $1', version)
         // A table is of a version and all its revisions.
         const [used] = await db.rows(
@@ -177,18 +167,16 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     openVersion,
     revise,
     record: (plan, key, client) => records.record(plan as RecordPlan, key, client),
-    writeRecord: async ({ entity, values, before, ...change }, event) => {
-      refuseTooMany(entity)
-      const version = baseEntity(entity).source.version
-      const row = { ...change, entity: entity.name, key_values: JSON.stringify(values) }
-      return writer.write({ ...row, version, before }, event)
+    writeRecord: async (write, event) => {
+      refuseTooMany(write.entity)
+      return writer.write(storedWrite(write), event)
     },
-    changeWriteRule: (name, write, event) => describeEntity(pool, name, { write }, event),
-    changeReadRule: (name, read, event) => changeReadRule(pool, name, read, event),
-    describe: (name, change, event) => describeEntity(pool, name, change, event),
-    declare: (...args) => declareEntity(pool, ...args),
+    changeWriteRule: changes.changeWriteRule,
+    changeReadRule: changes.changeReadRule,
+    describe: changes.describe,
+    declare: changes.declare,
     drop: async (name, event, of) => {
-      const dropped = await dropEntity(pool, name, event, of)
+      const dropped = await dropWithGrants(pool, name, event, of)
       await sweep().catch(() => {})
       return dropped
     },

@@ -3,7 +3,7 @@ import { type Change, type Statements, type Step, TakenBack, type Value } from '
 import type { Connection, Pool } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { millis } from './rows.ts'
-import { requireRights } from './stamps.ts'
+import { haveRights } from './stamps.ts'
 
 /**
  * Runs statements, in the transaction of the caller if they are a change.
@@ -43,7 +43,7 @@ async function resultOf(db: Connection | Pool, step: Step, rights: { are: boolea
       return (await db.rows<{ now: number }>(`SELECT ${millis} AS now`))[0]?.now
     case 'rights':
       rights.are = true
-      return requireRights(db, step.event, step.lock)
+      return haveRights(db, step.events, step.lock)
     case 'event':
       if (step.event.reliesOn && !rights.are) throw new Error('a change did not look at its rights')
       return recordEvent(db, step.event)

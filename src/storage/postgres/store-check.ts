@@ -1,4 +1,5 @@
 import { StoreUnavailable } from '../../model/errors.ts'
+import { hasRecords, lostRecords } from '../statements/record-writes.ts'
 import type { Pool, Queries } from './driver.ts'
 
 /** Tells whether the database has all that requests need of the store. */
@@ -11,16 +12,6 @@ export interface StoreCheck {
 const lookAgainAfter = 1_000
 /** Entities at one look. */
 const maxLooked = 500
-
-/** True for an entity whose table of records is there, with ranks. */
-export const hasRecords = `(to_regclass(format('carrel.%I', 'records.' || split_part(e.version, '.', 1))) IS NOT NULL
-  AND ((e.definition::json #>> '{source,count}')::bigint = 0
-    OR EXISTS (SELECT 1 FROM rank r WHERE r.version = e.version)))`
-
-export const lostRecords = (entity: string): StoreUnavailable =>
-  new StoreUnavailable(
-    `the records of ${entity} are gone from the database: restore a backup, or import them again`,
-  )
 
 /** Views and tables of the store, but those of records. */
 const ownTables = (db: Queries) =>
@@ -45,7 +36,7 @@ export async function createStoreCheck(pool: Pool): Promise<StoreCheck> {
       )
     // Goes on where the last look ended, so that each takes about as long, however many entities there are.
     const some = await pool.rows<{ name: string; is_there: boolean }>(
-      `SELECT e.name, ${hasRecords} AS is_there FROM entity e
+      `SELECT e.name, ${hasRecords.postgres} AS is_there FROM entity e
        WHERE e.version IS NOT NULL AND (e.name = $1 OR e.name > $2) ORDER BY e.name = $1 DESC, e.name LIMIT $3`,
       found?.entity ?? '',
       last,

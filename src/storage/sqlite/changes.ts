@@ -7,19 +7,10 @@ import {
 import { logoutAll } from './account-changes.ts'
 import { beginAttempt, takeBackAttempt } from './attempt-changes.ts'
 import { raiseMark } from './clock-changes.ts'
-import {
-  changeReadRule,
-  declareEntity,
-  describeEntity,
-  dropEntity,
-  forgetRetired,
-  pointEntity,
-} from './entity-changes.ts'
 import { recordEvent } from './events.ts'
 import { beginAtProvider, logout, recordLogin, refreshSession } from './hot.ts'
 import { endAtProvider, forgetSessions, keepTicket, recognize, takeTicket } from './identity-changes.ts'
 import { link, unlink } from './identity-links.ts'
-import { writeRecord } from './record-changes.ts'
 import { endOtherSessions, endSession, forgetDeadSessions } from './session-changes.ts'
 
 /** All changes of the store by name, which the single writer runs (docs/decisions/0005). */
@@ -30,12 +21,6 @@ export const changes = {
   logoutAll,
   beginAttempt,
   takeBackAttempt,
-  pointEntity,
-  changeReadRule,
-  describeEntity,
-  declareEntity,
-  dropEntity,
-  forgetRetired,
   recognize,
   beginAtProvider,
   endAtProvider,
@@ -44,7 +29,6 @@ export const changes = {
   unlink,
   keepTicket,
   takeTicket,
-  writeRecord,
   raiseMark,
   refreshSession,
   endSession,

@@ -116,7 +116,7 @@ export async function openEngine({
     readerThreads,
     snapshot,
     file,
-    write: writer.write,
+    changes: part('entities'),
     dataFolder,
     hiddenMetadata,
     shared,

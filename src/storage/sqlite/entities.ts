@@ -6,25 +6,22 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule, TableSource } from '../../model/entities.ts'
 import type { Viewer } from '../../model/readers.ts'
-import {
-  baseEntity,
-  changesOf,
-  createChangedEntities,
-  withChangedSlots,
-} from '../columns/changed-entities.ts'
+import { changesOf, withChangedSlots } from '../columns/changed-entities.ts'
 import { foldChanges, refuseTooMany } from '../columns/fold-changes.ts'
 import { createRecordListings } from '../columns/record-listings.ts'
 import { sortRecords } from '../columns/sort-records.ts'
-import type { Entities, NewEntity, NewRecords, RecordEntity, RecordPlan, Revision } from '../entities.ts'
+import type { Entities, NewEntity, NewRecords, RecordPlan, Revision } from '../entities.ts'
 import { createPlanRunner } from '../plans/run-plans.ts'
 import type { Shared } from '../runtime/event-loops.ts'
 import { pointAgreed } from '../statements/agreed.ts'
+import { type PublishedEntity, retiredVersions } from '../statements/entities.ts'
+import { createEntityList, importedEntities, isImported } from '../statements/entity-rows.ts'
+import type { Offered } from '../statements/parts.ts'
+import { storedWrite } from '../statements/record-writes.ts'
 import { visibleRows } from '../tables/row-visibility.ts'
 import type { Database } from './driver.ts'
-import { importedEntities, type PublishedEntity } from './entity-changes.ts'
-import type { Write } from './group-commit.ts'
+import { perform } from './perform.ts'
 import type { ReaderThreads } from './reader-threads.ts'
-import { changesIn } from './record-changes.ts'
 import { recordFiles } from './record-source.ts'
 import {
   baseOf,
@@ -38,8 +35,8 @@ import {
 import type { SharedSnapshot } from './shared-snapshot.ts'
 import { createTableListings } from './table-listings.ts'
 
-/** How long a replaced version is kept for requests that have just looked it up, in ms. */
-const retiredGrace = 60_000
+/** How often unused versions are removed, in ms. */
+const sweepInterval = 60_000
 /** Time in ms after the start at which leftovers of killed programs are first removed. */
 const firstSweepAfter = 1_000
 /** A file that hasn't been written to for this long, in ms, was left by a process that died. */
@@ -51,7 +48,7 @@ interface Parts {
   readonly db: Database
   readonly snapshot: SharedSnapshot
   readonly file: string
-  readonly write: Write
+  readonly changes: Offered<'entities'>
   readonly readerThreads: ReaderThreads
   /** @returns the audiences that admit a viewer */
   readonly audiencesOf: (viewer: Viewer) => readonly number[]
@@ -62,9 +59,12 @@ interface Parts {
 /** @returns whether a program was killed while it wrote the file, or the journal beside it */
 const isUnfinished = (name: string): boolean => isLeftOver(name.replace(/-journal$/, ''))
 
+const versionsOf = (entities: readonly Entity[]): readonly string[] =>
+  entities.filter(isImported).map(({ source }) => source.version)
+
 /** The list of entities, and the files of imported ones: one for each version, never changed. */
 export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void> } {
-  const { db, snapshot, file, write, audiencesOf, readerThreads, dataFolder, shared } = parts
+  const { db, snapshot, file, changes, audiencesOf, readerThreads, dataFolder, shared } = parts
   const folder = join(dataFolder, 'entities')
   const fileOf = (version: string) => join(folder, `${version}.db`)
   const files = recordFiles({ readerThreads, fileOf })
@@ -80,8 +80,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
   let checkedState = -1
   let loadedState = -1
   let loadedRecords = -1
-  let stored: readonly RecordEntity[] = []
-  const changed = createChangedEntities()
+  const entityList = createEntityList()
   let entities: ReadonlyMap<string, Entity> = new Map()
 
   function all(): ReadonlyMap<string, Entity> {
@@ -89,13 +88,11 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     checkedState = snapshot.enter()
     const [state, lastRecord] = currentState.get() as [number, number]
     if (state === loadedState && lastRecord === loadedRecords) return entities
-    if (state !== loadedState) stored = importedEntities(db)
-    const imported =
-      changed.apply(stored, changesIn(db, changed.last)) ?? changed.replace(stored, changesIn(db, 0))
-    entities = new Map([...builtInEntities, ...imported].map(entity => [entity.name, entity]))
-    const versions = stored.map(({ source }) => source.version)
+    const listed = perform(db, entityList.read(state === loadedState))
+    entities = new Map([...builtInEntities, ...listed].map(entity => [entity.name, entity]))
+    const versions = versionsOf(entityList.stored)
     if (state !== loadedState) files.keepOnly(new Set(versions))
-    records.keepOnly(new Set([...versions, ...imported.map(({ source }) => source.version)]))
+    records.keepOnly(new Set([...versions, ...versionsOf(listed)]))
     loadedState = state
     loadedRecords = lastRecord
     return entities
@@ -104,14 +101,15 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
   /** Removes files that nothing refers to. */
   async function sweep(): Promise<void> {
     // In this order: what is replaced in between counts as in use, and keeps its base.
-    const inUse = importedEntities(db).map(({ source }) => source.version)
-    const retired = db.all<{ version: string; at: number }>('SELECT version, at FROM retired')
-    const isOld = ({ at }: { readonly at: number }) => Date.now() - at > retiredGrace
-    const kept = [...inUse, ...retired.filter(one => !isOld(one)).map(({ version }) => version)]
+    const inUse = perform(db, importedEntities()).map(({ source }) => source.version)
+    const retired = perform(db, retiredVersions())
+    const kept = [...inUse, ...retired.filter(({ isOld }) => !isOld).map(({ version }) => version)]
     const bases = new Set(kept.map(baseOf))
-    const old = retired.filter(one => isOld(one) && !bases.has(one.version)).map(({ version }) => version)
+    const old = retired
+      .filter(({ version, isOld }) => isOld && !bases.has(version))
+      .map(({ version }) => version)
     for (const version of old) rmSync(fileOf(version), { force: true })
-    if (old.length > 0) await write('forgetRetired', old)
+    if (old.length > 0) await changes.forgetRetired(old)
     const referenced = new Set(
       [...retired.map(({ version }) => version), ...inUse].map(version => `${version}.db`),
     )
@@ -129,7 +127,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
   ): Promise<ReadRule | undefined> {
     try {
       const read = await pointAgreed(agree, entity.agreed, agreed =>
-        write('pointEntity', { ...entity, ...(agreed && { agreed }) }, event),
+        changes.point({ ...entity, ...(agreed && { agreed }) }, event),
       )
       await sweep()
       return read
@@ -142,7 +140,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
   // A failed removal is retried a minute later.
   const attempt = () => void sweep().catch(() => {})
   const isMain = shared.loop === null
-  const sweeping = isMain ? setInterval(attempt, retiredGrace).unref() : undefined
+  const sweeping = isMain ? setInterval(attempt, sweepInterval).unref() : undefined
   // Not before: most commands end sooner.
   const firstSweep = isMain ? setTimeout(attempt, firstSweepAfter).unref() : undefined
 
@@ -192,19 +190,16 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     openVersion,
     revise,
     record: (plan, key, client) => records.record(plan as RecordPlan, key, client),
-    writeRecord: (given, event) => {
-      const { entity, values, before, ...change } = given
-      refuseTooMany(entity)
-      const version = baseEntity(entity).source.version
-      const row = { ...change, entity: entity.name, key_values: JSON.stringify(values) }
-      return write('writeRecord', { ...row, version, before }, event)
+    writeRecord: (write, event) => {
+      refuseTooMany(write.entity)
+      return changes.writeRecord(storedWrite(write), event)
     },
-    changeWriteRule: (name, rule, event) => write('describeEntity', name, { write: rule }, event),
-    changeReadRule: (name, read, event) => write('changeReadRule', name, read, event),
-    describe: (name, change, event) => write('describeEntity', name, change, event),
-    declare: (name, declared, of, event) => write('declareEntity', name, declared, of, event),
+    changeWriteRule: changes.changeWriteRule,
+    changeReadRule: changes.changeReadRule,
+    describe: changes.describe,
+    declare: changes.declare,
     drop: async (name, event, of) => {
-      const dropped = await write('dropEntity', name, event, of)
+      const dropped = await changes.drop(name, event, of)
       await sweep()
       return dropped
     },

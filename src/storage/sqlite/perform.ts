@@ -1,7 +1,7 @@
 import { forSqlite, type Statements, type Step, type Value } from '../statements/statements.ts'
 import type { Database, SqlValue } from './driver.ts'
 import { keyOf, recordEvent, sealWith } from './events.ts'
-import { nextStamp, requireRights } from './stamps.ts'
+import { hasRights, nextStamp } from './stamps.ts'
 
 /**
  * Runs statements, in the transaction of the caller if they are a change.
@@ -31,7 +31,7 @@ function resultOf(db: Database, step: Step, rights: { are: boolean }): unknown {
       return Date.now()
     case 'rights':
       rights.are = true
-      return requireRights(db, step.event)
+      return step.events.map(event => hasRights(db, event))
     case 'event':
       if (step.event.reliesOn && !rights.are) throw new Error('a change did not look at its rights')
       return recordEvent(db, step.event)

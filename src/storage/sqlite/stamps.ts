@@ -18,9 +18,12 @@ export const endTokens = (db: Database, uuid: string, newKey: Uint8Array = rando
   db.run('UPDATE eperson SET session_key = ?, stamp = ? WHERE uuid = ?', newKey, nextStamp(db), uuid)
 
 /** @throws RightsChanged unless the sessions that a change relies on are as they were when its request was admitted (T12) */
-export function requireRights(db: Database, { reliesOn = [] }: Pick<AuditEvent, 'reliesOn'>): void {
-  for (const { uuid, stamp } of reliesOn) {
-    const row = db.get<{ stamp: number }>('SELECT stamp FROM eperson WHERE uuid = ? AND enabled = 1', uuid)
-    if (row?.stamp !== stamp) throw new RightsChanged()
-  }
+export function requireRights(db: Database, event: Pick<AuditEvent, 'reliesOn'>): void {
+  if (!hasRights(db, event)) throw new RightsChanged()
 }
+
+export const hasRights = (db: Database, { reliesOn = [] }: Pick<AuditEvent, 'reliesOn'>): boolean =>
+  reliesOn.every(({ uuid, stamp }) => {
+    const row = db.get<{ stamp: number }>('SELECT stamp FROM eperson WHERE uuid = ? AND enabled = 1', uuid)
+    return row?.stamp === stamp
+  })

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { RecentlyUsed } from '../../lib/recently-used.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { versionParts } from '../columns/changed-entities.ts'
-import type { changes } from './changes.ts'
+import type { PublishedEntity } from '../statements/entities.ts'
+import type { StoredWrite } from '../statements/record-writes.ts'
 import type { Database } from './driver.ts'
 import { lookAgainAfter } from './files-in-place.ts'
 import { unreadable } from './record-file.ts'
@@ -14,7 +15,7 @@ export interface Bases {
   /** Looks at some of them, at most once a second. @throws StoreUnavailable for the first that can't be read */
   requireSome(): void
   /** @throws StoreUnavailable if a change is made over a version whose file can't be read */
-  requireFor(name: keyof typeof changes, args: readonly unknown[]): void
+  requireFor(name: string, args: readonly unknown[]): void
 }
 
 /** Files at one look, and those of them that are opened: the others are as they were when they were opened. */
@@ -107,13 +108,13 @@ export function createBases(db: Database, folder: string): Bases {
 }
 
 /** @returns the version that a change is made over, and the one that it makes of it */
-function versionsFor(name: keyof typeof changes, [change]: readonly unknown[]) {
-  if (name === 'writeRecord') {
-    const { entity, version } = change as Parameters<typeof changes.writeRecord>[1]
+function versionsFor(name: string, [change]: readonly unknown[]) {
+  if (name === 'entities.writeRecord') {
+    const { entity, version } = change as StoredWrite
     return { entity, version, made: undefined }
   }
-  if (name !== 'pointEntity') return undefined
-  const { name: entity, replaces, version, count } = change as Parameters<typeof changes.pointEntity>[1]
+  if (name !== 'entities.point') return undefined
+  const { name: entity, replaces, version, count } = change as PublishedEntity
   return { entity, version: versionParts(replaces ?? '').stored, made: { version, count } }
 }
 

@@ -104,19 +104,19 @@ const handlersOn = ({ db, bases, requireFiles, requireTrail }: Parts) => {
     })
 
   function run(name: WriteCall[0], args: readonly unknown[]): unknown {
+    bases.requireFor(name, args)
     if (isOfPart(name)) {
       const [part = '', method = ''] = name.split('.')
       return perform(db, statementsNamed('changes', part, method)(...args))
     }
     if (!regardless.has(name)) for (const arg of args) if (isEvent(arg)) requireRights(db, arg)
-    bases.requireFor(name, args)
     return (changes[name] as (...args: readonly unknown[]) => unknown)(db, ...args)
   }
 
   function stillHolds(reply: WriteReply, [name, args]: WriteCall): WriteReply {
     if (!('result' in reply)) return reply
     try {
-      if (!isOfPart(name)) bases.requireFor(name, args)
+      bases.requireFor(name, args)
       return reply
     } catch (error) {
       if (error instanceof StoreUnavailable) return { unavailable: error.message }

@@ -1,5 +1,7 @@
 import type { Entity } from '../../model/entities.ts'
+import { type ChangeRow, createChangedEntities } from '../columns/changed-entities.ts'
 import type { RecordEntity } from '../entities.ts'
+import { type Read, row, rows } from './statements.ts'
 
 /** Rows of the list of entities. */
 export type EntityRow = { readonly name: string; readonly definition: string }
@@ -12,3 +14,67 @@ export const toEntity = ({ name, definition }: EntityRow): Entity => ({
 export const definitionOf = ({ name: _, ...definition }: Entity): string => JSON.stringify(definition)
 
 export const isImported = (entity: Entity): entity is RecordEntity => entity.source.kind === 'records'
+
+export function* findEntity(name: string): Read<Entity | undefined> {
+  const found = yield* row<EntityRow>('SELECT name, definition FROM entity WHERE name = $1', name)
+  return found && toEntity(found)
+}
+
+/** As they were when their versions were made, by name. */
+export function* importedEntities(): Read<readonly RecordEntity[]> {
+  const found = yield* rows<EntityRow>(
+    'SELECT name, definition FROM entity WHERE version IS NOT NULL ORDER BY name',
+  )
+  return found.map(toEntity).filter(isImported)
+}
+
+type ListRow =
+  | ({ definition: null; name: string } & Omit<ChangeRow, 'entity'>)
+  | { definition: string; name: string; seq: null }
+
+/** One statement, which sees the store at one moment: a new version of an entity has the changes that are gone. */
+const select = `SELECT name, definition, CAST(NULL AS BIGINT) AS seq, NULL AS key, NULL AS key_values, NULL AS json,
+    CAST(NULL AS BIGINT) AS added FROM entity WHERE CAST($2 AS INTEGER) = 1
+  UNION ALL SELECT entity, NULL, seq, key, key_values, json, added FROM record_change WHERE seq > $1 ORDER BY seq`
+
+export interface EntityList {
+  /** Those that were imported or exposed, by name, without the single records that were written since. */
+  readonly stored: readonly Entity[]
+  /**
+   * @param isSame true if no entity has changed since the last time, so that only single records are read
+   * @returns the same entities with those records
+   */
+  read(isSame?: boolean): Read<readonly Entity[]>
+}
+
+/** What an event loop knows of the entities. */
+export function createEntityList(): EntityList {
+  const changed = createChangedEntities()
+  let stored: readonly Entity[] = []
+
+  function* readSince(seq: number, isSame: boolean): Read<readonly ChangeRow[]> {
+    const changes: ChangeRow[] = []
+    const listed: Entity[] = []
+    for (const row of yield* rows<ListRow>(select, seq, Number(!isSame)))
+      if (row.definition === null) changes.push({ ...row, entity: row.name })
+      else listed.push(toEntity(row))
+    if (!isSame) stored = listed.sort((one, other) => (one.name < other.name ? -1 : 1))
+    return changes
+  }
+
+  return {
+    get stored() {
+      return stored
+    },
+    *read(isSame = false) {
+      const changes = yield* readSince(changed.last, isSame)
+      let found = changed.apply(stored.filter(isImported), changes)
+      if (!found) {
+        const all = yield* readSince(0, false)
+        found = changed.replace(stored.filter(isImported), all)
+      }
+      const byName = new Map(found.map(entity => [entity.name, entity]))
+      return stored.map(entity => byName.get(entity.name) ?? entity)
+    },
+  }
+}

@@ -1,6 +1,7 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import type { Client } from '../../lib/fair-queue.ts'
 import { alerts } from './alerts.ts'
+import { entities } from './entities.ts'
 import { accounts, people } from './people.ts'
 import { processes } from './processes.ts'
 import { registry } from './registry.ts'
@@ -12,7 +13,7 @@ import { trail } from './trail.ts'
  * The parts of the storage that are written once. Each has all methods of its interface, but for those that an engine adds
  * because it does them in its own way.
  */
-export const parts = { accounts, alerts, people, processes, registry, repository, trail }
+export const parts = { accounts, alerts, entities, people, processes, registry, repository, trail }
 
 export type PartName = keyof typeof parts
 

@@ -1,5 +1,6 @@
 import type { Client } from '../../lib/fair-queue.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
+import { RightsChanged } from '../../model/errors.ts'
 import type { TrailKey } from '../../model/trail.ts'
 import type { Part } from '../window.ts'
 
@@ -42,7 +43,7 @@ export type Step =
   | { readonly kind: 'lock'; readonly sql: string; readonly values: readonly Value[] }
   | { readonly kind: 'stamp' }
   | { readonly kind: 'clock' }
-  | { readonly kind: 'rights'; readonly event: Relying; readonly lock: SessionLock }
+  | { readonly kind: 'rights'; readonly events: readonly Relying[]; readonly lock: SessionLock }
   | { readonly kind: 'event'; readonly event: AuditEvent }
   /** The key that events are sealed with. `to`: the one from now on. */
   | { readonly kind: 'key'; readonly to?: TrailKey | undefined }
@@ -121,7 +122,12 @@ export function* clock(): Statements<number> {
  * @throws RightsChanged unless they are as they were when the request was admitted
  */
 export function* rights(event: Relying, kind: SessionLock): Statements<void> {
-  yield { kind: 'rights', event, lock: kind }
+  if (!(yield* haveRights([event], kind))[0]) throw new RightsChanged()
+}
+
+/** Does the same for several changes at once. @returns for each, true if its sessions are as they were */
+export function* haveRights(events: readonly Relying[], kind: SessionLock): Statements<readonly boolean[]> {
+  return (yield { kind: 'rights', events, lock: kind }) as readonly boolean[]
 }
 
 export function* record(event: AuditEvent): Statements<void> {
@@ -157,14 +163,14 @@ const translated = new Map<string, string>()
 
 /** Another mark for values, another way to pass a list of them, and another name for a function. */
 export function forSqlite(sql: Sql): string {
-  if (typeof sql !== 'string') return sql.sqlite.replaceAll('$', '?')
-  const known = translated.get(sql)
+  const given = typeof sql === 'string' ? sql : sql.sqlite
+  const known = translated.get(given)
   if (known !== undefined) return known
-  const text = sql
+  const text = given
     .replaceAll(locking, '')
     .replaceAll(/= ANY\((\$\d+)\)/g, 'IN (SELECT value FROM json_each($1))')
     .replaceAll('strpos(', 'instr(')
     .replaceAll(/\$(?=\d)/g, '?')
-  translated.set(sql, text)
+  translated.set(given, text)
   return text
 }

@@ -1,0 +1,131 @@
+import type { AuditEvent } from '../../model/audit-events.ts'
+import { RightsChanged, StoreUnavailable } from '../../model/errors.ts'
+import {
+  agreedParts,
+  baseEntity,
+  type ChangeRow,
+  type TakenChanges,
+  versionParts,
+} from '../columns/changed-entities.ts'
+import type { Agreed, RecordWrite } from '../entities.ts'
+import { type Change, haveRights, insert, type Read, record, row, rows, run } from './statements.ts'
+
+/** Changes of single records (docs/decisions/0041). */
+
+export interface StoredWrite extends Omit<ChangeRow, 'seq'> {
+  /** The version of the entity that the record was looked up in. */
+  readonly version: string
+  readonly before: number
+}
+
+export const storedWrite = ({ entity, values, ...change }: RecordWrite): StoredWrite => ({
+  ...change,
+  entity: entity.name,
+  key_values: JSON.stringify(values),
+  version: baseEntity(entity).source.version,
+})
+
+export interface Writing {
+  readonly write: StoredWrite
+  readonly event: AuditEvent
+}
+
+/** What `Entities.writeRecord` returns, or why the write can't be made. */
+export type WriteOutcome = boolean | RightsChanged | StoreUnavailable
+
+/**
+ * True for an entity e whose records are there, with ranks. The embedded store's writer looks at their files before and
+ * after each change.
+ */
+export const hasRecords = {
+  sqlite: 'true',
+  postgres: `(to_regclass(format('carrel.%I', 'records.' || split_part(e.version, '.', 1))) IS NOT NULL
+    AND ((e.definition::json #>> '{source,count}')::bigint = 0
+      OR EXISTS (SELECT 1 FROM rank r WHERE r.version = e.version)))`,
+}
+
+export const lostRecords = (entity: string): StoreUnavailable =>
+  new StoreUnavailable(
+    `the records of ${entity} are gone from the database: restore a backup, or import them again`,
+  )
+
+const versionsOf = (isThere: string) =>
+  `SELECT e.name, e.version, ${isThere} AS is_there FROM entity e
+   WHERE e.name = ANY($1) AND e.version IS NOT NULL`
+const versions = { sqlite: versionsOf(hasRecords.sqlite), postgres: versionsOf(hasRecords.postgres) }
+
+/** Makes writes that share a transaction, in their order. */
+export function* writeRecords(batch: readonly Writing[]): Change<readonly WriteOutcome[]> {
+  // One transaction at a time, so that changes become visible in the order of their numbers.
+  const state = yield* row<{ records: number }>('SELECT records FROM state FOR UPDATE')
+  let last = state?.records ?? 0
+  const allowed = yield* haveRights(
+    batch.map(({ event }) => event),
+    'shared',
+  )
+  const named = yield* rows<{ name: string; version: string; is_there: boolean | number }>(versions, [
+    ...new Set(batch.map(({ write }) => write.entity)),
+  ])
+  const stored = new Map(named.map(one => [one.name, one] as const))
+  const changed = yield* rows<{ key: string; seq: number }>(
+    'SELECT key, max(seq) AS seq FROM record_change WHERE key = ANY($1) GROUP BY key',
+    [...new Set(batch.map(({ write }) => write.key))],
+  )
+  const known = new Map(changed.map(({ key, seq }) => [key, seq] as const))
+  const outcomes: WriteOutcome[] = []
+  for (const [at, { write, event }] of batch.entries()) {
+    if (!allowed[at]) {
+      outcomes.push(new RightsChanged())
+      continue
+    }
+    const { version, before, ...change } = write
+    const entity = stored.get(change.entity)
+    const isCurrent = entity?.version === version && (known.get(change.key) ?? 0) === before
+    const isWritten = isCurrent && Boolean(entity.is_there)
+    outcomes.push(isCurrent && !isWritten ? lostRecords(change.entity) : isWritten)
+    if (!isWritten) continue
+    known.set(change.key, ++last)
+    yield* insert('record_change', { seq: last, ...change })
+    yield* record(event)
+  }
+  yield* run('UPDATE state SET records = $1', last)
+  return outcomes
+}
+
+/**
+ * Removes the changes that are in a new version.
+ * @param version that the entity has
+ * @returns false where the new version is not made from all that the entity has
+ */
+export function* takeChanges(
+  { name, replaces, agreed, keepsNewer = false }: TakenChanges,
+  version: string | undefined,
+): Change<boolean> {
+  if (replaces === undefined) {
+    if (agreed && !(yield* stillAgreed(name, agreed, version))) return false
+    yield* dropChanges(name)
+    return true
+  }
+  if (replaces === null) return version === undefined
+  const { stored, seq } = versionParts(replaces)
+  if (stored !== version) return false
+  const sql = 'SELECT max(seq) AS seq FROM record_change WHERE entity = $1'
+  const last = yield* row<{ seq: number | null }>(sql, name)
+  if (!keepsNewer && (last?.seq ?? 0) !== seq) return false
+  yield* run('DELETE FROM record_change WHERE entity = $1 AND seq <= $2', name, seq)
+  return true
+}
+
+function* stillAgreed(name: string, agreed: Agreed, version: string | undefined): Read<boolean> {
+  const { stored, seq } = agreedParts(agreed)
+  if (stored !== version) return false
+  const newer = yield* row<{ count: number }>(
+    'SELECT count(*) AS count FROM record_change WHERE entity = $1 AND seq > $2',
+    name,
+    seq,
+  )
+  return (newer?.count ?? 0) <= agreed.changes
+}
+
+export const dropChanges = (entity: string): Change<number> =>
+  run('DELETE FROM record_change WHERE entity = $1', entity)
