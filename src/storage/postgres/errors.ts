@@ -16,8 +16,8 @@ const conflict = /^(40001|40P01|23505|42P06|42P07|42710)$/
  */
 const unavailable = /^(08|40003|28|3D|53|54|55000|55P03|57|58|25006|42501)/
 
-/** A schema, table or column is not there. */
-const undefinedObject = /^(3F000|42P01|42703)$/
+/** A schema or table is not there. */
+const undefinedObject = /^(3F000|42P01)$/
 
 /**
  * The only place that translates the driver's errors.
