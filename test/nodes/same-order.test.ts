@@ -300,11 +300,9 @@ async function copyAccounts(t: TestContext, { dataFolder }: Service, url: string
   for (const table of ['eperson', 'epersongroup', 'membership', 'event'])
     for (const row of from.all(`SELECT * FROM ${table}`)) {
       const columns = Object.keys(row)
-      const values = columns.map(column => {
-        const value = row[column]
-        if (column === 'enabled') return value === 1
-        return value instanceof Uint8Array ? Buffer.from(value) : value
-      })
+      const values = Object.values(row).map(value =>
+        value instanceof Uint8Array ? Buffer.from(value) : value,
+      )
       const places = columns.map((_, at) => `$${at + 1}`)
       await to.query(`INSERT INTO carrel.${table} (${columns}) VALUES (${places})`, values)
     }
