@@ -3,6 +3,7 @@ import { Command } from 'commander'
 import { passwordFault } from '../authn/password-rules.ts'
 import { hashPassword } from '../authn/passwords.ts'
 import type { Accounts } from '../storage/accounts.ts'
+import type { Sessions } from '../storage/sessions.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
 import { commandEvent, withStore, withStoreOrNew } from './store.ts'
@@ -106,8 +107,8 @@ export function epersonCommand(): Command {
     .option(...jsonOption)
     .action((email: string | undefined, { all = false, json }: LogoutOptions) => {
       if ((email === undefined) !== all) throw new Misuse('name one eperson, or give --all')
-      return withStore(({ accounts }) =>
-        email === undefined ? logoutAll(accounts, json) : logout(accounts, email, json),
+      return withStore(({ accounts, sessions }) =>
+        email === undefined ? logoutAll(sessions, json) : logout(accounts, email, json),
       )
     })
 
@@ -157,8 +158,8 @@ async function logout(accounts: Accounts, email: string, json: boolean | undefin
   sayResult(json, { email, loggedOut: true }, `Ended all tokens of ${email}.`)
 }
 
-async function logoutAll(accounts: Accounts, json: boolean | undefined): Promise<void> {
-  const epersons = await accounts.logoutAll(commandEvent('logout', 'everybody'), Date.now())
+async function logoutAll(sessions: Sessions, json: boolean | undefined): Promise<void> {
+  const epersons = await sessions.endAll(commandEvent('logout', 'everybody'), Date.now())
   sayResult(json, { epersons, loggedOut: true }, `Ended all tokens of all ${epersons} epersons.`)
 }
 

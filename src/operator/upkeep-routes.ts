@@ -10,14 +10,14 @@ import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { AccessTokens } from '../storage/access-tokens.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { Secrets } from '../storage/secrets.ts'
+import type { Sessions } from '../storage/sessions.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accessTokens: Pick<AccessTokens, 'page'>
-  readonly accounts: Pick<Accounts, 'logoutAll'>
+  readonly sessions: Pick<Sessions, 'endAll'>
   readonly addresses: Addresses
   readonly config: Pick<Config, 'tokenSecrets'>
   readonly secrets: Pick<Secrets, 'rotate'>
@@ -35,7 +35,7 @@ export const eventFor = (
 
 /** What an operator does about everybody's logins (OP5). */
 export function upkeepRoutes(app: FastifyInstance, parts: Parts): void {
-  const { accessTokens, accounts, addresses, config, secrets } = parts
+  const { accessTokens, addresses, config, secrets, sessions } = parts
   const options = { preParsing: ignoreBody }
 
   app.get('/tokens', route('listAllAccessTokens'), async request => {
@@ -49,7 +49,7 @@ export function upkeepRoutes(app: FastifyInstance, parts: Parts): void {
   })
 
   app.delete('/sessions', { ...options, ...route('endAllSessions') }, async (request, reply) => {
-    await accounts.logoutAll(eventFor(request, 'session.end', 'everybody'), Date.now())
+    await sessions.endAll(eventFor(request, 'session.end', 'everybody'), Date.now())
     return reply.code(204).send()
   })
 

@@ -33,13 +33,6 @@ export interface Accounts {
   recordLogin(login: Login, event: AuditEvent): Promise<Begun | undefined>
   /** Replaces the session key, which ends every token of the eperson (T4). @returns their latest provider session */
   logout(uuid: string, event: AuditEvent): Promise<ProviderSession | undefined>
-  /**
-   * The same for everybody, in one step. Nothing is left that a wrong clock could revive, so time goes on from the
-   * machine's (docs/decisions/0024).
-   * @param now milliseconds since 1970
-   * @returns how many epersons there are
-   */
-  logoutAll(event: AuditEvent, now: number): Promise<number>
   recordEvent(event: AuditEvent): Promise<void>
 
   addEperson(eperson: NewEperson, event: AuditEvent): Promise<Eperson | 'exists'>
@@ -69,7 +62,7 @@ export interface Accounts {
 /** What is about who is logged in: each engine has its own way to keep that at hand. */
 export type Logins = Pick<
   Accounts,
-  'stampOf' | 'session' | 'allowedSessions' | 'recordLogin' | 'logout' | 'logoutAll' | 'recordEvent'
+  'stampOf' | 'session' | 'allowedSessions' | 'recordLogin' | 'logout' | 'recordEvent'
 >
 
 export interface EpersonSearch {

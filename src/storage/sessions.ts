@@ -20,6 +20,13 @@ export interface Sessions {
   /** Ends all sessions of the eperson but one, if that one is still alive. */
   endOthers(uuid: string, own: KeptSession, event: AuditEvent): Promise<void>
   /**
+   * Ends every session and every other token of all epersons, in one step. Nothing is left that a wrong clock could revive,
+   * so time goes on from the machine's (docs/decisions/0024).
+   * @param now milliseconds since 1970
+   * @returns how many epersons there are
+   */
+  endAll(event: AuditEvent, now: number): Promise<number>
+  /**
    * Removes sessions that can't be alive any more, of some epersons at a time.
    * @param after the last eperson that was looked at; '' to begin
    * @returns the last one of these; undefined at the end

@@ -182,11 +182,11 @@ test('N3 ending all others leaves the one that asks, in which everything goes on
 
 test('N3 T4 a logout ends the session that was left when all others were ended, and so does each other way', async t => {
   const { service, admin, uuid } = await started(t)
-  const { accounts } = service.storage
+  const { accounts, sessions } = service.storage
   const ways: readonly ((own: Client) => Promise<unknown>)[] = [
     own => own.post('/api/authn/logout'),
     () => accounts.setPassword(ruthEmail, 'none', commandEvent('eperson.password')),
-    () => accounts.logoutAll(commandEvent('logout'), Date.now()),
+    () => sessions.endAll(commandEvent('logout'), Date.now()),
     () => admin.delete(`/api/eperson/epersons/${uuid}/sessions`),
     async () => {
       await accounts.setEnabled(ruthEmail, false, commandEvent('eperson.disable'))

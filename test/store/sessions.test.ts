@@ -246,10 +246,10 @@ test('T11 the mark of the clock is kept', async ({ clock, ping }) => {
 })
 
 test('T4 a logout of all ends every session, and the secrets change', async storage => {
-  const { accounts, secrets } = storage
+  const { accounts, secrets, sessions } = storage
   const zoe = await add(storage, 'zoe@example.org')
   const { session } = await logIn(storage, zoe)
-  assert.ok((await accounts.logoutAll(commandEvent('logout'), Date.now())) >= 1)
+  assert.ok((await sessions.endAll(commandEvent('logout'), Date.now())) >= 1)
   assert.notDeepEqual((await accounts.session(zoe.uuid))?.sessionKey, session.sessionKey)
   assert.equal(accounts.allowedSessions(), 'all')
   assert.equal(await secrets.rotate(commandEvent('secret.rotate')), 2)

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { OperatorError } from '../../model/errors.ts'
 import { keyringOf } from '../../model/keys.ts'
-import { logoutAll } from '../sqlite/account-changes.ts'
 import { type Database, openDatabase, transaction } from '../sqlite/driver.ts'
 import { recordEvent } from '../sqlite/events.ts'
 import { databaseFile, migrate } from '../sqlite/migrate.ts'
@@ -10,6 +9,7 @@ import { perform } from '../sqlite/perform.ts'
 import { baseOf } from '../sqlite/record-versions.ts'
 import { migrations } from '../sqlite/schema.ts'
 import { readSecrets } from '../sqlite/secrets.ts'
+import { sessions } from '../statements/sessions.ts'
 import { openTrail, signAll } from '../statements/trail.ts'
 import { convertBefore } from './from-before.ts'
 import { entityPath } from './snapshot.ts'
@@ -66,7 +66,7 @@ export function renewSnapshot(folder: string, { endSessions, tokenSecrets, event
       // What was counted against guessing is about another time.
       db.run('DELETE FROM attempt')
       if (endSessions) {
-        logoutAll(db, event, Date.now())
+        perform(db, sessions.changes.endAll(event, Date.now()))
         // Some may have been revoked since the backup.
         db.run('DELETE FROM access_token')
       } else recordEvent(db, event)

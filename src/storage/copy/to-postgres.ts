@@ -3,12 +3,12 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { keyringOf } from '../../model/keys.ts'
 import { sealingKey } from '../postgres/chain.ts'
-import { raiseMark } from '../postgres/clock-changes.ts'
 import type { Connection } from '../postgres/driver.ts'
 import { recordEvent } from '../postgres/events.ts'
 import { openMigrated } from '../postgres/migrate.ts'
 import { perform } from '../postgres/perform.ts'
 import { bytesOf, inChunks, partLength, recordTable, writeVersion } from '../postgres/record-versions.ts'
+import { clock } from '../statements/clock.ts'
 import { loadKey } from '../statements/trail.ts'
 import { CopyError, type Dump, type DumpedEntity, type DumpedTable, type DumpedValue } from './dump.ts'
 import { rowsAtOnce } from './rows-at-once.ts'
@@ -75,7 +75,7 @@ export async function loadDump(
   for (const { secret, made } of dump.secrets)
     await db.run('INSERT INTO secret (secret, made) VALUES ($1, $2)', secret, Date.parse(made))
   for (const entity of dump.entities) loaded.push(await loadEntity(db, entity, progress))
-  await raiseMark(db, dump.mark, 0)
+  await perform(db, clock.changes.raise(dump.mark, 0))
   await continueSequences(db)
   return loaded
 }

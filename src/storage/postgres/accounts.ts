@@ -2,7 +2,6 @@ import type { Session } from '../../model/accounts.ts'
 import type { AllowedSessions } from '../../model/sessions.ts'
 import type { Logins } from '../accounts.ts'
 import { countFailures } from '../statements/repeated-failures.ts'
-import { logoutAll } from './account-changes.ts'
 import type { Pool } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { logout, recordLogin } from './hot.ts'
@@ -15,12 +14,10 @@ const maxCachedSessions = 10_000
 interface Parts {
   readonly pool: Pool
   readonly lookup: SessionLookup
-  /** Opens a pool without time limits, for a change of all epersons. */
-  readonly patientPool: () => Pool
 }
 
 /** Accounts in PostgreSQL. */
-export function postgresAccounts({ pool, lookup, patientPool }: Parts): Logins & { close(): Promise<void> } {
+export function postgresAccounts({ pool, lookup }: Parts): Logins & { close(): Promise<void> } {
   const failures = countFailures(event => recordEvent(pool, event))
   const sessions = new Map<string, Session>()
 
@@ -54,14 +51,6 @@ export function postgresAccounts({ pool, lookup, patientPool }: Parts): Logins &
     allowedSessions: () => allowed,
     recordLogin: (login, event) => recordLogin(pool, login, event),
     logout: (uuid, event) => logout(pool, uuid, event),
-    logoutAll: async (event, now) => {
-      const patient = patientPool()
-      try {
-        return await logoutAll(patient, event, now)
-      } finally {
-        await patient.close()
-      }
-    },
     recordEvent: failures.record,
     close: failures.close,
   }

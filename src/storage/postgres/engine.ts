@@ -3,13 +3,11 @@ import { keyringOf } from '../../model/keys.ts'
 import { partFor, type Shared } from '../runtime/event-loops.ts'
 import { keepParents } from '../runtime/keep-parents.ts'
 import { type KeptTrail, keepTrail } from '../statements/keep-trail.ts'
-import { offer, type PartName, statementsNamed } from '../statements/parts.ts'
+import { offer, type PartName, parts, statementsNamed } from '../statements/parts.ts'
 import { openTrail, takeKey } from '../statements/trail.ts'
 import type { Storage } from '../storage.ts'
 import { entitiesIn } from '../tables/plan-shape.ts'
-import { postgresAccessTokens } from './access-tokens.ts'
 import { postgresAccounts } from './accounts.ts'
-import { postgresAttempts } from './attempts.ts'
 import { postgresAudiences } from './audiences.ts'
 import { sealingKey } from './chain.ts'
 import { postgresClock } from './clock.ts'
@@ -17,7 +15,7 @@ import { type ConnectionOptions, connect, createPool, type PoolOptions } from '.
 import { postgresEntities } from './entities.ts'
 import { type ClientLimits, clientLimits, patiently, startPatience } from './errors.ts'
 import { describeTable, readAsReader } from './expose.ts'
-import { postgresIdentities } from './identities.ts'
+import { beginAtProvider, refreshSession } from './hot.ts'
 import { lazyWorker } from './lazy-worker.ts'
 import { postgresMetrics } from './metrics.ts'
 import { openMigrated } from './migrate.ts'
@@ -25,7 +23,6 @@ import { change, perform } from './perform.ts'
 import { recordTables } from './record-source.ts'
 import { sharedSecrets } from './secrets.ts'
 import { createSessionLookup } from './session-lookup.ts'
-import { postgresSessions } from './sessions.ts'
 import { createStoreCheck, type StoreCheck } from './store-check.ts'
 import { createTableListings, type TableDatabase } from './table-listings.ts'
 import { trailIn } from './trail.ts'
@@ -142,7 +139,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
       await audiences.refresh(result.audiences, db)
     },
   })
-  const clock = postgresClock(accountPool)
+  const clock = postgresClock(part('clock').raise)
   const secrets = sharedSecrets(accountPool)
   const audiences = postgresAudiences(accountPool, options.hiddenMetadata)
   const entities = postgresEntities({
@@ -174,11 +171,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   const read = trailIn(() => connect(unlimited), keyring)
   const trail = { checkpoint: () => checkpoint(keyring()), pruneSome, read }
   const lookForKey = () => accountPool.statement(db => perform(db, takeKey(keyring())))
-  const accounts = postgresAccounts({
-    pool: accountPool,
-    lookup,
-    patientPool: () => createPool({ ...unlimited, size: 1, queue: 1 }),
-  })
+  const accounts = postgresAccounts({ pool: accountPool, lookup })
   let kept: KeptTrail | undefined
   let check: StoreCheck
   let closing: Promise<void> | undefined
@@ -224,9 +217,21 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
       ...people,
       withParents: keepParents(async () => (await lookup.ask()).groups, people.withParents),
     },
-    accessTokens: postgresAccessTokens(accountPool),
-    sessions: postgresSessions(accountPool),
-    attempts: postgresAttempts(accountPool),
+    accessTokens: part('accessTokens'),
+    sessions: {
+      ...part('sessions'),
+      refresh: (refreshed, event) => refreshSession(accountPool, refreshed, event),
+      // It changes all epersons, which may take longer than a client's request may.
+      endAll: async (event, now) => {
+        const patient = createPool({ ...unlimited, size: 1, queue: 1 })
+        try {
+          return await change(patient, () => parts.sessions.changes.endAll(event, now))
+        } finally {
+          await patient.close()
+        }
+      },
+    },
+    attempts: part('attempts'),
     entities,
     repository: {
       ...repository,
@@ -243,7 +248,10 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
       },
     },
     secrets,
-    identities: postgresIdentities(accountPool),
+    identities: {
+      ...part('identities'),
+      begin: (login, event) => beginAtProvider(accountPool, login, event),
+    },
     metrics: postgresMetrics(poolsByName, { pages: turns, listings: places }, shared),
     clock,
     trail,

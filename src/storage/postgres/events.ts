@@ -4,8 +4,6 @@ import { now } from '../statements/statements.ts'
 import type { Connection, Pool, Row, Value } from './driver.ts'
 import { replaceNul } from './rows.ts'
 
-export { now } from '../statements/statements.ts'
-
 /** The audit trail. Each connection has a chain of its own, so that none waits for another (docs/decisions/0027). */
 
 /** A statement whose values have names, `:name` in its text. */

@@ -1,21 +1,7 @@
-import type { AuditEvent } from '../../model/audit-events.ts'
 import { RightsChanged } from '../../model/errors.ts'
-import type { Connection, Pool, Queries } from './driver.ts'
+import type { Relying, SessionLock } from '../statements/statements.ts'
+import type { Queries } from './driver.ts'
 
-/** What tells every node that it must not keep using what it cached of an eperson. */
-export const changeStamp = (db: Queries, uuid: string): Promise<number> =>
-  db.run("UPDATE eperson SET stamp = nextval('stamp') WHERE uuid = $1", uuid)
-
-/** Ends every login token, and what was made from one. $1: 32 random bytes. */
-export const replaceSessionKey = "session_key = $1, stamp = nextval('stamp')"
-
-type Relying = Pick<AuditEvent, 'reliesOn'>
-
-/**
- * The lock on the sessions that a change relies on, so that none of them ends before it is committed. `shared`: for
- * changes that touch no eperson, of which several may be under way. `own`: for those that may change the caller, too.
- */
-type SessionLock = 'shared' | 'own'
 const locks = { shared: 'FOR SHARE', own: 'FOR NO KEY UPDATE' } as const
 
 /**
@@ -46,15 +32,3 @@ export async function haveRights(
   const stamps = new Map(rows.map(({ uuid, stamp }) => [uuid, stamp]))
   return events.map(({ reliesOn = [] }) => reliesOn.every(({ uuid, stamp }) => stamps.get(uuid) === stamp))
 }
-
-/** Runs a change in a transaction, with the rights that it relies on. */
-export const changing = <T>(
-  pool: Pool,
-  event: Relying,
-  lock: SessionLock,
-  change: (db: Connection) => Promise<T>,
-): Promise<T> =>
-  pool.transaction(async db => {
-    await requireRights(db, event, lock)
-    return change(db)
-  })

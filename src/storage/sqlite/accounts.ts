@@ -49,7 +49,6 @@ export function sqliteAccounts({ db, snapshot, write }: Parts): Logins & { close
     allowedSessions: () => allowed,
     recordLogin: (login, event) => write('recordLogin', login, event),
     logout: (uuid, event) => write('logout', uuid, event),
-    logoutAll: (event, now) => write('logoutAll', event, now),
     recordEvent: failures.record,
     close: failures.close,
   }

@@ -1,17 +1,16 @@
 import type { Clock } from '../clock.ts'
-import { createClock } from '../statements/clock.ts'
+import { createClock, type Mark } from '../statements/clock.ts'
 import type { Database } from './driver.ts'
-import type { Write } from './group-commit.ts'
 import type { SharedSnapshot } from './shared-snapshot.ts'
 
 interface Parts {
   readonly db: Database
   readonly snapshot: Pick<SharedSnapshot, 'known' | 'state'>
-  readonly write: Write
+  readonly raise: Mark['raise']
 }
 
 /** The clock of the embedded store, whose mark all processes and event loops share. */
-export function sqliteClock({ db, snapshot, write }: Parts): Clock {
+export function sqliteClock({ db, snapshot, raise }: Parts): Clock {
   let mark = 0
   let read = -1
   return createClock({
@@ -23,6 +22,6 @@ export function sqliteClock({ db, snapshot, write }: Parts): Clock {
       }
       return mark
     },
-    raise: (to, from) => write('raiseMark', to, from),
+    raise,
   })
 }

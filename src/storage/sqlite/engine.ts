@@ -8,9 +8,7 @@ import { whilePresent } from '../runtime/while-present.ts'
 import { keepTrail } from '../statements/keep-trail.ts'
 import { offer, type PartName } from '../statements/parts.ts'
 import type { ReportLoss, Storage } from '../storage.ts'
-import { sqliteAccessTokens } from './access-tokens.ts'
 import { sqliteAccounts } from './accounts.ts'
-import { sqliteAttempts } from './attempts.ts'
 import { sqliteAudiences } from './audiences.ts'
 import { sqliteClock } from './clock.ts'
 import { type Database, openDatabase } from './driver.ts'
@@ -24,13 +22,11 @@ import {
   pathsOf,
 } from './files-in-place.ts'
 import { createGroupCommit } from './group-commit.ts'
-import { sqliteIdentities } from './identities.ts'
 import { sqliteMetrics } from './metrics.ts'
 import { databaseFile, entitiesFolder, migrate } from './migrate.ts'
 import { perform } from './perform.ts'
 import { createReaderThreads, type Reader } from './reader-threads.ts'
 import { fileSecrets } from './secrets.ts'
-import { sqliteSessions } from './sessions.ts'
 import { createSharedSnapshot } from './shared-snapshot.ts'
 import { trailIn } from './trail.ts'
 
@@ -128,9 +124,13 @@ export async function openEngine({
     isNew,
     accounts,
     people: { ...people, withParents: keepParents(snapshot.enter, people.withParents) },
-    accessTokens: sqliteAccessTokens({ db, write: writer.write }),
-    sessions: sqliteSessions({ db, write: writer.write }),
-    attempts: sqliteAttempts({ db, write: writer.write }),
+    accessTokens: part('accessTokens'),
+    sessions: {
+      ...part('sessions'),
+      refresh: ({ begun, used, expires, stamp }, event) =>
+        writer.write('refreshSession', event, begun, used, expires, stamp),
+    },
+    attempts: part('attempts'),
     entities,
     repository: {
       ...repository,
@@ -145,10 +145,13 @@ export async function openEngine({
       copiedFrom: () => null,
     },
     secrets,
-    identities: sqliteIdentities({ db, write: writer.write }),
+    identities: {
+      ...part('identities'),
+      begin: (login, event) => writer.write('beginAtProvider', login, event),
+    },
     trail,
     metrics: sqliteMetrics(dataFolder, readerThreads, shared),
-    clock: sqliteClock({ db, snapshot, write: writer.write }),
+    clock: sqliteClock({ db, snapshot, raise: part('clock').raise }),
     alerts: part('alerts'),
     processes: part('processes'),
     registry: part('registry'),

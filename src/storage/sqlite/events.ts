@@ -3,8 +3,6 @@ import { eventHash, eventRow, newChain, nothingBefore, type TrailKey, valuesOf }
 import { now } from '../statements/statements.ts'
 import type { Database, Prepared } from './driver.ts'
 
-export { now } from '../statements/statements.ts'
-
 /** The audit trail. Every event is in a chain (docs/decisions/0027). */
 export function recordEvent(db: Database, event: AuditEvent): void {
   const { last, insert } = statementsOf(db)

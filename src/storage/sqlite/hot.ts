@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { areaOf, networkOf } from '../../lib/addresses.ts'
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import {
@@ -14,7 +15,7 @@ import { now } from '../statements/statements.ts'
 import type { Database, Prepared } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { readSession } from './rows.ts'
-import { endTokens } from './stamps.ts'
+import { nextStamp } from './stamps.ts'
 
 /** The changes on the path of requests. The single writer runs each inside its transaction. */
 
@@ -134,7 +135,7 @@ function limitSessions(db: Database, uuid: string): void {
 
 /** Ends every login token, and what was made from one. */
 export function logout(db: Database, uuid: string, event: AuditEvent): ProviderSession | undefined {
-  endTokens(db, uuid)
+  db.run('UPDATE eperson SET session_key = ?, stamp = ? WHERE uuid = ?', randomBytes(32), nextStamp(db), uuid)
   const last = db.get<SessionColumns>(
     'SELECT provider, name, sid, detail FROM provider_session WHERE eperson = ? ORDER BY id DESC LIMIT 1',
     uuid,

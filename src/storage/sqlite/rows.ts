@@ -1,13 +1,10 @@
-import { administratorGroup, emailKey, type Group, type Session } from '../../model/accounts.ts'
+import { administratorGroup, type Group, type Session } from '../../model/accounts.ts'
 import { readState } from '../../model/sessions.ts'
 import { mine } from '../statements/group-tree.ts'
 import { type EpersonRow, epersonColumns, toEperson } from '../statements/people-rows.ts'
 import type { Database } from './driver.ts'
 
-/** Converts rows of the store to the model. Readers and the writer share it. */
-export const find = (db: Database, email: string) =>
-  db.get<EpersonRow>(`SELECT ${epersonColumns} FROM eperson WHERE email_key = ?`, emailKey(email))
-
+/** The session of an enabled eperson. Readers and the writer share it. */
 export function readSession(db: Database, uuid: string): Session | undefined {
   const row = db.get<EpersonRow & { session_key: Uint8Array; session_state: string | null; stamp: number }>(
     `SELECT ${epersonColumns}, session_key, session_state, stamp FROM eperson WHERE uuid = ? AND enabled = 1`,

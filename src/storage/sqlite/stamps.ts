@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { RightsChanged } from '../../model/errors.ts'
 import type { Database } from './driver.ts'
@@ -9,13 +8,6 @@ export function nextStamp(db: Database): number {
   if (!row) throw new Error('the store has lost its row of stamps')
   return row.stamp
 }
-
-export const changeStamp = (db: Database, uuid: string): number =>
-  db.run('UPDATE eperson SET stamp = ? WHERE uuid = ?', nextStamp(db), uuid)
-
-/** Ends every login token, and what was made from one. */
-export const endTokens = (db: Database, uuid: string, newKey: Uint8Array = randomBytes(32)) =>
-  db.run('UPDATE eperson SET session_key = ?, stamp = ? WHERE uuid = ?', newKey, nextStamp(db), uuid)
 
 /** @throws RightsChanged unless the sessions that a change relies on are as they were when its request was admitted (T12) */
 export function requireRights(db: Database, event: Pick<AuditEvent, 'reliesOn'>): void {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, plausibleStep } from '../clock.ts'
+import { run, type StatementsOf } from './statements.ts'
 
 /** The mark in a store: a time that has certainly been, in ms since 1970; 0: none yet. */
 export interface Mark {
@@ -8,6 +9,16 @@ export interface Mark {
   /** Moves it, unless it is ahead of that, or was reset since `from` was read. */
   raise(to: number, from: number): Promise<void>
 }
+
+/** The change of the mark, which each engine reads in its own way. */
+export const clock = {
+  reads: {},
+  changes: {
+    *raise(to, from) {
+      yield* run('UPDATE state SET mark = $1 WHERE mark < $1 AND mark >= $2', to, from)
+    },
+  },
+} satisfies StatementsOf<Pick<Mark, 'raise'>>
 
 /** How long a clock that is too far ahead must go on without a jump until it is believed, in ms. */
 const proof = 10 * 60 * 1000

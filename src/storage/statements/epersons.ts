@@ -2,7 +2,7 @@ import { administratorGroup, agreementField, type Eperson, emailKey, nameKey } f
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Changed, Credentials, NewEperson, OwnPassword } from '../accounts.ts'
 import type { EpersonChange, NewPerson } from '../people.ts'
-import { dropAccessTokens } from './access-token-rows.ts'
+import { endAccessTokens } from './access-tokens.ts'
 import { changeMembership, groupNamed } from './group-rows.ts'
 import { keepingAdministrator } from './keeping-administrator.ts'
 import {
@@ -17,7 +17,7 @@ import {
 } from './people-rows.ts'
 import { applyChange, epersonEvent, isSame, resetEvent } from './people-rules.ts'
 import { dropReader } from './reader-changes.ts'
-import { keepOnly } from './session-rows.ts'
+import { keepOnly } from './sessions.ts'
 import { type Change, nextStamp, type Read, record, rights, row, rows, run } from './statements.ts'
 
 /** Epersons: by command, where e-mail addresses name them, and over HTTP. */
@@ -48,7 +48,7 @@ export function* setEnabled(email: string, enabled: boolean, event: AuditEvent):
   if (eperson.enabled === enabled) return 'unchanged'
   yield* run('UPDATE eperson SET enabled = $1 WHERE uuid = $2', Number(enabled), eperson.uuid)
   yield* endTokens(eperson.uuid)
-  if (!enabled) yield* dropAccessTokens(eperson.uuid)
+  if (!enabled) yield* endAccessTokens(eperson.uuid)
   yield* record({ ...event, eperson: eperson.uuid })
   return 'changed'
 }
@@ -89,7 +89,7 @@ function* changeOne(
   )
   if (before.enabled && !enabled) {
     yield* endTokens(uuid)
-    yield* dropAccessTokens(uuid)
+    yield* endAccessTokens(uuid)
   }
   yield* record(epersonEvent(event, before, after))
   return after
@@ -135,7 +135,7 @@ function* replaceHash(
   )
   if (changed === 0) return 'unchanged'
   yield* keepOnly(uuid, checked?.own)
-  yield* dropAccessTokens(uuid)
+  yield* endAccessTokens(uuid)
   yield* record({ ...event, eperson: uuid })
   return 'changed'
 }

@@ -1,11 +1,16 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import type { Client } from '../../lib/fair-queue.ts'
+import { accessTokens } from './access-tokens.ts'
 import { alerts } from './alerts.ts'
+import { attempts } from './attempts.ts'
+import { clock } from './clock.ts'
 import { entities } from './entities.ts'
+import { identities } from './identities.ts'
 import { accounts, people } from './people.ts'
 import { processes } from './processes.ts'
 import { registry } from './registry.ts'
 import { repository } from './repository.ts'
+import { sessions } from './sessions.ts'
 import type { Change, Read, Statements } from './statements.ts'
 import { trail } from './trail.ts'
 
@@ -13,7 +18,21 @@ import { trail } from './trail.ts'
  * The parts of the storage that are written once. Each has all methods of its interface, but for those that an engine adds
  * because it does them in its own way.
  */
-export const parts = { accounts, alerts, entities, people, processes, registry, repository, trail }
+export const parts = {
+  accessTokens,
+  accounts,
+  alerts,
+  attempts,
+  clock,
+  entities,
+  identities,
+  people,
+  processes,
+  registry,
+  repository,
+  sessions,
+  trail,
+}
 
 export type PartName = keyof typeof parts
 

@@ -89,16 +89,21 @@ export function* run(sql: Sql, ...values: readonly Value[]): Statements<number> 
  * Adds a row. @param columns their values @param unless what follows ON CONFLICT, such as `DO NOTHING`
  * @returns 1, or 0 if the row was there
  */
-export const insert = (
-  table: string,
-  columns: Readonly<Record<string, Value>>,
-  unless = '',
-): Statements<number> =>
-  run(
-    `INSERT INTO ${table} (${Object.keys(columns).join(', ')})
-     VALUES (${Object.keys(columns).map((_, at) => `$${at + 1}`)})${unless && ` ON CONFLICT ${unless}`}`,
-    ...Object.values(columns),
+export const insert = (table: string, columns: Columns, unless = ''): Statements<number> =>
+  insertAll(table, [columns], unless)
+
+/** Adds a few rows, which have the same columns, in one statement. @returns how many were added or changed */
+export function* insertAll(table: string, all: readonly Columns[], unless = ''): Statements<number> {
+  const [first] = all
+  if (!first) return 0
+  const names = Object.keys(first)
+  const marks = all.map((_, at) => `(${names.map((_, place) => `$${at * names.length + place + 1}`)})`)
+  return yield* run(
+    `INSERT INTO ${table} (${names.join(', ')}) VALUES ${marks}${unless && ` ON CONFLICT ${unless}`}`,
+    ...all.flatMap(columns => Object.values(columns)),
   )
+}
+type Columns = Readonly<Record<string, Value>>
 
 /** @param sql of PostgreSQL, such as LOCK TABLE */
 export function* lock(sql: string, ...values: readonly Value[]): Statements<void> {

@@ -1,0 +1,122 @@
+import { type AccessToken, maxAccessTokens, type Scope } from '../../model/access-tokens.ts'
+import { type AccessTokens, useInterval } from '../access-tokens.ts'
+import { changeStamp } from './people-rows.ts'
+import { type Change, insert, record, rights, row, rows, run, type StatementsOf } from './statements.ts'
+
+/** Access tokens of programs (docs/decisions/0040). */
+export const accessTokens = {
+  reads: {
+    *find(id) {
+      const found = yield* row<AccessTokenRow & { readonly hash: Uint8Array }>(
+        `SELECT ${columns}, hash ${alive} AND id = $1`,
+        id,
+      )
+      return found && { ...toAccessToken(found), hash: found.hash }
+    },
+    *list(eperson) {
+      const found = yield* rows<AccessTokenRow>(
+        `SELECT ${columns} ${alive} AND (CAST($1 AS TEXT) IS NULL OR eperson = $1) ORDER BY created, id`,
+        eperson,
+      )
+      return found.map(toAccessToken)
+    },
+    *page({ offset, limit }) {
+      const found = yield* rows<AccessTokenRow>(
+        `SELECT ${columns} ${alive} ORDER BY created, id LIMIT $1 OFFSET $2`,
+        limit,
+        offset,
+      )
+      const counted = yield* row<{ total: number }>(`SELECT count(*) AS total ${alive}`)
+      return { rows: found.map(toAccessToken), total: counted?.total ?? 0 }
+    },
+  },
+  changes: {
+    *add({ id, eperson, name, hash, scope, networks, created, expires }, event) {
+      yield* rights(event, 'own')
+      // Locked, so that tokens made at once see each other.
+      const owner = yield* row<{ password_stamp: number }>(
+        'SELECT password_stamp FROM eperson WHERE uuid = $1 AND enabled = 1 FOR NO KEY UPDATE',
+        eperson,
+      )
+      if (!owner) return 'no-eperson'
+      yield* run(
+        'DELETE FROM access_token WHERE eperson = $1 AND (expires <= $2 OR password_stamp <> $3)',
+        eperson,
+        created,
+        owner.password_stamp,
+      )
+      const others = yield* rows<{ name: string }>(
+        'SELECT name FROM access_token WHERE eperson = $1',
+        eperson,
+      )
+      if (others.some(other => other.name === name)) return 'name-taken'
+      if (others.length >= maxAccessTokens) return 'too-many'
+      yield* insert('access_token', {
+        id,
+        eperson,
+        name,
+        hash,
+        scope: JSON.stringify(scope),
+        networks: JSON.stringify(networks),
+        created,
+        expires,
+        password_stamp: owner.password_stamp,
+      })
+      yield* record(event)
+      return 'added'
+    },
+    *revoke(id, eperson, event) {
+      yield* rights(event, 'own')
+      const revoked = yield* row<{ eperson: string }>(
+        'DELETE FROM access_token WHERE id = $1 AND eperson = coalesce($2, eperson) RETURNING eperson',
+        id,
+        eperson,
+      )
+      if (!revoked) return false
+      yield* changeStamp(revoked.eperson)
+      yield* record({ ...event, eperson: revoked.eperson })
+      return true
+    },
+    *revokeAll(eperson, event) {
+      yield* rights(event, 'own')
+      const revoked = yield* endAccessTokens(eperson)
+      if (revoked === 0) return 0
+      yield* changeStamp(eperson)
+      yield* record(event)
+      return revoked
+    },
+    *noteUse(id, at) {
+      yield* run(
+        'UPDATE access_token SET used = $1 WHERE id = $2 AND (used IS NULL OR used <= $3)',
+        at,
+        id,
+        at - useInterval,
+      )
+    },
+  },
+} satisfies StatementsOf<AccessTokens>
+
+/** For a change of the eperson that changes their stamp, too. @returns how many there were */
+export const endAccessTokens = (eperson: string): Change<number> =>
+  run('DELETE FROM access_token WHERE eperson = $1', eperson)
+
+const columns = 'id, eperson, name, scope, networks, created, expires, used'
+
+/** Those that no change of the password has ended. */
+const alive = `FROM access_token t WHERE password_stamp = (SELECT password_stamp FROM eperson WHERE uuid = t.eperson)`
+
+type AccessTokenRow = Omit<AccessToken, 'scope' | 'networks'> & {
+  readonly scope: string
+  readonly networks: string
+}
+
+const toAccessToken = (row: AccessTokenRow): AccessToken => ({
+  id: row.id,
+  eperson: row.eperson,
+  name: row.name,
+  scope: JSON.parse(row.scope) as Scope,
+  networks: JSON.parse(row.networks) as string[],
+  created: row.created,
+  expires: row.expires,
+  used: row.used,
+})

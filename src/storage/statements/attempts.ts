@@ -1,0 +1,121 @@
+import {
+  type Count,
+  familiarFor,
+  forgottenAt,
+  type Scope,
+  scopes,
+  waitFor,
+  weightOf,
+  withFailure,
+} from '../../model/throttle.ts'
+import type { Attempt, Attempts, Begun, Counted, Standing } from '../attempts.ts'
+import { type Change, insertAll, lock, type Read, rows, run, type StatementsOf } from './statements.ts'
+
+/** Counts of attempts to guess a password (docs/decisions/0023). */
+export const attempts = {
+  reads: {
+    *look(attempt) {
+      return standingIn(yield* stateOf(attempt))
+    },
+  },
+  changes: {
+    *begin(attempt) {
+      yield* lockCounts(attempt)
+      const state = yield* stateOf(attempt)
+      const begun = begunIn(state)
+      yield* put(attempt, new Map(begun.counted.map(({ scope, after }) => [scope, after])))
+      // More than an attempt can add: what is forgotten doesn't pile up.
+      yield* run(
+        `DELETE FROM attempt WHERE key IN
+           (SELECT key FROM attempt WHERE expires < $1 ORDER BY expires LIMIT 10 FOR UPDATE SKIP LOCKED)`,
+        state.now,
+      )
+      return begun
+    },
+    *takeBack(attempt, { counted }) {
+      yield* lockCounts(attempt)
+      const { counts } = yield* stateOf(attempt)
+      yield* put(attempt, new Map(counted.map(one => [one.scope, leftOf(one, counts)])))
+    },
+  },
+} satisfies StatementsOf<Attempts>
+
+interface State {
+  /** ms since 1970, by the clock that all who share the store go by. */
+  readonly now: number
+  readonly isFamiliar: boolean
+  readonly counts: ReadonlyMap<Scope, Count>
+}
+
+const keysOf = ({ keys }: Attempt): readonly string[] => scopes.map(scope => keys[scope])
+
+/** One statement, with the time: every attempt waits for it. */
+function* stateOf(attempt: Attempt): Read<State> {
+  const found = yield* rows<Count & { key: string; now: number; isFamiliar: number }>(
+    stateSql,
+    keysOf(attempt),
+    attempt.eperson ?? '',
+    attempt.network,
+    familiarFor,
+  )
+  const [first] = found
+  if (!first) throw new Error('the store did not say what time it is')
+  const counts = new Map(
+    scopes.flatMap(scope => {
+      const row = found.find(({ key }) => key === attempt.keys[scope])
+      return row ? [[scope, { level: row.level, at: row.at }] as const] : []
+    }),
+  )
+  return { now: first.now, isFamiliar: first.isFamiliar === 1, counts }
+}
+
+const stateAt = (time: string) =>
+  `SELECT now, key, level, at, CAST(EXISTS (SELECT 1 FROM familiar_network f
+       WHERE f.eperson = $2 AND f.network = $3 AND f.at > now - CAST($4 AS BIGINT)) AS INTEGER) AS "isFamiliar"
+   FROM (SELECT ${time} AS now) one LEFT JOIN attempt ON key = ANY($1)`
+const stateSql = {
+  sqlite: stateAt("CAST(unixepoch('subsec') * 1000 AS INTEGER)"),
+  postgres: stateAt('CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)'),
+}
+
+/** In one order for all, so that attempts at once see each other and none waits in a circle. */
+const lockCounts = (attempt: Attempt): Change<void> =>
+  lock(
+    `INSERT INTO attempt (key, level, at, expires) SELECT unnest(CAST($1 AS TEXT[])), 0, 0, 0
+     ON CONFLICT (key) DO UPDATE SET key = excluded.key`,
+    keysOf(attempt).toSorted(),
+  )
+
+const put = ({ keys }: Attempt, counts: ReadonlyMap<Scope, Count>): Change<number> =>
+  insertAll(
+    'attempt',
+    [...counts].map(([scope, count]) => ({ key: keys[scope], ...count, expires: forgottenAt(count) })),
+    '(key) DO UPDATE SET level = excluded.level, at = excluded.at, expires = excluded.expires',
+  )
+
+const standingIn = ({ counts, isFamiliar, now }: State): Standing => ({
+  wait: waitFor(counts, isFamiliar, now),
+  isFamiliar,
+})
+
+/** Counts a failure more, unless the attempt has to wait. */
+function begunIn(state: State): Begun {
+  const standing = standingIn(state)
+  if (standing.wait > 0) return { ...standing, pause: 0, counted: [] }
+  const { counts, isFamiliar, now } = state
+  const after = withFailure(counts, isFamiliar, now)
+  return {
+    ...standing,
+    pause: waitFor(after, isFamiliar, now),
+    counted: [...after].map(([scope, count]) => ({ scope, before: counts.get(scope), after: count })),
+  }
+}
+
+/** What is left of the count when the attempt is taken back, and others may have been counted since. */
+function leftOf({ scope, before, after }: Counted, counts: ReadonlyMap<Scope, Count>): Count {
+  const { level, at } = counts.get(scope) ?? nothing
+  if (level === after.level && at === after.at) return before ?? nothing
+  return { level: Math.max(0, level - weightOf(scope)), at }
+}
+
+const nothing: Count = { level: 0, at: 0 }

@@ -1,0 +1,203 @@
+import { type Eperson, emailKey, nameKey } from '../../model/accounts.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import {
+  decide,
+  type Identity,
+  type LinkedIdentity,
+  type Matching,
+  type ProviderSessionFilter,
+  type Recognized,
+  recognitionEvents,
+} from '../../model/identities.ts'
+import type { Identities } from '../identities.ts'
+import { endAccessTokens } from './access-tokens.ts'
+import {
+  type EpersonRow,
+  endTokens,
+  epersonColumns,
+  insertEperson,
+  lockEpersonAt,
+  toEperson,
+} from './people-rows.ts'
+import {
+  type Change,
+  insert,
+  nextStamp,
+  now,
+  type Read,
+  record,
+  rights,
+  row,
+  rows,
+  run,
+  type StatementsOf,
+} from './statements.ts'
+
+/** Single sign-on (docs/decisions/0010). A login at a provider begins its session in `hot.ts` of each engine. */
+export const identities = {
+  reads: {
+    whoIs: (identity, matching) => whoIs(identity, matching),
+    *isAtProvider(which) {
+      return (yield* row(`SELECT 1 AS one ${sessionsAt} LIMIT 1`, ...filterOf(which))) !== undefined
+    },
+    *listIdentities(eperson) {
+      return yield* rows<LinkedIdentity>(
+        `${linked} ${eperson === undefined ? '' : 'WHERE eperson = $1'} ORDER BY email_key, provider`,
+        ...(eperson === undefined ? [] : [eperson]),
+      )
+    },
+    *pageOfIdentities({ offset, limit }) {
+      const found = yield* rows<LinkedIdentity>(
+        `${linked} ORDER BY email_key, provider LIMIT $1 OFFSET $2`,
+        limit,
+        offset,
+      )
+      const counted = yield* row<{ total: number }>('SELECT count(*) AS total FROM identity')
+      return { rows: found, total: counted?.total ?? 0 }
+    },
+    *readTicket(id, now) {
+      const sql = 'SELECT content FROM ticket WHERE id = $1 AND expires > $2'
+      return (yield* row<{ content: string }>(sql, id, now))?.content
+    },
+  },
+  changes: {
+    recognize: (identity, matching, event) => recognize(identity, matching, event),
+    *endAtProvider(which, event) {
+      const ended = yield* rows<{ eperson: string }>(
+        `DELETE FROM provider_session WHERE eperson IN (SELECT eperson ${sessionsAt}) RETURNING eperson`,
+        ...filterOf(which),
+      )
+      // In one order for all, so that no two wait for each other.
+      const epersons = [...new Set(ended.map(({ eperson }) => eperson))].toSorted()
+      for (const eperson of epersons) {
+        yield* endTokens(eperson)
+        yield* record({ ...event, eperson })
+      }
+      return epersons.length
+    },
+    *link(email, { provider, subject }, event) {
+      yield* rights(event, 'own')
+      const eperson = yield* lockEpersonAt(email)
+      if (!eperson) return 'no-eperson'
+      const { uuid } = eperson
+      const there = yield* rows<{ eperson: string; subject: string }>(
+        'SELECT eperson, subject FROM identity WHERE provider = $1 AND (subject = $2 OR eperson = $3)',
+        provider,
+        subject,
+        uuid,
+      )
+      const owner = there.find(one => one.subject === subject)
+      if (owner) return owner.eperson === uuid ? 'unchanged' : 'taken'
+      if (there.length > 0) return 'other-subject'
+      yield* addLink({ provider, subject }, uuid)
+      yield* record({ ...event, eperson: uuid, changes: { before: null, after: { subject } } })
+      return 'changed'
+    },
+    *unlink(email, provider, event) {
+      yield* rights(event, 'own')
+      const eperson = yield* lockEpersonAt(email)
+      if (!eperson) return 'no-eperson'
+      const { uuid } = eperson
+      const unlinked = yield* row<{ subject: string }>(
+        'DELETE FROM identity WHERE eperson = $1 AND provider = $2 RETURNING subject',
+        uuid,
+        provider,
+      )
+      if (!unlinked) return 'unchanged'
+      yield* endTokens(uuid)
+      yield* endAccessTokens(uuid)
+      yield* run('DELETE FROM provider_session WHERE eperson = $1', uuid)
+      const { subject } = unlinked
+      yield* record({ ...event, eperson: uuid, changes: { before: { subject }, after: null } })
+      return 'changed'
+    },
+    *forgetSessions(begunBy) {
+      yield* run('DELETE FROM provider_session WHERE begun <= $1', begunBy.toISOString())
+    },
+    *keepTicket(id, content, expires, certain) {
+      yield* run('DELETE FROM ticket WHERE expires <= $1', certain)
+      return (yield* insert('ticket', { id, content, expires }, '(id) DO NOTHING')) === 1
+    },
+    *takeTicket(id, now) {
+      const sql = 'DELETE FROM ticket WHERE id = $1 AND expires > $2 RETURNING content'
+      return (yield* row<{ content: string }>(sql, id, now))?.content
+    },
+  },
+} satisfies StatementsOf<Omit<Identities, 'begin'>>
+
+const linked = 'SELECT eperson, email, provider, subject, linked FROM identity JOIN eperson ON uuid = eperson'
+
+/** The sessions that a filter selects, with the values of `filterOf`. */
+const sessionsAt = `FROM provider_session
+  WHERE provider = $1 AND (CAST($2 AS TEXT) IS NOT NULL OR CAST($3 AS TEXT) IS NOT NULL)
+    AND ($2 IS NULL OR name = $2) AND ($3 IS NULL OR sid = $3 OR (sid IS NULL AND name = $2))`
+
+const filterOf = ({ provider, name, sid }: ProviderSessionFilter) => [provider, name, sid] as const
+
+/** One statement, and so one snapshot: between two, another request could link the eperson. */
+function* whoIs(identity: Identity, matching: Matching): Read<Recognized> {
+  const { provider, subject, email } = identity
+  const found = yield* rows<EpersonRow & { isSubject: number; linked: number; own: number }>(
+    `SELECT ${epersonColumns},
+       CAST(EXISTS (SELECT 1 FROM identity WHERE provider = $1 AND subject = $2 AND eperson = uuid) AS INTEGER) AS "isSubject",
+       CAST(EXISTS (SELECT 1 FROM identity WHERE provider = $1 AND eperson = uuid) AS INTEGER) AS linked,
+       CAST(password_hash IS NOT NULL AS INTEGER) AS own
+     FROM eperson
+     WHERE email_key = $3 OR uuid IN (SELECT eperson FROM identity WHERE provider = $1 AND subject = $2)`,
+    provider,
+    subject,
+    email === null ? null : emailKey(email),
+  )
+  const bySubject = found.find(one => one.isSubject === 1)
+  const byEmail = found.find(one => one.isSubject === 0)
+  return decide(
+    {
+      bySubject: bySubject && toEperson(bySubject),
+      byEmail: byEmail && toEperson(byEmail),
+      emailHasOtherSubject: byEmail?.linked === 1,
+      emailHasPassword: byEmail?.own === 1,
+    },
+    identity,
+    matching,
+  )
+}
+
+function* recognize(identity: Identity, matching: Matching, event: AuditEvent): Change<Recognized> {
+  const found = yield* whoIs(identity, matching)
+  if (found.kind === 'refused') return found
+  const eperson = found.eperson ?? (yield* create(identity, event))
+  // Another request has created them since, and it is found in this same transaction.
+  if (!eperson) return yield* recognize(identity, matching, event)
+  if (found.kind !== 'known') yield* addLink(identity, eperson.uuid)
+  if (found.kind === 'linked')
+    yield* record({ ...event, event: recognitionEvents.linked, eperson: eperson.uuid })
+  yield* rename(eperson.uuid, identity)
+  return { kind: found.kind, eperson }
+}
+
+function* create({ email, firstName, lastName }: Identity, event: AuditEvent): Change<Eperson | undefined> {
+  if (email === null) throw new Error('an eperson needs an e-mail address')
+  const person = { email, firstName, lastName, passwordHash: null, enabled: true, profile: {} }
+  const added = yield* insertEperson(person)
+  if (added) yield* record({ ...event, event: recognitionEvents.created, eperson: added.uuid })
+  return added
+}
+
+/** Fails where another request has linked the same meanwhile. PostgreSQL then runs the whole change again, which finds it. */
+const addLink = ({ provider, subject }: Pick<Identity, 'provider' | 'subject'>, eperson: string) =>
+  insert('identity', { provider, subject, eperson, linked: now() })
+
+/** Takes over the names that a provider tells. */
+function* rename(uuid: string, { firstName, lastName }: Identity): Change<void> {
+  const names = 'coalesce($1, first_name), coalesce($2, last_name)'
+  const renamed = yield* row<Pick<EpersonRow, 'first_name' | 'last_name'>>(
+    `UPDATE eperson SET (first_name, last_name) = (${names}) WHERE uuid = $3
+     AND ((first_name, last_name) IS DISTINCT FROM (${names})) RETURNING first_name, last_name`,
+    firstName,
+    lastName,
+    uuid,
+  )
+  if (!renamed) return
+  const sql = 'UPDATE eperson SET name_key = $1, stamp = $2 WHERE uuid = $3'
+  yield* run(sql, nameKey(renamed.first_name, renamed.last_name), yield* nextStamp(), uuid)
+}

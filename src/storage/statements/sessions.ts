@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto'
+import type { KeptSession } from '../../model/accounts.ts'
+import { isAlive, type ListedSession, readState, stateWithOnly, stateWithout } from '../../model/sessions.ts'
+import type { Sessions } from '../sessions.ts'
+import { type Change, nextStamp, record, rights, row, rows, run, type StatementsOf } from './statements.ts'
+
+/** Sessions (docs/decisions/0040). Logins and refreshes are in `hot.ts` of each engine. */
+export const sessions = {
+  reads: {
+    *list({ eperson, sessionKey, ended }) {
+      const found = yield* rows<ListedSession>(
+        `SELECT begun, method, network, used, used_network AS "usedNetwork", expires FROM session
+         WHERE eperson = $1 AND session_key = $2 ORDER BY begun DESC`,
+        eperson.uuid,
+        sessionKey,
+      )
+      return found.filter(({ begun }) => !ended.has(begun))
+    },
+  },
+  changes: {
+    *end(uuid, begun, own, certain, event) {
+      yield* rights(event, 'own')
+      const known = yield* lockState(uuid)
+      if (!known || readState(known.text, known.sessionKey).ended.has(begun)) return false
+      const ended = yield* row<{ expires: number }>(
+        'DELETE FROM session WHERE eperson = $1 AND begun = $2 AND session_key = $3 RETURNING expires',
+        uuid,
+        begun,
+        known.sessionKey,
+      )
+      if (!ended) return false
+      const state = stateWithout(known.text, { begun, expires: ended.expires }, certain)
+      if (state === undefined) yield* keepOnly(uuid, begun === own.begun ? undefined : own)
+      else {
+        const sql = 'UPDATE eperson SET session_state = $1, stamp = $2 WHERE uuid = $3'
+        yield* run(sql, state, yield* nextStamp(), uuid)
+        yield* run('DELETE FROM provider_session WHERE eperson = $1 AND session = $2', uuid, begun)
+      }
+      yield* record(event)
+      return true
+    },
+    *endOthers(uuid, own, event) {
+      yield* rights(event, 'own')
+      yield* keepOnly(uuid, own)
+      yield* record(event)
+    },
+    *endAll(event, now) {
+      yield* rights(event, 'own')
+      const stamp = yield* nextStamp()
+      const ended = yield* run(
+        {
+          sqlite: 'UPDATE eperson SET session_key = randomblob(32), stamp = $1',
+          postgres: `UPDATE eperson SET stamp = $1,
+            session_key = sha256(uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid()))`,
+        },
+        stamp,
+      )
+      yield* run('DELETE FROM provider_session')
+      yield* run('DELETE FROM session')
+      yield* run('UPDATE state SET mark = $1', now)
+      yield* record(event)
+      return ended
+    },
+    *forget(certain, after) {
+      const sql = 'SELECT eperson FROM session WHERE eperson > $1 ORDER BY eperson LIMIT 1 OFFSET $2'
+      const last = (yield* row<{ eperson: string }>(sql, after, step))?.eperson
+      yield* run(
+        `DELETE FROM session WHERE eperson > $1 AND (CAST($2 AS TEXT) IS NULL OR eperson <= $2) AND (expires <= $3 OR
+           session_key <> (SELECT session_key FROM eperson e WHERE e.uuid = session.eperson))`,
+        after,
+        last ?? null,
+        certain,
+      )
+      return last
+    },
+  },
+} satisfies StatementsOf<Omit<Sessions, 'refresh'>>
+
+/** How many rows are looked at in one step. */
+const step = 2_000
+
+/** Ends all sessions but one, which must still be alive. @param own undefined: all */
+export function* keepOnly(uuid: string, own: KeptSession | undefined): Change<void> {
+  const known = yield* lockState(uuid)
+  if (!known) return
+  const { sessionKey, text } = known
+  const kept = own && isAlive({ sessionKey, ...readState(text, sessionKey) }, own) ? own : undefined
+  const key = randomBytes(32)
+  yield* run(
+    'UPDATE eperson SET session_key = $1, session_state = $2, stamp = $3 WHERE uuid = $4',
+    key,
+    kept ? stateWithOnly(kept, key) : null,
+    yield* nextStamp(),
+    uuid,
+  )
+  const begun = kept?.begun ?? null
+  yield* run('UPDATE session SET session_key = $1 WHERE eperson = $2 AND begun = $3', key, uuid, begun)
+  yield* run(`DELETE FROM session WHERE ${others('begun')}`, uuid, begun)
+  yield* run(`DELETE FROM provider_session WHERE ${others('session')}`, uuid, begun)
+}
+
+const others = (column: string): string =>
+  `eperson = $1 AND (CAST($2 AS BIGINT) IS NULL OR ${column} IS DISTINCT FROM $2)`
+
+interface State {
+  readonly sessionKey: Uint8Array
+  readonly text: string | null
+}
+
+/** Of an eperson, whose row is locked until the end of the transaction. */
+function* lockState(uuid: string): Change<State | undefined> {
+  return yield* row<State>(
+    `SELECT session_key AS "sessionKey", session_state AS text FROM eperson WHERE uuid = $1 FOR NO KEY UPDATE`,
+    uuid,
+  )
+}
