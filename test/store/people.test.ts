@@ -93,7 +93,7 @@ test('M3 members join and leave a group, all or none, and are counted inside and
   )
 })
 
-test('G5 groups are in groups through any number of levels, in no circle, and never too deep', async storage => {
+test('M6 groups are in groups through any number of levels, in no circle, and never too deep', async storage => {
   const { accounts, people } = storage
   const groups: { readonly uuid: string }[] = []
   for (let level = 0; level < 21; level++) groups.push(await createGroup(storage, `level ${level}`))
