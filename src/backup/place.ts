@@ -157,7 +157,7 @@ async function holdsStore(place: Place): Promise<boolean> {
   if (place.kind === 'embedded')
     return (await unlessMissing(stat(join(place.dataFolder, 'carrel.db')))) !== undefined
   // The driver is loaded where there is a database for it.
-  const database = await import('../storage/copy/into-postgres.ts')
+  const database = await import('../storage/copy/to-postgres.ts')
   return database.hasStore(place.url)
 }
 

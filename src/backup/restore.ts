@@ -52,7 +52,7 @@ export async function restore(
     renewSnapshot(staging, { ...options, event: { ...event, object: report.name } })
     if (place.kind === 'embedded') await moveInto(place.dataFolder, staging)
     else {
-      const { loadIntoEmpty } = await import('../storage/copy/into-postgres.ts')
+      const { loadIntoEmpty } = await import('../storage/copy/to-postgres.ts')
       await loadIntoEmpty(place.url, staging, progress)
     }
   } catch (error) {

@@ -75,7 +75,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'storage/runtime': ['storage', 'threads'],
   'storage/plans': ['storage'],
   'storage/columns': ['storage', 'storage/plans', 'storage/runtime', 'threads'],
-  'storage/tables': ['storage', 'storage/plans'],
+  'storage/tables': ['storage'],
   'storage/statements': ['storage', 'storage/columns/changed-entities.ts'],
   'storage/sqlite': [...ofEngines, 'threads'],
   'storage/postgres': [...ofEngines, 'threads'],

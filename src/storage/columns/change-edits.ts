@@ -4,10 +4,9 @@ import { keyValues, sortKeys } from '../../model/record-changes.ts'
 import { orderOf, type ValueOrder } from '../../model/value-order.ts'
 import type { RecordEntity } from '../entities.ts'
 import { type Changed, type LoadedChange, lastChanges } from './changed-entities.ts'
-import type { Edit } from './edits.ts'
 import type { Place } from './look-up.ts'
 import { slotsOf } from './record-source.ts'
-import type { NewValue } from './revised-ranks.ts'
+import type { Edit, NewValue } from './revised-ranks.ts'
 import { findKeysTogether } from './search.ts'
 
 /** Reads records of a version by their slots. */

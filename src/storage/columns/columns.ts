@@ -1,4 +1,52 @@
+import { parseExact } from '../../lib/json.ts'
 import { sharedNumbers } from '../../lib/shared-memory.ts'
+import type { FieldType } from '../../model/entities.ts'
+import type { FieldRef, Scalar } from '../../model/plan.ts'
+import type { RecordEntity } from '../entities.ts'
+import { orderIn } from './look-up.ts'
+import { jsonAt, openValues, type PackedValues, Packer, typedAt } from './values.ts'
+
+/** What has a column: a field, a member inside it, or, with a mask, its text by `to_string`. */
+export type ColumnRef = FieldRef & { readonly mask?: string }
+
+/** @throws Error for relevance, which is made of several fields; what is highlighted counts without its marks */
+export function columnOf(scalar: Scalar): ColumnRef {
+  switch (scalar.kind) {
+    case 'field':
+      return scalar.field
+    case 'to_string':
+      return { ...scalar.field, mask: scalar.mask }
+    case 'highlight':
+      return scalar.field
+    default:
+      throw new Error(`${scalar.kind} is known only of whole records`)
+  }
+}
+
+/** The index of the field among those of the entity. */
+export const indexOf = ({ fields }: RecordEntity, { name }: ColumnRef): number =>
+  fields.findIndex(field => field.name === name)
+
+export const isDerived = ({ path, mask }: ColumnRef): boolean => path.length > 0 || mask !== undefined
+
+/** Of a column among those of its entity. */
+export function nameOf(entity: RecordEntity, ref: ColumnRef): string {
+  const at = `${indexOf(entity, ref)}`
+  return isDerived(ref) ? `${at} ${JSON.stringify([ref.path, ref.mask])}` : at
+}
+
+interface ColumnType {
+  readonly type: FieldType
+  readonly collation: string | undefined
+}
+
+/** How the values of a column compare. */
+export function typeOf(entity: RecordEntity, ref: ColumnRef): ColumnType {
+  if (ref.mask !== undefined) return { type: 'text', collation: undefined }
+  if (ref.path.length > 0) return { type: 'json', collation: undefined }
+  const field = entity.fields[indexOf(entity, ref)]
+  return { type: field?.type ?? ref.type, collation: field?.collation }
+}
 
 /**
  * A field of a version as numbers (docs/decisions/0035), in memory that threads share. A column has a rank for each record,
@@ -60,4 +108,66 @@ export function firstNumbers({ distinct, ranks }: Column): Uint32Array<SharedArr
   const first = sharedNumbers(distinct + 1)
   for (let n = ranks.length - 1; n >= 0; n--) first[ranks[n] as number] = n
   return first.subarray(0, distinct)
+}
+
+/**
+ * A column that is made of another: each distinct value of that one becomes some other value, such as a member inside it.
+ * @param texts for each distinct value of the base, the other value as JSON; '' for null
+ * @param type how those values compare
+ * @param tick called now and then; it may throw to stop
+ */
+export function derive(
+  base: PackedColumn,
+  count: number,
+  texts: PackedValues,
+  type: FieldType,
+  tick: () => void,
+): { readonly column: PackedColumn; readonly values: PackedValues } {
+  const { distinct, ranks } = openColumn(base, count)
+  const given = openValues(texts, distinct)
+  const order = orderIn({ type, collation: undefined })
+  const byKey = new Map<string, number[]>()
+  for (let rank = 0; rank < distinct; rank++) {
+    if ((rank & 0x3ff) === 0) tick()
+    if (given.starts[rank] === given.starts[rank + 1]) continue
+    const key = order.key(typedAt(given, rank, type))
+    const same = byKey.get(key)
+    if (same) same.push(rank)
+    else byKey.set(key, [rank])
+  }
+  const keys = [...byKey.keys()].sort(order.compare)
+  tick()
+  const derived = new Uint32Array(distinct + 1).fill(keys.length)
+  const packer = new Packer(keys.length)
+  for (const [place, key] of keys.entries()) {
+    const same = byKey.get(key) ?? []
+    for (const rank of same) derived[rank] = place
+    packer.add(jsonAt(given, same[0] as number))
+  }
+  return {
+    column: packRanks(
+      ranks.map(rank => derived[rank] as number),
+      keys.length,
+    ),
+    values: packer.finish(),
+  }
+}
+
+/** The columns of rows that were read already. @param rows a JSON array of arrays without nulls */
+export function columnsOfRows(
+  rows: string,
+  types: readonly FieldType[],
+  tick: () => void,
+): { count: number; columns: readonly { readonly column: PackedColumn; readonly values: PackedValues }[] } {
+  const read = parseExact(rows) as readonly (readonly unknown[])[]
+  const base = packRanks(
+    Uint32Array.from(read, (_, at) => at),
+    read.length,
+  )
+  const columns = types.map((type, at) => {
+    const packer = new Packer(read.length)
+    for (const row of read) packer.add(JSON.stringify(row[at]))
+    return derive(base, read.length, packer.finish(), type, tick)
+  })
+  return { count: read.length, columns }
 }

@@ -1,16 +1,15 @@
 import { sharedMemory, sharedNumbers } from '../../lib/shared-memory.ts'
 import type { FieldType } from '../../model/entities.ts'
-import type { Aggregate, Condition } from '../../model/plan.ts'
-import { canonicalJson } from '../plans/json-values.ts'
+import { type Aggregate, type Condition, holdsIfMissing } from '../../model/plan.ts'
+import { canonicalJson, memberAt } from '../plans/json-values.ts'
 import { aggregate, type Result } from './aggregates.ts'
-import type { ColumnRef } from './column-ref.ts'
+import type { ColumnRef } from './columns.ts'
 import { countIn, groupBy, maxGroups, tooManyGroups } from './groups.ts'
-import { type FieldFacts, kindsOf } from './leaves.ts'
-import { type RowColumn, rowTest } from './row-tests.ts'
+import { type FieldFacts, kindsOf, testOf } from './leaves.ts'
 import { numbersIn, openSelection, type PackedSelection } from './selections.ts'
 import { sortNumbers } from './sort-records.ts'
 import { openFacts, type PackedFacts } from './tasks.ts'
-import { jsonAt, type PackedValues, Packer, valueAt } from './values.ts'
+import { jsonAt, type PackedValues, Packer, typedValue, valueAt } from './values.ts'
 
 /** Rows of groups, as a thread takes them: fields are numbers of facts. */
 export interface GroupTask {
@@ -116,6 +115,52 @@ function withEqualRanks(facts: FieldFacts, tick: () => void): FieldFacts {
   }
   if (others.size === 0) return facts
   return { ...facts, column: { ...column, ranks: column.ranks.map(rank => others.get(rank) ?? rank) } }
+}
+
+/** A column of rows. */
+interface RowColumn {
+  readonly name: string
+  readonly type: FieldType
+  readonly collation: string | undefined
+}
+
+/** What a condition says of a row. Its fields are the names of columns; `json` reads the value of the column at a place. */
+type RowTest = (json: (place: number) => string) => boolean
+
+/** @throws Error for a condition that rows can't be asked */
+function rowTest(condition: Condition, columns: readonly RowColumn[]): RowTest {
+  switch (condition.kind) {
+    case 'and': {
+      const tests = condition.of.map(one => rowTest(one, columns))
+      return json => tests.every(test => test(json))
+    }
+    case 'or': {
+      const tests = condition.of.map(one => rowTest(one, columns))
+      return json => tests.some(test => test(json))
+    }
+    case 'none':
+      return () => false
+    case 'in plan':
+    case 'in rows':
+    case 'text':
+      throw new Error('rows can only be compared with constants')
+    default: {
+      const { field, negated } = condition
+      const place = columns.findIndex(({ name }) => name === field.name)
+      const column = columns[place]
+      if (!column) throw new Error('a condition on rows names no column')
+      const type = field.path.length > 0 ? 'json' : column.type
+      const test = condition.kind === 'null' ? () => true : testOf(condition, type, column.collation)
+      // To be null is not to have a value.
+      const wanted = condition.kind === 'null' ? negated : !negated
+      const ifMissing = condition.kind === 'null' ? !negated : holdsIfMissing(condition)
+      return json => {
+        const value = memberAt(typedValue(json(place), type), field.path)
+        if (value === undefined) return ifMissing
+        return test(value) === wanted
+      }
+    }
+  }
 }
 
 /** The numbers of the groups that have records. */

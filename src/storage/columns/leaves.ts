@@ -1,13 +1,13 @@
+import { compileExpression } from '../../lib/expressions.ts'
 import { matchedText } from '../../lib/json-text.ts'
-import { markedText, oddKey } from '../../lib/sort-keys.ts'
+import { markedText, oddKey, textForm } from '../../lib/sort-keys.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { type Constant, holdsIfMissing } from '../../model/plan.ts'
 import { orderOf } from '../../model/value-order.ts'
-import { constantValue, type ValueCondition } from '../plans/json-values.ts'
+import { comparisons, constantValue, jsonTest, type ValueCondition } from '../plans/json-values.ts'
 import type { Column } from './columns.ts'
 import { findPlace, orderIn, type Place, placesIn } from './look-up.ts'
 import { complement, noRanks, type RankSet, rankRange, ranksIn, ranksOf, tableOf } from './rank-sets.ts'
-import { testOf } from './value-tests.ts'
 import { eachText, type Values, valueAt } from './values.ts'
 
 /** What is known of a field in order to find the ranks that a condition is true for. */
@@ -161,4 +161,28 @@ const firstNested = '3'
 function required({ values }: FieldFacts): Values {
   if (!values) throw new Error('the values of a field are not at hand')
   return values
+}
+
+/**
+ * The condition as a test of a single value that is not null, with `negated` left out.
+ * @param collation of the field that the value comes from
+ */
+export function testOf(
+  condition: ValueCondition,
+  type: FieldType,
+  collation?: string,
+): (value: unknown) => boolean {
+  if (type === 'json' || condition.kind === 'path matches') return jsonTest(condition)
+  if (condition.kind === 'matches') {
+    const test = compileExpression(condition.expression)
+    return value => test(textForm(value))
+  }
+  const order = orderOf({ type, ...(collation !== undefined && { collation }) })
+  if (condition.kind === 'in') {
+    const keys = new Set(condition.values.map(constant => order.key(constantValue(constant))))
+    return value => keys.has(order.key(value))
+  }
+  const key = order.key(constantValue(condition.value))
+  const holds = comparisons[condition.operator]
+  return value => holds(order.compare(order.key(value), key))
 }

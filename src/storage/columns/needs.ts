@@ -1,7 +1,7 @@
 import type { Entity } from '../../model/entities.ts'
 import type { Condition, FieldRef } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
-import { nameOf, typeOf } from './column-ref.ts'
+import { nameOf, typeOf } from './columns.ts'
 import type { Need } from './facts.ts'
 import { soughtIn } from './leaves.ts'
 import type { TaskLeaf } from './tasks.ts'

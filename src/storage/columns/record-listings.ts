@@ -1,17 +1,16 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import { type Client, nobody } from '../../lib/fair-queue.ts'
-import type { RecordFormat } from '../../model/record-format.ts'
-import { joinPieces, separators } from '../../model/record-format.ts'
+import { sharedMemory } from '../../lib/shared-memory.ts'
+import { joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
 import { shortPage } from '../../model/short-pages.ts'
 import type { FoundRecord, Listing, OpenVersion, RecordEntity, RecordPlan } from '../entities.ts'
 import type { Explanation, Steps } from '../plans/explain.ts'
-import { pieceBytes } from '../runtime/page-limits.ts'
+import { pieceBytes } from '../runtime/limits.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import { baseEntity, changesOf, lastChanges } from './changed-entities.ts'
 import { changedSource, mixed, split } from './changed-source.ts'
 import { openColumn } from './columns.ts'
 import { filterName } from './filters.ts'
-import { loadRecords, packedLength } from './load-records.ts'
 import { type LoadedRecords, maxLoadedBytes, pickRecords, unpackRecords } from './loaded-records.ts'
 import { createRecordGroups, isGrouped } from './record-groups.ts'
 import { createRecordOrders } from './record-orders.ts'
@@ -201,8 +200,48 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
 function linesIn(piece: Uint8Array): number {
   if (piece.length === 0) return 0
   let lines = 1
-  for (let at = piece.indexOf(0x0a); at >= 0; at = piece.indexOf(0x0a, at + 1)) lines++
+  for (let at = piece.indexOf(newlineByte); at >= 0; at = piece.indexOf(newlineByte, at + 1)) lines++
   return lines
 }
 
 const range = (from: number, end: number) => Array.from({ length: end - from }, (_, at) => from + at)
+
+/** How many records are read at a time, which takes a few milliseconds. Others have their turn between two pieces. */
+const loadStep = 2_048
+
+/** Reads the records of all slots, for all clients to come. @returns what `unpackRecords` takes */
+export async function loadRecords(
+  source: Pick<RecordSource, 'open'>,
+  entity: RecordEntity,
+): Promise<Uint8Array<SharedArrayBuffer>> {
+  const count = slotsOf(entity)
+  const packed = new Uint8Array(sharedMemory(packedLength(entity)))
+  const { starts, json } = unpackRecords(packed, count)
+  const open = await source.open(entity, nobody)
+  try {
+    let n = 0
+    let at = 0
+    while (n < count) {
+      const endOfPiece = Math.min(n + loadStep, count)
+      const lines = await open.piece([n, endOfPiece], 'ndjson', [], null)
+      for (let from = 0; from < lines.length; ) {
+        const newline = lines.indexOf(newlineByte, from)
+        const end = newline < 0 ? lines.length : newline
+        json.set(lines.subarray(from, end), at)
+        at += end - from
+        starts[++n] = at
+        from = end + 1
+      }
+      if (n !== endOfPiece) throw new Error(`${entity.name} has ${n} records up to slot ${endOfPiece}`)
+    }
+  } finally {
+    await open.close()
+  }
+  return packed
+}
+
+/** In bytes. */
+const packedLength = (entity: RecordEntity): number =>
+  entity.source.bytes + (slotsOf(entity) + 1) * Uint32Array.BYTES_PER_ELEMENT
+
+const newlineByte = 0x0a

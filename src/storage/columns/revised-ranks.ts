@@ -1,3 +1,5 @@
+import { sharedNumbers } from '../../lib/shared-memory.ts'
+import { type Column, openColumn, type PackedColumn } from './columns.ts'
 import type { Place } from './look-up.ts'
 
 /** Where a record of a new version comes from: the number that it has in the old one, or below 0, ~n for change n. */
@@ -63,4 +65,132 @@ export function revisedRanks(
       origin >= 0 ? (ranks[old.ranks[origin] as number] as number) : (rankOfChange[~origin] as number)
   }
   return { ranks: found, distinct: next }
+}
+
+/** What single records change in a version, in the order of the key (docs/decisions/0041). */
+export interface Edit {
+  /** The number of the record, or before which one it would be. */
+  readonly at: number
+  readonly isThere: boolean
+  /** The number of the record that is there instead, among those that are written; -1: none. */
+  readonly written: number
+}
+
+/** @param count of the records before */
+function originsOf(count: number, edits: readonly Edit[]): Origins {
+  const origins = new Int32Array(count + edits.length)
+  let length = 0
+  let next = 0
+  const keepUntil = (end: number) => {
+    for (; next < end; next++) origins[length++] = next
+  }
+  for (const { at, isThere, written } of edits) {
+    keepUntil(at)
+    if (isThere) next++
+    if (written >= 0) origins[length++] = ~written
+  }
+  keepUntil(count)
+  return origins.subarray(0, length)
+}
+
+/**
+ * A column after the edits, as dense as that of an import: values that no record has any more leave no gap, and new ones get a
+ * rank between their neighbours. One pass over the values, and one over the records.
+ * @param values of the records that are written; keys sort as the values do
+ */
+export function revisedColumn(
+  packed: PackedColumn,
+  count: number,
+  edits: readonly Edit[],
+  values: readonly NewValue[],
+): PackedColumn {
+  const before = openColumn(packed, count)
+  const { distinct } = before
+  const sizes = new Int32Array(distinct + 1)
+  for (const { at, isThere } of edits) if (isThere) gain(sizes, before.ranks[at] as number, -1)
+  for (const value of values)
+    if (value === null) gain(sizes, distinct, 1)
+    else if (value.place.isThere) gain(sizes, value.place.at, 1)
+  const added = addedValues(values)
+  let used = added.length
+  for (let rank = 0; rank < distinct; rank++) if (sizeOf(before, rank) + (sizes[rank] as number) > 0) used++
+
+  const newCount = edits.reduce(
+    (sum, { isThere, written }) => sum - Number(isThere) + Number(written >= 0),
+    count,
+  )
+  const made = sharedNumbers(1 + newCount + used + 2)
+  made[0] = used
+  const { ranks, starts } = openColumn(made, newCount)
+  /** The new rank of each old one. */
+  const moved = new Uint32Array(distinct + 1)
+  const rankOfAdded = new Map<string, number>()
+  let next = 0
+  let start = 0
+  let at = 0
+  for (let rank = 0; rank <= distinct; rank++) {
+    for (let one = added[at]; one?.at === rank; one = added[++at]) {
+      rankOfAdded.set(one.key, next)
+      starts[next++] = start
+      start += one.size
+    }
+    const size = sizeOf(before, rank) + (sizes[rank] as number)
+    moved[rank] = next
+    if (size === 0 && rank < distinct) continue
+    starts[next++] = start
+    start += size
+  }
+  starts[next] = start
+
+  const rankOf = (value: NewValue | undefined): number => {
+    if (!value) return used
+    return value.place.isThere ? (moved[value.place.at] as number) : (rankOfAdded.get(value.key) ?? used)
+  }
+  let length = 0
+  let from = 0
+  const keepUntil = (end: number) => {
+    for (; from < end; from++) ranks[length++] = moved[before.ranks[from] as number] as number
+  }
+  for (const { at: place, isThere, written } of edits) {
+    keepUntil(place)
+    if (isThere) from++
+    if (written >= 0) ranks[length++] = rankOf(values[written])
+  }
+  keepUntil(count)
+  return made
+}
+
+const gain = (sizes: Int32Array, rank: number, by: number): void => {
+  sizes[rank] = (sizes[rank] as number) + by
+}
+
+const sizeOf = ({ starts }: Column, rank: number): number =>
+  (starts[rank + 1] as number) - (starts[rank] as number)
+
+/** Values that no record had before, in order. */
+function addedValues(values: readonly NewValue[]) {
+  const added = new Map<string, { readonly at: number; readonly key: string; size: number }>()
+  for (const value of values) {
+    if (!value || value.place.isThere) continue
+    const known = added.get(value.key)
+    if (known) known.size++
+    else added.set(value.key, { at: value.place.at, key: value.key, size: 1 })
+  }
+  return [...added.values()].sort((one, other) => one.at - other.at || (one.key < other.key ? -1 : 1))
+}
+
+/** @param slots of the records before; null: their numbers @param written the slots of the records that are written */
+export function revisedSlots(
+  slots: Uint32Array | null,
+  count: number,
+  edits: readonly Edit[],
+  written: readonly number[],
+): Uint32Array<SharedArrayBuffer> {
+  const origins = originsOf(count, edits)
+  const found = sharedNumbers(origins.length)
+  for (let n = 0; n < origins.length; n++) {
+    const origin = origins[n] as number
+    found[n] = origin < 0 ? (written[~origin] as number) : slots ? (slots[origin] as number) : origin
+  }
+  return found
 }

@@ -2,7 +2,6 @@ import { sharedMemory } from '../../lib/shared-memory.ts'
 import { TooMuch } from '../../model/errors.ts'
 import type { TextQuery } from '../../model/plan.ts'
 import { patternOf } from '../../model/text-query.ts'
-import { Numbers } from './growing-numbers.ts'
 import { countBits, listBits, noBits, setBits } from './selections.ts'
 
 /**
@@ -23,6 +22,34 @@ export interface WordIndex {
 
 /** As it is kept: three lengths, and then the parts. */
 export type PackedWords = Uint32Array<SharedArrayBuffer>
+
+/** A list of numbers that grows. */
+class Numbers {
+  #numbers = new Uint32Array(1 << 10)
+  length = 0
+
+  push(number: number): void {
+    if (this.length === this.#numbers.length) {
+      const larger = new Uint32Array(2 * this.#numbers.length)
+      larger.set(this.#numbers)
+      this.#numbers = larger
+    }
+    this.#numbers[this.length++] = number
+  }
+
+  at(place: number): number | undefined {
+    return this.#numbers[place]
+  }
+
+  /** @param place of a number that is there */
+  set(place: number, number: number): void {
+    this.#numbers[place] = number
+  }
+
+  get all(): Uint32Array {
+    return this.#numbers.subarray(0, this.length)
+  }
+}
 
 /** The words of one field have at most so many places; each takes 12 bytes while the index is made. */
 const maxPlaces = 100_000_000

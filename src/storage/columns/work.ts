@@ -1,11 +1,18 @@
 import { sharedNumbers, shareNumbers } from '../../lib/shared-memory.ts'
 import type { FieldType } from '../../model/entities.ts'
-import { limited, mayGoOn, type Stop } from '../runtime/statement-limits.ts'
-import { firstNumbers, openColumn, type PackedColumn, packColumn, postingsOf } from './columns.ts'
-import { columnsOfRows, derive } from './derive.ts'
-import { revisedColumn, revisedSlots } from './edits.ts'
+import { limited, mayGoOn, type Stop } from '../runtime/limits.ts'
+import {
+  columnsOfRows,
+  derive,
+  firstNumbers,
+  openColumn,
+  type PackedColumn,
+  packColumn,
+  postingsOf,
+} from './columns.ts'
 import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
+import { revisedColumn, revisedSlots } from './revised-ranks.ts'
 import { maskedValues, pieceOf } from './rows.ts'
 import { indexWords, relevanceColumn, type SearchTask, searchTexts } from './search-texts.ts'
 import { select } from './select.ts'

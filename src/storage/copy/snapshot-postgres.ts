@@ -11,8 +11,7 @@ import { databaseFile, entitiesFolder, migrate } from '../sqlite/migrate.ts'
 import { writeRecordFile } from '../sqlite/record-versions.ts'
 import { secretText } from '../sqlite/secrets.ts'
 import { definitionOf, type EntityRow, isImported, toEntity } from '../statements/entity-rows.ts'
-import { columnsOf, type DumpedValue, tables } from './dump.ts'
-import { rowsAtOnce } from './rows-at-once.ts'
+import { columnsOf, type DumpedValue, rowsAtOnce, tables } from './dump.ts'
 import { type ExposedEntity, entityPath, openStaged, type TakeSnapshot } from './snapshot.ts'
 
 /** The maximum number of rows and of records that are read at a time. */

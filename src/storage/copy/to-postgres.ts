@@ -1,17 +1,24 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { StoreUnavailable } from '../../model/errors.ts'
+import { OperatorError, StoreUnavailable } from '../../model/errors.ts'
 import { keyringOf } from '../../model/keys.ts'
 import { sealingKey } from '../postgres/chain.ts'
-import type { Connection } from '../postgres/driver.ts'
+import { type Connection, connect } from '../postgres/driver.ts'
 import { recordEvent } from '../postgres/events.ts'
-import { openMigrated } from '../postgres/migrate.ts'
+import { createSchema, hasSchema, openMigrated } from '../postgres/migrate.ts'
 import { perform } from '../postgres/perform.ts'
 import { bytesOf, inChunks, partLength, recordTable, writeVersion } from '../postgres/record-versions.ts'
 import { clock } from '../statements/clock.ts'
 import { loadKey } from '../statements/trail.ts'
-import { CopyError, type Dump, type DumpedEntity, type DumpedTable, type DumpedValue } from './dump.ts'
-import { rowsAtOnce } from './rows-at-once.ts'
+import {
+  CopyError,
+  type Dump,
+  type DumpedEntity,
+  type DumpedTable,
+  type DumpedValue,
+  rowsAtOnce,
+} from './dump.ts'
+import { openDump } from './from-sqlite.ts'
 
 /** A part that was copied and read back: its rows and their SHA-256, the same on both sides. */
 export interface Loaded {
@@ -21,7 +28,7 @@ export interface Loaded {
 }
 
 /** @param part the part that is being copied @param share how much of it is done, 0 to 1 */
-export type LoadProgress = (part: string, share: number) => void
+type LoadProgress = (part: string, share: number) => void
 
 /** The maximum number of rows that are read back at a time. */
 const maxRows = 10_000
@@ -65,11 +72,7 @@ export async function copyToPostgres(
 }
 
 /** Copies everything into the tables of a schema, which are empty, in the current transaction. */
-export async function loadDump(
-  db: Connection,
-  dump: Dump,
-  progress: LoadProgress,
-): Promise<readonly Loaded[]> {
+async function loadDump(db: Connection, dump: Dump, progress: LoadProgress): Promise<readonly Loaded[]> {
   const loaded: Loaded[] = []
   for (const table of dump.tables) loaded.push(await loadTable(db, table, progress))
   for (const { secret, made } of dump.secrets)
@@ -229,3 +232,38 @@ function copyValue(value: DumpedValue): string {
 }
 
 const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
+
+/** Whether the database has a store. */
+export const hasStore = (url: string): Promise<boolean> => connected(url, hasSchema)
+
+/** A second restore may have been as fast as this one. */
+const alreadyThere = () => new OperatorError('the database has got a store meanwhile; nothing was restored')
+
+/**
+ * Loads the store of a folder into a database without one, in one transaction: there is a whole store, or none.
+ * @throws OperatorError if the database has a store
+ */
+export async function loadIntoEmpty(url: string, folder: string, progress: LoadProgress): Promise<void> {
+  const dump = openDump(folder)
+  try {
+    await connected(url, async db => {
+      await db.exec('BEGIN')
+      if (await hasSchema(db)) throw alreadyThere()
+      await createSchema(db)
+      await loadDump(db, dump, progress)
+      await db.exec('COMMIT')
+    })
+  } finally {
+    dump.close()
+  }
+}
+
+async function connected<T>(url: string, work: (db: Connection) => Promise<T>): Promise<T> {
+  const db = await connect({ url, statementTimeout: 0, queryTimeout: 0, setup: '' })
+  try {
+    return await work(db)
+  } finally {
+    // Without COMMIT, everything is rolled back.
+    await db.close()
+  }
+}

@@ -1,10 +1,14 @@
 import type { Client } from '../../lib/fair-queue.ts'
-import type { Plan } from '../../model/plan.ts'
+import { inUtc } from '../../lib/instants.ts'
+import { exactText, parseExact, parseWritten } from '../../lib/json.ts'
+import { textForm } from '../../lib/sort-keys.ts'
+import type { Entity } from '../../model/entities.ts'
+import { TooMuch } from '../../model/errors.ts'
+import type { Column, Condition, FieldRef, Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import type { Entities, Listing, RecordPlan } from '../entities.ts'
 import { type Explanation, explanationOf } from './explain.ts'
-import { hasPlans, resolvePlans } from './resolve-plans.ts'
 
 /** Runs plans on imported records. */
 interface OnRecords {
@@ -48,3 +52,117 @@ export function createPlanRunner(
 }
 
 const noRows = async (): Promise<Listing> => ({ total: undefined, more: undefined, body: new Uint8Array() })
+
+/** Of the rows of a plan that other engines or entities need, so many are held in memory, and so many bytes. */
+const maxRows = 1_000_000
+const maxBytes = 64 * 1024 * 1024
+
+type List = (plan: Plan) => Promise<Listing>
+
+/**
+ * Runs the plans inside of a plan's condition that can't be run in place, and puts their rows there instead
+ * (docs/decisions/0037).
+ * @param list lists the rows of a plan as lines of JSON
+ * @throws TooMuch if they have too many rows
+ */
+const resolvePlans = async (plan: Plan, list: List): Promise<Plan> =>
+  plan.where === null ? plan : { ...plan, where: await resolve(plan.where, plan.entity, list) }
+
+/** Whether there are plans inside of the plan's condition. */
+const hasPlans = ({ where }: Plan): boolean => where !== null && hasPlan(where)
+
+const hasPlan = (where: Condition): boolean =>
+  where.kind === 'in plan' || ((where.kind === 'and' || where.kind === 'or') && where.of.some(hasPlan))
+
+async function resolve(where: Condition, outer: Entity, list: List): Promise<Condition> {
+  switch (where.kind) {
+    case 'and':
+    case 'or': {
+      const of: Condition[] = []
+      // One after the other, so that a query has one turn at a time.
+      for (const one of where.of) of.push(await resolve(one, outer, list))
+      return { kind: where.kind, of }
+    }
+    case 'in plan': {
+      const { fields, plan, negated } = where
+      if (runsInPlace(outer, plan)) return { ...where, plan: await resolvePlans(plan, list) }
+      return { kind: 'in rows', fields, rows: await rowsOf(plan, fields, list), negated }
+    }
+    default:
+      return where
+  }
+}
+
+/**
+ * Whether a condition on the entity can take the plan as it is. Tables of one kind become one statement. Imported records
+ * take plans that list fields of imported records, each row for one of them.
+ */
+function runsInPlace({ source }: Entity, { entity, shape, page }: Plan): boolean {
+  if (source.kind !== 'records') return entity.source.kind === source.kind
+  if (entity.source.kind !== 'records' || shape.kind !== 'rows') return false
+  const { columns, groups, having, distinct, order } = shape
+  return (
+    groups === null &&
+    having === null &&
+    columns.every(({ value }) => value.kind === 'field') &&
+    // Without a window, neither the order nor how often a row is listed makes a difference.
+    ((page.limit === null && page.offset === 0) ||
+      (!distinct && order.every(({ by }) => typeof by === 'number' || by.kind === 'field')))
+  )
+}
+
+/** @returns a JSON array of the rows that the fields can be equal to, each once */
+async function rowsOf(plan: Plan, fields: readonly FieldRef[], list: List): Promise<string> {
+  const { shape } = plan
+  if (shape.kind !== 'rows') throw new Error('a plan inside a condition lists whole records')
+  const { body } = await list({ ...plan, page: { ...plan.page, total: false } })
+  const rows = new Set<string>()
+  let bytes = 0
+  for await (const line of linesOf(body)) {
+    const row = rowIn(line, shape.columns, fields)
+    if (row === undefined || rows.has(row)) continue
+    rows.add(row)
+    bytes += row.length
+    if (rows.size > maxRows || bytes > maxBytes)
+      throw new TooMuch(
+        `The subquery on ${plan.entity.name} has more than ${maxRows.toLocaleString('en')} different rows, or 64 MB of them. Add a condition to it, or ask the other way round: query ${plan.entity.name}, with a subquery on the other entity.`,
+      )
+  }
+  return `[${[...rows].join()}]`
+}
+
+async function* linesOf(body: Listing['body']): AsyncIterable<string> {
+  const decoder = new TextDecoder()
+  for await (const piece of body instanceof Uint8Array ? [body] : body)
+    for (const line of decoder.decode(piece).split('\n')) if (line !== '') yield line
+}
+
+/**
+ * What an engine gets has the types of the fields that it is compared with, so that JSON's `true` isn't taken for a text.
+ * @returns undefined for a row that has a null, or a value of another kind than the field
+ */
+function rowIn(line: string, columns: readonly Column[], fields: readonly FieldRef[]): string | undefined {
+  const row = parseExact(line) as Readonly<Record<string, unknown>>
+  const written = columns.some(({ type }) => type === 'text') ? (parseWritten(line) as typeof row) : row
+  const values = columns.map(({ name, type }, at) => {
+    const value = row[name] ?? null
+    if (value === null) return null
+    const typed = type === 'text' ? textForm(written[name]) : value
+    if (!mayEqual[fields[at]?.type ?? 'json'](typed)) return null
+    return type === 'date-time' && typeof typed === 'string' ? inUtc(typed) : typed
+  })
+  return values.includes(null) ? undefined : JSON.stringify(values)
+}
+
+const isNumber = (value: unknown) => typeof value === 'number' || exactText(value) !== undefined
+const isText = (value: unknown) => typeof value === 'string'
+
+/** Whether a field of a type may have such a value. */
+const mayEqual: Readonly<Record<FieldRef['type'], (value: unknown) => boolean>> = {
+  text: isText,
+  integer: isNumber,
+  number: isNumber,
+  boolean: value => typeof value === 'boolean',
+  'date-time': isText,
+  json: () => true,
+}

@@ -3,8 +3,8 @@ import { csvLines } from '../../model/record-format.ts'
 import { lowerPriority, serveThread } from '../../threads/thread.ts'
 import { sortRecords } from '../columns/sort-records.ts'
 import { recordWork } from '../columns/work.ts'
-import { limitStatements } from '../runtime/statement-limits.ts'
-import { type Highlighted, highlightRows } from '../tables/highlights.ts'
+import { limitStatements } from '../runtime/limits.ts'
+import { type Highlighted, highlightRows } from '../tables/plan-shape.ts'
 
 /** Long-running work on records, off the thread that answers requests. */
 lowerPriority(10)

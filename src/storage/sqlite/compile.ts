@@ -10,8 +10,7 @@ import {
   type TableOf,
 } from '../tables/compile.ts'
 import type { ReadTable } from '../tables/dialect.ts'
-import type { Highlighted } from '../tables/highlights.ts'
-import { highlightsIn, isFiltered } from '../tables/plan-shape.ts'
+import { type Highlighted, highlightsIn, isFiltered } from '../tables/plan-shape.ts'
 import {
   counterColumn,
   isCollectingCheaper,

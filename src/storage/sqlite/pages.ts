@@ -1,5 +1,5 @@
 import type { Client } from '../../lib/fair-queue.ts'
-import { whilePresent } from '../runtime/while-present.ts'
+import { whilePresent } from '../runtime/limits.ts'
 import type { TablePlan } from './compile.ts'
 import type { ReaderThreads } from './reader-threads.ts'
 

@@ -1,6 +1,5 @@
-import type { Entity, Page, TableSource } from '../../model/entities.ts'
+import { type Entity, type Page, type TableSource, totalOrder } from '../../model/entities.ts'
 import type { Condition, FieldRef, Plan } from '../../model/plan.ts'
-import { totalOrder } from '../plans/total-order.ts'
 import { type Bind, type Binder, type Cell, createBinder, fieldNamed, outside, quoteName } from './cells.ts'
 import { compileCondition } from './conditions.ts'
 import type { Dialect, Inner, ReadTable } from './dialect.ts'

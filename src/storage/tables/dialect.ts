@@ -2,7 +2,6 @@ import type { Field, FieldType } from '../../model/entities.ts'
 import type { Aggregate, Condition, FieldRef, TextQuery } from '../../model/plan.ts'
 import type { Bound, Comparison } from './bounds.ts'
 import type { Cell } from './cells.ts'
-import type { Mask } from './hidden-metadata.ts'
 import type { VisibleRows, Way } from './row-visibility.ts'
 
 /** A table that a statement reads. */
@@ -55,6 +54,13 @@ export interface Inner {
   readonly sql: string
   readonly cells: readonly Cell[]
 }
+
+/** What stands in the place of a column of the table `items` for everybody but administrators (Q19). */
+export type Mask =
+  | { readonly kind: 'null' }
+  | { readonly kind: 'empty list' }
+  /** Metadata without these fields. They are made of characters that need no quoting in SQL or in a JSON path. */
+  | { readonly kind: 'without'; readonly fields: readonly string[] }
 
 export type Leaf<K extends Condition['kind']> = Extract<Condition, { kind: K }>
 

@@ -1,9 +1,8 @@
+import { parseWritten } from '../../lib/json.ts'
 import type { Entity, Field, Page } from '../../model/entities.ts'
-import type { Condition, Plan } from '../../model/plan.ts'
+import type { Condition, Plan, TextQuery } from '../../model/plan.ts'
+import { highlight } from '../../model/text-query.ts'
 import type { Listing } from '../entities.ts'
-import type { Highlighted } from './highlights.ts'
-
-/** What a listing needs to know of its plan. */
 
 /** @param count of the records or rows; null: unknown @param tells true if the total is a part of the answer */
 export const listingOf = (
@@ -25,14 +24,6 @@ export const csvFields = ({ entity, shape }: Plan): readonly Field[] =>
   shape.kind === 'records'
     ? entity.fields
     : shape.columns.map(({ name, type }) => ({ name, type, nullable: true }))
-
-/** The columns in which what was found is marked. */
-export const highlightsIn = ({ shape }: Pick<Plan, 'shape'>): readonly Highlighted[] =>
-  shape.kind === 'records'
-    ? []
-    : shape.columns.flatMap(({ name, value }) =>
-        value.kind === 'highlight' ? [{ name, words: value.words }] : [],
-      )
 
 /** True if each row shows one record, in the order of the records' values. */
 export const isOfRecords = (shape: Plan['shape']): boolean =>
@@ -79,4 +70,34 @@ export function entitiesIn({ entity, where }: Pick<Plan, 'entity' | 'where'>): r
     return condition.kind === 'in plan' ? entitiesIn(condition.plan) : []
   }
   return [entity, ...inside(where)]
+}
+
+/** A member of rows whose text is shown with marks. */
+export interface Highlighted {
+  readonly name: string
+  readonly words: TextQuery
+}
+
+/** The columns in which what was found is marked. */
+export const highlightsIn = ({ shape }: Pick<Plan, 'shape'>): readonly Highlighted[] =>
+  shape.kind === 'records'
+    ? []
+    : shape.columns.flatMap(({ name, value }) =>
+        value.kind === 'highlight' ? [{ name, words: value.words }] : [],
+      )
+
+/**
+ * Marks what was found in rows that an engine has read: a statement shows the plain text of such a column.
+ * @param rows JSON objects, joined by commas
+ */
+export function highlightRows(rows: string, columns: readonly Highlighted[]): string {
+  if (columns.length === 0) return rows
+  const marked = (parseWritten(`[${rows}]`) as Record<string, unknown>[]).map(row => {
+    for (const { name, words } of columns) {
+      const text = row[name]
+      if (typeof text === 'string') row[name] = highlight(text, words)
+    }
+    return JSON.stringify(row)
+  })
+  return marked.join(',')
 }

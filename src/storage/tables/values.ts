@@ -1,8 +1,8 @@
 import type { Entity } from '../../model/entities.ts'
+import { summaryFields } from '../../model/items.ts'
 import type { Aggregate, FieldRef, Scalar } from '../../model/plan.ts'
 import { type Cell, isWhole } from './cells.ts'
-import type { Dialect, ReadTable, Source } from './dialect.ts'
-import { maskOf } from './hidden-metadata.ts'
+import type { Dialect, Mask, ReadTable, Source } from './dialect.ts'
 
 /** Writes the values of a select. */
 export interface ValueWriter extends Pick<Dialect, 'bindText'> {
@@ -17,6 +17,19 @@ export interface ValueWriter extends Pick<Dialect, 'bindText'> {
   json(cell: Cell): string
   /** Terms of an order, nulls last ascending and first descending (Q6). */
   sort(cell: Cell, descending: boolean): string
+}
+
+/**
+ * Engines use it wherever the column is read, sorted by or compared with, so that nothing depends on a hidden value.
+ * @param hidden metadata fields
+ * @returns undefined for a column that is shown as it is
+ */
+function maskOf(column: string, hidden: readonly string[] | undefined): Mask | undefined {
+  if (hidden === undefined || hidden.length === 0) return undefined
+  if (column === 'metadata') return { kind: 'without', fields: hidden }
+  const source = Object.entries(summaryFields).find(([name]) => name === column)?.[1]
+  if (source === undefined || !hidden.includes(source)) return undefined
+  return { kind: column === 'authors' ? 'empty list' : 'null' }
 }
 
 /** A column as it is shown (Q19). The text of what stays is not changed, so that both engines print the same bytes. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { openColumn, packRanks } from '../../../src/storage/columns/columns.ts'
-import { type Edit, revisedColumn, revisedSlots } from '../../../src/storage/columns/edits.ts'
+import { type Edit, revisedColumn, revisedSlots } from '../../../src/storage/columns/revised-ranks.ts'
 import { runs } from '../../support/scale.ts'
 
 /** Of records with these values, in the order of the key; null is no value. */

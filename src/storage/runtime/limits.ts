@@ -1,4 +1,4 @@
-import { Overloaded } from '../../lib/fair-queue.ts'
+import { type Client, Overloaded } from '../../lib/fair-queue.ts'
 
 /** What a thread looks at now and then during a statement: not 0 when the client has disconnected. */
 export type Stop = Int32Array<SharedArrayBuffer>
@@ -32,3 +32,29 @@ export function mayGoOn(): boolean {
     `It would take longer than ${limit / 1000} seconds. Ask for less, in another order, or with a smaller offset.`,
   )
 }
+
+/** One for each connection, like its signal. */
+const stops = new WeakMap<AbortSignal, Stop>()
+
+function stopOf(gone: AbortSignal): Stop {
+  const known = stops.get(gone)
+  if (known) return known
+  const stop = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT))
+  gone.addEventListener('abort', () => Atomics.store(stop, 0, 1), { once: true })
+  stops.set(gone, stop)
+  return stop
+}
+
+/** Tells the thread when the client disconnects. @throws the reason of its signal */
+export async function whilePresent<T>({ signal }: Client, work: (stop: Stop) => Promise<T>): Promise<T> {
+  const gone = signal()
+  gone.throwIfAborted()
+  try {
+    return await work(stopOf(gone))
+  } catch (error) {
+    throw gone.aborted ? gone.reason : error
+  }
+}
+
+/** The approximate size of a piece of a listing in bytes, on both engines (Q10). A larger record is a piece of its own. */
+export const pieceBytes = 128 * 1024
