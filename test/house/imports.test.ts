@@ -355,51 +355,6 @@ test('the wiring fits on a page', () => {
   assert.ok((sources.get('src/app.ts')?.split('\n').length ?? 0) <= 180)
 })
 
-test('the engines have the same files for the same jobs', () => {
-  const filesOf = (engine: string) =>
-    files.filter(file => file.startsWith(`src/storage/${engine}/`)).map(file => basename(file))
-  const [sqlite, postgres] = [filesOf('sqlite'), filesOf('postgres')]
-  // What only one of them has to do.
-  const onlySqlite = [
-    'changes.ts',
-    'cursor.ts',
-    'files-in-place.ts',
-    'functions.ts',
-    'group-commit.ts',
-    'pages.ts',
-    'reader-threads.ts',
-    'reader.ts',
-    'record-file.ts',
-    'shared-snapshot.ts',
-    'writer.ts',
-  ]
-  const onlyPostgres = [
-    'chain.ts',
-    'entity-changes.ts',
-    'errors.ts',
-    'expose.ts',
-    'foreign-keys.ts',
-    'json-conditions.ts',
-    'json.ts',
-    'lazy-worker.ts',
-    'record-worker.ts',
-    'record-writer.ts',
-    'replica-fallback.ts',
-    'session-lookup.ts',
-    'short-reads.ts',
-    'tables.ts',
-    'transaction.ts',
-  ]
-  assert.deepEqual(
-    sqlite.filter(name => !postgres.includes(name)),
-    onlySqlite,
-  )
-  assert.deepEqual(
-    postgres.filter(name => !sqlite.includes(name)),
-    onlyPostgres,
-  )
-})
-
 test('every dependency is used, and every package that is imported is a dependency', () => {
   const { dependencies } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as {
     dependencies: Record<string, string>

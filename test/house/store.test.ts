@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict'
+import { globSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { test } from 'node:test'
+import { repository } from '../support/service/process.ts'
+
+/** The store is written once (docs/decisions/0066). */
+const textOf = (path: string) => readFileSync(join(repository, path), 'utf8')
+
+/** Methods that other suites call on both engines: what runs plans, what is measured, and what `verifyTrail` and imports read. */
+const elsewhere = [
+  ...['list', 'explain', 'record', 'sizes', 'pools', 'listings', 'cache', 'countQueues'],
+  ...['chained', 'checkpoints', 'heads', 'ranks'],
+]
+
+test('each method of the storage is called by a test of the store, on both engines', () => {
+  const methods = globSync('src/storage/*.ts', { cwd: repository }).flatMap(path =>
+    [...textOf(path).matchAll(/^export interface (?:\w+) \{\n([\s\S]*?)^\}/gm)].flatMap(([, body = '']) =>
+      [...body.matchAll(/^ {2}(\w+)(?:<\w+>)?\(/gm)].map(([, name = '']) => name),
+    ),
+  )
+  const tests = globSync('test/store/*.ts', { cwd: repository }).map(textOf).join('\n')
+  const isCalled = (name: string) => new RegExp(`\\b${name}\\(`).test(tests)
+  assert.deepEqual(
+    [...new Set(methods)].filter(name => !elsewhere.includes(name) && !isCalled(name)).toSorted(),
+    [],
+  )
+})
+
+test('statements are written for one engine only in the files that the decision names', () => {
+  const decision = textOf('docs/decisions/0066-one-store.md')
+  const files = globSync('src/storage/{sqlite,postgres}/*.ts', { cwd: repository })
+  const withStatements = files.filter(path =>
+    /['"`(]\s*(?:SELECT|INSERT INTO|UPDATE|DELETE FROM|WITH)\b/.test(textOf(path)),
+  )
+  const unnamed = withStatements.filter(path => !decision.includes(`\`${basename(path)}\``))
+  assert.deepEqual(unnamed, [])
+})
