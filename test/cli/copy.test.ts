@@ -81,12 +81,12 @@ test('D2 a store of an older or a newer schema is not copied, and stays as it is
     return row
   }
   const known = (sql('PRAGMA user_version') as { user_version: number }).user_version
-  for (const [version, says] of [
-    [known - 1, /schema version \d+.*`carrel eperson list`/],
-    [known + 1, /schema version \d+.*use a newer Carrel/],
-    [0, /no store in .*CARREL_DATA/],
+  for (const [change, says] of [
+    [`user_version = ${known + 1}`, /schema version \d+.*use a newer Carrel/],
+    ['application_id = 0', /before the first release.*`carrel backup`/],
+    ['user_version = 0', /no store in .*CARREL_DATA/],
   ] as const) {
-    sql(`PRAGMA user_version = ${version}`)
+    sql(`PRAGMA ${change}`)
     const before = hashesOf(dataFolder)
     assertRefused(await copy(dataFolder, url), 1, says)
     assert.deepEqual(hashesOf(dataFolder), before)

@@ -255,7 +255,7 @@ async function surviveUnderLoad(t: TestContext, fault: Fault): Promise<void> {
     // Some are in the middle of a change, and some of a page.
     await holder.query('BEGIN; LOCK TABLE carrel.event')
     const waiting = `${ofCarrel} AND wait_event_type = 'Lock' AND query LIKE`
-    const both = `${waiting} '%INSERT INTO carrel.event%' AND EXISTS (${waiting} '%string_agg%')`
+    const both = `${waiting} '%INSERT INTO event%' AND EXISTS (${waiting} '%string_agg%')`
     // Not the holder's to ask: what it sees stays the same within its transaction.
     await Promise.race([
       until(
