@@ -133,11 +133,10 @@ async function addPeople(folder: string): Promise<void> {
       password,
     )
   const storage = await openStore(toConfig({ ...process.env, CARREL_DATA: folder }), { create: true })
-  const { accounts } = storage
   const ofMember = groups.filter((_, n) => n % 10 === 0)
-  await accounts.ensureGroups([...ofMember, fewGroup])
-  for (const group of ofMember) await accounts.join(group, people.member, commandEvent('group.join'))
-  await accounts.join(fewGroup, people.few, commandEvent('group.join'))
+  await storage.people.ensureGroups([...ofMember, fewGroup])
+  for (const group of ofMember) await storage.people.join(group, people.member, commandEvent('group.join'))
+  await storage.people.join(fewGroup, people.few, commandEvent('group.join'))
   await storage.close()
 }
 

@@ -68,12 +68,12 @@ export async function buildApp(
   const tally = new Tally(limits.rows)
   const measures = createMeasures(tally, config.loginMethods)
   const storage = restrictLogins(countLogins(store, measures))
-  const { accounts, clock, entities, identities, people, repository } = storage
+  const { clock, entities, identities, people, repository, sessions, trail } = storage
   const addresses = addressesOf(config)
   const ways = waysToLogIn(config, addresses)
   const logins = await createLogins({ config, limits, measures, passwordCost, storage, ways })
   const { lookAgain, challenge, csrf, keyring, passwords, specialGroups, throttle, tickets, tokens } = logins
-  const leases = createLeases({ accounts, config, specialGroups, tokens })
+  const leases = createLeases({ config, people, sessions, specialGroups, tokens })
 
   const files = createFileStore(config.filesFolder)
 
@@ -84,11 +84,11 @@ export async function buildApp(
     report: (id, fault) => app.log.error({ process: id, fault: describeFault(fault) }, 'a process failed'),
   })
   app.addHook('preClose', runner.close)
-  const vouching = { accounts, clock, identities, log: app.log, specialGroups }
+  const vouching = { clock, identities, log: app.log, sessions, specialGroups, trail }
   const working = { limits, measures, threads }
   const single = await loadSingleSignOn(config, { ...vouching, ...working, addresses, keyring })
   const directory = await loadDirectory(config, { ...vouching, queue: limits.directory, throttle })
-  const registrations = await loadRegistrations(config, { app, accounts, people, passwords, tickets })
+  const registrations = await loadRegistrations(config, { app, people, passwords, tickets, trail })
   const health = {
     ping: storage.ping,
     requireFolder: () => requireFolder(config.filesFolder, repository),
@@ -107,7 +107,7 @@ export async function buildApp(
     const ofSingle = { trade: single?.trade, offerLogout: single?.offerLogout }
     const known = { ...storage, ...logins, addresses, asksAgreement: config.endUserAgreement, config }
     const scopes = createScopes(config, measures)
-    inside.addHook('onRequest', authenticate({ accounts, measures, scopes, ...logins }))
+    inside.addHook('onRequest', authenticate({ measures, people, scopes, sessions, ...logins }))
     lookAgain.guard(inside)
     await inside.register(
       async authn => {
@@ -125,7 +125,7 @@ export async function buildApp(
         const uploads = createUploads(uploading.folder)
         const operator = createOperator({ addresses, config, limits, specialGroups, storage, tally })
         await operator.register(api)
-        const ingest = ingestRoutes(api, { ...uploading, accounts, start: runner.start })
+        const ingest = ingestRoutes(api, { ...uploading, people, start: runner.start })
         uploadRoutes(api, uploading)
         contentRoutes(api, {
           repository,
@@ -135,9 +135,9 @@ export async function buildApp(
           lookAgain: lookAgain.thoughExpired,
           handOver: createHandOver(config),
           recordDownload: (caller, request, object) =>
-            accounts.recordEvent(eventOf(caller, request, { event: 'download', outcome: 'success', object })),
+            trail.record(eventOf(caller, request, { event: 'download', outcome: 'success', object })),
         })
-        const managing = { accounts, addresses, lookAgain, config, entities, uploads }
+        const managing = { addresses, lookAgain, config, entities, people, uploads }
         const { processes } = storage
         const imports = await adminRoutes(api, { ...managing, ...runner, processes })
         // The resources that link to each other; they answer to `embed`.

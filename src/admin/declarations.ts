@@ -7,7 +7,7 @@ import { groupOf } from '../model/read-rules.ts'
 import { areComparable, descriptionOf } from '../model/relations.ts'
 import { defaultConditionOf } from '../query/check/default-condition.ts'
 import { QueryError } from '../query/language/node.ts'
-import type { Accounts } from '../storage/accounts.ts'
+import type { People } from '../storage/people.ts'
 import { pointer, refused, unknownName } from './refused.ts'
 import type { Wanted } from './wanted.ts'
 
@@ -113,12 +113,12 @@ export function fieldOf({ name: entity, fields }: Described, name: string, membe
 /** @throws Problem 422 if the rule names a group that doesn't exist @param member that has the rule */
 export async function requireGroup(
   rule: ReadRule | null | undefined,
-  accounts: Pick<Accounts, 'groupsByName' | 'listGroups'>,
+  people: Pick<People, 'groupsByName' | 'listGroups'>,
   member = '/read',
 ): Promise<void> {
   const group = rule === undefined || rule === null ? undefined : groupOf(rule)
-  if (group === undefined || (await accounts.groupsByName([group])).length > 0) return
-  const names = (await accounts.listGroups()).map(({ name }) => name)
+  if (group === undefined || (await people.groupsByName([group])).length > 0) return
+  const names = (await people.listGroups()).map(({ name }) => name)
   throw unknownName(member, 'group', group, names)
 }
 

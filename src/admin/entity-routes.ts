@@ -14,8 +14,8 @@ import { declaredOf, entityTag } from '../model/declared.ts'
 import type { Entity } from '../model/entities.ts'
 import type { Process } from '../model/processes.ts'
 import { relationsOf } from '../model/relations.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { Entities } from '../storage/entities.ts'
+import type { People } from '../storage/people.ts'
 import { declaredAfter, fieldOf, known, requireGroup, requireOwn } from './declarations.ts'
 import type { Imports } from './imports.ts'
 import { putEntity } from './put-entity.ts'
@@ -27,7 +27,7 @@ import { type Wanted, wantedByPatch, wantedByPut } from './wanted.ts'
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
-  readonly accounts: Pick<Accounts, 'groupsByName' | 'listGroups'>
+  readonly people: Pick<People, 'groupsByName' | 'listGroups'>
   readonly addresses: Addresses
   readonly entities: Entities
   readonly config: Config
@@ -49,7 +49,7 @@ const json = 'application/json'
 /** `GET|PUT|PATCH|DELETE {api}/admin/entities…`: descriptions of entities (EA1 to EA4), below a scope for administrators. */
 export function entityRoutes(app: FastifyInstance, parts: Parts): void {
   type Route = { Params: { name: string } }
-  const { accounts, addresses, entities } = parts
+  const { people, addresses, entities } = parts
   const list = `${addresses.api}/admin/entities`
   const exposing = createFairQueue({ max: 1, maxWaiting: maxExposing, maxWait })
   const eventFor = (request: FastifyRequest, event: AuditEvent['event'], name: string) =>
@@ -88,8 +88,8 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
     const { name } = request.params
     singleParameters(request.query as Query, [])
     const wanted = wantedByPut(readObject(request, [json]), name)
-    await requireGroup(wanted.read, accounts)
-    await requireGroup(wanted.write, accounts, '/write')
+    await requireGroup(wanted.read, people)
+    await requireGroup(wanted.write, people, '/write')
     const isNew = await putEntity({ entities, exposing }, request, { name, wanted, eventFor })
     const { tag, body } = await answer(name)
     if (isNew) reply.code(201).header('location', entityAddress(addresses, name))
@@ -101,8 +101,8 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
     singleParameters(request.query as Query, [])
     const members = readObject(request, ['application/merge-patch+json', json])
     const wanted = wantedByPatch(members, name)
-    await requireGroup(wanted.read, accounts)
-    await requireGroup(wanted.write, accounts, '/write')
+    await requireGroup(wanted.read, people)
+    await requireGroup(wanted.write, people, '/write')
     const { collations } = wanted
     if (collations) {
       const entity = own(request, await entities.all(), name)

@@ -7,8 +7,8 @@ import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { Overloaded } from '../lib/fair-queue.ts'
 import type { Uploads } from '../model/uploads.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { Entities } from '../storage/entities.ts'
+import type { People } from '../storage/people.ts'
 import { requireGroup } from './declarations.ts'
 import { type Input, inputOf } from './import-input.ts'
 import type { ImportWork } from './import-job.ts'
@@ -20,7 +20,7 @@ import type { Imports } from './imports.ts'
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
-  readonly accounts: Pick<Accounts, 'groupsByName' | 'listGroups'>
+  readonly people: Pick<People, 'groupsByName' | 'listGroups'>
   readonly lookAgain: LookAgain
   readonly config: Config
   readonly entities: Entities
@@ -34,7 +34,7 @@ const maxReceiving = 4
 const maxPreviews = 2
 /** `POST {api}/admin/entities/{name}/import` (EA5 to EA8), below a scope for administrators. */
 export function importRoutes(app: FastifyInstance, parts: Parts): void {
-  const { accounts, lookAgain, config, entities, imports } = parts
+  const { people, lookAgain, config, entities, imports } = parts
   const receiving = new Set<string>()
   let previews = 0
   // The handler reads the body, when it knows that it wants it.
@@ -44,7 +44,7 @@ export function importRoutes(app: FastifyInstance, parts: Parts): void {
   app.post<{ Params: { name: string } }>('/:name/import', route('importRecords'), async (request, reply) => {
     const { name } = request.params
     const asked = importQuery(request.query as Query)
-    await requireGroup(asked.read ?? undefined, accounts)
+    await requireGroup(asked.read ?? undefined, people)
     const work = workOf(name, asked, await entities.all())
     if (asked.preview) return runPreview(request, reply, asked, work)
 

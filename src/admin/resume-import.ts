@@ -5,8 +5,8 @@ import { requireAdministrator } from '../http/require-eperson.ts'
 import { mayUsePart } from '../model/caller.ts'
 import type { Uploads } from '../model/uploads.ts'
 import type { Resume } from '../processes/routes.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { Entities } from '../storage/entities.ts'
+import type { People } from '../storage/people.ts'
 import { requireGroup } from './declarations.ts'
 import { takeUpload } from './import-input.ts'
 import { importQuery } from './import-options.ts'
@@ -14,7 +14,7 @@ import { jobOf, parametersOf, workOf } from './import-work.ts'
 import type { Imports } from './imports.ts'
 
 interface Parts {
-  readonly accounts: Pick<Accounts, 'groupsByName' | 'listGroups'>
+  readonly people: Pick<People, 'groupsByName' | 'listGroups'>
   readonly config: Config
   readonly entities: Entities
   readonly imports: Imports
@@ -26,7 +26,7 @@ interface Parts {
  * still there, and isn't sent again. An import is whole or not at all, so it begins with the first record.
  */
 export const resumeImport =
-  ({ accounts, config, entities, imports, uploads }: Parts): Resume =>
+  ({ people, config, entities, imports, uploads }: Parts): Resume =>
   async (process, request) => {
     const { entity, upload, query } = process.parameters
     if (entity === undefined || upload === undefined || query === undefined)
@@ -43,7 +43,7 @@ export const resumeImport =
       )
     const text = parseQuery(query)
     const asked = { ...importQuery(text), upload }
-    await requireGroup(asked.read ?? undefined, accounts)
+    await requireGroup(asked.read ?? undefined, people)
     const work = workOf(entity, asked, await entities.all())
     await imports.requireFree(entity)
     const input = await takeUpload(uploads, upload, uuid, asked.format)

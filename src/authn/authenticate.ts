@@ -8,7 +8,8 @@ import { isAccessToken } from '../model/access-tokens.ts'
 import { type Acting, type Authenticated, type Caller, grantOf } from '../model/caller.ts'
 import type { Measures } from '../model/measures.ts'
 import { isAllowed } from '../model/sessions.ts'
-import type { Accounts } from '../storage/accounts.ts'
+import type { People } from '../storage/people.ts'
+import type { Sessions } from '../storage/sessions.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 import type { Programs } from './programs.ts'
 import { logoutUrl, type Scopes } from './scope.ts'
@@ -27,7 +28,8 @@ declare module 'fastify' {
 }
 
 interface Parts extends Verifying {
-  readonly accounts: Accounts
+  readonly people: People
+  readonly sessions: Sessions
   readonly measures: Pick<Measures, 'tokenRefused'>
   readonly specialGroups: SpecialGroups
   readonly onBehalfOf: OnBehalfOf
@@ -41,10 +43,18 @@ interface Verifying {
 }
 
 /** @returns a hook that sets `request.caller`; no valid token means anonymous, not an error */
-export function authenticate({ accounts, measures, specialGroups, onBehalfOf, scopes, ...verifying }: Parts) {
+export function authenticate({
+  people,
+  sessions,
+  measures,
+  specialGroups,
+  onBehalfOf,
+  scopes,
+  ...verifying
+}: Parts) {
   /** A logout ends the session all the same: its token must not come back when the alert is gone (T4). */
   function isKeptOut(verified: Verified, { routeOptions }: FastifyRequest): boolean {
-    if (isAllowed(accounts.allowedSessions(), verified) || routeOptions.url === logoutUrl) return false
+    if (isAllowed(sessions.allowed(), verified) || routeOptions.url === logoutUrl) return false
     measures.tokenRefused(verified.grant ? 'access' : 'login', 'alert')
     return true
   }
@@ -58,7 +68,7 @@ export function authenticate({ accounts, measures, specialGroups, onBehalfOf, sc
     const admitted = found?.grant ? scopes.admit(request, found.grant, found) : found
     const verified = admitted && isKeptOut(admitted, request) ? undefined : admitted
     const caller: Caller = verified
-      ? await callerOf(accounts, verified, ipGroups)
+      ? await callerOf(people, verified, ipGroups)
       : ipGroups.length === 0
         ? nobody
         : { kind: 'anonymous', specialGroups: ipGroups }
@@ -108,13 +118,13 @@ function bareToken(request: FastifyRequest): string | undefined {
 const withoutAddress = new WeakMap<Verified, Authenticated>()
 
 export async function authenticated(
-  accounts: Accounts,
+  people: People,
   verified: Verified,
   ipGroups: Caller['specialGroups'],
 ): Promise<Authenticated> {
   let caller = withoutAddress.get(verified)
   if (!caller) {
-    const specialGroups = verified.sg.length === 0 ? [] : await accounts.groupsByUuid(verified.sg)
+    const specialGroups = verified.sg.length === 0 ? [] : await people.groupsByUuid(verified.sg)
     caller = { kind: 'eperson', ...verified, specialGroups }
     withoutAddress.set(verified, caller)
   }
@@ -124,11 +134,11 @@ export async function authenticated(
 
 /** The eperson of a token, and the administrator who acts as them, if any. */
 export async function callerOf(
-  accounts: Accounts,
+  people: People,
   verified: Verified,
   ipGroups: Caller['specialGroups'],
 ): Promise<Authenticated | Acting> {
-  const caller = await authenticated(accounts, verified, ipGroups)
+  const caller = await authenticated(people, verified, ipGroups)
   return verified.acting ? { ...caller, ...verified.acting, kind: 'acting' } : caller
 }
 

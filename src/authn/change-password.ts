@@ -12,7 +12,8 @@ import { clientAddress } from '../lib/addresses.ts'
 import { isObject } from '../lib/json.ts'
 import { passwordMethod } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { Accounts } from '../storage/accounts.ts'
+import type { People } from '../storage/people.ts'
+import type { Trail } from '../storage/trail.ts'
 import { eventOf } from './audit.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
 import type { PasswordByMail } from './by-mail.ts'
@@ -25,7 +26,8 @@ import type { Throttle } from './throttle.ts'
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
-  readonly accounts: Accounts
+  readonly people: People
+  readonly trail: Trail
   readonly addresses: Addresses
   readonly csrf: Csrf
   readonly passwords: Passwords
@@ -45,7 +47,7 @@ interface Parts {
  */
 export function changePasswordRoutes(
   app: FastifyInstance,
-  { accounts, addresses, csrf, passwords, throttle, password, asksAgreement, patchOther, byMail }: Parts,
+  { people, trail, addresses, csrf, passwords, throttle, password, asksAgreement, patchOther, byMail }: Parts,
 ): void {
   app.patch<{ Params: { uuid: string } }>(
     '/eperson/epersons/:uuid',
@@ -71,7 +73,7 @@ export function changePasswordRoutes(
         ...told,
       })
       const refuse = async (code: ProblemCode, why: string, told?: Partial<AuditEvent>) => {
-        await accounts.recordEvent(event('failure', told))
+        await trail.record(event('failure', told))
         return new Problem(code, why)
       }
 
@@ -83,9 +85,9 @@ export function changePasswordRoutes(
         throw await refuse(
           'access-denied',
           'Epersons may change only their own password. An operator can set any with `carrel eperson password`.',
-          { eperson: (await accounts.eperson(wanted))?.uuid ?? null },
+          { eperson: (await people.eperson(wanted))?.uuid ?? null },
         )
-      const known = password ? await accounts.credentials(email) : undefined
+      const known = password ? await people.credentials(email) : undefined
       if (known?.uuid !== uuid || known.passwordHash === null)
         throw await refuse('access-denied', 'This eperson has no password, or can’t log in with one.')
 
@@ -106,8 +108,10 @@ export function changePasswordRoutes(
       const hash = await passwords.hash(newPassword, client)
       // Only if it is still the password that was verified: an operator may have set another one meanwhile.
       if (
-        (await accounts.setPassword(email, hash, event('success'), { ...known, own: ownSession(caller) })) !==
-        'changed'
+        (await people.setPassword({ email }, hash, event('success'), {
+          ...known,
+          own: ownSession(caller),
+        })) !== 'changed'
       )
         throw await refuse('wrong-password', 'The password was changed by somebody else at the same time.')
       csrf.issue(request, reply)

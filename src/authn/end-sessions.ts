@@ -9,7 +9,8 @@ import { requireEperson } from '../http/require-eperson.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { isAdministrator } from '../model/caller.ts'
 import type { AccessTokens } from '../storage/access-tokens.ts'
-import type { Accounts } from '../storage/accounts.ts'
+import type { People } from '../storage/people.ts'
+import type { Sessions } from '../storage/sessions.ts'
 import { accessTokenBody } from './access-token-routes.ts'
 import { eventOf } from './audit.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
@@ -18,7 +19,8 @@ const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly accessTokens: AccessTokens
-  readonly accounts: Accounts
+  readonly people: People
+  readonly sessions: Sessions
   readonly addresses: Addresses
 }
 
@@ -26,13 +28,16 @@ interface Parts {
  * What an administrator does about the logins of others: end all sessions of an eperson, see their access tokens, and revoke
  * them (N5, K6).
  */
-export function endSessionsRoutes(app: FastifyInstance, { accessTokens, accounts, addresses }: Parts): void {
+export function endSessionsRoutes(
+  app: FastifyInstance,
+  { accessTokens, people, sessions, addresses }: Parts,
+): void {
   type Route = { Params: { uuid: string } }
   const url = '/eperson/epersons/:uuid'
   const options = { preParsing: [refuseShortLivedToken, requireAdministrator, ignoreBody] }
 
   async function wanted({ params }: FastifyRequest<Route>): Promise<string> {
-    const eperson = await accounts.eperson(params.uuid.toLowerCase())
+    const eperson = await people.eperson(params.uuid.toLowerCase())
     if (!eperson) throw new Problem('not-found', 'There is no eperson with this UUID.')
     return eperson.uuid
   }
@@ -45,7 +50,7 @@ export function endSessionsRoutes(app: FastifyInstance, { accessTokens, accounts
 
   app.delete<Route>(`${url}/sessions`, { ...options, ...route('endSessionsOf') }, async (request, reply) => {
     const uuid = await wanted(request)
-    await accounts.logout(uuid, about(request, uuid, 'session.end', 'all'))
+    await sessions.logout(uuid, about(request, uuid, 'session.end', 'all'))
     return reply.code(204).send()
   })
   app.get<Route>(`${url}/tokens`, { ...options, ...route('listAccessTokensOf') }, async request => {

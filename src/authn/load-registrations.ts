@@ -1,18 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { passwordMethod } from '../model/accounts.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { People } from '../storage/people.ts'
+import type { Trail } from '../storage/trail.ts'
 import type { Passwords } from './passwords.ts'
 import { createRegistrations, type Registrations } from './registrations.ts'
 import type { Tickets } from './tickets.ts'
 
 interface Parts {
   readonly app: FastifyInstance
-  readonly accounts: Accounts
   readonly people: People
   readonly passwords: Passwords
   readonly tickets: Tickets
+  readonly trail: Trail
 }
 
 /**

@@ -7,9 +7,10 @@ import { isForm, parseForm } from '../http/form.ts'
 import { Problem } from '../http/problems.ts'
 import { clientAddress } from '../lib/addresses.ts'
 import { passwordMethod } from '../model/accounts.ts'
-import type { Accounts, Credentials } from '../storage/accounts.ts'
 import type { Clock } from '../storage/clock.ts'
+import type { Credentials, People } from '../storage/people.ts'
 import type { Sessions } from '../storage/sessions.ts'
+import type { Trail } from '../storage/trail.ts'
 import { eventOf, loginEvent } from './audit.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
 import type { Passwords } from './passwords.ts'
@@ -21,12 +22,13 @@ import type { Proven, Tokens } from './tokens.ts'
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
-  readonly accounts: Accounts
+  readonly people: People
+  readonly sessions: Sessions
+  readonly trail: Trail
   readonly clock: Clock
   readonly config: Pick<Config, 'tokenLifetime'>
   readonly csrf: Csrf
   readonly passwords: Passwords
-  readonly sessions: Pick<Sessions, 'refresh'>
   readonly specialGroups: SpecialGroups
   readonly throttle: Throttle
   readonly tokens: Tokens
@@ -110,14 +112,14 @@ async function byPassword(
   form: ReadonlyMap<string, Buffer>,
   request: FastifyRequest,
 ): Promise<Proven> {
-  const { accounts, directory } = parts
+  const { people, directory } = parts
   if (!parts.password && !directory) throw new Problem('login-failed', 'Login by password is disabled.')
   const [name, password] = [form.get('user'), form.get('password')]
   if (!name || !password)
     throw new Problem('login-failed', 'The form must have the fields user and password.')
 
   const user = name.toString()
-  const known = await accounts.credentials(user)
+  const known = await people.credentials(user)
   const eperson = known?.uuid ?? null
   // Only one of the two ever sees a password, and which one is decided before either is asked.
   const isOwn = parts.password && known !== undefined && known.passwordHash !== null
@@ -137,7 +139,7 @@ interface Claim {
 }
 
 async function byOwnPassword(
-  { accounts, clock, config, specialGroups, passwords, throttle }: Parts,
+  { sessions, trail, clock, config, specialGroups, passwords, throttle }: Parts,
   { user, password, known }: Claim,
   request: FastifyRequest,
 ): Promise<Proven | undefined> {
@@ -155,11 +157,11 @@ async function byOwnPassword(
   )
   if (!isRight || !known || hash === null) {
     const event = loginEvent(request, known?.uuid ?? null, passwordMethod, 'failure')
-    await accounts.recordEvent({ ...event, reason: remark })
+    await trail.record({ ...event, reason: remark })
     return undefined
   }
   const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password, client) : null
-  const begun = await accounts.recordLogin(
+  const begun = await sessions.begin(
     {
       uuid: known.uuid,
       passwordStamp: known.passwordStamp,

@@ -26,11 +26,11 @@ interface Parts {
 
 /** What knows passwords, tokens and secrets: logins are made of it. */
 export async function createLogins({ config, limits, measures, passwordCost, storage, ways }: Parts) {
-  const { accessTokens, accounts, attempts, clock, identities, people, secrets } = storage
+  const { accessTokens, attempts, clock, identities, people, secrets, sessions, trail } = storage
   const keyring = keyringOf(config.tokenSecrets, secrets.current)
   const passwords = createPasswords(limits.passwords, passwordCost)
   const tickets = createTickets(identities, clock)
-  const specialGroups = await createSpecialGroups(config, { accounts, people })
+  const specialGroups = await createSpecialGroups(config, people)
   return {
     keyring,
     passwords,
@@ -46,12 +46,12 @@ export async function createLogins({ config, limits, measures, passwordCost, sto
     }),
     specialGroups,
     tokens: createTokens({
-      ...{ accounts, clock, config, keyring, tickets, measures },
+      ...{ clock, config, keyring, measures, sessions, tickets },
       loginMethods: config.loginMethods,
       mayAct: config.loginOnBehalfOf,
     }),
-    programs: createPrograms({ accessTokens, accounts, clock, config, measures }),
-    onBehalfOf: createOnBehalfOf({ accounts, config }),
-    lookAgain: createLookAgain({ accessTokens, accounts, clock, specialGroups }),
+    programs: createPrograms({ accessTokens, clock, config, measures, sessions }),
+    onBehalfOf: createOnBehalfOf({ config, people, sessions, trail }),
+    lookAgain: createLookAgain({ accessTokens, clock, people, sessions, specialGroups }),
   }
 }

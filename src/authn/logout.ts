@@ -5,14 +5,14 @@ import type { Csrf } from '../http/csrf.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
 import type { LoginMethod } from '../model/accounts.ts'
 import type { ProviderSession } from '../model/identities.ts'
-import type { Accounts } from '../storage/accounts.ts'
+import type { Sessions } from '../storage/sessions.ts'
 import { eventOf } from './audit.ts'
 import type { Trade } from './login.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
-  readonly accounts: Accounts
+  readonly sessions: Sessions
   readonly config: Pick<Config, 'logoutPageUrl'>
   readonly csrf: Csrf
   readonly trade: Trade | undefined
@@ -28,7 +28,7 @@ interface Parts {
  */
 export function logoutRoutes(
   app: FastifyInstance,
-  { accounts, config, csrf, offerLogout, trade }: Parts,
+  { sessions, config, csrf, offerLogout, trade }: Parts,
 ): void {
   app.post(
     '/logout',
@@ -38,7 +38,7 @@ export function logoutRoutes(
       // Acting as somebody doesn't end their sessions (O3).
       if (caller.kind === 'eperson') {
         // The response waits until the new session key is on disk. From then on, no node accepts an earlier token (T4).
-        const last = await accounts.logout(
+        const last = await sessions.logout(
           caller.session.eperson.uuid,
           eventOf(caller, request, { event: 'logout', outcome: 'success' }),
         )

@@ -5,15 +5,17 @@ import { type Acting, type Authenticated, type Caller, grantOf, sessionsOf } fro
 import { RightsChanged } from '../model/errors.ts'
 import { isAlive, isAllowed } from '../model/sessions.ts'
 import type { AccessTokens } from '../storage/access-tokens.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { Clock } from '../storage/clock.ts'
+import type { People } from '../storage/people.ts'
+import type { Sessions } from '../storage/sessions.ts'
 import { callerOf } from './authenticate.ts'
 import { ownSession } from './session-routes.ts'
 import type { SpecialGroups } from './special-groups.ts'
 
 interface Parts {
   readonly accessTokens: Pick<AccessTokens, 'find'>
-  readonly accounts: Accounts
+  readonly people: People
+  readonly sessions: Sessions
   readonly clock: Clock
   readonly specialGroups: SpecialGroups
 }
@@ -48,18 +50,18 @@ export function checkEach(app: FastifyInstance, check: Check): void {
  * ended, or a right may have been taken away. So the caller is looked up again when the body is complete (T12,
  * docs/decisions/0056), and once more in the transaction of each change (`requireRights` in the engines).
  */
-export function createLookAgain({ accessTokens, accounts, clock, specialGroups }: Parts): LookAgain {
+export function createLookAgain({ accessTokens, people, sessions, clock, specialGroups }: Parts): LookAgain {
   /** True if nothing about the caller has changed. Requests of the same turn of the event loop share the look-up. */
   async function isAsBefore(caller: Caller): Promise<boolean> {
     if (caller.kind === 'anonymous') return caller.specialGroups.length === 0
-    const sessions = sessionsOf(caller)
-    const stamps = await Promise.all(sessions.map(({ eperson }) => accounts.stampOf(eperson.uuid)))
-    return sessions.every(({ stamp }, at) => stamps[at] === stamp) && isLetIn(caller)
+    const involved = sessionsOf(caller)
+    const stamps = await Promise.all(involved.map(({ eperson }) => sessions.stampOf(eperson.uuid)))
+    return involved.every(({ stamp }, at) => stamps[at] === stamp) && isLetIn(caller)
   }
 
   /** True unless a system-wide alert keeps the caller out. Administrators who act are themselves. */
   const isLetIn = (caller: Authenticated | Acting) =>
-    isAllowed(accounts.allowedSessions(), {
+    isAllowed(sessions.allowed(), {
       session: caller.kind === 'acting' ? caller.actor : caller.session,
     })
 
@@ -71,22 +73,22 @@ export function createLookAgain({ accessTokens, accounts, clock, specialGroups }
     const ipGroups = await specialGroups.ofAddress(clientAddress(request.ip))
     const nobody = { kind: 'anonymous', specialGroups: ipGroups } as const
     if (caller.kind === 'anonymous') return nobody
-    const session = await accounts.session(caller.session.eperson.uuid)
+    const session = await sessions.of(caller.session.eperson.uuid)
     if (!session) return nobody
     const { method, sg, begun, ends } = caller
     const grant = grantOf(caller)
     const known = { session, method, sg, begun, ends, ...(grant && { grant }) }
     if (caller.kind === 'acting') {
-      const actor = await accounts.session(caller.actor.eperson.uuid)
+      const actor = await sessions.of(caller.actor.eperson.uuid)
       const isActor = actor?.administrator === true && isStillAlive(actor, caller.actor, caller.begun)
       // B2: nobody acts on behalf of an administrator.
       if (!isActor || session.administrator) return nobody
-      return letIn(await callerOf(accounts, { ...known, acting: { actor, reason: caller.reason } }, ipGroups))
+      return letIn(await callerOf(people, { ...known, acting: { actor, reason: caller.reason } }, ipGroups))
     }
     const isThere = grant
       ? (await accessTokens.find(grant.id)) !== undefined
       : isStillAlive(session, caller.session, caller.begun)
-    return isThere ? letIn(await callerOf(accounts, known, ipGroups)) : nobody
+    return isThere ? letIn(await callerOf(people, known, ipGroups)) : nobody
 
     function letIn(one: Authenticated | Acting): Caller {
       return isLetIn(one) ? one : nobody

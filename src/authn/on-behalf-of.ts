@@ -5,7 +5,9 @@ import { requireEperson } from '../http/require-eperson.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { type Acting, type Caller, isAdministrator } from '../model/caller.ts'
-import type { Accounts } from '../storage/accounts.ts'
+import type { People } from '../storage/people.ts'
+import type { Sessions } from '../storage/sessions.ts'
+import type { Trail } from '../storage/trail.ts'
 import { eventOf } from './audit.ts'
 
 /** @returns the eperson that an administrator acts as (B1–B5) @throws Problem if they may not */
@@ -17,13 +19,15 @@ export type OnBehalfOf = (
 ) => Promise<Caller>
 
 interface Parts {
-  readonly accounts: Accounts
+  readonly people: People
+  readonly sessions: Sessions
+  readonly trail: Trail
   readonly config: Pick<Config, 'loginOnBehalfOf' | 'onBehalfOfReason'>
 }
 
 const maxReasonLength = 1_000
 
-export function createOnBehalfOf({ accounts, config }: Parts): OnBehalfOf {
+export function createOnBehalfOf({ people, sessions, trail, config }: Parts): OnBehalfOf {
   return async (caller, ipGroups, request, reply) => {
     // Logout ignores the header: callers log out only themselves (O3). The login handler refuses it (L9).
     if (request.routeOptions.config.actsOnlyAsItself) return caller
@@ -39,13 +43,13 @@ export function createOnBehalfOf({ accounts, config }: Parts): OnBehalfOf {
 
     const reason = readReason(request)
     const record = (outcome: AuditEvent['outcome'], target: string | null) =>
-      accounts.recordEvent({
+      trail.record({
         ...eventOf(caller, request, { event: 'on-behalf-of', outcome, reason }),
         eperson: target,
       })
     // Anonymous attempts are not recorded: they would drown the audit trail.
     const refuse = async (why: string) => {
-      if (caller.kind !== 'anonymous') await record('failure', (await accounts.eperson(wanted))?.uuid ?? null)
+      if (caller.kind !== 'anonymous') await record('failure', (await people.eperson(wanted))?.uuid ?? null)
       return new Problem('on-behalf-of-refused', why)
     }
     // In this order, so that only an administrator learns whether an eperson exists (B2).
@@ -53,7 +57,7 @@ export function createOnBehalfOf({ accounts, config }: Parts): OnBehalfOf {
       throw await refuse('Acting on behalf of others is disabled (CARREL_LOGIN_ON_BEHALF_OF).')
     if (!isAdministrator(caller)) throw await refuse('Only administrators may act on behalf of others.')
     const admin = requireEperson(caller)
-    const session = await accounts.session(wanted)
+    const session = await sessions.of(wanted)
     if (!session)
       throw new Problem('bad-on-behalf-of', 'X-On-Behalf-Of does not name an eperson who may log in.')
     if (session.administrator) throw await refuse('Nobody may act on behalf of an administrator.')

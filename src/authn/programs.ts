@@ -5,8 +5,8 @@ import { type AccessToken, type Grant, hashOfToken, idIn } from '../model/access
 import { accessTokenMethod } from '../model/accounts.ts'
 import type { Measures, RefusalReason } from '../model/measures.ts'
 import { type AccessTokens, useInterval } from '../storage/access-tokens.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { Clock } from '../storage/clock.ts'
+import type { Sessions } from '../storage/sessions.ts'
 import { networkOf } from './special-groups.ts'
 import type { Verified } from './tokens.ts'
 
@@ -22,7 +22,7 @@ export interface ByAccessToken extends Verified {
 
 interface Parts {
   readonly accessTokens: Pick<AccessTokens, 'find' | 'noteUse'>
-  readonly accounts: Accounts
+  readonly sessions: Sessions
   readonly clock: Clock
   readonly config: Pick<Config, 'accessTokenLifetime'>
   readonly measures: Pick<Measures, 'tokenRefused'>
@@ -38,7 +38,7 @@ interface Cached {
   noted: number
 }
 
-export function createPrograms({ accessTokens, accounts, clock, config, measures }: Parts): Programs {
+export function createPrograms({ accessTokens, sessions, clock, config, measures }: Parts): Programs {
   const cached = new Map<string, Cached>()
   // In ms. It is applied whenever a token is verified, so a changed setting applies to tokens that were made before.
   const longest = config.accessTokenLifetime * 1000
@@ -51,7 +51,7 @@ export function createPrograms({ accessTokens, accounts, clock, config, measures
     const id = idIn(token)
     if (id === undefined) return refuse('malformed')
     const known = await find(id, token)
-    const session = known && (await accounts.session(known.eperson))
+    const session = known && (await sessions.of(known.eperson))
     if (!known) return refuse('signature')
     if (!session) return refuse('no-eperson')
     // Again, now that the stamp is known: had it been revoked between the two, it would be cached with the stamp of after.
@@ -108,7 +108,7 @@ export function createPrograms({ accessTokens, accounts, clock, config, measures
     verify: (token, address) => {
       const known = cached.get(token)
       if (!known) return lookUp(token, address)
-      const stamp = accounts.stampOf(known.verified.session.eperson.uuid)
+      const stamp = sessions.stampOf(known.verified.session.eperson.uuid)
       return stamp instanceof Promise
         ? stamp.then(now => recheck(token, known, now, address))
         : recheck(token, known, stamp, address)

@@ -5,8 +5,8 @@ import type { Mailer } from '../mail/mailer.ts'
 import { alreadyRegisteredMail, forgottenPasswordMail, registrationMail } from '../mail/texts.ts'
 import { type Eperson, emailKey } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { NewPerson, People } from '../storage/people.ts'
+import type { Trail } from '../storage/trail.ts'
 import { passwordFault } from './password-rules.ts'
 import type { Passwords } from './passwords.ts'
 import type { Tickets } from './tickets.ts'
@@ -53,8 +53,8 @@ export interface Registering extends Omit<NewPerson, 'passwordHash'> {
 }
 
 interface Parts {
-  readonly accounts: Accounts
-  readonly people: Pick<People, 'createEperson'>
+  readonly people: People
+  readonly trail: Trail
   readonly config: MailConfig
   readonly mailer: Mailer
   readonly passwords: Passwords
@@ -69,7 +69,7 @@ const silence = 300
 const maxPending = 1_000
 
 export function createRegistrations({
-  accounts,
+  trail,
   people,
   config,
   mailer,
@@ -79,8 +79,8 @@ export function createRegistrations({
   let pending = 0
 
   async function answer(kind: RegistrationKind, email: string, event: AuditEvent): Promise<void> {
-    const known = await accounts.credentials(email)
-    await accounts.recordEvent({ ...event, eperson: known?.uuid ?? null })
+    const known = await people.credentials(email)
+    await trail.record({ ...event, eperson: known?.uuid ?? null })
     if (!(await tickets.isFirst(`mail/${kind}`, emailKey(email), silence))) return
     const issue = async (registration: Registration) =>
       `${config.uiUrl}/${kind}/${await tickets.issue('registration', registration, lifetime)}`
@@ -91,7 +91,7 @@ export function createRegistrations({
       mailer.send({ ...text, to: email })
     } else if (known?.enabled && known.passwordHash !== null) {
       // To the address of the account: the one that was typed may differ from it in more than it shows.
-      const to = (await accounts.eperson(known.uuid))?.email
+      const to = (await people.eperson(known.uuid))?.email
       const forgotten = { eperson: known.uuid, passwordStamp: known.passwordStamp }
       if (to !== undefined)
         mailer.send({ ...forgottenPasswordMail(await issue({ kind, email: to, forgotten })), to })
@@ -155,16 +155,16 @@ export function createRegistrations({
       const { forgotten, email } = await read(token, 'forgot')
       if (forgotten?.eperson !== eperson) throw refused()
       // An address that was taken from the account since, such as a stolen mailbox's, opens it no more.
-      const owner = await accounts.eperson(eperson)
+      const owner = await people.eperson(eperson)
       if (!owner || emailKey(owner.email) !== emailKey(email)) throw refused()
       const passwordHash = await hashed(password, email, client)
       await take(token)
       const checked = { uuid: eperson, passwordStamp: forgotten.passwordStamp }
-      const known = await accounts.eperson(eperson)
+      const known = await people.eperson(eperson)
       // Whose password changed since the mail was sent needs no other, and who was disabled may have none.
       if (
         !known?.enabled ||
-        (await accounts.setPassword(known.email, passwordHash, event, checked)) !== 'changed'
+        (await people.setPassword({ email: known.email }, passwordHash, event, checked)) !== 'changed'
       )
         throw refused()
       return known

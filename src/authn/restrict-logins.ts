@@ -7,13 +7,13 @@ import type { Storage } from '../storage/storage.ts'
  * Here, because every way to log in ends here, after it is known who it is: a wrong password gets the same answer as always.
  */
 export function restrictLogins(storage: Storage): Storage {
-  const { accounts, identities } = storage
+  const { identities, sessions, trail } = storage
 
   /** @throws Problem 403 */
   async function requireAllowed(uuid: string, event: AuditEvent): Promise<void> {
-    const session = await accounts.session(uuid)
-    if (accounts.allowedSessions() === 'all' || session?.administrator) return
-    await accounts.recordEvent({ ...failedLogin(event), reason: 'the system-wide alert' })
+    const session = await sessions.of(uuid)
+    if (sessions.allowed() === 'all' || session?.administrator) return
+    await trail.record({ ...failedLogin(event), reason: 'the system-wide alert' })
     throw new Problem(
       'logins-closed',
       'Only administrators can log in at the moment. The system-wide alert says why.',
@@ -22,11 +22,11 @@ export function restrictLogins(storage: Storage): Storage {
 
   return {
     ...storage,
-    accounts: {
-      ...accounts,
-      recordLogin: async (login, event) => {
+    sessions: {
+      ...sessions,
+      begin: async (login, event) => {
         await requireAllowed(login.uuid, event)
-        return accounts.recordLogin(login, event)
+        return sessions.begin(login, event)
       },
     },
     identities: {

@@ -8,14 +8,12 @@ import { requireAdministrator } from '../http/require-eperson.ts'
 import { isObject } from '../lib/json.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { isAdministrator } from '../model/caller.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { People } from '../storage/people.ts'
 import { eventOf } from './audit.ts'
 import { passwordFault } from './password-rules.ts'
 import type { Passwords } from './passwords.ts'
 
 interface Parts {
-  readonly accounts: Accounts
   readonly people: People
   readonly addresses: Addresses
   readonly passwords: Passwords
@@ -62,7 +60,7 @@ function isAboutPassword(request: FastifyRequest): boolean {
  * ends (T6).
  */
 async function setPassword(request: FastifyRequest, parts: Parts): Promise<object> {
-  const { accounts, people, addresses, passwords, asksAgreement } = parts
+  const { people, addresses, passwords, asksAgreement } = parts
   const caller = requireAdministrator(request.caller, 'set the password of somebody else')
   const [operation, ...more] = patchBody(request)
   if (
@@ -74,15 +72,13 @@ async function setPassword(request: FastifyRequest, parts: Parts): Promise<objec
     throw new Problem('patch-refused', 'A password is changed by a patch of one operation: add /password.')
   const password = passwordIn(operation.value)
   const uuid = readUuid((request.params as { uuid: string }).uuid)
-  const eperson = uuid === undefined ? undefined : await accounts.eperson(uuid)
+  const eperson = uuid === undefined ? undefined : await people.eperson(uuid)
   if (!eperson) throw new Problem('not-found', 'There is no eperson with this UUID.')
   const fault = await passwordFault(password, eperson.email)
   if (fault !== undefined) throw new Problem('password-refused', `The new password ${fault}.`)
   const hash = await passwords.hash(password, clientOf(request))
   const event = eventOf(caller, request, { event: 'eperson.password', outcome: 'success' })
-  if (
-    (await people.replacePassword(eperson.uuid, hash, { ...event, eperson: eperson.uuid })) === 'no-eperson'
-  )
+  if ((await people.setPassword({ uuid: eperson.uuid }, hash, event)) === 'no-eperson')
     throw new Problem('not-found', 'There is no eperson with this UUID any more.')
   return epersonBody(eperson, addresses, asksAgreement)
 }

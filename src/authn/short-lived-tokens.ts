@@ -3,7 +3,7 @@ import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
 import { requireEperson } from '../http/require-eperson.ts'
-import type { Accounts } from '../storage/accounts.ts'
+import type { Trail } from '../storage/trail.ts'
 import { eventOf } from './audit.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
 import type { Tokens } from './tokens.ts'
@@ -11,7 +11,7 @@ import type { Tokens } from './tokens.ts'
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
-  readonly accounts: Accounts
+  readonly trail: Trail
   readonly addresses: Addresses
   readonly config: Pick<Config, 'shortTokenLifetime'>
   readonly tokens: Tokens
@@ -20,7 +20,7 @@ interface Parts {
 /** `POST /api/authn/shortlivedtokens` (H1, H2): a token for the address of a request that can't send headers. */
 export function shortLivedTokenRoutes(
   app: FastifyInstance,
-  { accounts, addresses, config, tokens }: Parts,
+  { trail, addresses, config, tokens }: Parts,
 ): void {
   const href = `${addresses.authn}/shortlivedtokens`
 
@@ -29,7 +29,7 @@ export function shortLivedTokenRoutes(
     { ...route('issueShortLivedToken'), preParsing: refuseShortLivedToken },
     async request => {
       const caller = requireEperson(request.caller)
-      await accounts.recordEvent(eventOf(caller, request, { event: 'short-lived-token', outcome: 'success' }))
+      await trail.record(eventOf(caller, request, { event: 'short-lived-token', outcome: 'success' }))
       const lifetime = config.shortTokenLifetime
       const token =
         caller.kind === 'acting'

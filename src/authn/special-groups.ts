@@ -4,7 +4,6 @@ import { providersIn } from '../config/providers.ts'
 import { specialGroupNames } from '../config/special-groups.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Group, LoginMethod } from '../model/accounts.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { People } from '../storage/people.ts'
 
 /** Groups that depend on the way of authenticating (contract section 6). */
@@ -33,10 +32,10 @@ export type SpecialGroupRule = { readonly group: Group } & (
 /** Creates the groups that the configuration names, if they don't exist. */
 export async function createSpecialGroups(
   { ipGroups, methodGroups, singleSignOn }: Pick<Config, 'ipGroups' | 'methodGroups' | 'singleSignOn'>,
-  { accounts, people }: { accounts: Pick<Accounts, 'ensureGroups'>; people: Pick<People, 'withParents'> },
+  people: Pick<People, 'ensureGroups' | 'withParents'>,
 ): Promise<SpecialGroups> {
   const names = [...specialGroupNames({ ipGroups, methodGroups, singleSignOn })]
-  const groups = names.length === 0 ? [] : await accounts.ensureGroups(names)
+  const groups = names.length === 0 ? [] : await people.ensureGroups(names)
   const named = (name: string) => groups.filter(group => group.name === name)
 
   const networks = ipGroups.flatMap(({ group, ranges }) =>

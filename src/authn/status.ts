@@ -8,14 +8,14 @@ import { type Query, singleParameters } from '../http/parameters.ts'
 import { memo } from '../lib/memo.ts'
 import type { Group } from '../model/accounts.ts'
 import type { Caller } from '../model/caller.ts'
-import type { Accounts } from '../storage/accounts.ts'
+import type { People } from '../storage/people.ts'
 import { authenticated } from './authenticate.ts'
 import type { Trade } from './login.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
-  readonly accounts: Accounts
+  readonly people: People
   readonly addresses: Addresses
   readonly challenge: string
   readonly config: SpecialGroupConfig
@@ -28,7 +28,7 @@ const asIs = (body: string) => body
 
 /** `GET /api/authn/status` and its page of special groups (S1–S4). */
 export function statusRoutes(app: FastifyInstance, parts: Parts): void {
-  const { accounts, addresses, challenge, config, trade } = parts
+  const { people, addresses, challenge, config, trade } = parts
   const self = `${addresses.authn}/status`
 
   /**
@@ -70,7 +70,7 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
     const { caller } = request
     const waiting = caller.kind === 'anonymous' ? await trade?.waiting(request) : undefined
     return waiting
-      ? authenticated(accounts, { ...waiting, ends: Number.POSITIVE_INFINITY }, caller.specialGroups)
+      ? authenticated(people, { ...waiting, ends: Number.POSITIVE_INFINITY }, caller.specialGroups)
       : caller
   }
 

@@ -7,8 +7,8 @@ import type { Acting } from '../model/caller.ts'
 import { deriveKey, type Keyring, type TokenPurpose } from '../model/keys.ts'
 import type { Measures, RefusalReason } from '../model/measures.ts'
 import { keyOfSession } from '../model/sessions.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { Clock } from '../storage/clock.ts'
+import type { Sessions } from '../storage/sessions.ts'
 import { readJwt, signJwt, type UnverifiedJwt } from './jwt.ts'
 import { createSessionAge, type Life, type SessionLifetimes } from './session-age.ts'
 import type { Tickets } from './tickets.ts'
@@ -63,7 +63,7 @@ type Minted = Omit<Proven, 'acting'> & Partial<Pick<Verified, 'ends'>>
 const maxCached = 10_000
 
 interface Parts {
-  readonly accounts: Accounts
+  readonly sessions: Sessions
   readonly clock: Clock
   readonly config: SessionLifetimes
   readonly keyring: Keyring
@@ -76,7 +76,7 @@ interface Parts {
 }
 
 export function createTokens({
-  accounts,
+  sessions,
   clock,
   config,
   keyring,
@@ -130,7 +130,7 @@ export function createTokens({
     const jwt = readJwt(token)
     if (!jwt) return refuse(kind, 'malformed')
     if (age.lifeOf(jwt).isKept) return refuse(kind, 'expired')
-    const session = await accounts.session(jwt.claims.eid)
+    const session = await sessions.of(jwt.claims.eid)
     // After the look-up, which tells how far time has got elsewhere.
     const life = age.lifeOf(jwt)
     const refuseFor = (reason: RefusalReason) => refuse(kind, life.isOver ? 'expired' : reason)
@@ -170,7 +170,7 @@ export function createTokens({
     begun: number,
   ): Promise<Pick<Verified, 'method' | 'acting'> | undefined> {
     const kept = await tickets.read<{ actor: string; reason: string | null }>('acting', nameOf(token))
-    const actor = kept && (await accounts.session(kept.actor))
+    const actor = kept && (await sessions.of(kept.actor))
     if (!actor?.administrator || actor.ended.has(begun)) return undefined
     const method = methodOf(jwt, (secret, one) => actingKey(secret, kind, one, session, actor, begun))
     return method === undefined ? undefined : { method, acting: { actor, reason: kept?.reason ?? null } }
@@ -220,7 +220,7 @@ export function createTokens({
       }
       const known = cached.get(token)
       if (!known) return verifyUncached(kind, token)
-      const stamp = accounts.stampOf(known.session.eperson.uuid)
+      const stamp = sessions.stampOf(known.session.eperson.uuid)
       return stamp instanceof Promise
         ? stamp.then(now => recheck(token, known, now))
         : recheck(token, known, stamp)

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { readToken, WrongMember } from '../authn/read-access-token.ts'
 import { maxAccessTokens, newAccessToken, shownAccessToken } from '../model/access-tokens.ts'
-import type { Accounts, Credentials } from '../storage/accounts.ts'
+import type { Credentials, People } from '../storage/people.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
 import { commandEvent, withStore } from './store.ts'
@@ -30,10 +30,10 @@ export function accessTokenCommand(): Command {
     .option('--expires <time>', 'such as 2030-01-31T12:00Z; the default is in 30 days')
     .option(...jsonOption)
     .action((email: string, options: AddOptions) =>
-      withStore(async ({ accessTokens, accounts, clock }, { accessTokenLifetime }) => {
+      withStore(async ({ accessTokens, people, clock }, { accessTokenLifetime }) => {
         if (accessTokenLifetime === 0)
           throw new Failure('CARREL_ACCESS_TOKEN_LIFETIME is 0, so there are no access tokens')
-        const known = await findEperson(accounts, email)
+        const known = await findEperson(people, email)
         const now = clock.now()
         const wanted = readOptions(options, now, accessTokenLifetime * 1000)
         const { id, token, hash } = newAccessToken()
@@ -58,9 +58,9 @@ export function accessTokenCommand(): Command {
     .description('List the access tokens of an eperson, or of all. Their secrets are never shown again.')
     .option(...jsonOption)
     .action((email: string | undefined, { json }: Json) =>
-      withStore(async ({ accessTokens, accounts }) => {
-        const owner = email === undefined ? null : (await findEperson(accounts, email)).uuid
-        const emails = new Map((await accounts.listEpersons()).map(one => [one.uuid, one.email]))
+      withStore(async ({ accessTokens, people }) => {
+        const owner = email === undefined ? null : (await findEperson(people, email)).uuid
+        const emails = new Map((await people.listEpersons()).map(one => [one.uuid, one.email]))
         const list = (await accessTokens.list(owner)).map(({ id, eperson, name, scope, ...token }) => ({
           id,
           email: emails.get(eperson) ?? eperson,
@@ -96,14 +96,14 @@ export function accessTokenCommand(): Command {
     .action((id: string | undefined, { all, json }: Json & { all?: string }) => {
       if ((id === undefined) === (all === undefined))
         throw new Misuse('name either the id of an access token or, with --all, an eperson')
-      return withStore(async ({ accessTokens, accounts }) => {
+      return withStore(async ({ accessTokens, people }) => {
         if (id !== undefined) {
           if (!(await accessTokens.revoke(id, null, commandEvent('token.revoke', id))))
             throw new Failure(`there is no access token ${id}; \`carrel access-token list\` shows all`)
           sayResult(json, { id, revoked: true }, `Revoked ${id}.`)
           return
         }
-        const { uuid } = await findEperson(accounts, all ?? '')
+        const { uuid } = await findEperson(people, all ?? '')
         const event = { ...commandEvent('token.revoke', 'all'), eperson: uuid }
         const revoked = await accessTokens.revokeAll(uuid, event)
         sayResult(json, { email: all, revoked }, `Revoked ${revoked} access tokens of ${all}.`)
@@ -124,8 +124,8 @@ function readOptions({ json: _, name, expires, ...lists }: AddOptions, now: numb
   }
 }
 
-async function findEperson(accounts: Accounts, email: string): Promise<Credentials> {
-  const known = await accounts.credentials(email)
+async function findEperson(people: People, email: string): Promise<Credentials> {
+  const known = await people.credentials(email)
   if (!known) throw new Failure(`there is no eperson ${email}; \`carrel eperson list\` shows all`)
   return known
 }

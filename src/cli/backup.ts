@@ -92,12 +92,12 @@ const listed = <T extends Made & { readonly name: string }>(
 /** The trail says when the last backup was completed: no backup has its own event. */
 const toFolder = (path: string, keep: number, json: boolean | undefined): Promise<void> =>
   withStore(async (storage, config) => {
-    const { accounts } = storage
+    const { trail } = storage
     const source = await sourceOf(config)
     const report = await listed(storage, { keep: String(keep) }, progress =>
       backUpTo(givenPath(path), source, keep, progress),
     )
-    await accounts.recordEvent(commandEvent('store.backup', report.name))
+    await trail.record(commandEvent('store.backup', report.name))
     const { name, newest, copied, pruned, manifest } = report
     const { contents, lost } = manifest
     sayResult(json, { name, newest, contents, copied, removed: pruned, lost }, describe(report))
@@ -106,12 +106,12 @@ const toFolder = (path: string, keep: number, json: boolean | undefined): Promis
 
 const toStream = (): Promise<void> =>
   withStore(async (storage, config) => {
-    const { accounts } = storage
+    const { trail } = storage
     const source = await sourceOf(config)
     const made = await listed(storage, { to: 'standard output' }, progress =>
       backUpToStream(process.stdout, source, progress),
     )
-    await accounts.recordEvent(commandEvent('store.backup', made.name))
+    await trail.record(commandEvent('store.backup', made.name))
     process.stderr.write(
       describeMade(made)
         .map(line => `${line}\n`)

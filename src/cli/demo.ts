@@ -8,7 +8,7 @@ import { ownCommand } from './given-path.ts'
 import { commandEvent } from './store.ts'
 
 /** What `--demo` adds to a new store: a small archive of letters, some with files, and epersons who may read them. */
-const people = [
+const epersons = [
   { email: 'admin@example.org', firstName: 'Ada', lastName: 'Admin', group: null },
   { email: 'reader@example.org', firstName: 'Ruth', lastName: 'Reader', group: 'Readers' },
   { email: 'curator@example.org', firstName: 'Carl', lastName: 'Curator', group: 'Curators' },
@@ -31,19 +31,19 @@ interface Told {
 
 /** @returns undefined if the store is already in use; nothing is added then */
 export async function createDemo(storage: Storage, filesFolder: string): Promise<Demo | undefined> {
-  const { accounts, entities } = storage
-  if ((await accounts.listEpersons()).length > 0) return undefined
+  const { people, entities } = storage
+  if ((await people.listEpersons()).length > 0) return undefined
   const credentials = await Promise.all(
-    people.map(async person => {
+    epersons.map(async person => {
       const password = generatePassword()
       return { ...person, password, passwordHash: await hashPassword(Buffer.from(password)) }
     }),
   )
   for (const { group, password: _, ...person } of credentials) {
-    await accounts.addEperson({ ...person, administrator: group === null }, commandEvent('eperson.add'))
+    await people.addEperson({ ...person, administrator: group === null }, commandEvent('eperson.add'))
     if (group === null) continue
-    await accounts.addGroup(group, commandEvent('group.add'))
-    await accounts.join(group, person.email, commandEvent('group.join'))
+    await people.addGroup(group, commandEvent('group.add'))
+    await people.join(group, person.email, commandEvent('group.join'))
   }
   await importRecords(
     someLetters(letters),

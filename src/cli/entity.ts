@@ -59,10 +59,10 @@ export function entityCommand(): Command {
     .option(...jsonOption)
     .action((name: string, rule: string, { json }: Json) => {
       parseReadRule(rule, '<rule>')
-      return withStore(async ({ accounts, entities }) => {
+      return withStore(async ({ people, entities }) => {
         if (reservedEntities.has(name))
           throw new Failure(`${name} is built in; only imported and exposed entities have a rule to change`)
-        const read = await readRule(rule, accounts)
+        const read = await readRule(rule, people)
         if (!(await entities.changeReadRule(name, read, commandEvent('entity.access')))) throw unknown(name)
         sayResult(json, { name, read }, `${name} can now be read by ${read}.`)
       })
@@ -102,10 +102,10 @@ const writersCommand = (): Command =>
     .option(...jsonOption)
     .action((name: string, rule: string, { json }: Json) => {
       if (rule !== nobody) parseWriteRule(rule)
-      return withStore(async ({ accounts, entities }) => {
+      return withStore(async ({ people, entities }) => {
         if (reservedEntities.has(name))
           throw new Failure(`${name} is built in; only records of imported entities can be written`)
-        if (rule !== nobody) await readRule(rule, accounts)
+        if (rule !== nobody) await readRule(rule, people)
         const write = rule === nobody ? null : parseWriteRule(rule)
         const known = (await entities.all()).get(name)
         if (known?.source.kind === 'exposed')

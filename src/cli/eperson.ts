@@ -2,8 +2,8 @@ import { randomBytes } from 'node:crypto'
 import { Command } from 'commander'
 import { passwordFault } from '../authn/password-rules.ts'
 import { hashPassword } from '../authn/passwords.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { Sessions } from '../storage/sessions.ts'
+import type { Storage } from '../storage/storage.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
 import { commandEvent, withStore, withStoreOrNew } from './store.ts'
@@ -26,8 +26,8 @@ export function epersonCommand(): Command {
         throw new Misuse(`${JSON.stringify(email)} is not an email address`)
       const { password, generated } =
         options.password === false ? noPassword : await choosePassword(email, options)
-      await withStoreOrNew(async ({ accounts }) => {
-        const added = await accounts.addEperson(
+      await withStoreOrNew(async ({ people }) => {
+        const added = await people.addEperson(
           {
             email,
             firstName: options.firstName ?? null,
@@ -55,8 +55,8 @@ export function epersonCommand(): Command {
     .description('List all epersons.')
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) =>
-      withStore(async ({ accounts }) => {
-        const epersons = await accounts.listEpersons()
+      withStore(async ({ people }) => {
+        const epersons = await people.listEpersons()
         sayList(json, epersons, () =>
           table(
             ['EMAIL', 'NAME', 'ENABLED', 'GROUPS', 'UUID'],
@@ -83,9 +83,9 @@ export function epersonCommand(): Command {
       )
       .option(...jsonOption)
       .action((email: string, { json }: Json) =>
-        withStore(async ({ accounts }) => {
+        withStore(async ({ people }) => {
           const event = commandEvent(enabled ? 'eperson.enable' : 'eperson.disable')
-          const changed = await accounts.setEnabled(email, enabled, event)
+          const changed = await people.setEnabled(email, enabled, event)
           if (changed === 'no-eperson') throw noEperson(email)
           const [already, state] = [
             changed === 'unchanged' ? 'already ' : '',
@@ -107,8 +107,8 @@ export function epersonCommand(): Command {
     .option(...jsonOption)
     .action((email: string | undefined, { all = false, json }: LogoutOptions) => {
       if ((email === undefined) !== all) throw new Misuse('name one eperson, or give --all')
-      return withStore(({ accounts, sessions }) =>
-        email === undefined ? logoutAll(sessions, json) : logout(accounts, email, json),
+      return withStore(({ people, sessions }) =>
+        email === undefined ? logoutAll(sessions, json) : logout({ people, sessions }, email, json),
       )
     })
 
@@ -117,8 +117,8 @@ export function epersonCommand(): Command {
     .description('Delete the eperson. Their tokens end at once.')
     .option(...jsonOption)
     .action((email: string, { json }: Json) =>
-      withStore(async ({ accounts }) => {
-        const deleted = await accounts.deleteEperson(email, commandEvent('eperson.delete'))
+      withStore(async ({ people }) => {
+        const deleted = await people.deleteEperson(email, commandEvent('eperson.delete'))
         if (deleted === 'no-eperson') throw noEperson(email)
         sayResult(json, { email, deleted: true }, `Deleted ${email}.`)
       }),
@@ -133,9 +133,9 @@ export function epersonCommand(): Command {
     .option(...jsonOption)
     .action(async (email: string, options: AddOptions) => {
       const { password, generated } = await choosePassword(email, options)
-      await withStore(async ({ accounts }) => {
+      await withStore(async ({ people }) => {
         const event = commandEvent('eperson.password')
-        const changed = await accounts.setPassword(email, await hashPassword(password), event)
+        const changed = await people.setPassword({ email }, await hashPassword(password), event)
         if (changed === 'no-eperson') throw noEperson(email)
         sayResult(
           options.json,
@@ -151,10 +151,14 @@ interface LogoutOptions extends Json {
   all?: boolean
 }
 
-async function logout(accounts: Accounts, email: string, json: boolean | undefined): Promise<void> {
-  const known = await accounts.credentials(email)
+async function logout(
+  { people, sessions }: Pick<Storage, 'people' | 'sessions'>,
+  email: string,
+  json: boolean | undefined,
+): Promise<void> {
+  const known = await people.credentials(email)
   if (!known) throw noEperson(email)
-  await accounts.logout(known.uuid, { ...commandEvent('logout'), eperson: known.uuid })
+  await sessions.logout(known.uuid, { ...commandEvent('logout'), eperson: known.uuid })
   sayResult(json, { email, loggedOut: true }, `Ended all tokens of ${email}.`)
 }
 

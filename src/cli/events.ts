@@ -35,7 +35,7 @@ export function eventsCommand(): Command {
     .action(({ before: given, json }: Json & { before: string }) => {
       const before = readTime(given, '--before') ?? given
       if (before > new Date().toISOString()) throw new Misuse('--before takes a time in the past')
-      return withStore(async ({ accounts, trail }) => {
+      return withStore(async ({ trail }) => {
         const total = await trail.read(async reader => reader.count(before))
         const progress = showProgress()
         let removed = 0
@@ -48,7 +48,7 @@ export function eventsCommand(): Command {
         } finally {
           progress.stop()
         }
-        if (removed > 0) await accounts.recordEvent(commandEvent('events.prune', before))
+        if (removed > 0) await trail.record(commandEvent('events.prune', before))
         sayResult(json, { removed, before }, `Removed ${counted(removed, 'event')} before ${before}.`)
       })
     })

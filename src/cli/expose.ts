@@ -32,10 +32,10 @@ export function exposeCommand(): Command {
     .option('--relate', 'declare the relations to other exposed tables that its foreign keys suggest')
     .option('--json', 'print the entity as JSON')
     .action((name: string, options: Options) =>
-      withStore(async ({ accounts, entities }) => {
+      withStore(async ({ people, entities }) => {
         checkName(options.entity)
         const [schema, ofSchema] = splitName(name)
-        const read = await entityRule(options.read, accounts)
+        const read = await entityRule(options.read, people)
         if (entities.expose === undefined)
           throw new Failure(
             'the embedded store has no tables to expose; set CARREL_DATABASE_URL to a PostgreSQL database',

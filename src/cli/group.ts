@@ -19,8 +19,8 @@ export function groupCommand(): Command {
     .action(async (name: string, { json }: Json) => {
       if (name.trim() !== name || name === '')
         throw new Misuse('the name of a group must not be empty, nor begin or end with spaces')
-      await withStoreOrNew(async ({ accounts }) => {
-        const added = await accounts.addGroup(name, commandEvent('group.add'))
+      await withStoreOrNew(async ({ people }) => {
+        const added = await people.addGroup(name, commandEvent('group.add'))
         if (added === 'exists') throw new Failure(`a group ${name} already exists`)
         sayResult(json, added, `Added group ${name} (${added.uuid}).`)
       })
@@ -33,13 +33,13 @@ export function groupCommand(): Command {
     )
     .option(...jsonOption)
     .action((name: string, { json }: Json) =>
-      withStore(async ({ accounts }, config) => {
+      withStore(async ({ people }, config) => {
         if (name === administratorGroup) throw new Failure(`the group ${name} can't be deleted`)
         if (specialGroupNames(config).has(name))
           throw new Failure(
             `special groups in the configuration file name ${name}, and every start would add it again; change them first`,
           )
-        const deleted = await accounts.deleteGroup(name, commandEvent('group.delete'))
+        const deleted = await people.deleteGroup(name, commandEvent('group.delete'))
         if (deleted === 'no-group') throw noGroup(name)
         if (deleted !== 'changed')
           throw new Failure(
@@ -54,8 +54,8 @@ export function groupCommand(): Command {
     .description('List the members of a group, without those who have it as a special group.')
     .option('--json', 'print JSON')
     .action((name: string, { json }: { json?: boolean }) =>
-      withStore(async ({ accounts }) => {
-        const members = await accounts.groupMembers(name)
+      withStore(async ({ people }) => {
+        const members = await people.groupMembers(name)
         if (!members) throw noGroup(name)
         sayList(json, members, () =>
           table(
@@ -77,9 +77,9 @@ export function groupCommand(): Command {
       .description(verb === 'join' ? 'Add an eperson to a group.' : 'Remove an eperson from a group.')
       .option(...jsonOption)
       .action((group: string, email: string, { json }: Json) =>
-        withStore(async ({ accounts }, config) => {
+        withStore(async ({ people }, config) => {
           if (verb === 'join') refuseSpecial(config, group)
-          const changed = await accounts[verb](group, email, commandEvent(`group.${verb}`))
+          const changed = await people[verb](group, email, commandEvent(`group.${verb}`))
           if (changed === 'no-group') throw noGroup(group)
           if (changed === 'no-eperson')
             throw new Failure(`there is no eperson ${email}; \`carrel eperson list\` shows all`)
@@ -107,9 +107,9 @@ export function groupCommand(): Command {
       )
       .option(...jsonOption)
       .action((group: string, subgroup: string, { json }: Json) =>
-        withStore(async ({ accounts, people }, config) => {
+        withStore(async ({ people }, config) => {
           if (isIncluded) refuseSpecial(config, group)
-          const known = await accounts.listGroups()
+          const known = await people.listGroups()
           const uuidOf = (name: string) => {
             const found = known.find(one => one.name === name)
             if (!found) throw noGroup(name)
@@ -133,8 +133,8 @@ export function groupCommand(): Command {
     .description('List all groups.')
     .option('--json', 'print JSON')
     .action(({ json }: { json?: boolean }) =>
-      withStore(async ({ accounts }) => {
-        const groups = await accounts.listGroups()
+      withStore(async ({ people }) => {
+        const groups = await people.listGroups()
         sayList(json, groups, () =>
           table(
             ['GROUP', 'MEMBERS', 'UUID'],

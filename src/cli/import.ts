@@ -107,12 +107,12 @@ function checkChangeOptions(options: Options): void {
 /** @param kind undefined: the file has all records */
 const run = (file: string, options: Options, kind?: ChangeKind): Promise<void> =>
   withStoreOrNew(async storage => {
-    const { accounts, entities } = storage
+    const { people, entities } = storage
     const interruption = new AbortController()
     const interrupt = () => interruption.abort(new Interrupted('interrupted; nothing was imported'))
     // Only the first signal: a second one ends the process at once.
     process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
-    const read = await entityRule(options.read, accounts)
+    const read = await entityRule(options.read, people)
     const progress = showProgress()
     try {
       const path = file === '-' ? file : givenPath(file)

@@ -10,7 +10,7 @@ import { openItems } from '../ingest/source.ts'
 import type { Run } from '../model/processes.ts'
 import { describeReaders, type Readers } from '../model/readers.ts'
 import { percent, unlisted } from '../processes/processes.ts'
-import type { Accounts } from '../storage/accounts.ts'
+import type { People } from '../storage/people.ts'
 import { asProcess } from './as-process.ts'
 import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
@@ -57,9 +57,9 @@ export function ingestCommand(): Command {
 async function run(folder: string, options: Options): Promise<void> {
   if (options.read !== undefined) parseReadRule(options.read)
   await withStoreOrNew(async (storage, { filesFolder }) => {
-    const { accounts, repository } = storage
-    const read = await readersOf(options, accounts)
-    const groups = new Set((await accounts.listGroups()).map(({ name }) => name))
+    const { people, repository } = storage
+    const read = await readersOf(options, people)
+    const groups = new Set((await people.listGroups()).map(({ name }) => name))
     const progress = showProgress()
     try {
       const path = givenPath(folder)
@@ -115,13 +115,13 @@ function nameOf({ name }: Options, path: string): string {
 }
 
 /** @returns null without --read */
-async function readersOf({ read, from, until }: Options, accounts: Accounts): Promise<Readers | null> {
+async function readersOf({ read, from, until }: Options, people: People): Promise<Readers | null> {
   if (read === undefined) {
     if (from !== undefined || until !== undefined)
       throw new Misuse('--from and --until need --read, such as --read anonymous')
     return null
   }
-  const reader = await readRule(read, accounts)
+  const reader = await readRule(read, people)
   if (reader === 'admin') {
     if (from !== undefined || until !== undefined)
       throw new Misuse(

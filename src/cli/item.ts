@@ -5,7 +5,7 @@ import { namedEperson, parseReaders, UnknownGroup } from '../ingest/readers.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { AccessChange, Bitstream, Item, ListedItem } from '../model/items.ts'
 import { describeReaders, type Readers } from '../model/readers.ts'
-import type { Accounts } from '../storage/accounts.ts'
+import type { People } from '../storage/people.ts'
 import type { Repository } from '../storage/repository.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, printable, say, sayResult, table } from './output.ts'
@@ -45,8 +45,8 @@ export function itemCommand(): Command {
         'from:YYYY-MM-DD and until:YYYY-MM-DD. One rule that holds is enough.',
     )
     .action((identifier: string, rules: string[], { file, json }: Json & { file?: string }) =>
-      withStore(async ({ accounts, repository }) => {
-        const readers = await readRules(rules, accounts)
+      withStore(async ({ people, repository }) => {
+        const readers = await readRules(rules, people)
         const item = await find(repository, identifier)
         const change = { identifier: item.identifier, file: fileOf(file), readers }
         const outcome = await repository.setReaders(change, commandEvent('item.access', item.identifier))
@@ -83,11 +83,11 @@ async function find(repository: Repository, name: string): Promise<Item> {
   return item
 }
 
-type Known = Pick<Accounts, 'credentials' | 'eperson' | 'listGroups'>
+type Known = Pick<People, 'credentials' | 'eperson' | 'listGroups'>
 
 /** @throws Misuse for a rule that is not understood; Failure for a group or an eperson that doesn't exist */
-async function readRules(words: readonly string[], accounts: Known): Promise<Readers> {
-  const groups = new Set((await accounts.listGroups()).map(({ name }) => name))
+async function readRules(words: readonly string[], people: Known): Promise<Readers> {
+  const groups = new Set((await people.listGroups()).map(({ name }) => name))
   const rules: string[] = []
   // Days may be separate arguments: eperson from:2027-01-01.
   for (const word of words)
@@ -95,7 +95,7 @@ async function readRules(words: readonly string[], accounts: Known): Promise<Rea
     else rules.push(word)
   const epersons = new Map<string, string>()
   for (const name of rules.flatMap(rule => namedEperson(rule) ?? []))
-    epersons.set(name, await uuidOf(name, accounts))
+    epersons.set(name, await uuidOf(name, people))
   try {
     const readers = parseReaders(rules, groups, epersons)
     checkReaders(readers)
@@ -107,9 +107,9 @@ async function readRules(words: readonly string[], accounts: Known): Promise<Rea
 }
 
 /** @param name an email address, or a uuid @throws Failure */
-async function uuidOf(name: string, accounts: Known): Promise<string> {
+async function uuidOf(name: string, people: Known): Promise<string> {
   const byUuid = readUuid(name)
-  const known = byUuid === undefined ? await accounts.credentials(name) : await accounts.eperson(byUuid)
+  const known = byUuid === undefined ? await people.credentials(name) : await people.eperson(byUuid)
   if (known) return known.uuid
   throw new Failure(`there is no eperson ${printable(name)}; \`carrel eperson list\` lists them`)
 }

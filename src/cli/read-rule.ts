@@ -1,6 +1,6 @@
 import type { ReadRule } from '../model/entities.ts'
 import { groupOf, readRuleIn } from '../model/read-rules.ts'
-import type { Accounts } from '../storage/accounts.ts'
+import type { People } from '../storage/people.ts'
 import { Failure, Misuse } from './failures.ts'
 
 /** The option `--read` of commands that make something readable (Q11). */
@@ -31,11 +31,11 @@ export function parseReadRule(text: string, where = readOption[0].replace(/ .*/,
 }
 
 /** @throws Misuse when it is no rule; Failure when it names a group that doesn't exist */
-export async function readRule(text: string, accounts: Pick<Accounts, 'listGroups'>): Promise<ReadRule> {
+export async function readRule(text: string, people: Pick<People, 'listGroups'>): Promise<ReadRule> {
   const rule = parseReadRule(text)
   const group = groupOf(rule)
   if (group === undefined) return rule
-  const known = await accounts.listGroups()
+  const known = await people.listGroups()
   if (!known.some(one => one.name === group))
     throw new Failure(`there is no group ${group}; add it with \`carrel group add ${group}\``)
   return rule
@@ -44,5 +44,5 @@ export async function readRule(text: string, accounts: Pick<Accounts, 'listGroup
 /** The rule of an entity; null, which keeps the one that it has, where none was given. */
 export const entityRule = async (
   text: string | undefined,
-  accounts: Pick<Accounts, 'listGroups'>,
-): Promise<ReadRule | null> => (text === undefined ? null : readRule(text, accounts))
+  people: Pick<People, 'listGroups'>,
+): Promise<ReadRule | null> => (text === undefined ? null : readRule(text, people))

@@ -140,10 +140,10 @@ const announceLoss: ReportLoss = loss => {
 }
 
 /** What somebody who starts a service on a new store must know. */
-async function announceStore(config: Config, { isNew, accounts }: Storage): Promise<void> {
+async function announceStore(config: Config, { isNew, people }: Storage): Promise<void> {
   const store = placeOf(config)
   if (isNew) announce('info', `Created a new store in ${store}.`, { store, msg: 'created a new store' })
-  const groups = await accounts.listGroups()
+  const groups = await people.listGroups()
   if (groups.some(({ name, members }) => name === administratorGroup && members > 0)) return
   const command = `${ownCommand()} eperson add <email> --admin`
   announce('warn', `There is no administrator. To add one, run \`${command}\`.`, {

@@ -16,12 +16,12 @@ export function tokenCommand(): Command {
     .description('Print a login token for scripts. It lives for CARREL_TOKEN_LIFETIME; a logout ends it.')
     .option('--json', 'print the token and when it expires as JSON')
     .action((email: string, { json }: Json) =>
-      withStore(async ({ accounts, clock, identities, secrets }, config) => {
-        const known = await accounts.credentials(email)
+      withStore(async ({ people, sessions, clock, identities, secrets }, config) => {
+        const known = await people.credentials(email)
         if (!known) throw new Failure(`there is no eperson ${email}; \`carrel eperson list\` shows all`)
         const event = { ...commandEvent('login'), eperson: known.uuid, method: commandLineMethod }
         const begins = newSession(clock.now(), config)
-        const begun = await accounts.recordLogin({ ...known, renewedHash: null, begins }, event)
+        const begun = await sessions.begin({ ...known, renewedHash: null, begins }, event)
         if (!begun)
           throw new Failure(
             known.enabled
@@ -29,7 +29,7 @@ export function tokenCommand(): Command {
               : `${email} is disabled; \`carrel eperson enable ${email}\` lets them log in again`,
           )
         const tokens = createTokens({
-          accounts,
+          sessions,
           clock,
           config,
           keyring: keyringOf(config.tokenSecrets, secrets.current),

@@ -9,7 +9,8 @@ import { clientAddress } from '../lib/addresses.ts'
 import type { Acting, Authenticated } from '../model/caller.ts'
 import type { Bitstream } from '../model/items.ts'
 import { isAllowed } from '../model/sessions.ts'
-import type { Accounts } from '../storage/accounts.ts'
+import type { People } from '../storage/people.ts'
+import type { Sessions } from '../storage/sessions.ts'
 
 const cookie = 'CARREL-LEASE'
 
@@ -20,7 +21,8 @@ const maxCookies = 4
 const kindOf = ({ uuid, sha256 }: Pick<Bitstream, 'uuid' | 'sha256'>) => `lease/${uuid}/${sha256}` as const
 
 interface Parts {
-  readonly accounts: Accounts
+  readonly people: People
+  readonly sessions: Sessions
   readonly config: Pick<Config, 'basePath' | 'baseUrl' | 'leaseLifetime'>
   readonly specialGroups: SpecialGroups
   readonly tokens: Tokens
@@ -31,7 +33,7 @@ interface Parts {
  * that a broken transfer can be resumed. It is a token whose key depends on the bitstream and its content, so it ends with
  * the session like any other token. The cookie's path is the bitstream's URL.
  */
-export function createLeases({ accounts, config, specialGroups, tokens }: Parts) {
+export function createLeases({ people, sessions, config, specialGroups, tokens }: Parts) {
   const lifetime = config.leaseLifetime
   const secure = config.baseUrl.startsWith('https:') ? 'Secure; ' : ''
   return {
@@ -56,8 +58,8 @@ export function createLeases({ accounts, config, specialGroups, tokens }: Parts)
     holder: async (bitstream: Pick<Bitstream, 'uuid' | 'sha256'>, request: FastifyRequest) => {
       for (const value of cookiesOf(request, cookie).slice(0, maxCookies)) {
         const verified = await tokens.verify(kindOf(bitstream), value)
-        if (verified && isAllowed(accounts.allowedSessions(), verified))
-          return callerOf(accounts, verified, await specialGroups.ofAddress(clientAddress(request.ip)))
+        if (verified && isAllowed(sessions.allowed(), verified))
+          return callerOf(people, verified, await specialGroups.ofAddress(clientAddress(request.ip)))
       }
       return undefined
     },

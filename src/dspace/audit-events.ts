@@ -8,7 +8,6 @@ import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
 import { type Condition, listOf } from '../model/plan.ts'
 import { viewerOf } from '../model/viewer.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { Entities } from '../storage/entities.ts'
 import type { People } from '../storage/people.ts'
 import type { Repository } from '../storage/repository.ts'
@@ -19,11 +18,10 @@ import { recordsIn } from './list.ts'
 const route = contractsIn(() => import('./system-contracts.ts'))
 
 interface Parts {
-  readonly accounts: Pick<Accounts, 'eperson'>
+  readonly people: Pick<People, 'eperson' | 'group'>
   readonly addresses: Addresses
   readonly asksAgreement: boolean
   readonly entities: Entities
-  readonly people: Pick<People, 'group'>
   readonly repository: Repository
 }
 
@@ -48,7 +46,7 @@ const maxRecords = 100
  */
 export function auditEventRoutes(app: FastifyInstance, parts: Parts): void {
   type Route = { Params: { id: string } }
-  const { accounts, addresses, asksAgreement, entities } = parts
+  const { people, addresses, asksAgreement, entities } = parts
   const subjects = createSubjects(parts)
   const path = '/system/auditevents'
   const all = `${addresses.api}${path}`
@@ -135,7 +133,7 @@ export function auditEventRoutes(app: FastifyInstance, parts: Parts): void {
   app.get<Route>(`${path}/:id`, route('showAuditEvent'), async request => bodyOf(await one(request)))
   app.get<Route>(`${path}/:id/eperson`, route('showEpersonOfAuditEvent'), async (request, reply) => {
     const { actor } = await one(request)
-    const eperson = actor === null ? undefined : await accounts.eperson(actor)
+    const eperson = actor === null ? undefined : await people.eperson(actor)
     return eperson ? epersonBody(eperson, addresses, asksAgreement) : reply.code(204).send()
   })
   // What an event is about may be gone, or no object of DSpace's; the event names it.

@@ -8,7 +8,7 @@ import { requireEperson } from '../http/require-eperson.ts'
 import { readUuid, uuidPattern } from '../lib/uuids.ts'
 import { type Caller, isAdministrator } from '../model/caller.ts'
 import { viewerOf, viewerOfSession } from '../model/viewer.ts'
-import type { Accounts } from '../storage/accounts.ts'
+import type { Sessions } from '../storage/sessions.ts'
 import {
   type Feature,
   type FeatureParts,
@@ -21,7 +21,7 @@ import {
 const route = contractsIn(() => import('./authorization-contracts.ts'))
 
 interface Parts extends FeatureParts {
-  readonly accounts: Accounts
+  readonly sessions: Sessions
   readonly addresses: Addresses
 }
 
@@ -47,7 +47,7 @@ const types = Object.keys(pathOfType) as ResourceType[]
  * that doesn't; an unknown feature or address has none.
  */
 export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts }: Parts): void {
-  const { accounts } = parts
+  const { sessions } = parts
   const authz = `${addresses.api}/authz`
   const authorizations = `${authz}/authorizations`
   const featureHref = (id: string) => `${authz}/features/${id}`
@@ -117,7 +117,7 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
         'access-denied',
         'Epersons may ask only about their own rights. Administrators may ask about anyone.',
       )
-    const session = await accounts.session(eperson)
+    const session = await sessions.of(eperson)
     return {
       administrator: session?.administrator === true,
       self: session?.eperson ?? null,

@@ -11,9 +11,9 @@ import type { Operation } from '../lib/json-patch.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { administratorGroup, type GroupDetails } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { GroupUse } from '../storage/accounts.ts'
 import {
   type GroupChange,
+  type GroupUse,
   maxLevels,
   type NewGroup,
   type OneRefused,

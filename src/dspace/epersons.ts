@@ -16,8 +16,7 @@ import {
   type GroupDetails,
 } from '../model/accounts.ts'
 import { type Caller, isAdministrator } from '../model/caller.ts'
-import type { Accounts, EpersonSearch } from '../storage/accounts.ts'
-import type { People } from '../storage/people.ts'
+import type { EpersonSearch, People } from '../storage/people.ts'
 import type { EpersonBody, GroupBody, MetadataBody } from './schemas.ts'
 
 const route = contractsIn(() => import('./people-contracts.ts'))
@@ -74,9 +73,8 @@ export function groupBody(
 }
 
 interface Parts {
-  readonly accounts: Accounts
-  readonly addresses: Addresses
   readonly people: People
+  readonly addresses: Addresses
   readonly asksAgreement: boolean
   readonly config: SpecialGroupConfig
 }
@@ -84,7 +82,7 @@ interface Parts {
 /** `GET /api/eperson/epersons…` (S4): the caller's own record and groups, or anybody's for an administrator. */
 export function epersonRoutes(
   app: FastifyInstance,
-  { accounts, addresses, people, asksAgreement, config }: Parts,
+  { addresses, people, asksAgreement, config }: Parts,
 ): void {
   type Route = { Params: { uuid: string } }
   const path = '/eperson/epersons'
@@ -101,14 +99,14 @@ export function epersonRoutes(
         'access-denied',
         'Epersons may read only their own record. Administrators may read any.',
       )
-    const eperson = await accounts.eperson(wanted)
+    const eperson = await people.eperson(wanted)
     if (!eperson) throw new Problem('not-found', 'There is no eperson with this UUID.')
     return eperson
   }
 
   async function page(request: FastifyRequest, search: EpersonSearch, self: string) {
     const asked = readPage(request.query as Query)
-    const { rows, total } = await accounts.findEpersons(search, windowOf(asked), clientOf(request))
+    const { rows, total } = await people.findEpersons(search, windowOf(asked), clientOf(request))
     return halPart('epersons', rows.map(bodyOf), total, asked, self)
   }
 
@@ -135,8 +133,8 @@ export function epersonRoutes(
     })
   app.get(`${path}/search/byEmail`, route('findEpersonByEmail'), async (request, reply) => {
     requireAdministrator(request.caller)
-    const known = await accounts.credentials((single(request.query as Query, 'email') ?? '').trim())
-    const found = known && (await accounts.eperson(known.uuid))
+    const known = await people.credentials((single(request.query as Query, 'email') ?? '').trim())
+    const found = known && (await people.eperson(known.uuid))
     return found ? bodyOf(found) : reply.code(204).send()
   })
 

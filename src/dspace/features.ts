@@ -3,9 +3,9 @@ import { specialGroupNames } from '../config/special-groups.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import { administratorGroup, type Eperson, passwordMethod } from '../model/accounts.ts'
 import type { Viewer } from '../model/readers.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { People } from '../storage/people.ts'
 import type { Repository } from '../storage/repository.ts'
+import type { Sessions } from '../storage/sessions.ts'
 import { itemFeatures } from './item-features.ts'
 
 /**
@@ -39,12 +39,12 @@ export interface Who {
 }
 
 export interface FeatureParts {
-  readonly accounts: Pick<Accounts, 'credentials' | 'eperson' | 'session'>
+  readonly people: Pick<People, 'canRemoveEperson' | 'canRemoveGroup' | 'credentials' | 'eperson' | 'group'>
+  readonly sessions: Pick<Sessions, 'of'>
   readonly config: Pick<
     Config,
     'loginMethods' | 'mail' | 'loginOnBehalfOf' | 'ipGroups' | 'methodGroups' | 'singleSignOn'
   >
-  readonly people: Pick<People, 'group' | 'canRemoveEperson' | 'canRemoveGroup'>
   readonly repository: Repository
 }
 
@@ -61,10 +61,10 @@ const ownFeatures: readonly Feature[] = [
       'May change the password of this eperson: their own, if they have one and may log in with it; administrators that of everybody else.',
     resourcetypes: ['eperson'],
     // The same conditions as for `PATCH`.
-    may: async ({ administrator, self }, { uuid }, { accounts, config }) => {
-      if (self?.uuid !== uuid) return administrator && (await accounts.eperson(uuid)) !== undefined
+    may: async ({ administrator, self }, { uuid }, { people, config }) => {
+      if (self?.uuid !== uuid) return administrator && (await people.eperson(uuid)) !== undefined
       if (!config.loginMethods.includes(passwordMethod)) return false
-      const known = await accounts.credentials(self.email)
+      const known = await people.credentials(self.email)
       return known !== undefined && known.passwordHash !== null
     },
   },
@@ -122,11 +122,11 @@ const ownFeatures: readonly Feature[] = [
     id: 'loginOnBehalfOf',
     description: 'May act on behalf of others, or of this eperson (X-On-Behalf-Of).',
     resourcetypes: ['site', 'eperson'],
-    may: async (who, { type, uuid }, { accounts, config }) => {
+    may: async (who, { type, uuid }, { sessions, config }) => {
       if (!config.loginOnBehalfOf || !who.administrator) return false
       if (type === 'site') return true
       // B2: nobody acts on behalf of an administrator, or of somebody who may not log in.
-      const target = await accounts.session(uuid)
+      const target = await sessions.of(uuid)
       return target !== undefined && !target.administrator
     },
   },

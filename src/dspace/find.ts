@@ -7,7 +7,6 @@ import { badParameter, type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { type Caller, isAdministrator } from '../model/caller.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { People } from '../storage/people.ts'
 import type { Repository } from '../storage/repository.ts'
 import { readableBitstream, readableItem } from './access.ts'
@@ -17,8 +16,7 @@ import { epersonBody, groupBody } from './epersons.ts'
 const route = contractsIn(() => import('./item-contracts.ts'))
 
 interface Parts {
-  readonly accounts: Pick<Accounts, 'eperson'>
-  readonly people: Pick<People, 'group'>
+  readonly people: Pick<People, 'eperson' | 'group'>
   readonly addresses: Addresses
   readonly asksAgreement: boolean
   readonly config: Pick<Config, 'hiddenMetadata'> & SpecialGroupConfig
@@ -30,7 +28,7 @@ interface Parts {
  * its addresses `/handle/…` and `/uuid/…` (dso-redirect.service.ts), and then shows the page of the object.
  */
 export function findRoutes(app: FastifyInstance, parts: Parts): void {
-  const { accounts, addresses, asksAgreement, config, people, repository } = parts
+  const { addresses, asksAgreement, config, people, repository } = parts
   const shown = { config, repository }
   const core = `${addresses.api}/core`
 
@@ -49,7 +47,7 @@ export function findRoutes(app: FastifyInstance, parts: Parts): void {
       return bitstreamBody(await readableBitstream(repository, caller, uuid), core)
     // Its page for audit events leads to people and groups, too.
     if (uuid !== undefined && isAdministrator(caller)) {
-      const eperson = await accounts.eperson(uuid)
+      const eperson = await people.eperson(uuid)
       if (eperson) return epersonBody(eperson, addresses, asksAgreement)
       const group = await people.group(uuid)
       if (group) return groupBody(group, { addresses, config })

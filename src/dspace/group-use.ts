@@ -1,5 +1,5 @@
 import { counted } from '../lib/counted.ts'
-import type { GroupUse } from '../storage/accounts.ts'
+import type { GroupUse } from '../storage/people.ts'
 
 /** Where a group is in use, in words, with the first few entities by name. */
 export function placesOf({ entities, items, bitstreams }: GroupUse): string {

@@ -11,16 +11,14 @@ import { readUuid } from '../lib/uuids.ts'
 import type { Group } from '../model/accounts.ts'
 import { type Caller, isAdministrator, isMember } from '../model/caller.ts'
 import { openGroup, withOpenGroups } from '../model/open-groups.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { GroupSearch, People } from '../storage/people.ts'
 import { epersonBody, groupBody, groupParameter, searchText } from './epersons.ts'
 
 const route = contractsIn(() => import('./people-contracts.ts'))
 
 interface Parts {
-  readonly accounts: Accounts
-  readonly addresses: Addresses
   readonly people: People
+  readonly addresses: Addresses
   readonly asksAgreement: boolean
   readonly config: SpecialGroupConfig
 }
@@ -30,10 +28,7 @@ interface Parts {
  * of DSpace's interface (groups-registry.component.ts) searches with an empty query, then follows `epersons`, `subgroups`
  * and `object` of every group, and shows a spinner until each of them has answered.
  */
-export function groupRoutes(
-  app: FastifyInstance,
-  { accounts, addresses, people, asksAgreement, config }: Parts,
-): void {
+export function groupRoutes(app: FastifyInstance, { addresses, people, asksAgreement, config }: Parts): void {
   type Route = { Params: { uuid: string } }
   const path = '/eperson/groups'
   const url = `${path}/:uuid`
@@ -96,7 +91,7 @@ export function groupRoutes(
     const { uuid } = await readable(request.caller, request.params.uuid)
     const asked = readPage(request.query as Query)
     const members = { text: '', membership: { group: uuid, is: true } }
-    const { rows, total } = await accounts.findEpersons(members, windowOf(asked), clientOf(request))
+    const { rows, total } = await people.findEpersons(members, windowOf(asked), clientOf(request))
     const bodies = rows.map(one => epersonBody(one, addresses, asksAgreement))
     return halPart('epersons', bodies, total, asked, `${addresses.group(uuid)}/epersons`)
   })

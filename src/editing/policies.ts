@@ -17,7 +17,7 @@ import { type ListedPolicyStore, policiesOfObject, policiesOfReader } from './po
 import { type EditedObject, editPolicies, findObject } from './policy-objects.ts'
 import {
   articles,
-  type KnownAccounts,
+  type KnownPeople,
   kindOf,
   kinds,
   type Recipients,
@@ -38,7 +38,7 @@ import { writeHooks } from './rights.ts'
 const route = contractsIn(() => import('./policy-contracts.ts'))
 
 interface Parts extends ListedPolicyStore {
-  readonly accounts: KnownAccounts
+  readonly people: KnownPeople
   readonly addresses: Addresses
   readonly asksAgreement: boolean
   readonly config: SpecialGroupConfig
@@ -49,7 +49,7 @@ const members = ['name', 'description', 'policyType', 'action', 'startDate', 'en
 
 /** `/api/authz/resourcepolicies`: who may read an item or a file, and who may change an item. For administrators. */
 export function policyRoutes(app: FastifyInstance, parts: Parts): void {
-  const { accounts, addresses, asksAgreement, config, repository } = parts
+  const { people, addresses, asksAgreement, config, repository } = parts
   takeUriLists(app)
   const path = '/authz/resourcepolicies'
   const url = `${path}/:id`
@@ -85,7 +85,7 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
       _embedded: { group: group && bodyOfGroup(group), eperson: eperson && bodyOfEperson(eperson) },
     }
   }
-  const bodyOfOne = async (policy: Policy) => bodyOf(await recipientsOf([policy], accounts))(policy)
+  const bodyOfOne = async (policy: Policy) => bodyOf(await recipientsOf([policy], people))(policy)
 
   async function found(text: string): Promise<{ object: EditedObject; policy: Policy }> {
     const id = readPolicyId(text)
@@ -103,7 +103,7 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
     const query = request.query as Query
     const wanted = readPage(query)
     const { rows, total } = await list(windowOf(wanted))
-    const bodies = rows.map(bodyOf(await recipientsOf(rows, accounts)))
+    const bodies = rows.map(bodyOf(await recipientsOf(rows, people)))
     return halPart('resourcepolicies', bodies, total, wanted, `${all}/search/${name}`)
   }
 
@@ -122,7 +122,7 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
       async request => {
         administrator(request)
         const query = request.query as Query
-        const reader = await readerOf(kind, uuidIn(query, 'uuid'), accounts)
+        const reader = await readerOf(kind, uuidIn(query, 'uuid'), people)
         if (!single(query, 'resource'))
           return page(request, kind, window => policiesOfReader(store, reader, window))
         const uuid = uuidIn(query, 'resource')
@@ -137,13 +137,13 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
   app.get<Route>(`${url}/group`, route('showGroupOfPolicy'), async (request, reply) => {
     administrator(request)
     const { policy } = await found(request.params.id)
-    const group = (await recipientsOf([policy], accounts)).group(policy.rule)
+    const group = (await recipientsOf([policy], people)).group(policy.rule)
     return group ? bodyOfGroup(group) : reply.code(204).send()
   })
   app.get<Route>(`${url}/eperson`, route('showEpersonOfPolicy'), async (request, reply) => {
     administrator(request)
     const { policy } = await found(request.params.id)
-    const eperson = (await recipientsOf([policy], accounts)).eperson(policy.rule)
+    const eperson = (await recipientsOf([policy], people)).eperson(policy.rule)
     return eperson ? bodyOfEperson(eperson) : reply.code(204).send()
   })
   app.get<Route>(`${url}/resource`, route('showObjectOfPolicy'), async (request, reply) => {
@@ -163,7 +163,7 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
         single(query, 'eperson') ?? '',
         'A policy is for one group or for one eperson: send either the parameter group or the parameter eperson, with a UUID.',
       )
-    const reader = await readerOf(kind, uuidIn(query, kind), accounts)
+    const reader = await readerOf(kind, uuidIn(query, kind), people)
     const body = jsonObject(request)
     const values = valuesOf(members.map(name => [name, body[name] ?? (name === 'action' ? 'READ' : null)]))
     const { name = null, description = null, type = null } = values
@@ -218,7 +218,7 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
       { ...options, ...route(kind === 'group' ? 'setGroupOfPolicy' : 'setEpersonOfPolicy') },
       async (request, reply) => {
         administrator(request)
-        const reader = await readerOf(kind, readAddressedUuid(request, `/eperson/${kind}s/`), accounts)
+        const reader = await readerOf(kind, readAddressedUuid(request, `/eperson/${kind}s/`), people)
         await edit(request, (policy, isItem) => {
           if (kindOf(policy.rule) !== kind)
             throw new Problem(

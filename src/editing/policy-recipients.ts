@@ -3,10 +3,10 @@ import { administratorGroup, type Eperson, type Group } from '../model/accounts.
 import { groupOfOpenReader, openReader } from '../model/open-groups.ts'
 import { groupOf } from '../model/read-rules.ts'
 import { epersonOf, epersonsIn, type ReaderRule } from '../model/readers.ts'
-import type { Accounts } from '../storage/accounts.ts'
+import type { People } from '../storage/people.ts'
 import type { Policy } from './policy-rules.ts'
 
-export type KnownAccounts = Pick<Accounts, 'eperson' | 'groupsByName' | 'groupsByUuid'>
+export type KnownPeople = Pick<People, 'eperson' | 'groupsByName' | 'groupsByUuid'>
 
 /** The kinds of recipients, as parameters and addresses call them. */
 export const kinds = ['group', 'eperson'] as const
@@ -23,15 +23,12 @@ export interface Recipients {
 }
 
 /** Reads the groups and the epersons that policies are for. */
-export async function recipientsOf(
-  policies: readonly Policy[],
-  accounts: KnownAccounts,
-): Promise<Recipients> {
+export async function recipientsOf(policies: readonly Policy[], people: KnownPeople): Promise<Recipients> {
   const names = new Set(policies.flatMap(({ rule }) => groupOf(rule.reader) ?? []))
-  const groups = new Map((await accounts.groupsByName([...names])).map(one => [one.name, one]))
+  const groups = new Map((await people.groupsByName([...names])).map(one => [one.name, one]))
   const epersons = new Map<string, Eperson>()
   for (const uuid of epersonsIn(policies.map(({ rule }) => rule))) {
-    const eperson = await accounts.eperson(uuid)
+    const eperson = await people.eperson(uuid)
     if (eperson) epersons.set(uuid, eperson)
   }
   return {
@@ -41,18 +38,14 @@ export async function recipientsOf(
 }
 
 /** @throws Problem 422 for a group that rules can't name, or an eperson that isn't there */
-export async function readerOf(
-  kind: Kind,
-  uuid: string,
-  accounts: KnownAccounts,
-): Promise<ReaderRule['reader']> {
+export async function readerOf(kind: Kind, uuid: string, people: KnownPeople): Promise<ReaderRule['reader']> {
   if (kind === 'eperson') {
-    if (await accounts.eperson(uuid)) return `eperson:${uuid}`
+    if (await people.eperson(uuid)) return `eperson:${uuid}`
     throw new Problem('change-refused', 'There is no eperson with this UUID.')
   }
   const open = openReader(uuid)
   if (open) return open
-  const [group] = await accounts.groupsByUuid([uuid])
+  const [group] = await people.groupsByUuid([uuid])
   if (!group) throw new Problem('change-refused', 'There is no group with this UUID.')
   if (group.name === administratorGroup)
     throw new Problem('change-refused', 'Administrators may read and change everything; no policy is needed.')

@@ -12,13 +12,13 @@ import { editBitstreamRoutes } from './bitstreams.ts'
 import { editBundleRoutes } from './bundles.ts'
 import { type EditingParts, editItemRoutes } from './items.ts'
 import { policyRoutes } from './policies.ts'
-import type { KnownAccounts } from './policy-recipients.ts'
+import type { KnownPeople } from './policy-recipients.ts'
 import { editSiteRoute } from './sites.ts'
 import { uploadBitstreamRoutes } from './uploads.ts'
 
 interface Parts extends Omit<EditingParts, 'config' | 'addresses'> {
   readonly addresses: Addresses
-  readonly accounts: KnownAccounts
+  readonly people: KnownPeople
   readonly asksAgreement: boolean
   readonly lookAgain: LookAgain
   readonly config: Config

@@ -5,22 +5,25 @@ import type { Storage } from '../storage/storage.ts'
 
 /** The same store, with the logins counted that it records: the metrics and the audit trail say the same. */
 export function countLogins(storage: Storage, measures: Measures): Storage {
-  const { accounts, identities } = storage
+  const { identities, sessions, trail } = storage
   const count = ({ method }: AuditEvent, succeeded: boolean) =>
     succeeded
       ? measures.loginSucceeded(method ?? passwordMethod)
       : measures.loginFailed(method ?? passwordMethod)
   return {
     ...storage,
-    accounts: {
-      ...accounts,
-      recordLogin: async (login, event) => {
-        const begun = await accounts.recordLogin(login, event)
+    sessions: {
+      ...sessions,
+      begin: async (login, event) => {
+        const begun = await sessions.begin(login, event)
         count(event, begun !== undefined)
         return begun
       },
-      recordEvent: async event => {
-        await accounts.recordEvent(event)
+    },
+    trail: {
+      ...trail,
+      record: async event => {
+        await trail.record(event)
         if (event.event === 'login') count(event, event.outcome === 'success')
       },
     },

@@ -14,32 +14,32 @@ import { admits, admitsWriter, describeReaders, type Readers, today, type Viewer
 import { viewerOf } from '../model/viewer.ts'
 import { keyPlan } from '../query/below-entity.ts'
 import { mayReadEntity, mayWriteEntity } from '../query/readable.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { Entities } from '../storage/entities.ts'
 import type { People } from '../storage/people.ts'
 import type { Repository } from '../storage/repository.ts'
+import type { Sessions } from '../storage/sessions.ts'
 import { callerWith, explainedGroups, wayOf } from './groups.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
-  readonly accounts: Pick<Accounts, 'eperson' | 'groupsByUuid' | 'session'>
+  readonly people: Pick<People, 'eperson' | 'groupsByUuid' | 'membershipsOf'>
+  readonly sessions: Pick<Sessions, 'of'>
   readonly config: Pick<Config, 'ipGroups' | 'loginMethods' | 'methodGroups'>
   readonly entities: Entities
-  readonly people: Pick<People, 'membershipsOf'>
   readonly repository: Pick<Repository, 'bitstream' | 'item'>
   readonly specialGroups: SpecialGroups
 }
 
 /** What somebody would see, and by which rule (OP6). */
 export function accessRoutes(app: FastifyInstance, parts: Parts): void {
-  const { accounts, config, entities } = parts
+  const { people, sessions, config, entities } = parts
   app.get<{ Params: { uuid: string } }>('/epersons/:uuid/access', route('showAccess'), async request => {
     const given = singleParameters(request.query as Query, ['address', 'method', 'object', 'entity', 'key'])
-    const eperson = await accounts.eperson(readUuid(request.params.uuid) ?? '')
+    const eperson = await people.eperson(readUuid(request.params.uuid) ?? '')
     if (!eperson) throw new Problem('not-found', 'There is no eperson with this UUID.')
     const way = wayOf(given, config)
-    const session = (await accounts.session(eperson.uuid)) ?? null
+    const session = (await sessions.of(eperson.uuid)) ?? null
     const caller = await callerWith(session, way, parts)
     const { groups, total } = await explainedGroups(caller, way, parts)
     const all = [...(await entities.all()).values()].toSorted((one, other) =>

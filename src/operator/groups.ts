@@ -5,13 +5,11 @@ import { badParameter } from '../http/parameters.ts'
 import { clientAddress } from '../lib/addresses.ts'
 import type { Group, Session } from '../model/accounts.ts'
 import type { Caller } from '../model/caller.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { People } from '../storage/people.ts'
 
 interface Parts {
-  readonly accounts: Pick<Accounts, 'groupsByUuid'>
+  readonly people: Pick<People, 'groupsByUuid' | 'membershipsOf'>
   readonly config: Pick<Config, 'ipGroups' | 'loginMethods' | 'methodGroups'>
-  readonly people: Pick<People, 'membershipsOf'>
   readonly specialGroups: SpecialGroups
 }
 
@@ -40,12 +38,12 @@ export function wayOf(
 export async function callerWith(
   session: Session | null,
   { address, method }: Way,
-  { accounts, specialGroups }: Parts,
+  { people, specialGroups }: Parts,
 ): Promise<Caller> {
   const ofAddress = await specialGroups.ofAddress(address)
   if (session === null) return { kind: 'anonymous', specialGroups: ofAddress }
   const sg = method === null ? [] : specialGroups.ofLogin(method)
-  const ofLogin = sg.length === 0 ? [] : await accounts.groupsByUuid(sg)
+  const ofLogin = sg.length === 0 ? [] : await people.groupsByUuid(sg)
   return {
     ...{
       kind: 'eperson',

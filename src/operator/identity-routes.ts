@@ -13,14 +13,14 @@ import { Problem } from '../http/problems.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { Eperson } from '../model/accounts.ts'
 import { OperatorError } from '../model/errors.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { Identities, SubjectOf } from '../storage/identities.ts'
+import type { People } from '../storage/people.ts'
 import { eventFor } from './upkeep-routes.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
-  readonly accounts: Pick<Accounts, 'eperson'>
+  readonly people: Pick<People, 'eperson'>
   readonly addresses: Addresses
   readonly config: Pick<Config, 'singleSignOn'>
   readonly identities: Pick<Identities, 'link' | 'listIdentities' | 'pageOfIdentities' | 'unlink'>
@@ -29,10 +29,7 @@ interface Parts {
 const refused = (why: string) => new Problem('change-refused', why)
 
 /** `{api}/admin/sso/…`: the providers, and who is who at which (OP5). */
-export function identityRoutes(
-  app: FastifyInstance,
-  { accounts, addresses, config, identities }: Parts,
-): void {
+export function identityRoutes(app: FastifyInstance, { people, addresses, config, identities }: Parts): void {
   type One = { Params: { provider: string; uuid: string } }
   const list = `${addresses.api}/admin/sso/identities`
   const url = '/sso/identities/:provider/:uuid'
@@ -64,7 +61,7 @@ export function identityRoutes(
 
   app.put<One>(url, route('linkIdentity'), async (request, reply) => {
     const { provider, uuid } = request.params
-    const eperson = await accounts.eperson(readUuid(uuid) ?? '')
+    const eperson = await people.eperson(readUuid(uuid) ?? '')
     if (!eperson) throw new Problem('not-found', 'There is no eperson with this UUID.')
     const subject = subjectIn(jsonObject(request), provider)
     const linked = await identities.link(eperson.email, subject, eventFor(request, 'eperson.link', provider))
@@ -77,7 +74,7 @@ export function identityRoutes(
 
   app.delete<One>(url, { preParsing: ignoreBody, ...route('unlinkIdentity') }, async (request, reply) => {
     const { provider, uuid } = request.params
-    const eperson = await accounts.eperson(readUuid(uuid) ?? '')
+    const eperson = await people.eperson(readUuid(uuid) ?? '')
     const event = eventFor(request, 'eperson.unlink', provider)
     const changed = eperson && (await identities.unlink(eperson.email, provider, event))
     if (changed !== 'changed')

@@ -6,24 +6,24 @@ import { badParameter, type Query, singleParameters } from '../http/parameters.t
 import { Problem } from '../http/problems.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { ListedSession } from '../model/sessions.ts'
-import type { Accounts } from '../storage/accounts.ts'
 import type { Clock } from '../storage/clock.ts'
+import type { People } from '../storage/people.ts'
 import type { Sessions } from '../storage/sessions.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
-  readonly accounts: Pick<Accounts, 'eperson' | 'session'>
+  readonly people: Pick<People, 'eperson'>
   readonly clock: Clock
   readonly config: SessionLifetimes
-  readonly sessions: Pick<Sessions, 'list'>
+  readonly sessions: Pick<Sessions, 'list' | 'of'>
   readonly specialGroups: Pick<SpecialGroups, 'rules'>
 }
 
 /** `GET {api}/admin/special-groups`: the rules that give special groups, and to which sessions of somebody (OP9). */
 export function specialGroupRoutes(
   app: FastifyInstance,
-  { accounts, clock, config, sessions, specialGroups: { rules } }: Parts,
+  { clock, config, people, sessions, specialGroups: { rules } }: Parts,
 ): void {
   const age = createSessionAge(clock, config)
 
@@ -47,8 +47,8 @@ export function specialGroupRoutes(
     const uuid = readUuid(given)
     if (uuid === undefined)
       throw badParameter('eperson', given, 'The parameter eperson must be the UUID of an eperson.')
-    if (!(await accounts.eperson(uuid))) throw new Problem('not-found', 'There is no eperson with this UUID.')
-    const session = await accounts.session(uuid)
+    if (!(await people.eperson(uuid))) throw new Problem('not-found', 'There is no eperson with this UUID.')
+    const session = await sessions.of(uuid)
     const all = session ? await sessions.list(session) : []
     return all.filter(({ begun, expires }) => Math.min(expires, age.endOf(begun)) > clock.now())
   }

@@ -8,7 +8,7 @@ import type { Script } from './scripts.ts'
 
 interface Parts {
   readonly config: Pick<Config, 'backups' | 'database' | 'dataFolder' | 'filesFolder'>
-  readonly storage: Pick<Storage, 'accounts' | 'people' | 'repository'>
+  readonly storage: Pick<Storage, 'people' | 'repository' | 'trail'>
 }
 
 /** As of `carrel backup`. */
@@ -16,7 +16,7 @@ const defaultKeep = 7
 
 /** What administrators can begin by its name. What it needs is loaded when it begins. */
 export function knownScripts({ config, storage }: Parts): readonly Script[] {
-  const { accounts, people, repository } = storage
+  const { trail, people, repository } = storage
   const { backups, filesFolder } = config
   const verify: Script = {
     name: 'verify',
@@ -83,7 +83,7 @@ export function knownScripts({ config, storage }: Parts): readonly Script[] {
       const keep = keepOf(given.get('-k'))
       return async run => {
         const { backupWork, sourceOf } = await import('./works.ts')
-        const record = (name: string) => accounts.recordEvent({ ...event('store.backup'), object: name })
+        const record = (name: string) => trail.record({ ...event('store.backup'), object: name })
         return backupWork(backups, keep, () => sourceOf(config), record)(run)
       }
     },

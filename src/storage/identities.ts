@@ -9,7 +9,7 @@ import type {
   Recognized,
 } from '../model/identities.ts'
 import type { Begun } from '../model/sessions.ts'
-import type { Changed } from './accounts.ts'
+import type { Changed } from './people.ts'
 import type { Part, Window } from './window.ts'
 
 export type SubjectOf = Pick<Identity, 'provider' | 'subject'>

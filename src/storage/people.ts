@@ -1,16 +1,55 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Client } from '../lib/fair-queue.ts'
-import type { Eperson, Group, GroupDetails, Profile } from '../model/accounts.ts'
+import type { Eperson, Group, GroupDetails, KeptSession, Profile } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { GroupUse } from './accounts.ts'
 import type { Part, Window } from './window.ts'
 
 /**
- * Epersons and groups as administrators change them over HTTP, and groups in groups (contract section 7,
- * docs/decisions/0039). Every change is one transaction with its audit event; what it has changed is added to the event.
- * Nothing here leaves a store without an administrator who may log in.
+ * Epersons and groups, and groups in groups (contract sections 2, 6 and 7, docs/decisions/0039). Every change is one
+ * transaction with its audit event. Commands name epersons by e-mail address and groups by name. Changes by uuid are those
+ * of administrators over HTTP: what they have changed is added to the event, and none of them leaves a store without an
+ * administrator who may log in.
  */
 export interface People {
+  /** Finds disabled epersons too. */
+  eperson(uuid: string): Awaitable<Eperson | undefined>
+  /** @param email in upper or lower case */
+  credentials(email: string): Awaitable<Credentials | undefined>
+  /** The epersons that a search finds, by e-mail address. */
+  findEpersons(search: EpersonSearch, window: Window, client: Client): Awaitable<Part<Eperson>>
+  /** All of them, for commands: no request reads them. */
+  listEpersons(): Awaitable<readonly ListedEperson[]>
+  listGroups(): Awaitable<readonly ListedGroup[]>
+  /** @returns undefined when there is no such group */
+  groupMembers(name: string): Awaitable<readonly Eperson[] | undefined>
+  /** The groups with these ids, and everything that they are in. */
+  groupsByUuid(uuids: readonly string[]): Awaitable<readonly Group[]>
+  /** Those of these groups that there are, in any order. */
+  groupsByName(names: readonly string[]): Awaitable<readonly Group[]>
+  /** The groups with these names, in the order given. Missing ones are created. */
+  ensureGroups(names: readonly string[]): Promise<readonly Group[]>
+
+  addEperson(eperson: NewEperson, event: AuditEvent): Promise<Eperson | 'exists'>
+  /** Ends the eperson's tokens (T6). */
+  setEnabled(email: string, enabled: boolean, event: AuditEvent): Promise<Changed>
+  /**
+   * Ends the eperson's tokens (T6), but for those of the session that makes the change, and their access tokens.
+   * @param checked the current password that was verified; if it was changed since then, the result is `unchanged` and
+   *   no event is recorded
+   */
+  setPassword(
+    whose: OneEperson,
+    passwordHash: string,
+    event: AuditEvent,
+    checked?: OwnPassword,
+  ): Promise<Changed>
+  deleteEperson(email: string, event: AuditEvent): Promise<Changed>
+  addGroup(name: string, event: AuditEvent): Promise<Group | 'exists'>
+  /** Memberships, also as a special group, end at once on every node. @returns where it is named, when it is in use */
+  deleteGroup(name: string, event: AuditEvent): Promise<'changed' | 'no-group' | GroupUse>
+  join(group: string, email: string, event: AuditEvent): Promise<Changed | 'no-group'>
+  leave(group: string, email: string, event: AuditEvent): Promise<Changed | 'no-group'>
+
   createEperson(eperson: NewPerson, event: AuditEvent): Promise<Eperson | 'exists'>
   /** A disabled eperson's tokens end (T6). */
   changeEperson(
@@ -18,8 +57,6 @@ export interface People {
     change: EpersonChange,
     event: AuditEvent,
   ): Promise<Eperson | 'no-eperson' | 'exists' | 'last-administrator'>
-  /** Ends the eperson's tokens (T6). */
-  replacePassword(uuid: string, hash: string, event: AuditEvent): Promise<'changed' | 'no-eperson'>
   removeEperson(uuid: string, event: AuditEvent): Promise<'changed' | 'no-eperson' | 'last-administrator'>
 
   /**
@@ -141,4 +178,63 @@ export interface GroupSearch {
   readonly text: string
   /** Only those that are directly in this group, or are neither in it nor this group itself; null: all. */
   readonly inside: { readonly group: string; readonly is: boolean } | null
+}
+
+/** An eperson by e-mail address, as commands name them, or by uuid. */
+export type OneEperson = { readonly email: string } | { readonly uuid: string }
+
+export interface EpersonSearch {
+  /** Part of a name or of an e-mail address, or a whole uuid, in lower case; '' for everybody. */
+  readonly text: string
+  /** null: all. */
+  readonly membership: Membership | null
+}
+
+/** Only those who are in this group, or are not. */
+export interface Membership {
+  readonly group: string
+  readonly is: boolean
+}
+
+export type Changed = 'changed' | 'unchanged' | 'no-eperson'
+
+export interface Credentials {
+  readonly uuid: string
+  readonly enabled: boolean
+  /** In PHC string format; null: the account has no password. */
+  readonly passwordHash: string | null
+  /** Changes with the password. */
+  readonly passwordStamp: number
+}
+
+/** The password that was verified, as `credentials` returned it. */
+export type VerifiedPassword = Pick<Credentials, 'uuid' | 'passwordStamp'>
+
+/** The same of somebody who changes their own. */
+export interface OwnPassword extends VerifiedPassword {
+  /** The session that makes the change, and stays; undefined: none does. */
+  readonly own?: KeptSession
+}
+
+export interface NewEperson {
+  readonly email: string
+  readonly firstName: string | null
+  readonly lastName: string | null
+  readonly passwordHash: string | null
+  readonly administrator: boolean
+}
+
+export interface ListedEperson extends Eperson {
+  readonly groups: readonly string[]
+}
+
+export interface ListedGroup extends Group {
+  readonly members: number
+}
+
+/** Where access rules name a group. They name it by its name, so a new group of that name would be let in. */
+export interface GroupUse {
+  readonly entities: readonly string[]
+  readonly items: number
+  readonly bitstreams: number
 }

@@ -1,10 +1,26 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { KeptSession, Session } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { ListedSession, NewSession } from '../model/sessions.ts'
+import type { ProviderSession } from '../model/identities.ts'
+import type { AllowedSessions, Begun, ListedSession, NewSession } from '../model/sessions.ts'
+import type { VerifiedPassword } from './people.ts'
 
-/** The sessions that have begun, as every engine keeps them (docs/decisions/0040). */
+/** Who is logged in, and the sessions that have begun, as every engine keeps them (contract section 2, docs/decisions/0040). */
 export interface Sessions {
+  /** The stamp of an enabled eperson; undefined if there is none. Looked up on every authenticated request. */
+  stampOf(uuid: string): Awaitable<number | undefined>
+  /** An enabled eperson with their groups and the key of their sessions; undefined if there is none. */
+  of(uuid: string): Awaitable<Session | undefined>
+  /** Whose sessions the system-wide alert allows. It is as fresh as the last answer of `stampOf` or `of`, which read it. */
+  allowed(): AllowedSessions
+  /**
+   * Records a login with a correct password, begins a session, and stores the renewed hash if there is one.
+   * @returns the session to issue the token for; undefined if the eperson was disabled or deleted, or their password
+   *   was changed, since `credentials` was read
+   */
+  begin(login: Login, event: AuditEvent): Promise<Begun | undefined>
+  /** Replaces the session key, which ends every token of the eperson (T4). @returns their latest provider session */
+  logout(uuid: string, event: AuditEvent): Promise<ProviderSession | undefined>
   /** Those that may be alive, the newest first. */
   list(session: Session): Awaitable<readonly ListedSession[]>
   /** Records a refresh, and when and where it was. */
@@ -33,6 +49,15 @@ export interface Sessions {
    */
   forget(certain: number, after: string): Promise<string | undefined>
 }
+
+export interface Login extends VerifiedPassword {
+  readonly begins: NewSession
+  /** A hash with the current parameters, if the stored one has weaker ones. */
+  readonly renewedHash: string | null
+}
+
+/** The methods on the path of requests, which each engine has in its own way. */
+export type HotSessions = Pick<Sessions, 'stampOf' | 'of' | 'allowed' | 'begin' | 'refresh' | 'logout'>
 
 /** Whose it is, and how it began, is in the event. */
 export interface Refreshed extends NewSession {

@@ -1,6 +1,5 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { AccessTokens } from './access-tokens.ts'
-import type { Accounts } from './accounts.ts'
 import type { Attempts } from './attempts.ts'
 import type { Clock } from './clock.ts'
 import type { Entities } from './entities.ts'
@@ -25,7 +24,6 @@ export type ReportLoss = (message: string | null) => void
 export interface Storage {
   /** Whether opening it created it. */
   readonly isNew: boolean
-  readonly accounts: Accounts
   readonly people: People
   readonly accessTokens: AccessTokens
   readonly sessions: Sessions

@@ -1,8 +1,11 @@
 import type { Awaitable } from '../lib/awaitable.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
 import type { Checkpoint, EventRow, SignedHead, TrailKey } from '../model/trail.ts'
 
-/** The audit trail as the operator sees it (D9, docs/decisions/0027). Features add to it by recording events. */
+/** The audit trail (D9, docs/decisions/0027). Changes of the store record their events themselves. */
 export interface Trail {
+  /** Adds an event that comes with no change. Repeated failures of one network are counted. */
+  record(event: AuditEvent): Promise<void>
   /**
    * Signs where the chains have got to.
    * @returns whether there was anything new

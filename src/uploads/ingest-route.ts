@@ -21,7 +21,7 @@ import type { Readers } from '../model/readers.ts'
 import { processAddress, processBody } from '../processes/bodies.ts'
 import { percent } from '../processes/processes.ts'
 import type { Resume } from '../processes/routes.ts'
-import type { Accounts } from '../storage/accounts.ts'
+import type { People } from '../storage/people.ts'
 import { type Report, runInChild } from '../threads/child.ts'
 import { admitUpload } from './admit.ts'
 import { findUpload, makeUnpacked, newUploadId, removeUpload } from './folder.ts'
@@ -32,7 +32,7 @@ import { createUploads } from './uploads.ts'
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
-  readonly accounts: Pick<Accounts, 'listGroups'>
+  readonly people: Pick<People, 'listGroups'>
   readonly addresses: Addresses
   readonly lookAgain: LookAgain
   readonly config: Config
@@ -50,7 +50,7 @@ const mediaTypes = ['application/zip', 'application/gzip', 'application/x-tar', 
  * body. It is done as a process.
  */
 export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly resume: Resume } {
-  const { accounts, addresses, lookAgain, config, folder, start } = parts
+  const { people, addresses, lookAgain, config, folder, start } = parts
   const { uploads: limits } = config
   const uploads = createUploads(folder)
 
@@ -62,7 +62,7 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
     resumes?: number,
   ): Promise<Process> {
     const eperson = requireAdministrator(request.caller).session.eperson.uuid
-    const groups = new Set((await accounts.listGroups()).map(({ name }) => name))
+    const groups = new Set((await people.listGroups()).map(({ name }) => name))
     const job = {
       ...{ config, groups },
       read: readersOf(given, groups),
@@ -158,7 +158,7 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
       const eperson = requireAdministrator(request.caller).session.eperson.uuid
       const { upload, ...given } = singleParameters(request.query as Query, names)
       // Before anything is kept.
-      readersOf(given, new Set((await accounts.listGroups()).map(({ name }) => name)))
+      readersOf(given, new Set((await people.listGroups()).map(({ name }) => name)))
       flag('addOnly', given.addOnly)
       flag('dryRun', given.dryRun)
       const hasBody =

@@ -52,7 +52,7 @@ async function assertSame(before: Client, now: Client, path: string): Promise<vo
   assert.deepEqual(restored, old, path)
 }
 
-test('D8 a backup restores into either engine: records, items, files, accounts, trail and tokens', async t => {
+test('D8 a backup restores into either engine: records, items, files, people, trail and tokens', async t => {
   const service = await usedService(t)
   const before = service.client()
   await before.login('root@example.org')
@@ -94,7 +94,7 @@ test('D8 a backup restores into either engine: records, items, files, accounts, 
     assert.match(assertDone(await carrel(place, ['files', 'clean'])), /0 set aside/)
     // What was restored can be changed, and backed up again.
     await restored.addRecords('books', 'id', [{ id: 5 }])
-    await restored.storage.accounts.setEnabled('ruth@example.org', false, commandEvent('eperson.disable'))
+    await restored.storage.people.setEnabled('ruth@example.org', false, commandEvent('eperson.disable'))
     await restored.storage.secrets.rotate(commandEvent('secret.rotate'))
     assert.equal(await now.isLoggedIn(before.token), true)
     await addLetters(t, restored, 1, `new-${engine}`)
@@ -356,7 +356,7 @@ testOnOne('D8 restore refuses a place that is not empty, and changes nothing the
   await backUp(service.dataFolder, folder)
   const before = filesIn(service.dataFolder).length
   assertRefused(await restore(service.dataFolder, folder), /not empty|has a store already/)
-  assert.equal((await service.storage.accounts.listEpersons()).length, 3)
+  assert.equal((await service.storage.people.listEpersons()).length, 3)
   assert.equal(filesIn(service.dataFolder).length, before)
   for (const [path, says, text = 'mine'] of [
     ['secret', /has secret/],

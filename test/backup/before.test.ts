@@ -64,7 +64,7 @@ test('D8 a backup of a store of before the first release restores into either en
   })
   assert.equal(written.status, 201)
   assert.equal(
-    await storage.accounts.setEnabled('root@example.org', false, commandEvent('eperson.disable')),
+    await storage.people.setEnabled('root@example.org', false, commandEvent('eperson.disable')),
     'changed',
   )
   assert.match(await text('/api/query/v4/letters?order_by=[{"field":"id"}]'), /"Fünft"/)

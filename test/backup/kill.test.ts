@@ -123,7 +123,7 @@ testOnOne(
       if ((await carrel(place, ['eperson', 'list'])).code !== 0) assertDone(await restore(place, folder))
       assert.match(assertDone(await carrel(place, ['files', 'verify'])), /^81 files read .*: all intact/)
       const restored = await startService(t, { dataFolder: place })
-      assert.equal((await restored.storage.accounts.listEpersons()).length, 3)
+      assert.equal((await restored.storage.people.listEpersons()).length, 3)
       await addLetters(t, restored, 1, 'after')
       await restored.stop()
     }

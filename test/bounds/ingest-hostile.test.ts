@@ -56,7 +56,7 @@ test('a short list of many files exhausts no memory and stops nothing', async t 
 test('an item with more readers than a store can keep is bad, and the others are added', async t => {
   const service = await startService(t)
   const groups = Array.from({ length: 40 }, (_, at) => `A group with a name of some length, number ${at}`)
-  await service.storage.accounts.ensureGroups(groups)
+  await service.storage.people.ensureGroups(groups)
   const lines = (count: number) =>
     groups
       .slice(0, count)

@@ -34,7 +34,7 @@ test('Q18 the listings of one connection are sent one at a time', async t => {
     count => count > 1,
   )
   // Those that begin after it see it.
-  await service.storage.accounts.recordEvent(commandEvent('login'))
+  await service.storage.trail.record(commandEvent('login'))
   const totals: number[] = []
   let line = ''
   for await (const chunk of socket as AsyncIterable<Buffer>) {
@@ -56,7 +56,7 @@ test('Q18 a client that accepts none of a listing is disconnected', async t => {
   const response = await open(service, token)
   const [connection] = (await connected) as [Socket]
   assert.equal(connection.timeout, 1_000)
-  await service.storage.accounts.recordEvent(commandEvent('login'))
+  await service.storage.trail.record(commandEvent('login'))
   await untilReadByNobody(service)
   await assert.rejects(text(response))
 })
@@ -107,7 +107,7 @@ testOn(
   'Q18 Q10 listings that nobody reads let the log begin again, and still show their state',
   async t => {
     const { service, responses, log } = await withUnread(t)
-    await service.storage.accounts.recordEvent(commandEvent('login'))
+    await service.storage.trail.record(commandEvent('login'))
     assert.equal(await isReadByNobody(service), false)
     while (statSync(log).size < 6.5 * 1024 * 1024) await addEvents(service, 5, 'refreshed')
     await untilReadByNobody(service)
@@ -230,7 +230,7 @@ async function addEvents({ storage }: Service, count: number, reason = padding):
   for (let left = count; left > 0; left -= 100)
     await Promise.all(
       Array.from({ length: Math.min(left, 100) }, () =>
-        storage.accounts.recordEvent({ ...commandEvent('login'), reason: reason || String(Math.random()) }),
+        storage.trail.record({ ...commandEvent('login'), reason: reason || String(Math.random()) }),
       ),
     )
 }

@@ -31,9 +31,7 @@ testOn(
     const reason = 'x'.repeat(16_000)
     for (let n = 0; n < 15; n++)
       await Promise.all(
-        Array.from({ length: 100 }, () =>
-          own.storage.accounts.recordEvent({ ...commandEvent('login'), reason }),
-        ),
+        Array.from({ length: 100 }, () => own.storage.trail.record({ ...commandEvent('login'), reason })),
       )
     await own.stop()
 

@@ -142,8 +142,8 @@ if (isLong)
     'CO4 with forced colours and at 3840 px, every page of administrators is whole and can be read',
     async t => {
       const { service, item, page: person } = await openArchive(t)
-      const { uuid } = (await service.storage.accounts.listEpersons())[0] ?? { uuid: '' }
-      const groups = await service.storage.accounts.listGroups()
+      const { uuid } = (await service.storage.people.listEpersons())[0] ?? { uuid: '' }
+      const groups = await service.storage.people.listGroups()
       const wide = await openDesk(t, service.front, { size: { width: 3840, height: 2160 } })
       const forced = await openDesk(t, service.front)
       await forced.page.emulateMedia({ forcedColors: 'active', reducedMotion: 'reduce' })

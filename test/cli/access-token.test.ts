@@ -79,7 +79,7 @@ testOn('sqlite', 'K6 D1 carrel access-token says what is wrong', async t => {
   assertRefused(await run(service, 'revoke', 'x', '--all', ruthEmail), 2, /--all/)
   outputOf(await run(service, 'add', ruthEmail, '--name', 'x'))
   assertRefused(await run(service, 'add', ruthEmail, '--name', 'x'), 1, /of this name/)
-  await service.storage.accounts.setEnabled(ruthEmail, false, commandEvent('eperson.disable'))
+  await service.storage.people.setEnabled(ruthEmail, false, commandEvent('eperson.disable'))
   assertRefused(await run(service, 'add', ruthEmail, '--name', 'y'), 1, /carrel eperson enable/)
   const none = { env: { CARREL_ACCESS_TOKEN_LIFETIME: '0' } }
   assertRefused(

@@ -37,7 +37,7 @@ async function replaceGroup(service: Service, name: string): Promise<void> {
     assertDone(await carrel(service.dataFolder, ['group', 'delete', name])),
     `Deleted group ${name}.\n`,
   )
-  await service.storage.accounts.addGroup(name, commandEvent('group.add'))
+  await service.storage.people.addGroup(name, commandEvent('group.add'))
   await service.addRecords('letters', 'id', [{ id: 1 }], `group:${name}`)
 }
 
@@ -59,10 +59,10 @@ test('D8 group delete ends memberships at once on every node, also for a later g
     assert.equal(await client.isLoggedIn(), true, 'nobody is logged out')
   }
   assert.deepEqual(
-    (await storage.accounts.session(uuid))?.groups.map(({ name }) => name),
+    (await storage.sessions.of(uuid))?.groups.map(({ name }) => name),
     ['Others'],
   )
-  assert.deepEqual(await storage.accounts.groupMembers('Readers'), [])
+  assert.deepEqual(await storage.people.groupMembers('Readers'), [])
 
   const admin = first.client()
   await admin.login('root@example.org')
@@ -119,7 +119,7 @@ test('D8 group delete refuses a group that an access rule names, and says where'
   ]
   for (const [name, says] of refused) assertRefused(await carrel(dataFolder, ['group', 'delete', name]), says)
   const groups = async () =>
-    (await storage.accounts.listGroups()).map(({ name, members }) => `${name} ${members}`)
+    (await storage.people.listGroups()).map(({ name, members }) => `${name} ${members}`)
   assert.deepEqual(await groups(), ['Administrator 0', 'Items 1', 'Löwe "\\ 1', 'Readers 1', 'Used before 1'])
   assertDone(await carrel(dataFolder, ['group', 'delete', 'Used before']))
   assert.deepEqual(await groups(), ['Administrator 0', 'Items 1', 'Löwe "\\ 1', 'Readers 1'])
@@ -127,7 +127,7 @@ test('D8 group delete refuses a group that an access rule names, and says where'
 
 testOn('sqlite', 'D8 group delete refuses a group that the configuration would add again', async t => {
   const { dataFolder, storage } = await startService(t)
-  await storage.accounts.ensureGroups(['Campus'])
+  await storage.people.ensureGroups(['Campus'])
   const env = withSpecialGroups(t, { ip: [{ group: 'Campus', ranges: ['192.0.2.0/24'] }] })
   assertRefused(
     await carrel(dataFolder, ['group', 'delete', 'Campus'], { env }),
@@ -141,8 +141,8 @@ test('D8 group members lists the members by e-mail address, as a table and as JS
   await addEperson('Zoe@example.org', { groups: ['Readers'] })
   const { uuid } = await addEperson(ruth, { groups: ['Readers', 'Empty'] })
   await addEperson('carl@example.org')
-  await storage.accounts.leave('Empty', ruth, commandEvent('group.leave'))
-  await storage.accounts.setEnabled('zoe@example.org', false, commandEvent('eperson.disable'))
+  await storage.people.leave('Empty', ruth, commandEvent('group.leave'))
+  await storage.people.setEnabled('zoe@example.org', false, commandEvent('eperson.disable'))
   const members = async (name: string) =>
     JSON.parse(assertDone(await carrel(dataFolder, ['group', 'members', name, '--json']))) as {
       email: string

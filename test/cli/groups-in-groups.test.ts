@@ -11,7 +11,7 @@ test('M6 D8 a group is put into another and taken out of it again', async t => {
   const { dataFolder, storage, addEperson } = await startService(t)
   await addEperson('admin@example.org', { admin: true })
   const { uuid } = await addEperson('ruth@example.org', { groups: ['Inner'] })
-  await storage.accounts.ensureGroups(['Outer'])
+  await storage.people.ensureGroups(['Outer'])
   const run = (...args: string[]) => carrel(dataFolder, ['group', ...args])
   const names = async () => (await storage.people.groupsOf(uuid)).map(({ name }) => name)
   assert.match((await run('add-group', 'Outer', 'Inner')).stdout, /^The group Inner is now in Outer\.$/m)

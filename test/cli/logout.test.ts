@@ -8,7 +8,7 @@ import { startNodes } from '../support/service/nodes.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
-const people = ['ruth@example.org', 'max@example.org', 'admin@example.org']
+const emails = ['ruth@example.org', 'max@example.org', 'admin@example.org']
 
 /** The client of an administrator, who logs in now. */
 async function adminOf(service: Service): Promise<Client> {
@@ -20,7 +20,7 @@ async function adminOf(service: Service): Promise<Client> {
 
 test('T4 D1 carrel eperson logout ends every token of one eperson, and of nobody else', async t => {
   const service = await startService(t)
-  for (const email of people) await service.addEperson(email)
+  for (const email of emails) await service.addEperson(email)
   const [ruth, ruthElsewhere, max] = [service.client(), service.client(), service.client()]
   await ruth.login('ruth@example.org')
   await ruthElsewhere.login('ruth@example.org')
@@ -42,20 +42,20 @@ test('T4 D1 carrel eperson logout ends every token of one eperson, and of nobody
   const events = await eventsOf(await adminOf(service), 'logout')
   assert.equal(events.length, 2)
   for (const { eperson, actor, method } of events) {
-    assert.equal(eperson, (await service.storage.accounts.credentials('ruth@example.org'))?.uuid)
+    assert.equal(eperson, (await service.storage.people.credentials('ruth@example.org'))?.uuid)
     assert.deepEqual([actor, method], [null, null])
   }
 })
 
 test('T4 D1 carrel eperson logout --all ends the tokens of everybody in one step', async t => {
   const service = await startService(t)
-  for (const email of people) await service.addEperson(email, { admin: email.startsWith('admin') })
-  const clients = people.map(() => service.client())
-  for (const [n, client] of clients.entries()) await client.login(people[n] ?? '')
-  const { accounts, identities } = service.storage
-  const known = await accounts.credentials('max@example.org')
+  for (const email of emails) await service.addEperson(email, { admin: email.startsWith('admin') })
+  const clients = emails.map(() => service.client())
+  for (const [n, client] of clients.entries()) await client.login(emails[n] ?? '')
+  const { people, sessions, identities } = service.storage
+  const known = await people.credentials('max@example.org')
   const session = { provider: 'company', name: 'max', sid: null, detail: {} }
-  const { sessionKey = new Uint8Array() } = (await accounts.session(known?.uuid ?? '')) ?? {}
+  const { sessionKey = new Uint8Array() } = (await sessions.of(known?.uuid ?? '')) ?? {}
   assert.ok(
     await identities.begin(
       { uuid: known?.uuid ?? '', sessionKey, session, begins: beginsNow() },
@@ -68,18 +68,18 @@ test('T4 D1 carrel eperson logout --all ends the tokens of everybody in one step
   for (const client of clients) assert.equal(await client.isLoggedIn(), false)
   assert.equal(await identities.endAtProvider(session, commandEvent('logout')), 0)
   const keys = new Set<string>()
-  for (const email of people) {
-    const { uuid = '' } = (await accounts.credentials(email)) ?? {}
-    keys.add(Buffer.from((await accounts.session(uuid))?.sessionKey ?? '').toString('hex'))
+  for (const email of emails) {
+    const { uuid = '' } = (await people.credentials(email)) ?? {}
+    keys.add(Buffer.from((await sessions.of(uuid))?.sessionKey ?? '').toString('hex'))
   }
-  assert.equal(keys.size, people.length, 'each has another key')
+  assert.equal(keys.size, emails.length, 'each has another key')
   for (const key of keys) assert.match(key, /^[0-9a-f]{64}$/)
   const events = await eventsOf(await adminOf(service), 'logout')
   assert.deepEqual(
     events.map(({ eperson, object }) => [eperson, object]),
     [[null, 'everybody']],
   )
-  for (const [n, client] of clients.entries()) await client.login(people[n] ?? '')
+  for (const [n, client] of clients.entries()) await client.login(emails[n] ?? '')
   for (const client of clients) assert.equal(await client.isLoggedIn(), true)
 })
 

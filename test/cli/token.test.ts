@@ -76,7 +76,7 @@ test('D8 carrel token refuses unknown and disabled epersons', async t => {
   const service = await startService(t)
   await service.addEperson('root@example.org', { admin: true })
   await service.addEperson(ruth)
-  await service.storage.accounts.setEnabled(ruth, false, commandEvent('eperson.disable'))
+  await service.storage.people.setEnabled(ruth, false, commandEvent('eperson.disable'))
   const { dataFolder } = service
   assertRefused(await carrel(dataFolder, ['token', 'no@example.org']), /no@example\.org.*carrel eperson list/)
   assertRefused(

@@ -321,21 +321,21 @@ test('K2 a token for processes alone deletes no item, ingests nothing, and reads
 
 test('K4 a token has the rights that its eperson has now, and dies with them', async t => {
   const { service, ruth, uuid } = await started(t)
-  const { accounts } = service.storage
+  const { people } = service.storage
   const client = await program(service, ruth)
   await assertProblem(await client.get('/api/eperson/epersons'), 403, 'access-denied')
-  await accounts.join('Administrator', ruthEmail, commandEvent('group.join'))
+  await people.join('Administrator', ruthEmail, commandEvent('group.join'))
   assert.equal((await client.get('/api/eperson/epersons')).status, 200)
-  await accounts.leave('Administrator', ruthEmail, commandEvent('group.leave'))
+  await people.leave('Administrator', ruthEmail, commandEvent('group.leave'))
   await assertProblem(await client.get('/api/eperson/epersons'), 403, 'access-denied')
-  await accounts.setEnabled(ruthEmail, false, commandEvent('eperson.disable'))
+  await people.setEnabled(ruthEmail, false, commandEvent('eperson.disable'))
   assert.equal(await client.isLoggedIn(), false)
-  await accounts.setEnabled(ruthEmail, true, commandEvent('eperson.enable'))
+  await people.setEnabled(ruthEmail, true, commandEvent('eperson.enable'))
   assert.equal(await client.isLoggedIn(), false, 'it does not come back')
   await ruth.login(ruthEmail)
   const again = await program(service, ruth)
   assert.equal(await again.isLoggedIn(), true)
-  await accounts.deleteEperson(ruthEmail, { ...commandEvent('eperson.delete'), eperson: uuid })
+  await people.deleteEperson(ruthEmail, { ...commandEvent('eperson.delete'), eperson: uuid })
   assert.equal(await again.isLoggedIn(), false)
 })
 
@@ -358,7 +358,7 @@ test('K5 a logout and ended sessions leave access tokens; a changed password end
   assert.deepEqual(await listOf(ruth), [])
 
   const other = await program(service, ruth)
-  await service.storage.accounts.setPassword(ruthEmail, 'none', commandEvent('eperson.password'))
+  await service.storage.people.setPassword({ email: ruthEmail }, 'none', commandEvent('eperson.password'))
   assert.equal(await other.isLoggedIn(), false)
 })
 

@@ -25,7 +25,7 @@ async function started(t: TestContext) {
   const { uuid: ruth } = await service.addEperson('ruth@example.org', { groups: ['Staff', 'Readers'] })
   const { uuid: max } = await service.addEperson('max@example.org')
   const idOf = async (name: string) => {
-    const groups = await service.storage.accounts.listGroups()
+    const groups = await service.storage.people.listGroups()
     return groups.find(group => group.name === name)?.uuid ?? ''
   }
   const [staff, local] = [await idOf('Staff'), await idOf('Local')]
@@ -157,7 +157,7 @@ test('OP6 somebody who may not log in sees what anybody does, and of the trail e
   const [other] = await lastEvents(root.client, root.uuid)
   const others = await ask(ruth, `?entity=audit-events&key=${other?.id}`)
   assert.deepEqual(others.record.read, { may: false, because: null })
-  await service.storage.accounts.setEnabled('ruth@example.org', false, commandEvent('eperson.disable'))
+  await service.storage.people.setEnabled('ruth@example.org', false, commandEvent('eperson.disable'))
   const disabled = await ask(ruth, '?method=password')
   assert.equal(disabled.eperson.canLogIn, false)
   assert.deepEqual(disabled.groups, [])

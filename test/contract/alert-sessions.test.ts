@@ -138,12 +138,12 @@ test('S5 T4 a logout while the alert allows administrators only ends the session
 
 test('S5 an eperson who becomes an administrator, or is none any more, counts as what they are now', async t => {
   const { service, admin, ruth } = await started(t)
-  const { accounts } = service.storage
+  const { people } = service.storage
   await allow(admin, 'admin')
   assert.equal(await ruth.isLoggedIn(), false)
-  await accounts.join('Administrator', ruthEmail, commandEvent('group.join'))
+  await people.join('Administrator', ruthEmail, commandEvent('group.join'))
   assert.equal(await ruth.isLoggedIn(), true)
-  await accounts.leave('Administrator', ruthEmail, commandEvent('group.leave'))
+  await people.leave('Administrator', ruthEmail, commandEvent('group.leave'))
   assert.equal(await ruth.isLoggedIn(), false)
   await assertProblem(await logIn(service, ruthEmail), 403, 'logins-closed')
 })

@@ -10,13 +10,13 @@ test('D9 Q13 events keep what was changed: administrators read it, others only o
   const service = await startService(t)
   const admin = await service.addEperson('admin@example.org', { admin: true })
   const ruth = await service.addEperson('ruth@example.org')
-  const { accounts } = service.storage
+  const { trail } = service.storage
   const changes = { before: { phone: null }, after: { phone: '1\0 "x"' } }
   const shown = { before: { phone: null }, after: { phone: '1\uFFFD "x"' } }
   const event = { ...commandEvent('eperson.disable'), eperson: ruth.uuid, changes }
-  await accounts.recordEvent({ ...event, actor: admin.uuid })
-  await accounts.recordEvent({ ...event, actor: ruth.uuid })
-  await accounts.recordEvent({ ...commandEvent('eperson.disable'), eperson: ruth.uuid })
+  await trail.record({ ...event, actor: admin.uuid })
+  await trail.record({ ...event, actor: ruth.uuid })
+  await trail.record({ ...commandEvent('eperson.disable'), eperson: ruth.uuid })
   const seen = async (email: string) => {
     const client = service.client()
     await client.login(email)

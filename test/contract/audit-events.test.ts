@@ -41,7 +41,7 @@ test('D9 the first of identical failures is recorded at once, and the number of 
 test('D9 failures from one IPv6 network are counted together, those from others are not', async t => {
   const service = await startService(t)
   const fail = (clientIp: string) =>
-    service.storage.accounts.recordEvent({
+    service.storage.trail.record({
       event: 'login',
       outcome: 'failure',
       eperson: null,

@@ -102,7 +102,7 @@ test('Z1 loginOnBehalfOf holds for exactly the epersons that an administrator ma
   const { service, admin, uuids } = await started(t)
   const { uuid: boss } = await service.addEperson('boss@example.org', { admin: true })
   const { uuid: disabled } = await service.addEperson('disabled@example.org')
-  await service.storage.accounts.setEnabled('disabled@example.org', false, commandEvent('eperson.disable'))
+  await service.storage.people.setEnabled('disabled@example.org', false, commandEvent('eperson.disable'))
   for (const uuid of [uuids.ruth, uuids.admin, boss, disabled, '00000000-0000-4000-8000-000000000000']) {
     const uri = `${baseUrl}/api/eperson/epersons/${uuid}`
     const isGranted = (await held(admin, uri, { feature: 'loginOnBehalfOf' })).length > 0
@@ -289,7 +289,7 @@ test('Q11 an eperson asks about its own rights and groups only, an administrator
   }
   await assertUnauthorized(await nobody.get(path))
   await service.addEperson('max@example.org', { groups: ['Others'] })
-  const [others] = await service.storage.accounts.ensureGroups(['Others'])
+  const [others] = await service.storage.people.ensureGroups(['Others'])
   for (const uuid of [others?.uuid, '00000000-0000-4000-8000-000000000000'])
     await assertProblem(await ruth.get(`/api/eperson/groups/${uuid}`), 403, 'access-denied')
   assert.equal((await admin.get(`/api/eperson/groups/${others?.uuid}`)).status, 200)

@@ -141,7 +141,7 @@ withoutStore('D1 no command is exit code 2 and shows the help on standard error'
 async function withReaders(t: TestContext) {
   const service = await startService(t)
   await service.addEperson(ruth, { password: null })
-  await service.storage.accounts.addGroup('Readers', commandEvent('group.add'))
+  await service.storage.people.addGroup('Readers', commandEvent('group.add'))
   return service
 }
 
@@ -161,22 +161,22 @@ testOn('sqlite', 'D1 what can not be done is exit code 1, and one line that says
 
 test('D1 what can not be done is told by every store, as the commands put into words', async t => {
   const { dataFolder: folder, storage } = await withReaders(t)
-  const { accounts, entities } = storage
+  const { people, entities } = storage
   const nobody = 'no@example.org'
   const again = { email: ruth.toUpperCase(), firstName: null, lastName: null, passwordHash: null }
   assert.equal(
-    await accounts.addEperson({ ...again, administrator: false }, commandEvent('eperson.add')),
+    await people.addEperson({ ...again, administrator: false }, commandEvent('eperson.add')),
     'exists',
   )
-  assert.equal(await accounts.addGroup('Readers', commandEvent('group.add')), 'exists')
+  assert.equal(await people.addGroup('Readers', commandEvent('group.add')), 'exists')
   const missing = await Promise.all([
-    accounts.setEnabled(nobody, false, commandEvent('eperson.disable')),
-    accounts.setPassword(nobody, 'none', commandEvent('eperson.password')),
-    accounts.deleteEperson(nobody, commandEvent('eperson.delete')),
-    accounts.join('Readers', nobody, commandEvent('group.join')),
+    people.setEnabled(nobody, false, commandEvent('eperson.disable')),
+    people.setPassword({ email: nobody }, 'none', commandEvent('eperson.password')),
+    people.deleteEperson(nobody, commandEvent('eperson.delete')),
+    people.join('Readers', nobody, commandEvent('group.join')),
   ])
   assert.deepEqual(new Set(missing), new Set(['no-eperson']))
-  assert.equal(await accounts.join('Nobodies', ruth, commandEvent('group.join')), 'no-group')
+  assert.equal(await people.join('Nobodies', ruth, commandEvent('group.join')), 'no-group')
   assert.equal(await entities.drop('nothing', commandEvent('entity.drop')), false)
   assertRefused(await carrel(folder, ['group', 'join', 'Nobodies', ruth]), 1, /Nobodies.*carrel group list/)
 })

@@ -49,7 +49,7 @@ test('T7 a copied store accepts every token, CSRF pair and password that the old
   await old.addEperson('late@example.org')
   const late = old.client()
   await late.login('late@example.org')
-  await old.storage.accounts.setPassword('late@example.org', hash, commandEvent('eperson.password'))
+  await old.storage.people.setPassword({ email: 'late@example.org' }, hash, commandEvent('eperson.password'))
 
   const url = await createDatabase(t)
   // One that has started on the empty database has its own secret and group, and learns of the others.
@@ -196,7 +196,7 @@ test('D2 the audit trail goes on behind what was copied, and says that it was', 
   )
   assert.equal(new Set(ids).size, all.length + 4, 'logout, eperson.add, group.join, login')
   // Epersons of before change as ever: their stamps go on, too.
-  const { setEnabled } = service.storage.accounts
+  const { setEnabled } = service.storage.people
   assert.equal(await setEnabled('gone@example.org', true, commandEvent('eperson.enable')), 'changed')
   const gone = service.client()
   await gone.login('gone@example.org')
@@ -218,7 +218,7 @@ const matching = { byEmail: true, create: false }
 /** @returns the token of the session that began there */
 async function logInAtProvider({ storage }: Service): Promise<void> {
   const { eperson } = await storage.identities.recognize(subject, matching, commandEvent('login', 'uni'))
-  const session = eperson && (await storage.accounts.session(eperson.uuid))
+  const session = eperson && (await storage.sessions.of(eperson.uuid))
   assert.ok(session)
   const { sessionKey } = session
   const login = {
@@ -263,7 +263,7 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
     first,
     "SELECT count(*)::integer AS count FROM carrel.event WHERE event <> 'store.copy'",
   )
-  const groups = (await old.storage.accounts.listGroups()).length
+  const groups = (await old.storage.people.listGroups()).length
   assert.deepEqual(Object.fromEntries(parts.map(one => [one.part, one.rows])), {
     eperson: 6 + tricky.length,
     epersongroup: groups,
@@ -298,7 +298,7 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
   assert.equal(new Set(parts.map(one => one.sha256)).size, parts.length - empty + 1)
 
   // What has stayed the same has the same checksum wherever it goes, and only that.
-  await old.storage.accounts.addGroup('one more', commandEvent('group.add'))
+  await old.storage.people.addGroup('one more', commandEvent('group.add'))
   await old.storage.trail.checkpoint()
   const table = assertDone(await copy(old.dataFolder, second))
   const changed = new Set(['epersongroup', 'event', 'trail_checkpoint', 'trail_head'])
@@ -351,7 +351,7 @@ test('D2 a database in use is refused and stays as it is', async t => {
   await old.addRecords('letters', 'id', [{ id: 1 }])
   const url = await createDatabase(t)
   const service = await startOn(t, url)
-  await service.storage.accounts.recordEvent(commandEvent('group.add'))
+  await service.storage.trail.record(commandEvent('group.add'))
   assertRefused(await copy(old.dataFolder, url), 1, /not empty.*new database/)
   await service.addEperson('root@example.org', { admin: true })
   await service.addRecords('own', 'id', [{ id: 7 }])
@@ -398,7 +398,7 @@ test('D2 a store that is damaged, or that PostgreSQL can not hold, is refused in
   const url = await createDatabase(t)
   const old = await startService(t, { engine: 'sqlite' })
   await old.addRecords('letters', 'id', [{ id: 1 }])
-  await old.storage.accounts.addEperson(
+  await old.storage.people.addEperson(
     {
       email: 'nul@example.org',
       firstName: 'with\0NUL',
@@ -410,7 +410,7 @@ test('D2 a store that is damaged, or that PostgreSQL can not hold, is refused in
   )
   assertRefused(await copy(old.dataFolder, url), 1, /NUL/)
   assert.equal(await isEmpty(url), true)
-  await old.storage.accounts.deleteEperson('nul@example.org', commandEvent('eperson.delete'))
+  await old.storage.people.deleteEperson('nul@example.org', commandEvent('eperson.delete'))
   await old.stop()
   const secret = join(old.dataFolder, 'secret')
   rmSync(secret)

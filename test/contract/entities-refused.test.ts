@@ -66,7 +66,7 @@ test('EA3 a PATCH that is wrong says in which member, and what would be right; n
   await service.addRecords('artists', 'id', [{ id: 1, name: 'Ruth' }])
   await service.addRecords('artworks', 'id', [{ id: 7, artist_id: 1, state: 'shown' }])
   await service.addRecords('prints', 'id', [{ id: 7, artwork: 7 }])
-  await service.storage.accounts.ensureGroups(['Curators'])
+  await service.storage.people.ensureGroups(['Curators'])
   const root = await administrator(service)
   const related = await root.send('PATCH', '/prints', relation(['artwork'], 'artworks', ['id']))
   assert.equal(related.status, 200, JSON.stringify(related.body))

@@ -322,7 +322,7 @@ test('Q6 a database whose own collation is another one sorts by code point', asy
     expected.map(word => `${word}!`),
   )
   // The entities that are always there, too.
-  for (const word of list10) await service.storage.accounts.addGroup(word, commandEvent('group.add'))
+  for (const word of list10) await service.storage.people.addGroup(word, commandEvent('group.add'))
   await service.addEperson('root@example.org', { admin: true })
   const admin = service.client()
   await admin.login('root@example.org')

@@ -338,7 +338,7 @@ test('F3 the first response sets a cookie that resumes a broken transfer after t
   // Under the other prefix the cookie has the other path (P1).
   const other = await byLink(ruth, stranger, `/server${readers}`)
   assert.match(other.headers.getSetCookie().join(), /Path=\/server\/api\/core\/bitstreams\//)
-  await service.storage.accounts.leave('Readers', 'ruth@example.org', commandEvent('group.leave'))
+  await service.storage.people.leave('Readers', 'ruth@example.org', commandEvent('group.leave'))
   await assertUnauthorized(await stranger.get(readers, { cookie }))
 })
 
@@ -374,11 +374,11 @@ test('F3 a lease opens its one bitstream and nothing else', async t => {
 
 test('F3 a lease ends with its session, and after its time', async t => {
   const { service, readers, ruth, stranger } = await start(t)
-  const { accounts } = service.storage
+  const { people } = service.storage
   const email = 'ruth@example.org'
   const ends = [
     () => ruth.post('/api/authn/logout'),
-    () => accounts.setPassword(email, 'x', commandEvent('eperson.password')),
+    () => people.setPassword({ email }, 'x', commandEvent('eperson.password')),
   ]
   for (const end of ends) {
     const cookie = leaseIn(await ruth.get(readers))
@@ -498,7 +498,7 @@ test('B4 Q11 epersons see and count the events about themselves, and no others',
 test('B1 B2 a token made while acting ends when the actor is no longer an administrator, the eperson becomes one, or acting is switched off', async t => {
   const allowed = { CARREL_LOGIN_ON_BEHALF_OF: 'true' }
   const { service, readers, ruth, stranger } = await start(t, allowed)
-  const { accounts } = service.storage
+  const { people } = service.storage
   await service.addEperson('boss@example.org', { admin: true })
   const admin = service.client()
   await admin.login('boss@example.org')
@@ -521,9 +521,9 @@ test('B1 B2 a token made while acting ends when the actor is no longer an admini
     const before = await made()
     const opened = await stranger.get(readers, { cookie: before.cookie })
     assert.equal(opened.headers.get('x-acting-as'), uuid)
-    await accounts[way]('Administrator', email, commandEvent(`group.${way}`))
+    await people[way]('Administrator', email, commandEvent(`group.${way}`))
     await assertEnded(before)
-    await accounts[back]('Administrator', email, commandEvent(`group.${back}`))
+    await people[back]('Administrator', email, commandEvent(`group.${back}`))
   }
   const before = await made()
   const off = await startService(t, { dataFolder: service.dataFolder })

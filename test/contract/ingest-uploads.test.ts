@@ -292,7 +292,7 @@ test('UP3 an ingest that failed is resumed from its upload', async t => {
     ['failed', true],
   )
   assert.equal(leftIn().length, 2)
-  await service.storage.accounts.ensureGroups(['Late'])
+  await service.storage.people.ensureGroups(['Late'])
   const again = await ended(admin, await admin.post(`${address}?upload=${id}`))
   assert.deepEqual(again.result, counts(1))
   assert.equal(leftIn().length, 1)

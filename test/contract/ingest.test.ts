@@ -21,7 +21,7 @@ const pathOf = (hash: string) => join(hash.slice(0, 2), hash.slice(2, 4), hash)
 
 test("DSpace's item folders are added with metadata, files, bundles, permissions, handle and collections", async t => {
   const service = await startService(t)
-  await service.storage.accounts.ensureGroups(['Campus', 'Staff of the archive'])
+  await service.storage.people.ensureGroups(['Campus', 'Staff of the archive'])
   const source = writeFiles(join(temporaryFolder(t), 'letters'), {
     'one/dublin_core.xml': `<?xml version="1.0" encoding="UTF-8"?>
 <dublin_core schema="dc">
@@ -114,7 +114,7 @@ test("DSpace's item folders are added with metadata, files, bundles, permissions
 
 test('a folder with manifest.csv is added, one item per row', async t => {
   const service = await startService(t)
-  await service.storage.accounts.ensureGroups(['Campus'])
+  await service.storage.people.ensureGroups(['Campus'])
   const source = writeFiles(join(temporaryFolder(t), 'posters'), {
     'manifest.csv':
       '\ufeffidentifier,dc.title,dc.title[de],dc.contributor.author,files,readers,collections,local.shelf\r\n' +

@@ -162,7 +162,7 @@ test('D7 the report says which readers the items have', async t => {
 
 test('D8 item access changes an item and the files that share its readers, and an ingest keeps that', async t => {
   const service = await startService(t)
-  await service.storage.accounts.ensureGroups(['Staff of the archive'])
+  await service.storage.people.ensureGroups(['Staff of the archive'])
   const source = writeLetters(join(temporaryFolder(t), 'letters'), 1)
   writeFiles(source, { 'letter-0000/contents': 'scan.txt\treaders:admin\nnotes.txt\nlicense.txt\n' })
   await ingest(service.dataFolder, source, '--read', 'anonymous')

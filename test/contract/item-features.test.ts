@@ -17,7 +17,7 @@ async function started(t: TestContext) {
     clients[name] = client
   }
   const { root = service.client() } = clients
-  const groups = await service.storage.accounts.listGroups()
+  const groups = await service.storage.people.listGroups()
   const editors = groups.find(one => one.name === 'Editors')?.uuid ?? ''
   const make = async () => {
     const item = await newItem(root)
@@ -157,7 +157,7 @@ test('B3 B4 I13 acting as somebody, an administrator may change what that person
   const events = (await (
     await root.get(`/api/query/v4/audit-events?query=${encodeURIComponent('["=","event","item.change"]')}`)
   ).json()) as { eperson: string; actor: string; object: string; changes?: { after: unknown } }[]
-  const rootUuid = (await service.storage.accounts.eperson(events[0]?.actor ?? ''))?.email
+  const rootUuid = (await service.storage.people.eperson(events[0]?.actor ?? ''))?.email
   assert.deepEqual(
     [events.length, events[0]?.eperson, rootUuid, events[0]?.object],
     [1, ed.uuid, 'root@example.org', made.uuid],

@@ -25,7 +25,7 @@ async function started(t: TestContext) {
     { name: 'closed.txt', readers: anyEperson },
   ])
   await putItem(service, 'x/2', everybody, [{ name: 'other.txt' }])
-  const groups = await service.storage.accounts.listGroups()
+  const groups = await service.storage.people.listGroups()
   const editors = groups.find(one => one.name === 'Editors')?.uuid ?? ''
   const write = `/api/authz/resourcepolicies?resource=${item.uuid}&group=${editors}`
   const path = `/api/core/items/${item.uuid}`
@@ -223,4 +223,4 @@ test('I3 Q19 an ingest that changes only what is hidden does not change the time
 })
 
 const groupOf = async ({ storage }: Service, name: string) =>
-  (await storage.accounts.listGroups()).find(one => one.name === name)?.uuid ?? ''
+  (await storage.people.listGroups()).find(one => one.name === name)?.uuid ?? ''

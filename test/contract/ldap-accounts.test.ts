@@ -34,12 +34,12 @@ test('LD4 an eperson without a password is linked by their address only where th
 test('LD4 an identity that is linked stays when its eperson gets a password here: each password opens what it opened', async t => {
   const campus = await startCampus(t)
   const uuid = await epersonOf(campus, ruth.user)
-  const { accounts } = campus.service.storage
+  const { people } = campus.service.storage
   const { passwordHash } = (await campus.service
     .addEperson('max@example.org')
-    .then(() => accounts.credentials('max@example.org'))) ?? { passwordHash: null }
+    .then(() => people.credentials('max@example.org'))) ?? { passwordHash: null }
   assert.ok(passwordHash)
-  await accounts.setPassword(ruth.email, passwordHash, commandEvent('eperson.password'))
+  await people.setPassword({ email: ruth.email }, passwordHash, commandEvent('eperson.password'))
   assert.equal(await epersonOf(campus, ruth.user), uuid)
   assert.equal(await epersonOf(campus, ruth.email, passwordOf('max@example.org')), uuid)
   assert.equal(await campus.logIn(ruth.email), failed)
@@ -52,8 +52,8 @@ test('LD4 disabled epersons, and people who do not meet what is required, are re
   assert.equal(await campus.logIn(), failed)
   campus.directory.entries.push(person('eve', { attributes: { employeeType: ['student', 'staff'] } }))
   assert.equal(await campus.logIn('eve'), '200')
-  const { accounts } = campus.service.storage
-  await accounts.setEnabled('eve@example.edu', false, commandEvent('eperson.disable'))
+  const { people } = campus.service.storage
+  await people.setEnabled('eve@example.edu', false, commandEvent('eperson.disable'))
   const [refused, wrong] = await Promise.all(
     ['eve', 'nobody'].map(async user => {
       const response = await campus.service.client().tryLogin(user, ruth.password)
@@ -61,7 +61,7 @@ test('LD4 disabled epersons, and people who do not meet what is required, are re
     }),
   )
   assert.deepEqual(refused, wrong)
-  await accounts.setEnabled('eve@example.edu', true, commandEvent('eperson.enable'))
+  await people.setEnabled('eve@example.edu', true, commandEvent('eperson.enable'))
   assert.equal(await campus.logIn('eve'), '200')
 })
 

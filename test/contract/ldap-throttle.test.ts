@@ -53,8 +53,8 @@ test('LD5 unknown names, wrong passwords, disabled epersons and passwords of the
   directory.entries.push(person('disabled'), person('twin1', { attributes: { uid: ['twin'] } }))
   directory.entries.push(person('twin2', { attributes: { uid: ['twin'] } }))
   assert.equal((await guess(home, 'disabled', ruth.password)).status, 200)
-  const { accounts } = service.storage
-  await accounts.setEnabled('disabled@example.edu', false, commandEvent('eperson.disable'))
+  const { people } = service.storage
+  await people.setEnabled('disabled@example.edu', false, commandEvent('eperson.disable'))
   await service.addEperson('own@example.org')
   const cases = [
     ['ruth', 'wrong'],

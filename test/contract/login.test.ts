@@ -155,12 +155,12 @@ test('L4 the realm is the configured one, quoted', async t => {
 
 test('L5 unknown user, wrong password, disabled account and account without password get the same answer', async t => {
   const { service, client } = await startWithRuth(t, {}, true)
-  const { accounts } = service.storage
+  const { people } = service.storage
   await service.addEperson('disabled@example.org')
-  await accounts.setEnabled('disabled@example.org', false, commandEvent('eperson.disable'))
+  await people.setEnabled('disabled@example.org', false, commandEvent('eperson.disable'))
   await service.addEperson('none@example.org', { password: null })
   await service.addEperson('deleted@example.org')
-  await accounts.deleteEperson('deleted@example.org', commandEvent('eperson.delete'))
+  await people.deleteEperson('deleted@example.org', commandEvent('eperson.delete'))
 
   const expected = await wholeAnswer(await client.tryLogin('nobody@example.org', 'any password'))
   assert.equal(expected.status, 401)
@@ -389,25 +389,25 @@ test('L9 X-On-Behalf-Of on login is refused, with credentials and with a token',
 
 test('L5 a hash with weaker parameters is renewed at login and the tokens stay valid', async t => {
   const { service, client } = await startWithRuth(t, {}, true)
-  const { accounts } = service.storage
+  const { people } = service.storage
   const phc = weakHashOf('the old password')
-  await accounts.setPassword(ruthEmail, phc, commandEvent('eperson.password'))
+  await people.setPassword({ email: ruthEmail }, phc, commandEvent('eperson.password'))
 
   await assertFails(await client.tryLogin(ruthEmail, 'wrong'))
-  assert.equal((await accounts.credentials(ruthEmail))?.passwordHash, phc, 'a wrong password renews nothing')
+  assert.equal((await people.credentials(ruthEmail))?.passwordHash, phc, 'a wrong password renews nothing')
   const first = bearerOf(await client.tryLogin(ruthEmail, 'the old password'))
-  const renewed = (await accounts.credentials(ruthEmail))?.passwordHash
+  const renewed = (await people.credentials(ruthEmail))?.passwordHash
   assert.match(renewed ?? '', /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
 
   const second = bearerOf(await client.tryLogin(ruthEmail, 'the old password'))
-  assert.equal((await accounts.credentials(ruthEmail))?.passwordHash, renewed, 'once is enough')
+  assert.equal((await people.credentials(ruthEmail))?.passwordHash, renewed, 'once is enough')
   for (const token of [first, second]) assert.equal(await client.isLoggedIn(token), true)
 })
 
 test('L2 the newest password is the one that counts', async t => {
   const { service, client } = await startWithRuth(t)
-  const { accounts } = service.storage
-  await accounts.setPassword(ruthEmail, await hashOf('a new one'), commandEvent('eperson.password'))
+  const { people } = service.storage
+  await people.setPassword({ email: ruthEmail }, await hashOf('a new one'), commandEvent('eperson.password'))
   assert.equal(await statusOf(client, ruthEmail, passwordOf(ruthEmail)), 401)
   assert.equal(await statusOf(client, ruthEmail, 'a new one'), 200)
 })

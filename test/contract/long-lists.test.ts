@@ -33,15 +33,15 @@ function counted<T extends object>(store: T, reading: Reading): T {
   return Object.fromEntries(methods) as T
 }
 
-/** A service whose reading of items and accounts is counted, with an administrator and a member of `Readers`. */
+/** A service whose reading of items and people is counted, with an administrator and a member of `Readers`. */
 async function started(t: TestContext) {
   const service = await startService(t)
   const reading: Reading = { rows: 0 }
-  const { repository, accounts } = service.storage
+  const { repository, people } = service.storage
   const app = await buildApp(service.config, {
     ...service.storage,
     repository: counted(repository, reading),
-    accounts: counted(accounts, reading),
+    people: counted(people, reading),
   })
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   atEnd(t, () => app.close())
@@ -150,24 +150,24 @@ test('Q11 P4 a page of the files of an item reads that page, and what the caller
 
 test('S4 Z1 a page of epersons, of a search or of a group reads that page', async t => {
   const { service, reading, admin } = await started(t)
-  const { accounts } = service.storage
-  const people = Array.from({ length: 40 }, (_, at) => ({
+  const { people } = service.storage
+  const persons = Array.from({ length: 40 }, (_, at) => ({
     email: `${at % 2 === 0 ? 'P' : 'p'}erson${(at * 7) % 40}@example.org`,
     firstName: at % 4 === 0 ? null : 'Åsa',
     lastName: at % 5 === 0 ? null : `ÖRN ${at % 3}`,
     passwordHash: null,
     administrator: false,
   }))
-  await accounts.ensureGroups(['Few', 'Many', 'Ärzte'])
-  for (const [at, person] of people.entries()) {
-    await accounts.addEperson(person, commandEvent('eperson.add'))
-    if (at % 10 === 0) await accounts.join('Few', person.email, commandEvent('group.join'))
-    if (at % 10 !== 1) await accounts.join('Many', person.email, commandEvent('group.join'))
+  await people.ensureGroups(['Few', 'Many', 'Ärzte'])
+  for (const [at, person] of persons.entries()) {
+    await people.addEperson(person, commandEvent('eperson.add'))
+    if (at % 10 === 0) await people.join('Few', person.email, commandEvent('group.join'))
+    if (at % 10 !== 1) await people.join('Many', person.email, commandEvent('group.join'))
   }
-  const all = (await accounts.listEpersons()).toSorted((a, b) =>
+  const all = (await people.listEpersons()).toSorted((a, b) =>
     a.email.toLowerCase() < b.email.toLowerCase() ? -1 : 1,
   )
-  const groups = new Map((await accounts.listGroups()).map(({ name, uuid }) => [name, uuid]))
+  const groups = new Map((await people.listGroups()).map(({ name, uuid }) => [name, uuid]))
   const emails = (which: (one: (typeof all)[number]) => boolean) =>
     all.filter(which).map(({ email }) => email)
   const has = (text: string) => (one: (typeof all)[number]) =>
@@ -219,11 +219,11 @@ test('S4 Z1 a page of epersons, of a search or of a group reads that page', asyn
 
 test('S4 X3 an eperson is found by the name that a provider has given since', async t => {
   const { service } = await started(t)
-  const { accounts, identities } = service.storage
+  const { people, identities } = service.storage
   const identity = { provider: 'p', subject: 's', email: 'eva@example.org', firstName: 'Eva', lastName: null }
   const matching = { byEmail: false, create: true }
   const search = async (text: string) =>
-    (await accounts.findEpersons({ text, membership: null }, { offset: 0, limit: 10 }, storeClient)).total
+    (await people.findEpersons({ text, membership: null }, { offset: 0, limit: 10 }, storeClient)).total
   await identities.recognize(identity, matching, commandEvent('login'))
   assert.equal(await search('eva z'), 0)
   await identities.recognize(

@@ -40,10 +40,10 @@ const form =
 const records = `id\n${Array.from({ length: 1000 }, (_, at) => at).join('\n')}\n`
 
 const ends = {
-  'a logout': ({ accounts }: Service['storage'], uuid: string) =>
-    accounts.logout(uuid, commandEvent('logout')),
-  'being disabled': ({ accounts }: Service['storage']) =>
-    accounts.setEnabled(email, false, commandEvent('eperson.disable')),
+  'a logout': ({ sessions }: Service['storage'], uuid: string) =>
+    sessions.logout(uuid, commandEvent('logout')),
+  'being disabled': ({ people }: Service['storage']) =>
+    people.setEnabled(email, false, commandEvent('eperson.disable')),
 }
 
 for (const [what, end] of Object.entries(ends))
@@ -69,7 +69,7 @@ for (const [what, end] of Object.entries(ends))
 
 test('I7 EA7 UP3 somebody who loses the right while a body arrives is refused, and a refreshed token is not', async t => {
   const { service, client, item } = await started(t)
-  const { accounts } = service.storage
+  const { people } = service.storage
   const file = () =>
     half(client, `/api/core/bundles/${item.bundle}/bitstreams`, 'multipart/form-data; boundary=b', form)
   const first = await file()
@@ -80,7 +80,7 @@ test('I7 EA7 UP3 somebody who loses the right while a body arrives is refused, a
     await half(client, '/api/admin/entities/birds/import?key=id', 'text/csv', records),
     await half(client, '/api/admin/ingest', 'application/zip', 'PK'.repeat(1000)),
   ]
-  await accounts.leave('Administrator', email, commandEvent('group.leave'))
+  await people.leave('Administrator', email, commandEvent('group.leave'))
   for (const one of sent) assert.deepEqual(await one.end(), [403, 'access-denied'])
 })
 
@@ -105,7 +105,7 @@ test('K5 a file that is still arriving counts for nothing once its access token 
 test('S5 a file that is still arriving counts for nothing once the alert allows administrators only, but from one who acts', async t => {
   const { service, admin, client, item } = await started(t)
   const { uuid } = await service.addEperson('ruth@example.org', { groups: ['Writers'] })
-  const [group] = await service.storage.accounts.ensureGroups(['Writers'])
+  const [group] = await service.storage.people.ensureGroups(['Writers'])
   const policy = `/api/authz/resourcepolicies?resource=${item.uuid}&group=${group?.uuid}`
   assert.equal((await change(admin, 'post', policy, { action: 'WRITE' })).status, 201)
   const ruth = service.client()
@@ -123,7 +123,7 @@ test('S5 a file that is still arriving counts for nothing once the alert allows 
 test('B4 a file that arrives on behalf of somebody ends with the session of who acts', async t => {
   const { service, admin, client, item } = await started(t)
   const { uuid: ruth } = await service.addEperson('ruth@example.org', { groups: ['Writers'] })
-  const [group] = await service.storage.accounts.ensureGroups(['Writers'])
+  const [group] = await service.storage.people.ensureGroups(['Writers'])
   const policy = `/api/authz/resourcepolicies?resource=${item.uuid}&group=${group?.uuid}`
   assert.equal((await change(admin, 'post', policy, { action: 'WRITE' })).status, 201)
   const path = `/api/core/bundles/${item.bundle}/bitstreams`

@@ -71,7 +71,7 @@ test('D5 a request whose client leaves is open until then, and counted once', as
   const { service, shows } = await start(t)
   const token = await adminOf(service)
   const event = { ...commandEvent('login'), reason: 'x'.repeat(10_000) }
-  for (let n = 0; n < 10; n++) await times(150, () => service.storage.accounts.recordEvent(event))
+  for (let n = 0; n < 10; n++) await times(150, () => service.storage.trail.record(event))
   const route = '/api/query/v4/:entity'
   const listings = Array.from({ length: 3 }, () => open(service, '/api/query/v4/audit-events', token))
   await Promise.all(listings.map(answerOf))
@@ -165,7 +165,7 @@ test('D5 refused tokens are counted by reason', async t => {
   const client = service.client()
   const token = await client.login(ruth)
   const gone = await service.client().login('gone@example.org')
-  await service.storage.accounts.setEnabled('gone@example.org', false, commandEvent('eperson.disable'))
+  await service.storage.people.setEnabled('gone@example.org', false, commandEvent('eperson.disable'))
   const expired = signed(ownHeader, JSON.stringify({ eid: uuid, sg: [], exp: 1 }), await keyOf(service, uuid))
   const status = async (path: string, authorization?: string) => {
     const headers = authorization === undefined ? {} : { authorization }

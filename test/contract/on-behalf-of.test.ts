@@ -37,14 +37,14 @@ const own = (uuid: string) => `/api/eperson/epersons/${uuid}`
 test('B1 the request of an administrator is processed as the eperson', async t => {
   const { service, ruth, admin } = await startWithBoth(t)
   await service.addRecords('shelves', 'id', [{ id: 1 }], 'group:Staff')
-  await service.storage.accounts.ensureGroups(['Staff'])
+  await service.storage.people.ensureGroups(['Staff'])
   const shelves = () => admin.get('/api/query/v4/shelves', as(ruth.uuid))
 
   const status = await admin.status('/api/authn/status', as(ruth.uuid))
   assert.equal(status._embedded.eperson?.uuid, ruth.uuid)
   assert.equal((await admin.get(own(ruth.uuid), as(ruth.uuid.toUpperCase()))).status, 200)
   assert.equal((await shelves()).status, 403)
-  await service.storage.accounts.join('Staff', ruthEmail, commandEvent('group.join'))
+  await service.storage.people.join('Staff', ruthEmail, commandEvent('group.join'))
   assert.equal((await shelves()).status, 200)
   assert.equal(
     (await admin.status())._embedded.eperson?.email,
@@ -142,7 +142,7 @@ test('B2 an administrator learns that there is no such eperson: 400', async t =>
   const { service, admin } = await startWithBoth(t)
   await assertProblem(await admin.get('/api/authn/status', as(randomUUID())), 400, 'bad-on-behalf-of')
   const gone = await service.addEperson('gone@example.org')
-  await service.storage.accounts.deleteEperson('gone@example.org', commandEvent('eperson.delete'))
+  await service.storage.people.deleteEperson('gone@example.org', commandEvent('eperson.delete'))
   await assertProblem(await admin.get('/api/authn/status', as(gone.uuid)), 400, 'bad-on-behalf-of')
 })
 
@@ -160,8 +160,8 @@ test('B5 the header beside a short-lived token that acts as the same eperson is 
     identifier: 'x/1',
     files: [{ name: 'a.txt', content: 'for Ruth', readers: membersOf('Readers') }],
   })
-  await service.storage.accounts.ensureGroups(['Readers'])
-  await service.storage.accounts.join('Readers', ruthEmail, commandEvent('group.join'))
+  await service.storage.people.ensureGroups(['Readers'])
+  await service.storage.people.join('Readers', ruthEmail, commandEvent('group.join'))
   const content = `/api/core/bitstreams/${files.get('a.txt')?.uuid}/content`
   const browser = service.client()
   // As DSpace's Python client sends it, and as a link.
@@ -194,7 +194,7 @@ test('B2 acting can not be chained', async t => {
 test('B2 a former administrator may not act from that moment on', async t => {
   const { service, ruth, admin } = await startWithBoth(t)
   assert.equal((await admin.get('/api/authn/status', as(ruth.uuid))).status, 200)
-  await service.storage.accounts.leave('Administrator', adminEmail, commandEvent('group.leave'))
+  await service.storage.people.leave('Administrator', adminEmail, commandEvent('group.leave'))
   await assertProblem(await admin.get('/api/authn/status', as(ruth.uuid)), 403, 'on-behalf-of-refused')
 })
 

@@ -195,7 +195,7 @@ test('T10 B1 a short-lived token, somebody who acts on behalf, and a stranger ch
 
 /** A token of a session that began this way, made without the service. */
 async function tokenOf(service: Service, uuid: string, method: string): Promise<string> {
-  const session = await service.storage.accounts.session(uuid)
+  const session = await service.storage.sessions.of(uuid)
   const [secret] = await secretsOf(service.dataFolder)
   assert.ok(session && secret)
   const claims = JSON.stringify({ eid: uuid, sg: [], exp: Math.floor(Date.now() / 1000) + 600 })
@@ -246,7 +246,7 @@ test('T6 where there is no password, or no login by it, there is nothing to chan
   assert.equal(await other.isLoggedIn(), true)
   assert.equal(await canChange(other, maxId), false)
   await assertProblem(await change(other, maxId, passwordOf(max)), 403, 'access-denied')
-  const kept = await without.storage.accounts.credentials(max)
+  const kept = await without.storage.people.credentials(max)
   assert.equal(kept?.passwordHash, await hashOf(passwordOf(max)))
 })
 
@@ -485,15 +485,15 @@ test('T6 of many changes at once exactly one counts', async t => {
 
 test('T6 a change that was under way when the operator set another password does not overrule it', async t => {
   const { service, uuid, client, admin } = await started(t, {}, true)
-  const { accounts } = service.storage
-  const known = await accounts.credentials(ruthEmail)
+  const { people } = service.storage
+  const known = await people.credentials(ruthEmail)
   assert.ok(known)
   const byOperator = await hashOf('what the operator set', true)
   for (let round = 0; round < repeats(1, 5); round++) {
-    await accounts.setPassword(ruthEmail, await hashOf(old, true), commandEvent('eperson.password'))
+    await people.setPassword({ email: ruthEmail }, await hashOf(old, true), commandEvent('eperson.password'))
     await client.login(ruthEmail)
     const changing = change(client, uuid, old)
-    await accounts.setPassword(ruthEmail, byOperator, commandEvent('eperson.password'))
+    await people.setPassword({ email: ruthEmail }, byOperator, commandEvent('eperson.password'))
     // 200 only when it was over before: two hashes take longer than the operator’s one write.
     const { status } = await changing
     assert.ok([200, 401, 403].includes(status), String(status))
@@ -502,12 +502,15 @@ test('T6 a change that was under way when the operator set another password does
   }
   const event = { ...commandEvent('eperson.password'), eperson: uuid, actor: uuid }
   const before = (await eventsOf(admin, 'eperson.password')).length
-  assert.equal(await accounts.setPassword(ruthEmail, 'none', event, known), 'unchanged')
-  const now = await accounts.credentials(ruthEmail)
+  assert.equal(await people.setPassword({ email: ruthEmail }, 'none', event, known), 'unchanged')
+  const now = await people.credentials(ruthEmail)
   assert.ok(now)
-  assert.equal(await accounts.setPassword(ruthEmail, 'none', event, { ...now, uuid: nobody }), 'unchanged')
+  assert.equal(
+    await people.setPassword({ email: ruthEmail }, 'none', event, { ...now, uuid: nobody }),
+    'unchanged',
+  )
   assert.equal((await eventsOf(admin, 'eperson.password')).length, before)
-  assert.equal(await accounts.setPassword(ruthEmail, byOperator, event, now), 'changed')
+  assert.equal(await people.setPassword({ email: ruthEmail }, byOperator, event, now), 'changed')
 })
 
 testOn('sqlite', 'L5 a wrong current password costs what a wrong login costs, in the same queue', async t => {

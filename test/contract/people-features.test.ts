@@ -25,7 +25,7 @@ test('Z1 M3 M5 M7 features of people and groups are granted exactly where what t
     await newGroup(admin, 'Chiefs'),
   ]
   await service.addRecords('letters', 'id', [{ id: 1 }], 'group:Used')
-  const groups = await service.storage.accounts.listGroups()
+  const groups = await service.storage.people.listGroups()
   const named = (name: string) => groups.find(one => one.name === name)?.uuid ?? ''
   const administrators = named('Administrator')
   await addTo(admin, `${groupsPath}/${administrators}/subgroups`, `${groupsPath}/${chiefs}`)

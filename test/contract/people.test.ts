@@ -40,12 +40,12 @@ test('M2 M4 a patch that changes nothing is no event', async t => {
     [admin, at(ruthId), [{ op: 'replace', path: '/email', value: 'ruth@example.org' }]],
     [admin, `${groupsPath}/${group}`, [{ op: 'replace', path: '/name', value: 'Letters' }]],
   ] as const
-  const stamp = await service.storage.accounts.stampOf(ruthId)
+  const stamp = await service.storage.sessions.stampOf(ruthId)
   for (const [client, path, operations] of patches)
     assert.equal((await patchJson(client, path, operations)).status, 200)
   for (const event of ['eperson.change', 'eperson.enable', 'group.change'])
     assert.deepEqual(await eventsOf(admin, event), [])
-  assert.equal(await service.storage.accounts.stampOf(ruthId), stamp)
+  assert.equal(await service.storage.sessions.stampOf(ruthId), stamp)
   assert.deepEqual(await bodyWith(await ruth.get(at(ruthId)), 200), before)
 })
 
@@ -102,7 +102,7 @@ test('M1 an administrator adds an eperson as DSpace’s clients write one, and i
 
 test('M1 what is wrong about a new eperson is refused, and nothing is added', async t => {
   const { service, admin, ruth } = await started(t)
-  const before = (await service.storage.accounts.listEpersons()).length
+  const before = (await service.storage.people.listEpersons()).length
   for (const wrong of [
     {},
     { email: 1 },
@@ -139,7 +139,7 @@ test('M1 what is wrong about a new eperson is refused, and nothing is added', as
     403,
     'short-lived-token-refused',
   )
-  assert.equal((await service.storage.accounts.listEpersons()).length, before)
+  assert.equal((await service.storage.people.listEpersons()).length, before)
 })
 
 test('M2 an administrator changes everything of an eperson, as DSpace’s interface writes it', async t => {

@@ -26,7 +26,7 @@ async function started(t: TestContext) {
   await reader.login('ruth@example.org')
   const item = await newItem(admin)
   const { body: file } = await upload(admin, item.bundle, { name: 'a.txt', content: 'a' })
-  const groups = new Map((await service.storage.accounts.listGroups()).map(one => [one.name, one.uuid]))
+  const groups = new Map((await service.storage.people.listGroups()).map(one => [one.name, one.uuid]))
   const add = (resource: string, group: string, body: object = { action: 'READ' }) =>
     change(admin, 'post', `${policies}?resource=${resource}&group=${group}`, body)
   const addFor = (resource: string, eperson: string, body: object = { action: 'READ' }) =>
@@ -387,7 +387,7 @@ test('I17 the policies for an eperson go with them, and all others stay as they 
   const title = [{ op: 'replace', path: '/metadata/dc.title/0/value', value: 'Still' }]
   assert.equal((await change(admin, 'patch', item.path, title, { 'if-match': tag })).status, 200)
   assert.equal(
-    await service.storage.accounts.deleteEperson('ed@example.org', commandEvent('eperson.delete')),
+    await service.storage.people.deleteEperson('ed@example.org', commandEvent('eperson.delete')),
     'changed',
   )
   assert.deepEqual(
@@ -410,8 +410,8 @@ test('I12 the policies for a group are listed over all items and files, whatever
   const other = await newItem(admin)
   const { body: open } = await upload(admin, other.bundle, { name: 'open.txt', content: 'open' })
   // Names that stand in each other's rules, and one that JSON escapes.
-  await service.storage.accounts.ensureGroups(['Read', '"Readers"', 'group:Readers'])
-  const all = new Map((await service.storage.accounts.listGroups()).map(one => [one.name, one.uuid]))
+  await service.storage.people.ensureGroups(['Read', '"Readers"', 'group:Readers'])
+  const all = new Map((await service.storage.people.listGroups()).map(one => [one.name, one.uuid]))
   for (const { status, body } of [
     await add(item.uuid, readers),
     await add(item.uuid, readers, { action: 'WRITE' }),

@@ -108,7 +108,7 @@ test('Q10 Q13 a client that goes away from an entity that is always there ends t
   const { service, client, token } = await withEvents(t)
   const { response, socket } = await openStalled(service, listPath('audit-events'), token)
   // What happens meanwhile is not part of the answer that has begun, and is not held up by it.
-  await service.storage.accounts.recordEvent(commandEvent('login', 'meanwhile'))
+  await service.storage.trail.record(commandEvent('login', 'meanwhile'))
   assert.equal(await isReadByNobody(service), false)
   response.destroy()
   await untilDestroyed([socket])
@@ -211,7 +211,7 @@ async function withEvents(t: TestContext) {
   const token = await client.login('root@example.org')
   for (let batch = 0; batch < 15; batch++)
     await Promise.all(
-      Array.from({ length: 100 }, () => service.storage.accounts.recordEvent(commandEvent('login', padding))),
+      Array.from({ length: 100 }, () => service.storage.trail.record(commandEvent('login', padding))),
     )
   return { service, client, token }
 }

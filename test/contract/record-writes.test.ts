@@ -345,8 +345,8 @@ test('R2 only those whom the rule names may write, with a login token, and only 
   )
   const admin = await login('admin@example.org')
   assert.equal((await put(admin, 'A1', body)).status, 200)
-  const { uuid } = (await service.storage.accounts.credentials(ruthEmail)) ?? {}
-  const { uuid: other } = (await service.storage.accounts.credentials('reader@example.org')) ?? {}
+  const { uuid } = (await service.storage.people.credentials(ruthEmail)) ?? {}
+  const { uuid: other } = (await service.storage.people.credentials('reader@example.org')) ?? {}
   assert.ok(uuid && other)
   await assertProblem(
     await put(admin, 'A1', { title: 'Y' }, { 'x-on-behalf-of': other }),
@@ -379,7 +379,7 @@ test('R2 the description of an entity says to those who may write that they may'
 
 test('R2 a group that may write can’t be deleted, and an import keeps the rule', async t => {
   const { service, client } = await started(t)
-  const use = await service.storage.accounts.deleteGroup('curators', commandEvent('group.delete'))
+  const use = await service.storage.people.deleteGroup('curators', commandEvent('group.delete'))
   assert.deepEqual(use, { entities: ['artworks'], items: 0, bitstreams: 0 })
   await service.addRecords('artworks', 'id', records.slice(0, 1))
   assert.equal((await put(client, 'A1', { title: 'Z' })).status, 200)

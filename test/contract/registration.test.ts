@@ -123,7 +123,7 @@ test('V2 T6 a link in a mail sets a new password, once, and ends every session',
 test('V2 of many that use one link at once, one sets the password', async t => {
   const world = await start(t)
   const token = await tokenOf(world, 'forgot', known)
-  const { uuid } = (await world.service.storage.accounts.credentials(known)) ?? { uuid: '' }
+  const { uuid } = (await world.service.storage.people.credentials(known)) ?? { uuid: '' }
   const answers = await Promise.all(
     Array.from({ length: 8 }, (_, n) => choose(world.service.client(), token, uuid, `choice number ${n}`)),
   )
@@ -134,9 +134,9 @@ test('V2 a link is worthless once the password was changed in another way, or th
   const world = await start(t)
   const { service, client } = world
   const token = await tokenOf(world, 'forgot', known)
-  const { accounts } = service.storage
-  const { uuid } = (await accounts.credentials(known)) ?? { uuid: '' }
-  await accounts.setEnabled(known, false, { ...nobodysEvent, event: 'eperson.disable' })
+  const { people } = service.storage
+  const { uuid } = (await people.credentials(known)) ?? { uuid: '' }
+  await people.setEnabled(known, false, { ...nobodysEvent, event: 'eperson.disable' })
   await assertProblem(await choose(client, token, uuid), 400, 'mail-token-refused')
 })
 

@@ -173,9 +173,9 @@ test('T11 a session of an older version counts from the last refresh there', asy
 test('T11 sessions at providers are forgotten when theirs has ended', async t => {
   const to = shiftable(t)
   const { service, uuid } = await start(t, { CARREL_SESSION_LIFETIME: String(hour) })
-  const { accounts, identities } = service.storage
+  const { sessions, identities } = service.storage
   const session = { provider: 'company', name: 'ruth', sid: null, detail: {} }
-  const { sessionKey: key = new Uint8Array() } = (await accounts.session(uuid)) ?? {}
+  const { sessionKey: key = new Uint8Array() } = (await sessions.of(uuid)) ?? {}
   assert.ok(
     await identities.begin({ uuid, sessionKey: key, session, begins: beginsNow() }, commandEvent('login')),
   )
@@ -185,7 +185,7 @@ test('T11 sessions at providers are forgotten when theirs has ended', async t =>
   await stop()
   assert.equal(await ended(), 0)
   // Without a lifetime, nothing is forgotten.
-  const { sessionKey: next = new Uint8Array() } = (await accounts.session(uuid)) ?? {}
+  const { sessionKey: next = new Uint8Array() } = (await sessions.of(uuid)) ?? {}
   assert.ok(
     await identities.begin({ uuid, sessionKey: next, session, begins: beginsNow() }, commandEvent('login')),
   )
@@ -197,10 +197,10 @@ test('T11 sessions at providers are forgotten when theirs has ended', async t =>
 test('T11 a clock that is far ahead for a moment removes neither sessions at providers nor tickets', async t => {
   const to = shiftable(t)
   const { service, uuid } = await start(t, { CARREL_SESSION_LIFETIME: String(hour) })
-  const { accounts, clock, identities } = service.storage
+  const { sessions, clock, identities } = service.storage
   const tickets = createTickets(identities, clock)
   const session = { provider: 'company', name: 'ruth', sid: null, detail: {} }
-  const { sessionKey = new Uint8Array() } = (await accounts.session(uuid)) ?? {}
+  const { sessionKey = new Uint8Array() } = (await sessions.of(uuid)) ?? {}
   assert.ok(await identities.begin({ uuid, sessionKey, session, begins: beginsNow() }, commandEvent('login')))
   const stop = await keepHouse(service.storage, service.config)
   await tickets.keep('acting', 'read', { of: 'ruth' }, 60)

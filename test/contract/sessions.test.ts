@@ -182,15 +182,15 @@ test('N3 ending all others leaves the one that asks, in which everything goes on
 
 test('N3 T4 a logout ends the session that was left when all others were ended, and so does each other way', async t => {
   const { service, admin, uuid } = await started(t)
-  const { accounts, sessions } = service.storage
+  const { people, sessions } = service.storage
   const ways: readonly ((own: Client) => Promise<unknown>)[] = [
     own => own.post('/api/authn/logout'),
-    () => accounts.setPassword(ruthEmail, 'none', commandEvent('eperson.password')),
+    () => people.setPassword({ email: ruthEmail }, 'none', commandEvent('eperson.password')),
     () => sessions.endAll(commandEvent('logout'), Date.now()),
     () => admin.delete(`/api/eperson/epersons/${uuid}/sessions`),
     async () => {
-      await accounts.setEnabled(ruthEmail, false, commandEvent('eperson.disable'))
-      await accounts.setEnabled(ruthEmail, true, commandEvent('eperson.enable'))
+      await people.setEnabled(ruthEmail, false, commandEvent('eperson.disable'))
+      await people.setEnabled(ruthEmail, true, commandEvent('eperson.enable'))
     },
   ]
   for (const [at, way] of ways.entries()) {
@@ -207,19 +207,19 @@ test('N3 T4 a logout ends the session that was left when all others were ended, 
 
 test('N1 sessions that begin in the same millisecond are told apart', async t => {
   const { service, uuid } = await started(t)
-  const { accounts, sessions } = service.storage
-  const known = await accounts.credentials(ruthEmail)
+  const { people, sessions } = service.storage
+  const known = await people.credentials(ruthEmail)
   assert.ok(known)
   const begins = beginsNow()
   const login = { uuid, passwordStamp: known.passwordStamp, renewedHash: null, begins }
   const event = { ...commandEvent('login'), eperson: uuid, method: 'password' }
-  const all = await Promise.all(Array.from({ length: 20 }, () => accounts.recordLogin(login, event)))
+  const all = await Promise.all(Array.from({ length: 20 }, () => sessions.begin(login, event)))
   const begun = all.map(one => one?.begun ?? 0).toSorted()
   assert.deepEqual(
     begun,
     Array.from({ length: 20 }, (_, at) => begins.begun + at),
   )
-  const session = await accounts.session(uuid)
+  const session = await sessions.of(uuid)
   assert.ok(session)
   assert.equal((await sessions.list(session)).length, 20)
 })
@@ -340,13 +340,13 @@ test('N1 T6 races: whatever is ended while it is refreshed or ends others stays 
 test('T6 a session that ends while it changes the password does not outlive that', async t => {
   const { service, uuid } = await started(t)
   const client = await loggedIn(service)
-  const { accounts } = service.storage
-  const [known, session] = [await accounts.credentials(ruthEmail), await accounts.session(uuid)]
+  const { people, sessions } = service.storage
+  const [known, session] = [await people.credentials(ruthEmail), await sessions.of(uuid)]
   assert.ok(known && session)
   const own = { begun: Number(begunOf(client.token ?? '')), key: session.sessionKey }
-  await accounts.logout(uuid, commandEvent('logout'))
+  await sessions.logout(uuid, commandEvent('logout'))
   const event = { ...commandEvent('eperson.password'), eperson: uuid }
-  assert.equal(await accounts.setPassword(ruthEmail, 'none', event, { ...known, own }), 'changed')
+  assert.equal(await people.setPassword({ email: ruthEmail }, 'none', event, { ...known, own }), 'changed')
   assert.equal(await client.isLoggedIn(), false)
 })
 
@@ -359,7 +359,7 @@ testOn('sqlite', 'N1 what can’t be alive any more is not listed, and its row g
   const ruth = await loggedIn(service)
   assert.equal((await listOf(ruth)).length, 1)
   await (await keepHouse(service.storage, service.config))()
-  const session = await service.storage.accounts.session(uuid)
+  const session = await service.storage.sessions.of(uuid)
   assert.ok(session)
   assert.equal((await service.storage.sessions.list(session)).length, 1)
 })

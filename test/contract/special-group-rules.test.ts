@@ -43,7 +43,7 @@ async function rulesFor(client: Client, query = ''): Promise<readonly Rule[]> {
 
 test('OP9 the rules of special groups are listed as the configuration has them, each with its group', async t => {
   const { service, root } = await started(t)
-  const groups = await service.storage.accounts.listGroups()
+  const groups = await service.storage.people.listGroups()
   const named = (name: string) => {
     const uuid = groups.find(group => group.name === name)?.uuid
     assert.ok(uuid, name)
@@ -60,7 +60,7 @@ test('OP9 the rules of special groups are listed as the configuration has them, 
 
 test('OP9 a group says whether it is special, on its own and in every list', async t => {
   const { service, root } = await started(t)
-  await service.storage.accounts.ensureGroups(['Readers'])
+  await service.storage.people.ensureGroups(['Readers'])
   const special = new Set<string>()
   const plain = new Set<string>()
   for (const path of [groupsPath, `${groupsPath}/search/byMetadata?query=`]) {
@@ -114,7 +114,7 @@ test('OP9 of somebody, each rule has the sessions to which it gives its group, o
   assert.deepEqual([Staff, Guests], [[], []])
 
   // What a provider has said is in the token alone.
-  const eperson = await service.storage.accounts.session(uuid)
+  const eperson = await service.storage.sessions.of(uuid)
   assert.ok(eperson)
   const now = Date.now()
   const begun = await service.storage.identities.begin(

@@ -204,7 +204,7 @@ test('G2 the login method gives groups, which are in sg, in the status, and kept
   })
   const service = await startService(t, { env })
   await service.addEperson(email)
-  const groups = await service.storage.accounts.ensureGroups(['Local', 'Readers'])
+  const groups = await service.storage.people.ensureGroups(['Local', 'Readers'])
   const uuids = groups.map(group => group.uuid)
   const client = service.client()
   assert.deepEqual(await client.specialGroups(), [])

@@ -500,7 +500,7 @@ test('X3 G2 sso explain says which eperson and groups attributes would give, and
   assert.match((await explain(ruth, 'other')).why, /email\.match is off/)
   assert.match((await explain({ email: 'x@example.edu' }, 'company')).why, /sub \(the subject\) is missing/)
   assert.deepEqual(
-    (await service.storage.accounts.listEpersons()).map(({ email }) => email),
+    (await service.storage.people.listEpersons()).map(({ email }) => email),
     ['ruth@example.edu'],
   )
 })

@@ -263,7 +263,7 @@ void nodeTest('X12 groups come from scoped attributes', async t => {
   assert.equal(ended.status, 303, await ended.text())
   const client = service.client()
   client.token = bearerOf(await visitor.trade())
-  const known = await service.storage.accounts.listGroups()
+  const known = await service.storage.people.listGroups()
   const special = claimsOf(client.token).sg
   assert.deepEqual(
     known.filter(({ uuid }) => special.includes(uuid)).map(({ name }) => name),

@@ -204,14 +204,14 @@ test('X3 a second subject with the same e-mail address is refused, and so is a d
   ruthIs()
   assert.equal(claimsOf(await tokenOf(service)).eid, eid)
 
-  const { accounts } = service.storage
-  await accounts.setEnabled(ruth.email, false, commandEvent('eperson.disable'))
+  const { people } = service.storage
+  await people.setEnabled(ruth.email, false, commandEvent('eperson.disable'))
   await assertNoAccount(service)
   await service.addEperson('max@example.edu', { password: null })
-  await accounts.setEnabled('max@example.edu', false, commandEvent('eperson.disable'))
+  await people.setEnabled('max@example.edu', false, commandEvent('eperson.disable'))
   ruthIs({ sub: 'm-1', email: 'max@example.edu' })
   await assertNoAccount(service)
-  await accounts.setEnabled(ruth.email, true, commandEvent('eperson.enable'))
+  await people.setEnabled(ruth.email, true, commandEvent('eperson.enable'))
   ruthIs()
   assert.equal(claimsOf(await tokenOf(service)).eid, eid)
 })
@@ -324,7 +324,7 @@ test('X2 the audit trail says who came how, from which provider, and who was ref
   const service = await start(t, { env: { CARREL_TRUSTED_PROXIES: '127.0.0.1' } })
   const token = await tokenOf(service)
   await logOut(browserOf(service), token)
-  await service.storage.accounts.setEnabled(ruth.email, false, commandEvent('eperson.disable'))
+  await service.storage.people.setEnabled(ruth.email, false, commandEvent('eperson.disable'))
   await assertNoAccount(service)
   const { eid } = claimsOf(token)
   const admin = service.client()

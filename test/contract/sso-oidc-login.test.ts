@@ -250,12 +250,12 @@ onOne('X2 over https no neighbouring host can plant the cookies, and other sites
 
 onOne('X2 a start costs a cookie, and the store nothing', async t => {
   const service = await start(t)
-  const before = await service.storage.accounts.listEpersons()
+  const before = await service.storage.people.listEpersons()
   const answers = await Promise.all(
     Array.from({ length: 20 }, async () => (await browserOf(service).open(startOf({}))).answer),
   )
   for (const answer of answers) assert.equal(signOnCookies(answer).length, 1)
-  assert.deepEqual(await service.storage.accounts.listEpersons(), before)
+  assert.deepEqual(await service.storage.people.listEpersons(), before)
 })
 
 // Where to return to -----------------------------------------------------------------------------------------

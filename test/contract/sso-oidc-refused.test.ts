@@ -71,7 +71,7 @@ async function assertRefused(
 async function assertNotSignedOn(service: Service, browser: Browser, answer: Response, name: string) {
   assert.equal(cookieOf(answer, tradeCookie), undefined, name)
   await assertProblem(await trade(browser), 401, 'login-failed')
-  const known = await service.storage.accounts.listEpersons()
+  const known = await service.storage.people.listEpersons()
   assert.ok(!known.some(({ email }) => email === emailOf(name)), name)
 }
 

@@ -185,7 +185,7 @@ onOne('S1 the status with the cookie says who it is, and does not use it up', as
 
 test('T4 T6 a logout, a disabling or a deletion between the return and the trade ends it', async t => {
   const service = await start(t)
-  const { accounts } = service.storage
+  const { people } = service.storage
   const token = await tokenOf(service)
   const logOut = async () => {
     const client = service.client()
@@ -194,8 +194,8 @@ test('T4 T6 a logout, a disabling or a deletion between the return and the trade
   }
   for (const [why, end] of [
     ['logout', logOut],
-    ['disabled', () => accounts.setEnabled(ruth.email, false, commandEvent('eperson.disable'))],
-    ['deleted', () => accounts.deleteEperson(ruth.email, commandEvent('eperson.delete'))],
+    ['disabled', () => people.setEnabled(ruth.email, false, commandEvent('eperson.disable'))],
+    ['deleted', () => people.deleteEperson(ruth.email, commandEvent('eperson.delete'))],
   ] as const) {
     const browser = browserOf(service)
     const { answer } = await signIn(browser)
@@ -205,7 +205,7 @@ test('T4 T6 a logout, a disabling or a deletion between the return and the trade
     const traded = await trade(browser)
     await assertProblem(traded, 401, 'login-failed')
     assert.equal(traded.headers.get('authorization'), null)
-    await accounts.setEnabled(ruth.email, true, commandEvent('eperson.enable'))
+    await people.setEnabled(ruth.email, true, commandEvent('eperson.enable'))
     await assertProblem(await trade(browser), 401, 'login-failed')
   }
   const again = claimsOf(await tokenOf(service)).eid

@@ -31,14 +31,14 @@ test('X2 what the proxy says becomes an eperson, known again by its subject what
   assert.equal(claimsOf(again.token).eid, uuid)
   const other = await logIn(service, { ...ruth, [names.subject]: 'r-2', [names.email]: 'second@example.edu' })
   assert.notEqual(claimsOf(other.token).eid, uuid)
-  assert.equal((await service.storage.accounts.listEpersons()).length, 2)
+  assert.equal((await service.storage.people.listEpersons()).length, 2)
 })
 
 test('X2 names are UTF-8', async t => {
   const service = await startTrusting(t)
   const attributes = { ...ruth, [names.firstName]: 'Зоя 亜 👩🏽‍🔬', [names.lastName]: 'Ångström-Čapek' }
   const { token } = await logIn(service, attributes)
-  const eperson = await service.storage.accounts.eperson(claimsOf(token).eid)
+  const eperson = await service.storage.people.eperson(claimsOf(token).eid)
   assert.equal(eperson?.firstName, 'Зоя 亜 👩🏽‍🔬')
   assert.equal(eperson?.lastName, 'Ångström-Čapek')
 })
@@ -47,7 +47,7 @@ test('X2 an e-mail address and a subject may be UTF-8, too', async t => {
   const service = await startTrusting(t)
   const attributes = { [names.subject]: 'ž-1', [names.email]: 'žofie@example.edu' }
   const { eid } = claimsOf((await logIn(service, attributes)).token)
-  assert.equal((await service.storage.accounts.eperson(eid))?.email, 'žofie@example.edu')
+  assert.equal((await service.storage.people.eperson(eid))?.email, 'žofie@example.edu')
   assert.equal(claimsOf((await logIn(service, attributes)).token).eid, eid)
   assert.notEqual(claimsOf((await logIn(service, { ...ruth, [names.subject]: 'z-1' })).token).eid, eid)
 })
@@ -75,7 +75,7 @@ onceTest(
       assert.deepEqual(await groupsFor(header), expected.map(value => `Group ${value}`).toSorted(), header)
 
     const { token } = await logIn(service, { ...ruth, [names.firstName]: 'Ruth;Rut' })
-    assert.equal((await service.storage.accounts.eperson(claimsOf(token).eid))?.firstName, 'Ruth')
+    assert.equal((await service.storage.people.eperson(claimsOf(token).eid))?.firstName, 'Ruth')
   },
 )
 
@@ -90,7 +90,7 @@ onceTest('X2 another separator is the one that is configured', async t => {
 onceTest('X2 an empty attribute is an absent one', async t => {
   const service = await startTrusting(t)
   const { token } = await logIn(service, { ...ruth, [names.firstName]: '', [names.lastName]: ' ' })
-  const eperson = await service.storage.accounts.eperson(claimsOf(token).eid)
+  const eperson = await service.storage.people.eperson(claimsOf(token).eid)
   assert.equal(eperson?.firstName, null)
   assert.equal(eperson?.lastName, null)
 })
@@ -144,7 +144,7 @@ test('X3 an eperson is matched by e-mail address where that is allowed, once, an
 test('X3 a disabled eperson does not log in', async t => {
   const service = await startTrusting(t)
   await logIn(service)
-  await service.storage.accounts.setEnabled('ruth@example.edu', false, commandEvent('eperson.disable'))
+  await service.storage.people.setEnabled('ruth@example.edu', false, commandEvent('eperson.disable'))
   const answer = await send(service, trusted())
   assert.equal(answer.status, 403)
   assert.equal(sessionCookie(answer), undefined)

@@ -163,7 +163,7 @@ test('X3 the same headers at any other place change nothing', async t => {
   const { _embedded } = await client.status('/api/authn/status', headers)
   assert.equal(_embedded.eperson?.email, 'max@example.org')
   assert.deepEqual(
-    (await service.storage.accounts.listEpersons()).map(({ email }) => email),
+    (await service.storage.people.listEpersons()).map(({ email }) => email),
     ['max@example.org'],
   )
 })

@@ -20,7 +20,7 @@ test('X3 the subject is NameID, the rest are attributes by their usual names', a
   const { service, provider } = await startWithProvider(t)
   provider.users.set('ada', person('ada-1', email))
   const first = claimsOf((await logIn(service, provider, 'ada')).token).eid
-  const [eperson] = await service.storage.accounts.listEpersons()
+  const [eperson] = await service.storage.people.listEpersons()
   assert.ok(eperson)
   assert.equal(eperson.uuid, first)
   assert.equal(eperson.email, email)
@@ -32,7 +32,7 @@ test('X3 the subject is NameID, the rest are attributes by their usual names', a
     person('ada-1', email, { attributes: { [attributeNames.surname]: 'King & <Lovelace>' } }),
   )
   assert.equal(claimsOf((await logIn(service, provider, 'ada')).token).eid, first)
-  const epersons = await service.storage.accounts.listEpersons()
+  const epersons = await service.storage.people.listEpersons()
   assert.deepEqual(
     epersons.map(({ lastName }) => lastName),
     ['King & <Lovelace>'],
@@ -54,7 +54,7 @@ void nodeTest('X3 the operator says which attributes are taken for what', async 
   const first = claimsOf((await logIn(service, provider, 'ada')).token).eid
   provider.users.set('ada', named('ada', 'another'))
   assert.equal(claimsOf((await logIn(service, provider, 'ada')).token).eid, first)
-  const epersons = await service.storage.accounts.listEpersons()
+  const epersons = await service.storage.people.listEpersons()
   assert.deepEqual(
     epersons.map(({ email: address, firstName, lastName }) => [address, firstName, lastName]),
     [[email, 'Grace', 'Hopper']],
@@ -95,12 +95,12 @@ test('X3 an eperson is found by the subject, else by e-mail where that is allowe
   assert.equal(await logInAt('matching', 'other'), 'refused', 'the eperson has another subject')
   provider.users.set('ada', person('ada-1', 'somewhere.else@example.org'))
   assert.equal(await logInAt('matching', 'ada'), uuid, 'the subject decides')
-  assert.equal((await service.storage.accounts.listEpersons()).length, 1)
+  assert.equal((await service.storage.people.listEpersons()).length, 1)
 
   const made = await logInAt('making', 'new')
-  assert.equal((await service.storage.accounts.listEpersons()).length, 2)
+  assert.equal((await service.storage.people.listEpersons()).length, 2)
   assert.equal(await logInAt('making', 'new'), made)
-  await service.storage.accounts.setEnabled('new@example.org', false, commandEvent('eperson.disable'))
+  await service.storage.people.setEnabled('new@example.org', false, commandEvent('eperson.disable'))
   assert.equal(await logInAt('making', 'new'), 'refused')
 })
 

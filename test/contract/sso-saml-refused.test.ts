@@ -50,7 +50,7 @@ import { baseUrl, type Service, startService } from '../support/service/service.
 const logoutAddress = `${baseUrl}/api/authn/sso/saml/logout`
 
 const epersonsOf = async ({ storage }: Service) =>
-  (await storage.accounts.listEpersons()).map(({ uuid, email }) => `${uuid} ${email}`).sort()
+  (await storage.people.listEpersons()).map(({ uuid, email }) => `${uuid} ${email}`).sort()
 
 /** One service and its two providers for everything that leaves nothing behind. */
 async function startLab(t: TestContext) {

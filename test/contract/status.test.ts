@@ -132,7 +132,7 @@ test('S2 authenticationMethod stays what it was through a refresh and a short-li
 test('S3 special groups are there without an authenticated user', async t => {
   const env = withSpecialGroups(t, { ip: [{ group: 'Campus', ranges: ['10.0.0.0/8'] }] })
   const service = await startService(t, { env })
-  const [group] = await service.storage.accounts.ensureGroups(['Campus'])
+  const [group] = await service.storage.people.ensureGroups(['Campus'])
   assert.ok(group)
   const self = `${baseUrl}/api/eperson/groups/${group.uuid}`
   const body = await service.client().status(status, from('10.1.2.3'))

@@ -50,7 +50,7 @@ test('L8 after ten wrong passwords from one network the answer is 429 with Retry
 test('L8 an account that does not exist, is disabled or has no password is throttled in the same words', async t => {
   const { service, guess } = await started(t)
   await service.addEperson('disabled@example.org')
-  await service.storage.accounts.setEnabled('disabled@example.org', false, commandEvent('eperson.disable'))
+  await service.storage.people.setEnabled('disabled@example.org', false, commandEvent('eperson.disable'))
   await service.addEperson('none@example.org', { password: null })
   const expected: unknown[] = []
   for (const [at, user] of [ruthEmail, nobody, 'disabled@example.org', 'none@example.org'].entries()) {
@@ -106,7 +106,7 @@ test('L8 a login of somebody else makes a network familiar to nobody but them', 
 
 test('L8 a login by single sign-on makes a network familiar, too', async t => {
   const { service, uuid, guess } = await started(t)
-  const session = await service.storage.accounts.session(uuid)
+  const session = await service.storage.sessions.of(uuid)
   assert.ok(session)
   const login = {
     uuid,
@@ -263,7 +263,7 @@ test('L8 an address that no proxy should send is a network of its own, which is 
 test('L8 a deleted account takes along where it has logged in from', async t => {
   const { service, guess } = await started(t)
   await guess(home, ruthEmail, right)
-  await service.storage.accounts.deleteEperson(ruthEmail, commandEvent('eperson.delete'))
+  await service.storage.people.deleteEperson(ruthEmail, commandEvent('eperson.delete'))
   assert.deepEqual(await rowsOf(service, 'familiar_network'), [])
   await forgetAttempts(service)
   assert.deepEqual(await statusesOf(11, () => guess(home, ruthEmail)), [...all(10, 401), 429])

@@ -151,21 +151,21 @@ test('T3 refreshing gives another exp, a later one once a second is over, keeps 
 test('T6 disabling an eperson ends its tokens at once and enabling does not bring them back', async t => {
   const { service, client, token } = await startWithRuthLoggedIn(t)
   const short = await client.shortLivedToken()
-  await service.storage.accounts.setEnabled(ruthEmail, false, commandEvent('eperson.disable'))
+  await service.storage.people.setEnabled(ruthEmail, false, commandEvent('eperson.disable'))
   await assertNoValidToken(client, token)
   assert.equal(
     (await service.client().status(`/api/authn/status?authentication-token=${short}`)).authenticated,
     false,
   )
 
-  await service.storage.accounts.setEnabled(ruthEmail, true, commandEvent('eperson.enable'))
+  await service.storage.people.setEnabled(ruthEmail, true, commandEvent('eperson.enable'))
   await assertNoValidToken(client, token)
   assert.equal(await client.isLoggedIn(await client.login(ruthEmail)), true)
 })
 
 test('T6 deleting an eperson ends its tokens at once, also for a new account of the same address', async t => {
   const { service, client, token } = await startWithRuthLoggedIn(t)
-  await service.storage.accounts.deleteEperson(ruthEmail, commandEvent('eperson.delete'))
+  await service.storage.people.deleteEperson(ruthEmail, commandEvent('eperson.delete'))
   await assertNoValidToken(client, token)
   await service.addEperson(ruthEmail)
   await assertNoValidToken(client, token)
@@ -174,7 +174,7 @@ test('T6 deleting an eperson ends its tokens at once, also for a new account of 
 test('T6 changing the password ends the tokens at once, also when the new password is the old one', async t => {
   const { service, client, token } = await startWithRuthLoggedIn(t)
   const hash = await hashOf(passwordOf(ruthEmail))
-  await service.storage.accounts.setPassword(ruthEmail, hash, commandEvent('eperson.password'))
+  await service.storage.people.setPassword({ email: ruthEmail }, hash, commandEvent('eperson.password'))
   await assertNoValidToken(client, token)
   assert.equal(await client.isLoggedIn(await client.login(ruthEmail)), true)
 })
@@ -184,7 +184,7 @@ test('T6 what ends the tokens of one eperson leaves those of others valid', asyn
   await service.addEperson('max@example.org')
   const max = service.client()
   await max.login('max@example.org')
-  await service.storage.accounts.deleteEperson(ruthEmail, commandEvent('eperson.delete'))
+  await service.storage.people.deleteEperson(ruthEmail, commandEvent('eperson.delete'))
   assert.equal(await client.isLoggedIn(token), false)
   assert.equal(await max.isLoggedIn(), true)
 })
@@ -450,7 +450,7 @@ test('T8 a token made with any other key is no valid token', async t => {
   const { service, uuid, client } = await startWithRuthLoggedIn(t)
   const other = await service.addEperson('max@example.org')
   const [secret = Buffer.alloc(0)] = await secretsOf(service.dataFolder)
-  const session = await service.storage.accounts.session(uuid)
+  const session = await service.storage.sessions.of(uuid)
   assert.ok(session)
   const claims = JSON.stringify(freshClaims(uuid))
   const keys: Record<string, Buffer> = {

@@ -71,7 +71,7 @@ testOn('sqlite', 'Q18 a page does not wait for searches for a part of a name', a
   // Their names are too long for the list of names, so a search passes the rows of everybody.
   await Promise.all(
     times(300, at =>
-      service.storage.accounts.addEperson(
+      service.storage.people.addEperson(
         {
           email: `p${at}@example.org`,
           firstName: 'P',

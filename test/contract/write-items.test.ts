@@ -266,7 +266,7 @@ test('I5 hidden metadata stay as they are when somebody who doesn’t see them c
   const { path, uuid } = await newItem(admin)
   const hidden = 'dc.description.provenance'
   await change(admin, 'patch', path, [{ op: 'add', path: `/metadata/${hidden}`, value: [value('secret')] }])
-  const group = (await service.storage.accounts.listGroups()).find(one => one.name === 'Readers')
+  const group = (await service.storage.people.listGroups()).find(one => one.name === 'Readers')
   const policy = `/api/authz/resourcepolicies?resource=${uuid}&group=${group?.uuid}`
   assert.equal((await change(admin, 'post', policy, { action: 'WRITE' })).status, 201)
   const seen = await read(reader, path)

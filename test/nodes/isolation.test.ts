@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, type TestContext, test } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import { nobody } from '../../src/lib/fair-queue.ts'
-import type { Changed } from '../../src/storage/accounts.ts'
+import type { Changed } from '../../src/storage/people.ts'
 import { secretsOf } from '../support/clients/jwt.ts'
 import { listPath } from '../support/clients/listings.ts'
 import { isLong, repeats } from '../support/scale.ts'
@@ -58,7 +58,7 @@ for (const isolation of ['read committed', 'serializable'])
       const { nodes, url } = await start(t)
       for (let round = 0; round < 2; round++) {
         const added = await times(atOnce, at =>
-          anyOf(nodes).storage.accounts.addEperson(
+          anyOf(nodes).storage.people.addEperson(
             {
               email: `${at % 2 === 0 ? 'Ruth' : 'ruth'}${round}@example.org`,
               firstName: null,
@@ -85,12 +85,12 @@ for (const isolation of ['read committed', 'serializable'])
       const unnamed = { firstName: null, lastName: null, passwordHash: null, administrator: false }
       for (let round = 0; round < 8; round++)
         await times(atOnce, async at => {
-          const { accounts } = anyOf(nodes).storage
+          const { people } = anyOf(nodes).storage
           const email = `${round}-${at}@example.org`
-          await accounts.addEperson({ email, ...unnamed }, commandEvent('eperson.add'))
-          if (at % 2 === 0) await accounts.deleteEperson(email, commandEvent('eperson.delete'))
+          await people.addEperson({ email, ...unnamed }, commandEvent('eperson.add'))
+          if (at % 2 === 0) await people.deleteEperson(email, commandEvent('eperson.delete'))
         })
-      const { total, rows } = await anyOf(nodes).storage.accounts.findEpersons(
+      const { total, rows } = await anyOf(nodes).storage.people.findEpersons(
         { text: '', membership: null },
         { offset: 95, limit: 5 },
         nobody,
@@ -102,11 +102,11 @@ for (const isolation of ['read committed', 'serializable'])
     testAll('D2 of groups of the same name that are added at once exactly one is there', async t => {
       const { nodes, url } = await start(t)
       const added = await times(atOnce, () =>
-        anyOf(nodes).storage.accounts.addGroup('Readers', commandEvent('group.add')),
+        anyOf(nodes).storage.people.addGroup('Readers', commandEvent('group.add')),
       )
       assert.equal(added.filter(result => result !== 'exists').length, 1)
       const ensured = await times(atOnce, () =>
-        anyOf(nodes).storage.accounts.ensureGroups(['Others', 'Readers']),
+        anyOf(nodes).storage.people.ensureGroups(['Others', 'Readers']),
       )
       assert.equal(new Set(ensured.flat().map(({ uuid }) => uuid)).size, 2)
       assert.equal(await count(url, "event = 'group.add' AND object = $1", 'Others'), 1)
@@ -116,9 +116,9 @@ for (const isolation of ['read committed', 'serializable'])
       const { nodes, url } = await start(t)
       const email = 'ruth@example.org'
       const { uuid } = await anyOf(nodes).addEperson(email, { password: null })
-      await anyOf(nodes).storage.accounts.addGroup('Readers', commandEvent('group.add'))
+      await anyOf(nodes).storage.people.addGroup('Readers', commandEvent('group.add'))
       const change = (way: 'join' | 'leave') =>
-        anyOf(nodes).storage.accounts[way]('Readers', email, commandEvent(`group.${way}`))
+        anyOf(nodes).storage.people[way]('Readers', email, commandEvent(`group.${way}`))
 
       const changed = (results: readonly string[]) => results.filter(result => result === 'changed').length
       assert.equal(changed(await times(atOnce, () => change('join'))), 1)
@@ -133,7 +133,7 @@ for (const isolation of ['read committed', 'serializable'])
       assert.equal(await count(url, "event = 'group.join' AND eperson = $1", uuid), of('join') + 1)
       assert.equal(await count(url, "event = 'group.leave' AND eperson = $1", uuid), of('leave') + 1)
       for (const { storage } of nodes)
-        assert.equal((await storage.accounts.session(uuid))?.groups.length, members.length)
+        assert.equal((await storage.sessions.of(uuid))?.groups.length, members.length)
     })
 
     test('D2 imports into one entity at once each happen whole, and all nodes show the same last one', async t => {

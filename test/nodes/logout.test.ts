@@ -72,19 +72,19 @@ test('T6 disabling, a new password and the end of an account end its tokens on e
   await times(people, async at => {
     const email = `person${at}@example.org`
     for (let round = 0; round < repeats(1, 5); round++) {
-      const { accounts } = anyOf(nodes).storage
+      const { people } = anyOf(nodes).storage
       await anyOf(nodes).addEperson(email, { password: null })
       for (const end of [
-        () => accounts.setEnabled(email, false, commandEvent('eperson.disable')),
-        () => accounts.setPassword(email, 'none', commandEvent('eperson.password')),
-        () => accounts.deleteEperson(email, commandEvent('eperson.delete')),
+        () => people.setEnabled(email, false, commandEvent('eperson.disable')),
+        () => people.setPassword({ email }, 'none', commandEvent('eperson.password')),
+        () => people.deleteEperson(email, commandEvent('eperson.delete')),
       ]) {
         const token = await quickLoginPatiently(anyOf(nodes), email)
         for (const node of nodes) assert.equal(await isAccepted(node, token, askPatiently), true)
         assert.equal(await end(), 'changed')
         const after = await Promise.all(nodes.map(node => isAccepted(node, token, askPatiently)))
         assert.deepEqual(after, [false, false])
-        await accounts.setEnabled(email, true, commandEvent('eperson.enable'))
+        await people.setEnabled(email, true, commandEvent('eperson.enable'))
       }
     }
   })

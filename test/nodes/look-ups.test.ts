@@ -82,7 +82,7 @@ test('T4 who comes while a look-up is on its way is answered from one that began
     const before = await lookUps(url)
 
     // Past the node's own requests, which would wait as well.
-    await node.storage.accounts.logout(uuid, { ...commandEvent('logout'), eperson: uuid })
+    await node.storage.sessions.logout(uuid, { ...commandEvent('logout'), eperson: uuid })
     const arrived = arrivals(node, tokens.length)
     const late = tokens.map(token => isAccepted(node, token))
     await arrived
@@ -117,7 +117,7 @@ test('T4 one look-up tells the sessions of many epersons apart', async t => {
   const early = isAccepted(node, people[0]?.token ?? '')
   await untilWaiting(url, 1)
   for (const { uuid, stays } of people)
-    if (!stays) await node.storage.accounts.logout(uuid, { ...commandEvent('logout'), eperson: uuid })
+    if (!stays) await node.storage.sessions.logout(uuid, { ...commandEvent('logout'), eperson: uuid })
   const before = await lookUps(url)
   const arrived = arrivals(node, people.length)
   const answers = people.map(({ token }) => isAccepted(node, token))

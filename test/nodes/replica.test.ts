@@ -75,7 +75,7 @@ test('D3 query endpoints read from the replica, and what it does not know yet co
   const { service, admin, servers, url } = await withReplica(t)
   const resume = await pauseReplay(t, servers)
   await service.addEperson('new@example.org')
-  await service.storage.accounts.addGroup('New', commandEvent('group.add'))
+  await service.storage.people.addGroup('New', commandEvent('group.add'))
   for (const parameters of bothWays) {
     assert.deepEqual(await emailsOf(admin, parameters), ['root@example.org'])
     const response = await admin.get(listPath('epersons', { ...parameters, include_total: true }))
@@ -102,7 +102,7 @@ test('T4 T6 D3 logging in, logout and rights never wait for the replica', async 
   const { service, admin, servers } = await withReplica(t)
   await service.addRecords('shared', 'id', [{ id: 1 }], 'group:Readers')
   await pauseReplay(t, servers)
-  const { accounts, secrets } = service.storage
+  const { people, secrets } = service.storage
   await service.addEperson('ruth@example.org', { groups: ['Readers'] })
   const ruth = service.client()
   const token = await ruth.login('ruth@example.org')
@@ -113,9 +113,9 @@ test('T4 T6 D3 logging in, logout and rights never wait for the replica', async 
   })
   // Reading is allowed by the membership of this moment, whatever the replica knows.
   assert.deepEqual(await list(ruth, 'shared'), [{ id: 1 }])
-  await accounts.leave('Readers', 'ruth@example.org', commandEvent('group.leave'))
+  await people.leave('Readers', 'ruth@example.org', commandEvent('group.leave'))
   await problemOf(await ruth.get(listPath('shared')), 403)
-  await accounts.join('Readers', 'ruth@example.org', commandEvent('group.join'))
+  await people.join('Readers', 'ruth@example.org', commandEvent('group.join'))
   assert.deepEqual(await list(ruth, 'shared'), [{ id: 1 }])
 
   await ruth.post('/api/authn/logout')
@@ -124,11 +124,11 @@ test('T4 T6 D3 logging in, logout and rights never wait for the replica', async 
   const again = await ruth.login('ruth@example.org')
   await secrets.rotate(commandEvent('secret.rotate'))
   assert.equal(await ruth.isLoggedIn(), true)
-  await accounts.setEnabled('ruth@example.org', false, commandEvent('eperson.disable'))
+  await people.setEnabled('ruth@example.org', false, commandEvent('eperson.disable'))
   assert.equal(await service.client().isLoggedIn(again), false)
   assert.equal((await service.client().tryLogin('ruth@example.org', 'x')).status, 401)
   // What was acknowledged is on the primary.
-  await accounts.setEnabled('ruth@example.org', true, commandEvent('eperson.enable'))
+  await people.setEnabled('ruth@example.org', true, commandEvent('eperson.enable'))
   await ruth.login('ruth@example.org')
   assert.equal(await admin.isLoggedIn(), true)
 })

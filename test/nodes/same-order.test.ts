@@ -272,10 +272,10 @@ async function fillAccounts({ storage, addEperson }: Service): Promise<string> {
     'back\\slash',
     'line\nend',
   ]
-  for (const group of groups) await storage.accounts.addGroup(group, commandEvent('group.add', group))
+  for (const group of groups) await storage.people.addGroup(group, commandEvent('group.add', group))
   for (let n = 0; n < 40; n++) {
     const email = `${n % 2 === 0 ? 'P' : 'p'}${n}\u{1f600}@example.org`
-    await storage.accounts.addEperson(
+    await storage.people.addEperson(
       {
         email,
         firstName: names[n] ?? null,
@@ -286,8 +286,8 @@ async function fillAccounts({ storage, addEperson }: Service): Promise<string> {
       { ...commandEvent('eperson.add', names[n] ?? null), clientIp: n % 4 === 0 ? '127.0.0.1' : null },
     )
     for (let group = n % 5; group < groups.length; group += 3)
-      await storage.accounts.join(groups[group] ?? '', email, commandEvent('group.join'))
-    if (n % 7 === 0) await storage.accounts.setEnabled(email, false, commandEvent('eperson.disable'))
+      await storage.people.join(groups[group] ?? '', email, commandEvent('group.join'))
+    if (n % 7 === 0) await storage.people.setEnabled(email, false, commandEvent('eperson.disable'))
   }
   return (await addEperson('root@example.org', { admin: true, password: null })).uuid
 }

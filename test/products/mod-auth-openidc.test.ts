@@ -76,7 +76,7 @@ test('X1 X2 mod_auth_openidc as its guide sets it up: login, and logout here and
   assert.equal(await isLive(world, token), false)
   // The provider asks again: it may be somebody else.
   await logIn(page, world, login('zoe', []))
-  const [zoe] = (await world.service.storage.accounts.listEpersons()).filter(({ email }) => /zoe/.test(email))
+  const [zoe] = (await world.service.storage.people.listEpersons()).filter(({ email }) => /zoe/.test(email))
   assert.deepEqual([zoe?.firstName, zoe?.lastName], ['Zoë', 'Łoś'])
   assert.equal(await tryLogIn(await openPage(t), world, login('eve', [])), 403)
 })

@@ -102,7 +102,7 @@ test('X1 X2 mod_shib as its guide sets it up: login, and logout here and there',
   // The identity provider asks again, and somebody who comes again is the same.
   await logIn(page, world, login)
   assert.equal((await world.service.storage.identities.listIdentities()).length, 1)
-  const [ruth] = await world.service.storage.accounts.listEpersons()
+  const [ruth] = await world.service.storage.people.listEpersons()
   assert.deepEqual([ruth?.firstName, ruth?.lastName], ['Ruth', 'Example'])
 })
 

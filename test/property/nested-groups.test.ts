@@ -40,7 +40,7 @@ for (const engine of engines)
     test('M6 Q11 everybody sees what a plain reading of all groups in groups says, from the next request on', async t => {
       const service = await startService(t, { engine })
       const node = await startService(t, { dataFolder: service.dataFolder })
-      const { accounts, people } = service.storage
+      const { people } = service.storage
       const names = Array.from({ length: groupCount }, (_, n) => `Group ${n}`)
       const groups: string[] = []
       for (const name of names) {
@@ -96,7 +96,7 @@ for (const engine of engines)
               )
             }
           }
-          const listed = await accounts.listEpersons()
+          const listed = await people.listEpersons()
           for (const [n, email] of epersons.entries()) {
             const direct = names.flatMap((_, group) => (members.has(`${group} ${n}`) ? [group] : []))
             const wanted = [...reach(direct, edges)].map(group => names[group] ?? '').toSorted()

@@ -175,10 +175,10 @@ async function fillAccounts({ storage, addEperson }: Service): Promise<void> {
   const names = fc.sample(fc.option(text.map(name => name.replaceAll('\0', ''))), runs(60, 60))
   const groups = ['Readers', 'readers', 'Ä', '\u{10000}', '\uffff', 'a"b', "it's", 'a,b']
   for (let n = 0; n < 30; n++)
-    await storage.accounts.addGroup(`${groups[n % 8]} ${n}`, commandEvent('group.add'))
+    await storage.people.addGroup(`${groups[n % 8]} ${n}`, commandEvent('group.add'))
   for (let n = 0; n < 30; n++) {
     const email = `${n % 2 === 0 ? 'P' : 'p'}${n}@example.org`
-    await storage.accounts.addEperson(
+    await storage.people.addEperson(
       {
         email,
         firstName: names[n] ?? null,
@@ -189,8 +189,8 @@ async function fillAccounts({ storage, addEperson }: Service): Promise<void> {
       { ...commandEvent('eperson.add', names[n] ?? null), clientIp: n % 4 === 0 ? '127.0.0.1' : null },
     )
     for (let group = n % 5; group < 8; group += 3)
-      await storage.accounts.join(`${groups[group]} ${group}`, email, commandEvent('group.join'))
-    if (n % 7 === 0) await storage.accounts.setEnabled(email, false, commandEvent('eperson.disable'))
+      await storage.people.join(`${groups[group]} ${group}`, email, commandEvent('group.join'))
+    if (n % 7 === 0) await storage.people.setEnabled(email, false, commandEvent('eperson.disable'))
   }
   await storage.repository.putItems(
     names.map((name, n) =>

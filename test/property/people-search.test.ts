@@ -5,7 +5,7 @@ import { describe, test } from 'node:test'
 import fc from 'fast-check'
 import { commandEvent } from '../../src/cli/store.ts'
 import type { Eperson } from '../../src/model/accounts.ts'
-import type { EpersonSearch } from '../../src/storage/accounts.ts'
+import type { EpersonSearch } from '../../src/storage/people.ts'
 import { storeClient } from '../support/clients/store-client.ts'
 import { runs } from '../support/scale.ts'
 import { engines, test as onEngines, runSqlIn } from '../support/service/engines.ts'
@@ -143,7 +143,7 @@ for (const engine of engines)
               const is = one.kind === 'uuid' ? null : one.inside
               const search = { text, membership: is === null ? null : { group: group.uuid, is } }
               const { offset, limit } = one.kind === 'uuid' ? { offset: 0, limit: 2 } : one
-              const found = await node.storage.accounts.findEpersons(search, { offset, limit }, storeClient)
+              const found = await node.storage.people.findEpersons(search, { offset, limit }, storeClient)
               const expected = plainly(known.values(), members, search)
               assert.deepEqual(
                 found.rows.map(({ uuid }) => uuid),
@@ -160,7 +160,7 @@ for (const engine of engines)
     test('M3 S4 pages far into thousands, and searches outside of large groups, find what a plain reading finds', async t => {
       const service = await startService(t, { engine })
       const node = await startService(t, { dataFolder: service.dataFolder })
-      const { accounts, people } = service.storage
+      const { people } = service.storage
       const count = 5_000
       const [schema, series, key] =
         engine === 'sqlite'
@@ -177,7 +177,7 @@ for (const engine of engines)
         groups.push(added.uuid)
       }
       const search = (text: string, group: string | null, offset: number, is = false) =>
-        node.storage.accounts.findEpersons(
+        node.storage.people.findEpersons(
           { text, membership: group === null ? null : { group, is } },
           { offset, limit: 7 },
           storeClient,
@@ -203,7 +203,7 @@ for (const engine of engines)
       await run(
         `INSERT INTO ${schema}membership (eperson, epersongroup) SELECT 'up' || n, '${groups[1]}' FROM ${series}`,
       )
-      const all = inOrder(await accounts.listEpersons())
+      const all = inOrder(await people.listEpersons())
       const [few, many] = [1, 2].map(() => new Set<string>())
       for (let n = 1; n <= count; n++) {
         if (n < 50) few?.add(`up${n}`)
@@ -287,7 +287,7 @@ onEngines('M3 S4 searches in many groups at once find their members while others
     groups.set(added.uuid, new Set())
   }
   const find = (group: string, is: boolean) =>
-    node.storage.accounts.findEpersons(
+    node.storage.people.findEpersons(
       { text: 'example', membership: { group, is } },
       { offset: 0, limit: 20 },
       storeClient,

@@ -150,7 +150,11 @@ test('T6 no token made with the old password is accepted after the password was 
     // Each round the change comes at another moment of the logins.
     const logins = clients.slice(0, 1 + round).map(client => client.tryLogin(ruthEmail, password))
     if (round % 2 === 1) await service.client().get('/api')
-    const changed = service.storage.accounts.setPassword(ruthEmail, hash, commandEvent('eperson.password'))
+    const changed = service.storage.people.setPassword(
+      { email: ruthEmail },
+      hash,
+      commandEvent('eperson.password'),
+    )
     for (const answer of await Promise.all(logins)) {
       await changed
       if (answer.status === 401) continue
@@ -165,14 +169,14 @@ test('T6 no token made with the old password is accepted after the password was 
 
 test('T6 no token of a login that raced a disabling is accepted, also when the account is enabled again', async t => {
   const { service } = await startWithRuthLoggedIn(t, {}, true)
-  const { accounts } = service.storage
+  const { people } = service.storage
   const clients = await times(3, () => ready(service))
   for (let round = 0; round < repeats(2, 3); round++) {
     const logins = clients.map(client => client.tryLogin(ruthEmail, passwordOf(ruthEmail)))
     if (round > 0) await service.client().get('/api')
-    await accounts.setEnabled(ruthEmail, false, commandEvent('eperson.disable'))
+    await people.setEnabled(ruthEmail, false, commandEvent('eperson.disable'))
     const answers = await Promise.all(logins)
-    await accounts.setEnabled(ruthEmail, true, commandEvent('eperson.enable'))
+    await people.setEnabled(ruthEmail, true, commandEvent('eperson.enable'))
     for (const answer of answers)
       if (answer.status === 200) assert.equal(await service.client().isLoggedIn(bearerOf(answer)), false)
       else assert.equal(answer.status, 401)
@@ -181,8 +185,8 @@ test('T6 no token of a login that raced a disabling is accepted, also when the a
 
 test('L2 logins at once with a right password all succeed, also when the stored hash is renewed meanwhile', async t => {
   const { service } = await startWithRuthLoggedIn(t, {}, true)
-  await service.storage.accounts.setPassword(
-    ruthEmail,
+  await service.storage.people.setPassword(
+    { email: ruthEmail },
     weakHashOf('the right one'),
     commandEvent('eperson.password'),
   )

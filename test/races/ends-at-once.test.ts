@@ -29,7 +29,7 @@ const anAccessToken = 'an access token'
 
 /** Changes of one person, by what they make; each has a name that no other has. */
 function changesOf({ address, storage }: Service, uuid: string, item: string) {
-  const { accessTokens, accounts, repository } = storage
+  const { accessTokens, people, repository } = storage
   return {
     [anAccessToken]: (name: string): Change => ({
       ...{ method: 'POST', path: '/api/authn/tokens', body: { name } },
@@ -37,13 +37,13 @@ function changesOf({ address, storage }: Service, uuid: string, item: string) {
     }),
     'a group': (name: string): Change => ({
       ...{ method: 'POST', path: '/api/eperson/groups', body: { name } },
-      isMade: async () => (await accounts.groupsByName([name])).length > 0,
+      isMade: async () => (await people.groupsByName([name])).length > 0,
     }),
     'a profile': (name: string): Change => ({
       method: 'PATCH',
       path: `/api/eperson/epersons/${uuid}`,
       body: [{ op: 'add', path: '/metadata/eperson.phone', value: [{ value: name }] }],
-      isMade: async () => (await accounts.eperson(uuid))?.profile['eperson.phone'] === name,
+      isMade: async () => (await people.eperson(uuid))?.profile['eperson.phone'] === name,
     }),
     'a record': (name: string): Change => ({
       ...{ method: 'PUT', path: `/api/query/v4/things/${name}`, body: { id: name } },
@@ -60,7 +60,7 @@ function changesOf({ address, storage }: Service, uuid: string, item: string) {
 
 /** Ways to end what the change relies on, each with what brings it back. */
 const ends = ({ storage, address }: Service, email: string) => {
-  const { accounts } = storage
+  const { people } = storage
   return [
     {
       end: async (client: Client) => {
@@ -73,16 +73,16 @@ const ends = ({ storage, address }: Service, email: string) => {
     },
     {
       end: async () => {
-        await accounts.setEnabled(email, false, commandEvent('eperson.disable'))
+        await people.setEnabled(email, false, commandEvent('eperson.disable'))
       },
       again: async () => {
-        await accounts.setEnabled(email, true, commandEvent('eperson.enable'))
+        await people.setEnabled(email, true, commandEvent('eperson.enable'))
       },
       takesTokens: true,
     },
     {
       end: async () => {
-        await accounts.setPassword(email, 'none', commandEvent('eperson.password'))
+        await people.setPassword({ email }, 'none', commandEvent('eperson.password'))
       },
       again: async () => {},
       takesTokens: true,

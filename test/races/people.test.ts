@@ -134,9 +134,9 @@ test('M5 joining a group or being deleted while it goes leaves nothing behind', 
     assert.equal(gone, 204)
     assert.ok([204, 422].includes(joined), `${joined}`)
   }
-  const epersons = await service.storage.accounts.listEpersons()
+  const epersons = await service.storage.people.listEpersons()
   assert.deepEqual(epersons.find(({ uuid }) => uuid === ruthId)?.groups, [])
-  const groups = await service.storage.accounts.listGroups()
+  const groups = await service.storage.people.listGroups()
   assert.ok(groups.every(({ name, members }) => name === 'Administrator' || members === 0))
 })
 
@@ -211,7 +211,7 @@ testOn(
       // By command, which holds nothing that the withdrawal needs.
       const removing: Promise<unknown> = isFirst
         ? other.delete(person(uuid)).then(({ status }) => status)
-        : service.storage.accounts.deleteEperson(`of-${isFirst}@example.org`, commandEvent('eperson.delete'))
+        : service.storage.people.deleteEperson(`of-${isFirst}@example.org`, commandEvent('eperson.delete'))
       const removed = removing.finally(() => ended++)
       await waiting(2)
       await holder.query('ROLLBACK')

@@ -92,8 +92,8 @@ test('R1 a single record is written over what was read, and a revision takes it 
 })
 
 test('D9 the trail is signed, pruned and read at one moment, and verifies', async storage => {
-  const { accounts, trail } = storage
-  for (let n = 0; n < 5; n++) await accounts.recordEvent(commandEvent('group.add', `event ${n}`))
+  const { trail } = storage
+  for (let n = 0; n < 5; n++) await trail.record(commandEvent('group.add', `event ${n}`))
   await trail.checkpoint()
   assert.equal(await trail.checkpoint(), false)
   const verify = () => trail.read(reader => verifyTrail(reader, { maxFaults: 9, kept: null }, () => {}))
@@ -103,7 +103,7 @@ test('D9 the trail is signed, pruned and read at one moment, and verifies', asyn
   const before = await trail.read(async reader => reader.count(null))
   assert.equal(await trail.pruneSome(new Date(Date.now() + 1_000).toISOString()), before)
   assert.deepEqual((await verify()).faults, [])
-  await accounts.recordEvent(commandEvent('group.add', 'after'))
+  await trail.record(commandEvent('group.add', 'after'))
   const seen: (string | null)[] = []
   await trail.read(async reader => {
     for await (const event of reader.events({ since: null, until: null })) seen.push(event.object)

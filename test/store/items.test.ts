@@ -77,7 +77,7 @@ test('I3 files of a bundle are listed in their order for those who may read them
 
 test('I17 readers change for an item with its files or for one file, and a reader of a rule is found by it', async ({
   repository,
-  accounts,
+  people,
 }) => {
   await repository.putItems([item('readers/1')], event)
   const uuid = (await repository.uuidOf('readers/1')) ?? ''
@@ -99,10 +99,10 @@ test('I17 readers change for an item with its files or for one file, and a reade
   assert.ok(found.includes(uuid))
   assert.equal(await set({ readers: [{ reader: `eperson:${randomUUID()}` }] }), 'no-eperson')
   const person = { email: 'only@example.org', firstName: null, lastName: null, passwordHash: null }
-  const added = await accounts.addEperson({ ...person, administrator: false }, commandEvent('eperson.add'))
+  const added = await people.addEperson({ ...person, administrator: false }, commandEvent('eperson.add'))
   assert.ok(added !== 'exists')
   assert.equal(await set({ readers: [{ reader: `eperson:${added.uuid}` }] }), 'changed')
-  assert.equal(await accounts.deleteEperson('only@example.org', commandEvent('eperson.delete')), 'changed')
+  assert.equal(await people.deleteEperson('only@example.org', commandEvent('eperson.delete')), 'changed')
   assert.deepEqual((await repository.item(uuid))?.readers, [])
 })
 

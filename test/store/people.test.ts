@@ -33,7 +33,7 @@ async function createGroup({ people }: Storage, name: string) {
 }
 
 test('M1 an eperson is added once, changed, and found by parts of name and address', async storage => {
-  const { accounts, people } = storage
+  const { people } = storage
   const ada = await create(storage, 'Ada.One@example.org', { profile: { 'eperson.phone': '12' } })
   assert.equal(await people.createEperson(person('ada.one@EXAMPLE.org'), event), 'exists')
   const other = await create(storage, 'other.one@example.org')
@@ -42,26 +42,24 @@ test('M1 an eperson is added once, changed, and found by parts of name and addre
   assert.equal(await change({ email: 'OTHER.ONE@example.org' }), 'exists')
   const changed = await change({ firstName: null, lastName: 'Öhm', profile: { 'eperson.phone': null } })
   assert.deepEqual(changed, { ...ada, firstName: null, lastName: 'Öhm', profile: {} })
-  assert.deepEqual(await accounts.eperson(ada.uuid), changed)
+  assert.deepEqual(await people.eperson(ada.uuid), changed)
   const find = async (text: string) =>
-    (await accounts.findEpersons({ text, membership: null }, window, storeClient)).rows.map(
-      ({ uuid }) => uuid,
-    )
+    (await people.findEpersons({ text, membership: null }, window, storeClient)).rows.map(({ uuid }) => uuid)
   assert.deepEqual(await find('öhm'), [ada.uuid])
   assert.deepEqual(await find('one@exa'), [ada.uuid, other.uuid])
   assert.deepEqual(await find(ada.uuid), [ada.uuid])
   assert.deepEqual(await find('ohm'), [])
   assert.deepEqual(await find('%'), [])
   assert.deepEqual(await find('a\0'), [])
-  assert.equal(await people.replacePassword(ada.uuid, 'a hash', event), 'changed')
-  assert.equal((await accounts.credentials('ADA.one@example.org'))?.passwordHash, 'a hash')
+  assert.equal(await people.setPassword({ uuid: ada.uuid }, 'a hash', event), 'changed')
+  assert.equal((await people.credentials('ADA.one@example.org'))?.passwordHash, 'a hash')
   assert.equal(await people.removeEperson(ada.uuid, event), 'changed')
-  assert.equal(await accounts.eperson(ada.uuid), undefined)
+  assert.equal(await people.eperson(ada.uuid), undefined)
   assert.equal(await change({}), 'no-eperson')
 })
 
 test('M3 members join and leave a group, all or none, and are counted inside and outside', async storage => {
-  const { accounts, people } = storage
+  const { people } = storage
   const [one, two] = [await create(storage, 'one@m3.org'), await create(storage, 'two@m3.org')]
   const group = await createGroup(storage, 'M3')
   const joined = commandEvent('group.join')
@@ -73,7 +71,7 @@ test('M3 members join and leave a group, all or none, and are counted inside and
   })
   const found = async (is: boolean) =>
     (
-      await accounts.findEpersons(
+      await people.findEpersons(
         { text: '@m3.org', membership: { group: group.uuid, is } },
         window,
         storeClient,
@@ -88,13 +86,13 @@ test('M3 members join and leave a group, all or none, and are counted inside and
   )
   assert.equal(await people.setMember(false, group.uuid, one.uuid, commandEvent('group.leave')), 'changed')
   assert.deepEqual(
-    (await accounts.groupMembers('M3'))?.map(({ uuid }) => uuid),
+    (await people.groupMembers('M3'))?.map(({ uuid }) => uuid),
     [two.uuid],
   )
 })
 
 test('M6 groups are in groups through any number of levels, in no circle, and never too deep', async storage => {
-  const { accounts, people } = storage
+  const { people } = storage
   const groups: { readonly uuid: string }[] = []
   for (let level = 0; level < 21; level++) groups.push(await createGroup(storage, `level ${level}`))
   const uuid = (level: number) => groups[level]?.uuid ?? ''
@@ -111,7 +109,7 @@ test('M6 groups are in groups through any number of levels, in no circle, and ne
   assert.deepEqual([direct, inclusions.length], [[uuid(19)], 19])
   const top = [{ uuid: uuid(19), name: 'level 19' }]
   assert.equal((await people.withParents(top)).length, 20)
-  assert.equal((await accounts.groupsByUuid([uuid(19)])).length, 20)
+  assert.equal((await people.groupsByUuid([uuid(19)])).length, 20)
   const inside = { group: uuid(0), is: true }
   const children = await people.findGroups({ text: '', inside }, window, storeClient)
   assert.deepEqual(
@@ -126,9 +124,9 @@ test('M6 groups are in groups through any number of levels, in no circle, and ne
 })
 
 test('M4 the last administrator stays, and so does a group that rules name', async storage => {
-  const { accounts, people, repository } = storage
+  const { people, repository } = storage
   const ada = await create(storage, 'last@example.org')
-  const join = await accounts.join('Administrator', ada.email, commandEvent('group.join'))
+  const join = await people.join('Administrator', ada.email, commandEvent('group.join'))
   assert.equal(join, 'changed')
   assert.equal(await people.removeEperson(ada.uuid, event), 'last-administrator')
   assert.equal(await people.changeEperson(ada.uuid, { enabled: false }, event), 'last-administrator')
@@ -153,43 +151,43 @@ test('M4 the last administrator stays, and so does a group that rules name', asy
   assert.deepEqual({ ...(await people.group(group.uuid)) }, renamed)
   assert.equal(await people.removeGroup(group.uuid, event), 'changed')
   assert.equal(await people.group(group.uuid), undefined)
-  assert.equal(await accounts.leave('Administrator', ada.email, commandEvent('group.leave')), 'changed')
+  assert.equal(await people.leave('Administrator', ada.email, commandEvent('group.leave')), 'changed')
 })
 
 test('M9 everybody is asked to agree again', async storage => {
-  const { accounts, people } = storage
+  const { people } = storage
   const field = 'dspace.agreements.end-user'
   const ada = await create(storage, 'agrees@example.org', {
     profile: { [field]: 'true', 'eperson.phone': '1' },
   })
   assert.equal(await people.resetAgreements(commandEvent('agreement.reset')), 1)
-  assert.deepEqual((await accounts.eperson(ada.uuid))?.profile, { 'eperson.phone': '1' })
+  assert.deepEqual((await people.eperson(ada.uuid))?.profile, { 'eperson.phone': '1' })
   assert.equal(await people.resetAgreements(commandEvent('agreement.reset')), 0)
 })
 
 test('D2 commands know epersons by their addresses and groups by their names', async storage => {
-  const { accounts } = storage
+  const { people } = storage
   await create(storage, 'cli@example.org')
-  assert.equal(await accounts.setEnabled('CLI@example.org', false, event), 'changed')
-  assert.equal(await accounts.setEnabled('cli@example.org', false, event), 'unchanged')
-  assert.equal(await accounts.setPassword('cli@example.org', 'h', event), 'changed')
-  const added = await accounts.addGroup('Commands', commandEvent('group.add'))
+  assert.equal(await people.setEnabled('CLI@example.org', false, event), 'changed')
+  assert.equal(await people.setEnabled('cli@example.org', false, event), 'unchanged')
+  assert.equal(await people.setPassword({ email: 'cli@example.org' }, 'h', event), 'changed')
+  const added = await people.addGroup('Commands', commandEvent('group.add'))
   assert.ok(added !== 'exists')
-  assert.equal(await accounts.addGroup('Commands', commandEvent('group.add')), 'exists')
-  const ensured = await accounts.ensureGroups(['Commands', 'Configured'])
+  assert.equal(await people.addGroup('Commands', commandEvent('group.add')), 'exists')
+  const ensured = await people.ensureGroups(['Commands', 'Configured'])
   assert.deepEqual(
     ensured.map(({ name }) => name),
     ['Commands', 'Configured'],
   )
-  assert.equal((await accounts.groupsByName(['Configured', 'none', '\0'])).length, 1)
-  assert.equal(await accounts.join('none', 'cli@example.org', event), 'no-group')
-  assert.equal(await accounts.join('Commands', 'none', event), 'no-eperson')
-  assert.equal(await accounts.join('Commands', 'cli@example.org', event), 'changed')
-  const listed = (await accounts.listEpersons()).find(({ email }) => email === 'cli@example.org')
+  assert.equal((await people.groupsByName(['Configured', 'none', '\0'])).length, 1)
+  assert.equal(await people.join('none', 'cli@example.org', event), 'no-group')
+  assert.equal(await people.join('Commands', 'none', event), 'no-eperson')
+  assert.equal(await people.join('Commands', 'cli@example.org', event), 'changed')
+  const listed = (await people.listEpersons()).find(({ email }) => email === 'cli@example.org')
   assert.deepEqual(listed?.groups, ['Commands'])
-  assert.equal((await accounts.listGroups()).find(({ name }) => name === 'Commands')?.members, 1)
-  assert.equal(await accounts.deleteGroup('Commands', commandEvent('group.delete')), 'changed')
-  assert.equal(await accounts.deleteGroup('Commands', commandEvent('group.delete')), 'no-group')
-  assert.equal(await accounts.deleteEperson('cli@example.org', event), 'changed')
-  assert.equal(await accounts.deleteEperson('cli@example.org', event), 'no-eperson')
+  assert.equal((await people.listGroups()).find(({ name }) => name === 'Commands')?.members, 1)
+  assert.equal(await people.deleteGroup('Commands', commandEvent('group.delete')), 'changed')
+  assert.equal(await people.deleteGroup('Commands', commandEvent('group.delete')), 'no-group')
+  assert.equal(await people.deleteEperson('cli@example.org', event), 'changed')
+  assert.equal(await people.deleteEperson('cli@example.org', event), 'no-eperson')
 })

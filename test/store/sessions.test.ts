@@ -13,19 +13,19 @@ const test = storeTests()
 const window = { offset: 0, limit: 10 }
 const inAnHour = () => Date.now() + 3_600_000
 
-async function add({ accounts }: Storage, email: string): Promise<Eperson> {
+async function add({ people }: Storage, email: string): Promise<Eperson> {
   const person = { email, firstName: null, lastName: null, passwordHash: 'a hash', administrator: false }
-  const added = await accounts.addEperson(person, commandEvent('eperson.add'))
+  const added = await people.addEperson(person, commandEvent('eperson.add'))
   assert.ok(added !== 'exists')
   return added
 }
 
-async function logIn({ accounts }: Storage, { uuid, email }: Eperson) {
-  const credentials = await accounts.credentials(email)
+async function logIn({ people, sessions }: Storage, { uuid, email }: Eperson) {
+  const credentials = await people.credentials(email)
   assert.ok(credentials)
   const { passwordStamp } = credentials
   const begins = { begun: Date.now(), expires: inAnHour() }
-  const begun = await accounts.recordLogin({ uuid, passwordStamp, begins, renewedHash: null }, eventOf(uuid))
+  const begun = await sessions.begin({ uuid, passwordStamp, begins, renewedHash: null }, eventOf(uuid))
   assert.ok(begun)
   return begun
 }
@@ -39,31 +39,31 @@ const eventOf = (uuid: string): AuditEvent => ({
 })
 
 test('T4 a logout ends every session of the eperson, and logins begin others', async storage => {
-  const { accounts, sessions } = storage
+  const { sessions } = storage
   const ada = await add(storage, 'ada@example.org')
   const first = await logIn(storage, ada)
   const second = await logIn(storage, ada)
   assert.ok(second.begun > first.begun)
-  const session = await accounts.session(ada.uuid)
+  const session = await sessions.of(ada.uuid)
   assert.ok(session)
   assert.deepEqual(
     (await sessions.list(session)).map(({ begun, network }) => [begun, network]),
     [second, first].map(({ begun }) => [begun, '192.0.2.0/24']),
   )
-  assert.equal(await accounts.stampOf(ada.uuid), session.stamp)
-  await accounts.logout(ada.uuid, { ...eventOf(ada.uuid), event: 'logout' })
-  const after = await accounts.session(ada.uuid)
+  assert.equal(await sessions.stampOf(ada.uuid), session.stamp)
+  await sessions.logout(ada.uuid, { ...eventOf(ada.uuid), event: 'logout' })
+  const after = await sessions.of(ada.uuid)
   assert.notDeepEqual(after?.sessionKey, session.sessionKey)
   assert.notEqual(after?.stamp, session.stamp)
   assert.ok(after)
   assert.deepEqual(await sessions.list(after), [])
   const wrong = { uuid: ada.uuid, passwordStamp: 4711, renewedHash: null }
   const begins = { begun: Date.now(), expires: inAnHour() }
-  assert.equal(await accounts.recordLogin({ ...wrong, begins }, eventOf(ada.uuid)), undefined)
+  assert.equal(await sessions.begin({ ...wrong, begins }, eventOf(ada.uuid)), undefined)
 })
 
 test('N2 one session ends by itself, or all others, and a refresh says when a session was used last', async storage => {
-  const { accounts, sessions } = storage
+  const { sessions } = storage
   const bob = await add(storage, 'bob@example.org')
   const [first, second, third] = [
     await logIn(storage, bob),
@@ -79,12 +79,12 @@ test('N2 one session ends by itself, or all others, and a refresh says when a se
   const { stamp } = third.session
   const refreshed = { begun: second.begun, used, expires: inAnHour(), stamp }
   await sessions.refresh(refreshed, { ...eventOf(bob.uuid), event: 'refresh', clientIp: '198.51.100.1' })
-  const now = await accounts.session(bob.uuid)
+  const now = await sessions.of(bob.uuid)
   assert.ok(now)
   const listed = (await sessions.list(now)).find(({ begun }) => begun === second.begun)
   assert.deepEqual([listed?.used, listed?.usedNetwork], [used, '198.51.100.0/24'])
   await sessions.endOthers(bob.uuid, own, event)
-  const kept = await accounts.session(bob.uuid)
+  const kept = await sessions.of(bob.uuid)
   assert.ok(kept)
   assert.deepEqual(
     (await sessions.list(kept)).map(({ begun }) => begun),
@@ -95,11 +95,11 @@ test('N2 one session ends by itself, or all others, and a refresh says when a se
 })
 
 test('T12 a change that relies on a session which has changed meanwhile is not made', async storage => {
-  const { accounts, alerts, accessTokens, people, processes, registry } = storage
+  const { sessions, alerts, accessTokens, people, processes, registry } = storage
   const eve = await add(storage, 'eve@example.org')
   const { session } = await logIn(storage, eve)
   const reliesOn = [{ uuid: eve.uuid, stamp: session.stamp }]
-  await accounts.logout(eve.uuid, eventOf(eve.uuid))
+  await sessions.logout(eve.uuid, eventOf(eve.uuid))
   const relying = (event: AuditEvent['event']) => ({ ...commandEvent(event), reliesOn })
   const alert = { message: 'no', allowSessions: 'all', countdownTo: null, active: false } as const
   for (const change of [
@@ -118,7 +118,7 @@ test('T12 a change that relies on a session which has changed meanwhile is not m
 })
 
 test('K1 access tokens have names of their own, are found until they end, and keep when they were used', async storage => {
-  const { accessTokens, accounts } = storage
+  const { accessTokens, people } = storage
   const kim = await add(storage, 'kim@example.org')
   const token = (name: string) => ({
     id: randomUUID(),
@@ -144,7 +144,7 @@ test('K1 access tokens have names of their own, are found until they end, and ke
   assert.equal(await accessTokens.revoke(two.id, randomUUID(), commandEvent('token.revoke')), false)
   assert.equal(await accessTokens.revoke(two.id, kim.uuid, commandEvent('token.revoke')), true)
   assert.equal(
-    await accounts.setPassword(kim.email, 'another hash', commandEvent('eperson.password')),
+    await people.setPassword({ email: kim.email }, 'another hash', commandEvent('eperson.password')),
     'changed',
   )
   assert.equal(await accessTokens.find(one.id), undefined)
@@ -152,7 +152,7 @@ test('K1 access tokens have names of their own, are found until they end, and ke
 })
 
 test('X3 a subject of a provider is created, known again and renamed, and a link is for one eperson', async storage => {
-  const { accounts, identities } = storage
+  const { people, identities } = storage
   const identity = {
     provider: 'uni',
     subject: 's-1',
@@ -168,7 +168,7 @@ test('X3 a subject of a provider is created, known again and renamed, and a link
   const again = await identities.recognize({ ...identity, firstName: 'Leonie' }, matching, event)
   assert.ok(again.kind === 'known')
   assert.equal(again.eperson.uuid, created.eperson.uuid)
-  assert.equal((await accounts.eperson(again.eperson.uuid))?.firstName, 'Leonie')
+  assert.equal((await people.eperson(again.eperson.uuid))?.firstName, 'Leonie')
   const mia = await add(storage, 'mia@example.org')
   const link = (subject: string) =>
     identities.link(mia.email, { provider: 'uni', subject }, commandEvent('eperson.link'))
@@ -186,9 +186,9 @@ test('X3 a subject of a provider is created, known again and renamed, and a link
 })
 
 test('X3 T4 a session at a provider is found by its name and id, and ends with every token of its eperson', async storage => {
-  const { accounts, identities } = storage
+  const { sessions, identities } = storage
   const nia = await add(storage, 'nia@example.org')
-  const session = await accounts.session(nia.uuid)
+  const session = await sessions.of(nia.uuid)
   assert.ok(session)
   const atProvider = { provider: 'idp', name: 'nia', sid: 'abc', detail: { format: 'persistent' } }
   const begins = { begun: Date.now(), expires: inAnHour() }
@@ -203,7 +203,7 @@ test('X3 T4 a session at a provider is found by its name and id, and ends with e
   assert.equal(await identities.isAtProvider({ ...which, name: null, sid: 'xyz' }), false)
   assert.equal(await identities.endAtProvider(which, commandEvent('logout')), 1)
   assert.equal(await identities.isAtProvider(which), false)
-  assert.notDeepEqual((await accounts.session(nia.uuid))?.sessionKey, session.sessionKey)
+  assert.notDeepEqual((await sessions.of(nia.uuid))?.sessionKey, session.sessionKey)
   await identities.forgetSessions(new Date())
 })
 
@@ -246,12 +246,12 @@ test('T11 the mark of the clock is kept', async ({ clock, ping }) => {
 })
 
 test('T4 a logout of all ends every session, and the secrets change', async storage => {
-  const { accounts, secrets, sessions } = storage
+  const { secrets, sessions } = storage
   const zoe = await add(storage, 'zoe@example.org')
   const { session } = await logIn(storage, zoe)
   assert.ok((await sessions.endAll(commandEvent('logout'), Date.now())) >= 1)
-  assert.notDeepEqual((await accounts.session(zoe.uuid))?.sessionKey, session.sessionKey)
-  assert.equal(accounts.allowedSessions(), 'all')
+  assert.notDeepEqual((await sessions.of(zoe.uuid))?.sessionKey, session.sessionKey)
+  assert.equal(sessions.allowed(), 'all')
   assert.equal(await secrets.rotate(commandEvent('secret.rotate')), 2)
   assert.equal(secrets.current().length >= 1, true)
 })

@@ -145,7 +145,7 @@ testOn('sqlite', 'D10 when a worker ends, the store closes its listings, and onl
   const own = await startService(t, { dataFolder })
   const token = await adminOf(own)
   const event = { ...commandEvent('login'), reason: 'x'.repeat(100_000) }
-  await times(150, () => own.storage.accounts.recordEvent(event))
+  await times(150, () => own.storage.trail.record(event))
   const ends = endings(t)
   // One network may have a quarter of each worker's listings, and all may come to one worker.
   const listings = { CARREL_LISTINGS: '128', CARREL_LISTING_PATIENCE: '3600' }
@@ -155,7 +155,7 @@ testOn('sqlite', 'D10 when a worker ends, the store closes its listings, and onl
   // Nobody reads, so they last.
   const sent = Array.from({ length: 16 }, () => open(address, '/api/query/v4/audit-events', token))
   await Promise.all(sent.map(answerOf))
-  await own.storage.accounts.recordEvent(event)
+  await own.storage.trail.record(event)
   assert.equal(await isReadByNobody(own), false)
   await ends.begin('throw')
   await served.said(/a worker has ended and is replaced/)

@@ -14,7 +14,7 @@ import { type Connection, connectionsTo, pipelineTo } from '../support/service/w
  * Zero stale window over workers, services on one folder, and nodes: from the moment of an acknowledgement on, no
  * connection accepts the token, whichever worker it is on.
  */
-const people = repeats(8, 16)
+const persons = repeats(8, 16)
 
 interface Services {
   /** In this process, on the same store: its changes come from another process. */
@@ -44,20 +44,20 @@ const answers = (connections: readonly Connection[], token: string) =>
 /** Ends sessions in these ways in turn, and asks with their tokens at once. @returns how often */
 async function endSessions({ own, connections }: Services, total: number): Promise<number> {
   const pair = pairIn(await anyOf(connections).ask('/api/security/csrf'))
-  const { accounts } = own.storage
+  const { people } = own.storage
   let ended = 0
-  await times(people, async person => {
+  await times(persons, async person => {
     const email = `person${person}@example.org`
     await own.addEperson(email, { password: null })
-    for (let round = 0; round < total / people; round++) {
+    for (let round = 0; round < total / persons; round++) {
       const token = await quickLogin(own, email)
       const before = await isAccepted(anyOf(connections), token)
       assert.equal(before, true, `round ${round} of ${email}: a new token is good everywhere`)
       const way = round % 10
       if (way === 8)
-        assert.equal(await accounts.setPassword(email, 'none', commandEvent('eperson.password')), 'changed')
+        assert.equal(await people.setPassword({ email }, 'none', commandEvent('eperson.password')), 'changed')
       else if (way === 9)
-        assert.equal(await accounts.setEnabled(email, false, commandEvent('eperson.disable')), 'changed')
+        assert.equal(await people.setEnabled(email, false, commandEvent('eperson.disable')), 'changed')
       else {
         const headers = { ...pair, ...bearer(token) }
         const { status } = await anyOf(connections).ask('/api/authn/logout', { method: 'POST', headers })
@@ -66,7 +66,7 @@ async function endSessions({ own, connections }: Services, total: number): Promi
       ended++
       const after = await answers(connections, token)
       assert.deepEqual(after, [false, false, false, false], `round ${round} of ${email}, way ${way}`)
-      if (way === 9) await accounts.setEnabled(email, true, commandEvent('eperson.enable'))
+      if (way === 9) await people.setEnabled(email, true, commandEvent('eperson.enable'))
     }
   })
   return ended

@@ -5,9 +5,10 @@ import { Problem } from '../../http/problems.ts'
 import { clientAddress } from '../../lib/addresses.ts'
 import type { FairQueue } from '../../lib/fair-queue.ts'
 import { ldapMethod } from '../../model/accounts.ts'
-import type { Accounts } from '../../storage/accounts.ts'
 import type { Clock } from '../../storage/clock.ts'
 import type { Identities } from '../../storage/identities.ts'
+import type { Sessions } from '../../storage/sessions.ts'
+import type { Trail } from '../../storage/trail.ts'
 import { loginEvent } from '../audit.ts'
 import type { DirectoryLogins } from '../login.ts'
 import { newSession } from '../session-age.ts'
@@ -21,7 +22,8 @@ import { createDirectory, type Found, type Person } from './directory.ts'
 import { DirectoryUnavailable } from './servers.ts'
 
 export interface DirectoryParts {
-  readonly accounts: Accounts
+  readonly sessions: Sessions
+  readonly trail: Trail
   readonly clock: Clock
   readonly directory: LdapConfig
   readonly identities: Identities
@@ -44,7 +46,7 @@ interface Outcome {
 
 /** Logins by passwords that an LDAP directory verifies (docs/decisions/0033). */
 export function createDirectoryLogins(parts: DirectoryParts): DirectoryLogins {
-  const { accounts, clock, directory: config, identities, log, queue, specialGroups, throttle } = parts
+  const { sessions, trail, clock, directory: config, identities, log, queue, specialGroups, throttle } = parts
   const directory = createDirectory(config, log)
   const matching = matchingOf(config)
 
@@ -65,7 +67,7 @@ export function createDirectoryLogins(parts: DirectoryParts): DirectoryLogins {
     const { identity, groups, emailIgnored } = read
     const event = loginEvent(request, null, ldapMethod, 'success', config.id)
     const found = await identities.recognize(identity, matching, event)
-    const known = found.eperson && (await accounts.session(found.eperson.uuid))
+    const known = found.eperson && (await sessions.of(found.eperson.uuid))
     if (found.kind === 'refused' || !known) {
       const why = found.kind === 'refused' ? refusals[found.why] : refusals.disabled
       const ignored = emailIgnored === null ? '' : `; the e-mail address is ignored: ${emailIgnored}`
@@ -116,7 +118,7 @@ export function createDirectoryLogins(parts: DirectoryParts): DirectoryLogins {
       )
       if (outcome.verified) return outcome.verified
       const event = loginEvent(request, outcome.eperson, ldapMethod, 'failure', config.id)
-      await accounts.recordEvent({ ...event, reason: outcome.remark })
+      await trail.record({ ...event, reason: outcome.remark })
       return undefined
     },
   }

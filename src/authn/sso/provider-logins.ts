@@ -2,9 +2,10 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
 import { Problem } from '../../http/problems.ts'
 import type { ProviderSession } from '../../model/identities.ts'
-import type { Accounts } from '../../storage/accounts.ts'
 import type { Clock } from '../../storage/clock.ts'
 import type { Identities } from '../../storage/identities.ts'
+import type { Sessions } from '../../storage/sessions.ts'
+import type { Trail } from '../../storage/trail.ts'
 import { loginEvent } from '../audit.ts'
 import type { Trade } from '../login.ts'
 import { newSession } from '../session-age.ts'
@@ -40,7 +41,8 @@ export interface ProviderLogins {
 }
 
 interface Parts {
-  readonly accounts: Accounts
+  readonly sessions: Sessions
+  readonly trail: Trail
   readonly addresses: SignOnAddresses
   readonly clock: Clock
   readonly config: Pick<Config, 'tokenLifetime'>
@@ -67,7 +69,8 @@ const patience = 60
 const logoutCookie = 'CARREL-SSO-LOGOUT'
 
 export function createProviderLogins(parts: Parts): ProviderLogins {
-  const { accounts, addresses, clock, cookies, identities, lastProvider, specialGroups, tickets } = parts
+  const { sessions, trail, addresses, clock, cookies, identities, lastProvider, specialGroups, tickets } =
+    parts
   const tradeCookies = createTradeCookies(cookies)
 
   async function admit(
@@ -90,14 +93,14 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
         : 'the name of the session has control characters or invalid Unicode'
     if (typeof read === 'string') {
       noteRefusal(request.log, provider.id, read, vouched.names)
-      await accounts.recordEvent(event(null, 'failure'))
+      await trail.record(event(null, 'failure'))
       throw new Problem('account-refused', `Your account at ${providerName} may not log in here.`, {
         members,
       })
     }
     const { identity, groups, emailIgnored } = read
     const found = await identities.recognize(identity, matchingOf(provider), event(null, 'success'))
-    const session = found.eperson && (await accounts.session(found.eperson.uuid))
+    const session = found.eperson && (await sessions.of(found.eperson.uuid))
     if (found.kind === 'refused' || !session) {
       const why = found.kind === 'refused' ? refusals[found.why] : refusals.disabled
       const noEmail = identity.email === null ? '; no e-mail address came' : ''
@@ -107,7 +110,7 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
         `${why}${emailIgnored === null ? noEmail : `; the one that came is ignored: ${emailIgnored}`}`,
         vouched.names,
       )
-      await accounts.recordEvent(event(found.eperson?.uuid ?? null, 'failure'))
+      await trail.record(event(found.eperson?.uuid ?? null, 'failure'))
       throw new Problem(
         'account-refused',
         `${providerName} knows you, but you have no account here that this login can use.`,
@@ -152,7 +155,7 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
     waiting: async request => {
       for (const ticket of tradeCookies.tickets(request)) {
         const waiting = await tickets.read<Waiting>('trade', ticket)
-        const session = waiting && (await accounts.session(waiting.uuid))
+        const session = waiting && (await sessions.of(waiting.uuid))
         if (session && isOffered(waiting) && isSameKey(session.sessionKey, waiting))
           return { session, method: waiting.method, sg: waiting.sg, begun: clock.now() }
       }

@@ -7,9 +7,10 @@ import { Problem } from '../../http/problems.ts'
 import type { Keyring } from '../../model/keys.ts'
 import type { Limits } from '../../model/limits.ts'
 import type { Measures } from '../../model/measures.ts'
-import type { Accounts } from '../../storage/accounts.ts'
 import type { Clock } from '../../storage/clock.ts'
 import type { Identities } from '../../storage/identities.ts'
+import type { Sessions } from '../../storage/sessions.ts'
+import type { Trail } from '../../storage/trail.ts'
 import type { Threads } from '../../threads/threads.ts'
 import type { SpecialGroups } from '../special-groups.ts'
 import { createTickets } from '../tickets.ts'
@@ -33,7 +34,6 @@ export interface SingleSignOn extends Pick<ProviderLogins, 'trade' | 'offerLogou
 }
 
 export interface SingleSignOnParts {
-  readonly accounts: Accounts
   readonly addresses: Addresses
   readonly config: Pick<Config, 'allowedOrigins' | 'baseUrl' | 'dataFolder' | 'realm' | 'tokenLifetime'> & {
     readonly singleSignOn: SingleSignOnConfig
@@ -44,12 +44,14 @@ export interface SingleSignOnParts {
   readonly log: FastifyBaseLogger
   readonly measures: Pick<Measures, 'queue'>
   readonly identities: Identities
+  readonly sessions: Sessions
   readonly specialGroups: SpecialGroups
   readonly threads: Threads
+  readonly trail: Trail
 }
 
 export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
-  const { accounts, clock, keyring, limits, log, measures, identities, specialGroups, threads } = parts
+  const { clock, keyring, limits, log, measures, identities, sessions, specialGroups, threads, trail } = parts
   const { singleSignOn: config, dataFolder, realm } = parts.config
   const addresses = signOnAddresses(parts.addresses)
   const cookies = signOnCookies(parts.config.baseUrl)
@@ -65,7 +67,6 @@ export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
   const providers = createProviders(config, addresses, metadata, messages)
   const lastProvider = createLastProvider(cookies)
   const logins = createProviderLogins({
-    accounts,
     addresses,
     clock,
     config: parts.config,
@@ -73,8 +74,10 @@ export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
     lastProvider,
     providers,
     identities,
+    sessions,
     specialGroups,
     tickets,
+    trail,
   })
   const pendingLogins = createPendingLogins(cookies, keyring, clock)
   const redirects = createRedirects(parts.config)

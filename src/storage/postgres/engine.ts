@@ -4,18 +4,19 @@ import { partFor, type Shared } from '../runtime/event-loops.ts'
 import { keepParents } from '../runtime/keep-parents.ts'
 import { type KeptTrail, keepTrail } from '../statements/keep-trail.ts'
 import { offer, type PartName, parts, statementsNamed } from '../statements/parts.ts'
+import { countFailures } from '../statements/repeated-failures.ts'
 import { openTrail, takeKey } from '../statements/trail.ts'
 import type { Storage } from '../storage.ts'
 import { entitiesIn } from '../tables/plan-shape.ts'
-import { postgresAccounts } from './accounts.ts'
 import { postgresAudiences } from './audiences.ts'
 import { sealingKey } from './chain.ts'
 import { postgresClock } from './clock.ts'
 import { type ConnectionOptions, connect, createPool, type PoolOptions } from './driver.ts'
 import { postgresEntities } from './entities.ts'
 import { type ClientLimits, clientLimits, patiently, startPatience } from './errors.ts'
+import { recordEvent } from './events.ts'
 import { describeTable, readAsReader } from './expose.ts'
-import { beginAtProvider, refreshSession } from './hot.ts'
+import { beginAtProvider } from './hot.ts'
 import { lazyWorker } from './lazy-worker.ts'
 import { postgresMetrics } from './metrics.ts'
 import { openMigrated } from './migrate.ts'
@@ -23,6 +24,7 @@ import { change, perform } from './perform.ts'
 import { recordTables } from './record-source.ts'
 import { sharedSecrets } from './secrets.ts'
 import { createSessionLookup } from './session-lookup.ts'
+import { postgresSessions } from './sessions.ts'
 import { createStoreCheck, type StoreCheck } from './store-check.ts'
 import { createTableListings, type TableDatabase } from './table-listings.ts'
 import { trailIn } from './trail.ts'
@@ -169,9 +171,9 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   const polling = setInterval(() => void lookup.ask().catch(() => {}), pollInterval).unref()
   const { checkpoint, pruneSome } = part('trail')
   const read = trailIn(() => connect(unlimited), keyring)
-  const trail = { checkpoint: () => checkpoint(keyring()), pruneSome, read }
+  const failures = countFailures(event => recordEvent(accountPool, event))
+  const trail = { record: failures.record, checkpoint: () => checkpoint(keyring()), pruneSome, read }
   const lookForKey = () => accountPool.statement(db => perform(db, takeKey(keyring())))
-  const accounts = postgresAccounts({ pool: accountPool, lookup })
   let kept: KeptTrail | undefined
   let check: StoreCheck
   let closing: Promise<void> | undefined
@@ -181,7 +183,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   }
   const closeAll = async () => {
     clearInterval(polling)
-    await accounts.close()
+    await failures.close()
     await kept?.close()
     // It may be writing a version.
     await entities.close()
@@ -212,7 +214,6 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   const people = part('people')
   return {
     isNew: started?.isNew ?? false,
-    accounts: { ...part('accounts'), ...accounts },
     people: {
       ...people,
       withParents: keepParents(async () => (await lookup.ask()).groups, people.withParents),
@@ -220,7 +221,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     accessTokens: part('accessTokens'),
     sessions: {
       ...part('sessions'),
-      refresh: (refreshed, event) => refreshSession(accountPool, refreshed, event),
+      ...postgresSessions({ pool: accountPool, lookup }),
       // It changes all epersons, which may take longer than a client's request may.
       endAll: async (event, now) => {
         const patient = createPool({ ...unlimited, size: 1, queue: 1 })

@@ -7,8 +7,8 @@ import { keepParents } from '../runtime/keep-parents.ts'
 import { whilePresent } from '../runtime/limits.ts'
 import { keepTrail } from '../statements/keep-trail.ts'
 import { offer, type PartName } from '../statements/parts.ts'
+import { countFailures } from '../statements/repeated-failures.ts'
 import type { ReportLoss, Storage } from '../storage.ts'
-import { sqliteAccounts } from './accounts.ts'
 import { sqliteAudiences } from './audiences.ts'
 import { sqliteClock } from './clock.ts'
 import { type Database, openDatabase } from './driver.ts'
@@ -27,6 +27,7 @@ import { databaseFile, entitiesFolder, migrate } from './migrate.ts'
 import { perform } from './perform.ts'
 import { createReaderThreads, type Reader } from './reader-threads.ts'
 import { fileSecrets } from './secrets.ts'
+import { sqliteSessions } from './sessions.ts'
 import { createSharedSnapshot } from './shared-snapshot.ts'
 import { trailIn } from './trail.ts'
 
@@ -103,7 +104,13 @@ export async function openEngine({
       },
     })
   const { checkpoint, pruneSome } = part('trail')
-  const trail = { checkpoint: () => checkpoint(keyring()), pruneSome, read: trailIn(file, keyring) }
+  const failures = countFailures(event => writer.write('recordEvent', event))
+  const trail = {
+    record: failures.record,
+    checkpoint: () => checkpoint(keyring()),
+    pruneSome,
+    read: trailIn(file, keyring),
+  }
   const kept = shared.loop === null ? keepTrail(trail, eventsRetention) : undefined
   const audiencesOf = sqliteAudiences(db, snapshot)
   const entities = sqliteEntities({
@@ -118,18 +125,12 @@ export async function openEngine({
     shared,
   })
   const repository = part('repository')
-  const accounts = { ...part('accounts'), ...sqliteAccounts({ db, snapshot, write: writer.write }) }
   const people = part('people')
   return {
     isNew,
-    accounts,
     people: { ...people, withParents: keepParents(snapshot.enter, people.withParents) },
     accessTokens: part('accessTokens'),
-    sessions: {
-      ...part('sessions'),
-      refresh: ({ begun, used, expires, stamp }, event) =>
-        writer.write('refreshSession', event, begun, used, expires, stamp),
-    },
+    sessions: { ...part('sessions'), ...sqliteSessions({ db, snapshot, write: writer.write }) },
     attempts: part('attempts'),
     entities,
     repository: {
@@ -163,7 +164,7 @@ export async function openEngine({
     },
     close: async () => {
       clearInterval(reporting)
-      await accounts.close()
+      await failures.close()
       await kept?.close()
       // It may be writing a version.
       await entities.close()

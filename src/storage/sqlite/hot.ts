@@ -10,7 +10,7 @@ import {
 } from '../../model/identities.ts'
 import { type Begun, maxSessions, maxShift, type NewSession } from '../../model/sessions.ts'
 import { familiarFor, maxFamiliar } from '../../model/throttle.ts'
-import type { Login } from '../accounts.ts'
+import type { Login } from '../sessions.ts'
 import { now } from '../statements/statements.ts'
 import type { Database, Prepared } from './driver.ts'
 import { recordEvent } from './events.ts'

@@ -1,7 +1,14 @@
 import { administratorGroup, agreementField, type Eperson, emailKey, nameKey } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import type { Changed, Credentials, NewEperson, OwnPassword } from '../accounts.ts'
-import type { EpersonChange, NewPerson } from '../people.ts'
+import type {
+  Changed,
+  Credentials,
+  EpersonChange,
+  NewEperson,
+  NewPerson,
+  OneEperson,
+  OwnPassword,
+} from '../people.ts'
 import { endAccessTokens } from './access-tokens.ts'
 import { changeMembership, groupNamed } from './group-rows.ts'
 import { keepingAdministrator } from './keeping-administrator.ts'
@@ -96,35 +103,16 @@ function* changeOne(
 }
 
 export function* setPassword(
-  email: string,
+  whose: OneEperson,
   hash: string,
   event: AuditEvent,
   checked?: OwnPassword,
 ): Change<Changed> {
   yield* rights(event, 'own')
-  const eperson = yield* lockEpersonAt(email)
+  const eperson = yield* 'uuid' in whose ? lockEperson(whose.uuid) : lockEpersonAt(whose.email)
   if (!eperson) return 'no-eperson'
-  if (checked && checked.uuid !== eperson.uuid) return 'unchanged'
-  return yield* replaceHash(eperson.uuid, hash, event, checked)
-}
-
-export function* replacePassword(
-  uuid: string,
-  hash: string,
-  event: AuditEvent,
-): Change<'changed' | 'no-eperson'> {
-  yield* rights(event, 'own')
-  if (!(yield* lockEperson(uuid))) return 'no-eperson'
-  yield* replaceHash(uuid, hash, event)
-  return 'changed'
-}
-
-function* replaceHash(
-  uuid: string,
-  hash: string,
-  event: AuditEvent,
-  checked?: OwnPassword,
-): Change<'changed' | 'unchanged'> {
+  const { uuid } = eperson
+  if (checked && checked.uuid !== uuid) return 'unchanged'
   const changed = yield* run(
     `UPDATE eperson SET password_hash = $1, password_stamp = $2
      WHERE uuid = $3 AND password_stamp = coalesce($4, password_stamp)`,

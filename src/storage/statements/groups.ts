@@ -1,7 +1,14 @@
 import { type Eperson, type Group, type GroupDetails, nameKey } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import type { Changed, GroupUse, ListedGroup } from '../accounts.ts'
-import { type GroupChange, type Memberships, maxInclusions, type NewGroup } from '../people.ts'
+import {
+  type Changed,
+  type GroupChange,
+  type GroupUse,
+  type ListedGroup,
+  type Memberships,
+  maxInclusions,
+  type NewGroup,
+} from '../people.ts'
 import { changeMembership, groupNamed, groupWith, insertGroup, useOfGroup } from './group-rows.ts'
 import { above, lockGroups, mine, stampAll, stampBelow } from './group-tree.ts'
 import { keepingAdministrator } from './keeping-administrator.ts'

@@ -6,7 +6,7 @@ import { attempts } from './attempts.ts'
 import { clock } from './clock.ts'
 import { entities } from './entities.ts'
 import { identities } from './identities.ts'
-import { accounts, people } from './people.ts'
+import { people } from './people.ts'
 import { processes } from './processes.ts'
 import { registry } from './registry.ts'
 import { repository } from './repository.ts'
@@ -20,7 +20,6 @@ import { trail } from './trail.ts'
  */
 export const parts = {
   accessTokens,
-  accounts,
   alerts,
   attempts,
   clock,

@@ -1,6 +1,5 @@
 import type { Eperson, GroupDetails } from '../../model/accounts.ts'
-import type { EpersonSearch } from '../accounts.ts'
-import type { GroupSearch } from '../people.ts'
+import type { EpersonSearch, GroupSearch } from '../people.ts'
 import type { Part, Window } from '../window.ts'
 import { type EpersonRow, epersonColumns, toEperson } from './people-rows.ts'
 import { type Read, row, rows, type Value } from './statements.ts'

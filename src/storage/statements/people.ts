@@ -1,4 +1,3 @@
-import type { Accounts, Logins } from '../accounts.ts'
 import type { People } from '../people.ts'
 import * as epersons from './epersons.ts'
 import { groupWith, useOfGroup } from './group-rows.ts'
@@ -9,32 +8,16 @@ import { epersonWith } from './people-rows.ts'
 import { findEpersons, findGroups } from './people-searches.ts'
 import type { StatementsOf } from './statements.ts'
 
-export const accounts = {
+/** Epersons and groups: by command, where addresses and names name them, and over HTTP. */
+export const people = {
   reads: {
     eperson: epersonWith,
     credentials: epersons.credentials,
-    groupsByUuid,
-    groupsByName: groups.groupsByName,
     listEpersons: epersons.listEpersons,
     listGroups: groups.listGroups,
     groupMembers: groups.groupMembers,
-  },
-  searches: { findEpersons },
-  changes: {
-    ensureGroups: groups.ensureGroups,
-    addEperson: epersons.addEperson,
-    setEnabled: epersons.setEnabled,
-    setPassword: epersons.setPassword,
-    deleteEperson: epersons.deleteEperson,
-    addGroup: groups.addGroup,
-    deleteGroup: groups.deleteGroup,
-    join: (group, email, event) => groups.joinOrLeave('join', group, email, event),
-    leave: (group, email, event) => groups.joinOrLeave('leave', group, email, event),
-  },
-} satisfies StatementsOf<Omit<Accounts, keyof Logins>>
-
-export const people = {
-  reads: {
+    groupsByUuid,
+    groupsByName: groups.groupsByName,
     *canRemoveEperson(uuid) {
       return (yield* epersonWith(uuid)) !== undefined && (yield* hasAdministrator(uuid))
     },
@@ -47,11 +30,19 @@ export const people = {
     groupsOf: groups.groupsOf,
     membershipsOf: groups.membershipsOf,
   },
-  searches: { findGroups },
+  searches: { findEpersons, findGroups },
   changes: {
+    ensureGroups: groups.ensureGroups,
+    addEperson: epersons.addEperson,
+    setEnabled: epersons.setEnabled,
+    setPassword: epersons.setPassword,
+    deleteEperson: epersons.deleteEperson,
+    addGroup: groups.addGroup,
+    deleteGroup: groups.deleteGroup,
+    join: (group, email, event) => groups.joinOrLeave('join', group, email, event),
+    leave: (group, email, event) => groups.joinOrLeave('leave', group, email, event),
     createEperson: epersons.createEperson,
     changeEperson: epersons.changeEperson,
-    replacePassword: epersons.replacePassword,
     removeEperson: epersons.removeEperson,
     resetAgreements: epersons.resetAgreements,
     createGroup: groups.createGroup,

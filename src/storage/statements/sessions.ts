@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { KeptSession } from '../../model/accounts.ts'
 import { isAlive, type ListedSession, readState, stateWithOnly, stateWithout } from '../../model/sessions.ts'
-import type { Sessions } from '../sessions.ts'
+import type { HotSessions, Sessions } from '../sessions.ts'
 import { type Change, nextStamp, record, rights, row, rows, run, type StatementsOf } from './statements.ts'
 
-/** Sessions (docs/decisions/0040). Logins and refreshes are in `hot.ts` of each engine. */
+/** Sessions (docs/decisions/0040). Logins, refreshes and logouts are in `hot.ts` of each engine. */
 export const sessions = {
   reads: {
     *list({ eperson, sessionKey, ended }) {
@@ -74,7 +74,7 @@ export const sessions = {
       return last
     },
   },
-} satisfies StatementsOf<Omit<Sessions, 'refresh'>>
+} satisfies StatementsOf<Omit<Sessions, keyof HotSessions>>
 
 /** How many rows are looked at in one step. */
 const step = 2_000

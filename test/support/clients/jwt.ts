@@ -57,7 +57,7 @@ export async function keyOf(
   kind: 'login' | 'short-lived' = 'login',
   given?: Uint8Array,
 ): Promise<Buffer> {
-  const session = await service.storage.accounts.session(uuid)
+  const session = await service.storage.sessions.of(uuid)
   const secret = given ?? (await secretsOf(service.dataFolder))[0]
   if (!session || !secret) throw new Error(`there is no session of ${uuid}`)
   return derivedKey(secret, `${kind}/password`, session.sessionKey)

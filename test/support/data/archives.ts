@@ -81,7 +81,7 @@ export interface Held extends Item {
 export async function itemsIn(service: Service): Promise<ReadonlyMap<string, Held>> {
   const client = service.client()
   const admin = 'admin-of-items@example.org'
-  if (!(await service.storage.accounts.credentials(admin))) await service.addEperson(admin, { admin: true })
+  if (!(await service.storage.people.credentials(admin))) await service.addEperson(admin, { admin: true })
   await client.login(admin)
   const rows = await list<{ uuid: string }>(client, 'items')
   const items = await Promise.all(

@@ -82,14 +82,14 @@ export async function usedStore(
   await service.addEperson('carl@example.org')
   await service.addEperson('gone@example.org', { groups: ['Readers'] })
   await service.addEperson('none@example.org', { password: null })
-  await service.storage.accounts.setEnabled('gone@example.org', false, commandEvent('eperson.disable'))
+  await service.storage.people.setEnabled('gone@example.org', false, commandEvent('eperson.disable'))
   for (const [n, text] of tricky.entries()) {
     const email = `${n}.Mixed+Case@Example.ORG`
     const name = { email, firstName: text, lastName: tricky.at(-n) ?? null }
     const added = { ...name, passwordHash: null, administrator: false }
-    await service.storage.accounts.addEperson(added, commandEvent('eperson.add'))
-    await service.storage.accounts.recordEvent(commandEvent('entity.import', text))
-    if (text !== null) await service.storage.accounts.addGroup(`${n} ${text}`, commandEvent('group.add'))
+    await service.storage.people.addEperson(added, commandEvent('eperson.add'))
+    await service.storage.trail.record(commandEvent('entity.import', text))
+    if (text !== null) await service.storage.people.addGroup(`${n} ${text}`, commandEvent('group.add'))
   }
   await addNestedGroup(service.storage)
   await service.storage.repository.putItems(tricky.map(trickyItem), commandEvent('item.add'))

@@ -50,6 +50,6 @@ export async function addInterfaceWorld(service: Service): Promise<ReadonlyMap<s
   for (const [name, { uuid }] of item.files) uuids.set(name, uuid)
   const bundles = await service.storage.repository.bundles(item.uuid, { offset: 0, limit: 10 })
   for (const { name, uuid } of bundles.rows) uuids.set(name, uuid)
-  for (const { name, uuid } of await service.storage.accounts.listGroups()) uuids.set(name, uuid)
+  for (const { name, uuid } of await service.storage.people.listGroups()) uuids.set(name, uuid)
   return uuids
 }

@@ -147,12 +147,14 @@ const onCampus = { 'x-forwarded-for': '10.1.2.3' }
 
 export async function startWorld(t: TestContext): Promise<World> {
   const service = await startService(t, { env: viewerSettings(t) })
-  const { accounts } = service.storage
   const uuids = new Map<string, string>()
   for (const person of [...people, root])
     uuids.set(person, (await service.addEperson(emailOf(person), { admin: person === root })).uuid)
   const groups = new Map(
-    (await accounts.ensureGroups([...groupNames, campus])).map(({ name, uuid }) => [name, uuid]),
+    (await service.storage.people.ensureGroups([...groupNames, campus])).map(({ name, uuid }) => [
+      name,
+      uuid,
+    ]),
   )
   for (const entity of entityNames) await service.addRecords(entity, 'id', recordsOf(entity), 'admin')
   for (const [at, entity] of entityNames.entries())

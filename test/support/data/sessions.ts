@@ -10,16 +10,16 @@ export const beginsNow = (): NewSession => ({ begun: Date.now(), expires: Date.n
 
 /** A login of a session by the store alone, whatever the password is. @returns its token */
 export async function sessionLogin({ storage, config }: Service, email: string): Promise<string> {
-  const { accounts, clock, identities, secrets } = storage
-  const known = await accounts.credentials(email)
+  const { people, sessions, clock, identities, secrets } = storage
+  const known = await people.credentials(email)
   assert.ok(known)
   const { uuid, passwordStamp } = known
   const login = { uuid, passwordStamp, renewedHash: null, begins: beginsNow() }
   const event = { ...commandEvent('login'), eperson: uuid, method: 'command-line' }
-  const begun = await accounts.recordLogin(login, event)
+  const begun = await sessions.begin(login, event)
   assert.ok(begun)
   const tokens = createTokens({
-    accounts,
+    sessions,
     clock,
     config,
     keyring: secrets.current,

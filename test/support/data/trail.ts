@@ -29,8 +29,8 @@ export async function tamper<T = Record<string, unknown>>(dataFolder: string, sq
 }
 
 /** Records so many events, one after the other. */
-export async function addEvents({ accounts }: Storage, count: number): Promise<void> {
-  for (let at = 0; at < count; at++) await accounts.recordEvent(commandEvent('group.add', `group ${at}`))
+export async function addEvents({ trail }: Storage, count: number): Promise<void> {
+  for (let at = 0; at < count; at++) await trail.record(commandEvent('group.add', `group ${at}`))
 }
 
 export const verify = ({ trail }: Storage, kept: string | null = null, maxFaults = 100): Promise<Verdict> =>

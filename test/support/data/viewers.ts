@@ -32,7 +32,7 @@ export function viewerSettings(t: TestContext): Readonly<Record<string, string>>
 
 /** Of a service with the settings above. */
 export async function someViewers(service: Service): Promise<readonly Viewer[]> {
-  await service.storage.accounts.ensureGroups(['A', 'B', 'C'])
+  await service.storage.people.ensureGroups(['A', 'B', 'C'])
   const bearer = async (email: string) => {
     const client = service.client()
     await client.login(email)

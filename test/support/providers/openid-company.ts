@@ -83,7 +83,7 @@ export async function tokenOf(
 }
 
 /** Every eperson of the service. */
-export const epersons = async ({ storage }: Service) => storage.accounts.listEpersons()
+export const epersons = async ({ storage }: Service) => storage.people.listEpersons()
 /** Their e-mail addresses, sorted. */
 export const emails = async (service: Service) => (await epersons(service)).map(({ email }) => email).sort()
 

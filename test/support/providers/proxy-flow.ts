@@ -144,7 +144,7 @@ export async function assertRefused(
   assert.equal((JSON.parse(answer.body) as { code: string }).code, code)
   assert.equal(sessionCookie(answer), undefined)
   assert.equal(answer.location, undefined)
-  assert.deepEqual(await service.storage.accounts.listEpersons(), [])
+  assert.deepEqual(await service.storage.people.listEpersons(), [])
 }
 
 /** The session cookie of a login that succeeded, as a client sends it. */

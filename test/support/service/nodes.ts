@@ -88,12 +88,12 @@ export const quickLoginPatiently = (node: Service, email: string): Promise<strin
 
 /** A token of a new login without the time that a password takes: the store's part of a login, signed as T5 says. */
 export async function quickLogin({ storage }: Service, email: string): Promise<string> {
-  const known = await storage.accounts.credentials(email)
+  const known = await storage.people.credentials(email)
   assert.ok(known)
   const { uuid, passwordStamp } = known
   const event = { ...commandEvent('login'), eperson: uuid, method: 'password' } as const
   const login = { uuid, passwordStamp, renewedHash: null, begins: beginsNow() }
-  const begun = await storage.accounts.recordLogin(login, event)
+  const begun = await storage.sessions.begin(login, event)
   const [secret] = storage.secrets.current()
   assert.ok(begun && secret)
   const claims = { eid: uuid, sg: [], exp: Math.floor(Date.now() / 1000) + 600 }

@@ -99,7 +99,7 @@ export async function startService(t: TestContext, options: StartOptions = {}): 
     app,
     client: () => new Client(address),
     addEperson: async (email, { admin = false, groups = [], password = passwordOf(email) } = {}) => {
-      const added = await storage.accounts.addEperson(
+      const added = await storage.people.addEperson(
         {
           email,
           firstName: 'Test',
@@ -110,8 +110,8 @@ export async function startService(t: TestContext, options: StartOptions = {}): 
         commandEvent('eperson.add'),
       )
       if (added === 'exists') throw new Error(`${email} exists already`)
-      await storage.accounts.ensureGroups(groups)
-      for (const group of groups) await storage.accounts.join(group, email, commandEvent('group.join'))
+      await storage.people.ensureGroups(groups)
+      for (const group of groups) await storage.people.join(group, email, commandEvent('group.join'))
       return added
     },
     addRecords: async (entity, key, records, read = 'anonymous') => {

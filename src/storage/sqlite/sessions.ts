@@ -1,6 +1,5 @@
 import type { AllowedSessions } from '../../model/sessions.ts'
-import type { Logins } from '../accounts.ts'
-import { countFailures } from '../statements/repeated-failures.ts'
+import type { HotSessions } from '../sessions.ts'
 import type { Database } from './driver.ts'
 import type { Write } from './group-commit.ts'
 import { readSession } from './rows.ts'
@@ -15,9 +14,8 @@ interface Parts {
 /** How many stamps are kept at most. */
 const maxStamps = 10_000
 
-/** Accounts in the embedded store: reads are synchronous on the caller's thread, writes go through the single writer. */
-export function sqliteAccounts({ db, snapshot, write }: Parts): Logins & { close(): Promise<void> } {
-  const failures = countFailures(event => write('recordEvent', event))
+/** Who is logged in: reads are synchronous on the caller's thread, writes go through the single writer. */
+export function sqliteSessions({ db, snapshot, write }: Parts): HotSessions {
   const stamp = db.prepare('SELECT stamp FROM eperson WHERE uuid = ? AND enabled = 1')
   const stamps = new Map<string, number | undefined>()
   /** Of the store, when they were read. */
@@ -42,14 +40,14 @@ export function sqliteAccounts({ db, snapshot, write }: Parts): Logins & { close
       stamps.set(uuid, found)
       return found
     },
-    session: uuid => {
+    of: uuid => {
       refreshAllowed(snapshot.enter())
       return readSession(db, uuid)
     },
-    allowedSessions: () => allowed,
-    recordLogin: (login, event) => write('recordLogin', login, event),
+    allowed: () => allowed,
+    begin: (login, event) => write('recordLogin', login, event),
+    refresh: ({ begun, used, expires, stamp }, event) =>
+      write('refreshSession', event, begun, used, expires, stamp),
     logout: (uuid, event) => write('logout', uuid, event),
-    recordEvent: failures.record,
-    close: failures.close,
   }
 }

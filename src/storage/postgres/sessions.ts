@@ -1,10 +1,8 @@
 import type { Session } from '../../model/accounts.ts'
 import type { AllowedSessions } from '../../model/sessions.ts'
-import type { Logins } from '../accounts.ts'
-import { countFailures } from '../statements/repeated-failures.ts'
+import type { HotSessions } from '../sessions.ts'
 import type { Pool } from './driver.ts'
-import { recordEvent } from './events.ts'
-import { logout, recordLogin } from './hot.ts'
+import { logout, recordLogin, refreshSession } from './hot.ts'
 import { isStorable, type SessionRow, sessionColumns, toSession } from './rows.ts'
 import type { SessionLookup } from './session-lookup.ts'
 
@@ -16,9 +14,8 @@ interface Parts {
   readonly lookup: SessionLookup
 }
 
-/** Accounts in PostgreSQL. */
-export function postgresAccounts({ pool, lookup }: Parts): Logins & { close(): Promise<void> } {
-  const failures = countFailures(event => recordEvent(pool, event))
+/** Who is logged in: one look-up for all who ask meanwhile, and one round trip for each write. */
+export function postgresSessions({ pool, lookup }: Parts): HotSessions {
   const sessions = new Map<string, Session>()
 
   let allowed: AllowedSessions = 'all'
@@ -29,7 +26,7 @@ export function postgresAccounts({ pool, lookup }: Parts): Logins & { close(): P
     return result.stamps.get(uuid)
   }
 
-  async function session(uuid: string): Promise<Session | undefined> {
+  async function of(uuid: string): Promise<Session | undefined> {
     const stamp = await stampOf(uuid)
     if (stamp === undefined) return undefined
     const cached = sessions.get(uuid)
@@ -47,11 +44,10 @@ export function postgresAccounts({ pool, lookup }: Parts): Logins & { close(): P
 
   return {
     stampOf,
-    session,
-    allowedSessions: () => allowed,
-    recordLogin: (login, event) => recordLogin(pool, login, event),
+    of,
+    allowed: () => allowed,
+    begin: (login, event) => recordLogin(pool, login, event),
+    refresh: (refreshed, event) => refreshSession(pool, refreshed, event),
     logout: (uuid, event) => logout(pool, uuid, event),
-    recordEvent: failures.record,
-    close: failures.close,
   }
 }
