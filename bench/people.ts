@@ -15,7 +15,7 @@ const people = 100_000
 const groups = 10_000
 const depth = 10
 const rounds = 30
-/** What the issue asks for, in ms. */
+/** The target, in ms. */
 const bar = 50
 
 /** The same rows on both engines; `number` is from 1 to `last`. Group n is in group n − 1, but for every tenth. */

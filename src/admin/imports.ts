@@ -139,7 +139,7 @@ function telling(run: Run) {
   }
 }
 
-/** Files of imports that wait for their turn. One that is cancelled before its turn never runs, and nobody else closes its file. */
+/** Files of imports that wait for their turn. An import that is cancelled before its turn never runs, so its file is closed here. */
 interface HeldFiles {
   hold(id: number, input: Input): void
   /** Closes it, unless it is closed already. */
@@ -165,7 +165,7 @@ function createHeldFiles(processes: Pick<Processes, 'one'>): HeldFiles {
   async function look(): Promise<void> {
     for (const id of held.keys()) if (isOver(await processes.one(id))) await close(id, false)
   }
-  // What the store doesn't say now, it is asked again.
+  // A look that fails is repeated at the next interval.
   const looking = setInterval(() => void look().catch(() => {}), interval).unref()
 
   return {

@@ -125,7 +125,7 @@ async function requireLogin({ caller }: FastifyRequest): Promise<void> {
   requireEperson(caller)
 }
 
-/** As bytes, as at login (L7). */
+/** Passwords in bytes: like a login, a change compares them byte by byte (L7). */
 interface PasswordChange {
   readonly currentPassword: Buffer
   readonly newPassword: Buffer

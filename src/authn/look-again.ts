@@ -48,7 +48,7 @@ export function checkEach(app: FastifyInstance, check: Check): void {
 /**
  * The caller is identified from the head of a request. The body may arrive much later, and meanwhile the session may have
  * ended, or a right may have been taken away. So the caller is looked up again when the body is complete (T12,
- * docs/decisions/0056), and once more in the transaction of each change (`requireRights` in the engines).
+ * docs/decisions/0056), and once more in the transaction of each change (the step `rights`).
  */
 export function createLookAgain({ accessTokens, people, sessions, clock, specialGroups }: Parts): LookAgain {
   /** True if nothing about the caller has changed. Requests of the same turn of the event loop share the look-up. */

@@ -244,7 +244,7 @@ const sessionOver = () =>
 export const bearer = (token: string | undefined): Readonly<Record<string, string>> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` }
 
-/** What a login token says. It is for the service alone to believe: here it only tells when to refresh. */
+/** Claims of a login token. Only the service verifies them; here they tell when to refresh. */
 interface Claims {
   readonly eid?: string
   readonly exp?: number

@@ -159,7 +159,7 @@ export async function pause(milliseconds: number, signal?: AbortSignal): Promise
 }
 
 /**
- * Cookies where nobody else keeps them, which is outside of browsers: a browser shows no `Set-Cookie`, so there this stays
+ * Cookies outside of browsers, which keep their own: a browser shows no `Set-Cookie`, so there this stays
  * empty. Each goes to the paths that it is for (RFC 6265 §5.1.4), and only to the service that set it.
  */
 class Cookies {

@@ -73,7 +73,7 @@ export function columnsOf(db: Database, table: string): Pick<DumpedTable, 'colum
   }
 }
 
-/** What is read at a time has at most about so many bytes. */
+/** Approximate maximum number of bytes that are read at a time. */
 const bytesAtOnce = 16e6
 
 /**

@@ -7,7 +7,7 @@ import type { RecordEntity } from '../entities.ts'
 import { type Connection, connect } from '../postgres/driver.ts'
 import { readColumn, readRecords, recordTable, slotsField } from '../postgres/record-versions.ts'
 import { type Database, openDatabase, transaction } from '../sqlite/driver.ts'
-import { databaseFile, entitiesFolder, migrate } from '../sqlite/migrate.ts'
+import { createIn, databaseFile, entitiesFolder } from '../sqlite/migrate.ts'
 import { writeRecordFile } from '../sqlite/record-versions.ts'
 import { secretText } from '../sqlite/secrets.ts'
 import { definitionOf, type EntityRow, isImported, toEntity } from '../statements/entity-rows.ts'
@@ -26,7 +26,6 @@ const maxRecords = 5_000
 export const snapshotsOfPostgres =
   (url: string): TakeSnapshot =>
   async (staging, known, progress) => {
-    migrate(staging, 'without rows')
     const db = await connect({ url, statementTimeout: 0, queryTimeout: 0, setup: '' })
     try {
       await db.exec('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY')
@@ -34,6 +33,7 @@ export const snapshotsOfPostgres =
       const copy = openDatabase(databaseFile(staging), { mode: 'write' })
       try {
         copy.exec('PRAGMA synchronous = OFF')
+        transaction(copy, () => createIn(copy))
         for (const table of tables) await copyTable(db, copy, table, progress)
         await copyState(db, copy)
         transaction(copy, () => {

@@ -99,8 +99,8 @@ async function prepare(
   connection: Connection,
   { setup, optionalSetup = '', isForeign }: ConnectionOptions,
 ): Promise<void> {
-  if (!isForeign) await connection.exec('SET search_path = carrel')
-  if (setup !== '') await connection.exec(setup)
+  const all = [isForeign ? '' : 'SET search_path = carrel', setup].filter(one => one !== '').join('; ')
+  if (all !== '') await connection.exec(all)
   if (optionalSetup !== '') await connection.exec(optionalSetup).catch(() => {})
 }
 

@@ -19,7 +19,7 @@ import { describeTable, readAsReader } from './expose.ts'
 import { beginAtProvider } from './hot.ts'
 import { lazyWorker } from './lazy-worker.ts'
 import { postgresMetrics } from './metrics.ts'
-import { openMigrated } from './migrate.ts'
+import { openMigrated, transactionOn } from './migrate.ts'
 import { change, perform } from './perform.ts'
 import { recordTables } from './record-source.ts'
 import { sharedSecrets } from './secrets.ts'
@@ -28,7 +28,6 @@ import { postgresSessions } from './sessions.ts'
 import { createStoreCheck, type StoreCheck } from './store-check.ts'
 import { createTableListings, type TableDatabase } from './table-listings.ts'
 import { trailIn } from './trail.ts'
-import { transactionOn } from './transaction.ts'
 
 interface PostgresOptions {
   readonly url: string

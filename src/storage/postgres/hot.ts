@@ -11,9 +11,10 @@ import {
 import { type Begun, maxSessions, maxShift, type NewSession } from '../../model/sessions.ts'
 import { familiarFor, maxFamiliar } from '../../model/throttle.ts'
 import type { Login, Refreshed } from '../sessions.ts'
+import { storeTime } from '../statements/statements.ts'
 import type { Pool, Value } from './driver.ts'
 import { insertEvent, insertLoginEvent, type Named, named, runRecording } from './events.ts'
-import { millis, replaceNul, type SessionRow, sessionColumns, toSession } from './rows.ts'
+import { replaceNul, type SessionRow, sessionColumns, toSession } from './rows.ts'
 
 /** The statements on the path of requests: each is one round trip, with the event that it records. */
 
@@ -39,11 +40,11 @@ const loginOf = (set: string, where: string, more = '') =>
    ), noted AS (${insertLoginEvent}
    ), familiar AS (
      INSERT INTO familiar_network (eperson, network, at)
-     SELECT uuid, :network::text, ${millis} FROM changed WHERE :network::text IS NOT NULL
+     SELECT uuid, :network::text, ${storeTime.postgres} FROM changed WHERE :network::text IS NOT NULL
      ON CONFLICT (eperson, network) DO UPDATE SET at = excluded.at
    ), no_longer_familiar AS (
      DELETE FROM familiar_network WHERE eperson IN (SELECT uuid FROM changed) AND network <> :network::text AND
-       (at < ${millis} - ${familiarFor} OR network NOT IN (SELECT network FROM familiar_network f
+       (at < ${storeTime.postgres} - ${familiarFor} OR network NOT IN (SELECT network FROM familiar_network f
           WHERE f.eperson = familiar_network.eperson AND network <> :network::text
           ORDER BY at DESC LIMIT ${maxFamiliar - 1}))
    ), begun_here AS (

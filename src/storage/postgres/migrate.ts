@@ -3,12 +3,11 @@ import { version as program } from '../../lib/version.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { madeBefore } from '../schema.ts'
 import { firstRows } from '../statements/first-rows.ts'
+import { storeTime } from '../statements/statements.ts'
 import { type Connection, type ConnectionOptions, connect } from './driver.ts'
 import { retryOnConflict, startPatience } from './errors.ts'
 import { perform } from './perform.ts'
-import { millis } from './rows.ts'
 import { migrations } from './schema.ts'
-import { transactionOn } from './transaction.ts'
 
 /**
  * Opens a connection whose statements may wait for other nodes for as long as it takes, and brings the database to this
@@ -57,7 +56,7 @@ async function migrate(db: Connection, create: boolean): Promise<boolean> {
       await migrateFrom(db, from)
       if (from === 0) {
         await perform(db, firstRows())
-        await db.run(`INSERT INTO secret (secret, made) VALUES ($1, ${millis})`, randomBytes(32))
+        await db.run(`INSERT INTO secret (secret, made) VALUES ($1, ${storeTime.postgres})`, randomBytes(32))
       }
     }
     return from === 0
@@ -67,7 +66,7 @@ async function migrate(db: Connection, create: boolean): Promise<boolean> {
 /** @throws StoreUnavailable if it is one of before the first release */
 export async function hasSchema(db: Connection): Promise<boolean> {
   if (await has(db, 'store_schema')) return true
-  // What tells a store of before the first release.
+  // A store of before the first release has this table.
   if (await has(db, 'schema_version')) throw madeBefore('the database')
   return false
 }
@@ -95,3 +94,18 @@ async function migrateFrom(db: Connection, from: number): Promise<void> {
   await db.run("UPDATE state SET store = $1 WHERE store = ''", randomUUID())
   await db.run('UPDATE store_schema SET version = $1', migrations.length)
 }
+
+/** Runs work in a transaction on one connection, and retries it after a conflict. `work` must be safe to repeat. */
+export const transactionOn = <T>(db: Connection, work: () => Promise<T>): Promise<T> =>
+  retryOnConflict(async () => {
+    await db.exec('BEGIN')
+    try {
+      const result = await work()
+      await db.exec('COMMIT')
+      return result
+    } catch (error) {
+      // A connection that was lost has rolled back already.
+      await db.exec('ROLLBACK').catch(() => {})
+      throw error
+    }
+  })

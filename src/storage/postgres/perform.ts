@@ -1,17 +1,23 @@
 import type { TrailKey } from '../../model/trail.ts'
-import { type Change, type Statements, type Step, TakenBack, type Value } from '../statements/statements.ts'
-import type { Connection, Pool } from './driver.ts'
+import {
+  type Change,
+  type Relying,
+  type SessionLock,
+  type Statements,
+  type Step,
+  storeTime,
+  TakenBack,
+  type Value,
+} from '../statements/statements.ts'
+import type { Connection, Pool, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
-import { millis } from './rows.ts'
-import { haveRights } from './stamps.ts'
 
 /**
  * Runs statements, in the transaction of the caller if they are a change.
  * @param db a connection in a transaction, or for reads any of a pool
- * @param isAllowed true if the caller has looked at the rights that the change relies on
  */
-export async function perform<T>(db: Connection | Pool, work: Statements<T>, isAllowed = false): Promise<T> {
-  const rights = { are: isAllowed }
+export async function perform<T>(db: Connection | Pool, work: Statements<T>): Promise<T> {
+  const rights = { wereAsked: false }
   let step = work.next()
   while (!step.done) step = work.next(await resultOf(db, step.value, rights))
   return step.value
@@ -27,7 +33,7 @@ export async function change<T>(pool: Pool, work: () => Change<T>): Promise<T> {
   }
 }
 
-async function resultOf(db: Connection | Pool, step: Step, rights: { are: boolean }): Promise<unknown> {
+async function resultOf(db: Connection | Pool, step: Step, rights: { wereAsked: boolean }): Promise<unknown> {
   switch (step.kind) {
     case 'rows':
       return db.rows(textOf(step), ...step.values.map(storable))
@@ -40,12 +46,12 @@ async function resultOf(db: Connection | Pool, step: Step, rights: { are: boolea
     case 'stamp':
       return (await db.rows<{ stamp: number }>("SELECT nextval('stamp') AS stamp"))[0]?.stamp
     case 'clock':
-      return (await db.rows<{ now: number }>(`SELECT ${millis} AS now`))[0]?.now
+      return (await db.rows<{ now: number }>(`SELECT ${storeTime.postgres} AS now`))[0]?.now
     case 'rights':
-      rights.are = true
+      rights.wereAsked = true
       return haveRights(db, step.events, step.lock)
     case 'event':
-      if (step.event.reliesOn && !rights.are) throw new Error('a change did not look at its rights')
+      if (step.event.reliesOn && !rights.wereAsked) throw new Error('a change did not look at its rights')
       return recordEvent(db, step.event)
     case 'key':
       return keyOn(db, step)
@@ -71,3 +77,20 @@ const storable = (value: Value): Value =>
       : value
 
 const withoutNul = (text: string): string => (text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text)
+
+const locks = { shared: 'FOR SHARE', own: 'FOR NO KEY UPDATE' } as const
+
+async function haveRights(
+  db: Queries,
+  events: readonly Relying[],
+  lock: SessionLock,
+): Promise<readonly boolean[]> {
+  const relied = events.flatMap(({ reliesOn = [] }) => reliesOn)
+  if (relied.length === 0) return events.map(() => true)
+  const rows = await db.rows<{ uuid: string; stamp: number }>(
+    `SELECT uuid, stamp FROM eperson WHERE uuid = ANY($1) AND enabled = 1 ORDER BY uuid ${locks[lock]}`,
+    [...new Set(relied.map(({ uuid }) => uuid))],
+  )
+  const stamps = new Map(rows.map(({ uuid, stamp }) => [uuid, stamp]))
+  return events.map(({ reliesOn = [] }) => reliesOn.every(({ uuid, stamp }) => stamps.get(uuid) === stamp))
+}

@@ -3,10 +3,6 @@ import { readState } from '../../model/sessions.ts'
 import { mine } from '../statements/group-tree.ts'
 import { type EpersonRow, epersonColumns, toEperson } from '../statements/people-rows.ts'
 
-/** SQL of the time by the clock of the database, in ms since 1970: the clocks of nodes may differ. */
-export const millis = 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)'
-
-/** Converts rows of the store to the model. */
 /** The columns of a session. One statement reads them all, and so from a single snapshot. */
 export const sessionColumns = `${epersonColumns}, session_key, session_state, stamp,
   to_json(ARRAY(${mine('eperson.uuid')} SELECT json_build_object('uuid', g.uuid, 'name', g.name) FROM mine

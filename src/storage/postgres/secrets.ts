@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Secrets } from '../secrets.ts'
 import { createSigningOrder } from '../statements/signing-order.ts'
+import { rights, storeTime } from '../statements/statements.ts'
 import type { Pool, Queries } from './driver.ts'
 import { recordEvent } from './events.ts'
-import { millis } from './rows.ts'
-import { requireRights } from './stamps.ts'
+import { perform } from './perform.ts'
 
 /** Time in ms during which a replaced secret is accepted. The next rotation removes older ones. */
 const keptFor = 90 * 24 * 3600 * 1000
@@ -22,7 +22,7 @@ export function sharedSecrets(pool: Pool): SharedSecrets {
   async function read(state: number, db: Queries): Promise<void> {
     order.update(
       await db.rows<{ id: number; secret: Uint8Array; age: number }>(
-        `SELECT id, secret, ${millis} - made AS age FROM secret ORDER BY id DESC`,
+        `SELECT id, secret, ${storeTime.postgres} - made AS age FROM secret ORDER BY id DESC`,
       ),
     )
     loadedState = state
@@ -34,14 +34,14 @@ export function sharedSecrets(pool: Pool): SharedSecrets {
     rotate: event =>
       pool.transaction(async db => {
         await db.run('UPDATE state SET secrets = secrets + 1')
-        await requireRights(db, event)
+        await perform(db, rights(event, 'shared'))
         // A secret is replaced when the next one is created.
         await db.run(
           `DELETE FROM secret s WHERE EXISTS (SELECT 1 FROM secret newer
-             WHERE newer.id > s.id AND newer.made < ${millis} - $1::bigint)`,
+             WHERE newer.id > s.id AND newer.made < ${storeTime.postgres} - $1::bigint)`,
           keptFor,
         )
-        await db.run(`INSERT INTO secret (secret, made) VALUES ($1, ${millis})`, randomBytes(32))
+        await db.run(`INSERT INTO secret (secret, made) VALUES ($1, ${storeTime.postgres})`, randomBytes(32))
         await recordEvent(db, event)
         const [row] = await db.rows<{ count: number }>('SELECT count(*) AS count FROM secret')
         return row?.count ?? 0

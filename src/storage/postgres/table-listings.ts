@@ -6,13 +6,13 @@ import { joinPieces, type RecordFormat, separators } from '../../model/record-fo
 import { isShortPage } from '../../model/short-pages.ts'
 import type { Thread } from '../../threads/thread.ts'
 import type { Listing } from '../entities.ts'
-import { type Explanation, stepsAsJson } from '../plans/explain.ts'
+import { type Explanation, type Steps, stepsAsJson, stepsFrom } from '../plans/explain.ts'
 import { pieceBytes } from '../runtime/limits.ts'
+import type { Statement } from '../tables/compile.ts'
 import { csvFields, highlightsIn, listingOf } from '../tables/plan-shape.ts'
 import { countOf, pageOf, shortPageOf, type Tables } from './compile.ts'
-import type { Connection, Pool } from './driver.ts'
+import type { Connection, Pool, Value } from './driver.ts'
 import { codeOf } from './errors.ts'
-import { explainStatement } from './explain.ts'
 import type { WorkerHandlers } from './record-worker.ts'
 import { withReplicaFallback } from './replica-fallback.ts'
 
@@ -212,4 +212,23 @@ function cancelOnDisconnect(
   }
   clientSignal.addEventListener('abort', cancelQuery, { once: true })
   return () => clientSignal.removeEventListener('abort', cancelQuery)
+}
+
+/** What a statement does (https://www.postgresql.org/docs/current/sql-explain.html). @param runs whether to run it, too */
+async function explainStatement(
+  db: Connection,
+  { sql, values }: Statement<Value>,
+  runs: boolean,
+): Promise<Steps> {
+  const rows = await db.unnamedRows<{ 'QUERY PLAN': string }>(
+    `EXPLAIN (COSTS OFF${runs ? ', ANALYZE, BUFFERS OFF' : ''}) ${sql}`,
+    ...values,
+  )
+  const steps = rows.map(row => row['QUERY PLAN'])
+  const index = /Index(?: Only)? Scan(?: Backward)? (?:using|on) (\S+)/
+  const explained = stepsFrom(steps, index, /\bSeq Scan\b/)
+  if (!runs) return explained
+  const [, count = '0'] = /actual .*?rows=(\d+)/.exec(steps[0] ?? '') ?? []
+  const [time = '0'] = steps.flatMap(step => /^Execution Time: ([\d.]+)/.exec(step)?.[1] ?? [])
+  return { ...explained, ran: { rows: Number(count), milliseconds: Math.round(Number(time)) } }
 }

@@ -1,8 +1,8 @@
 import { RightsChanged, StoreUnavailable } from '../../model/errors.ts'
 import type { Keyring } from '../../model/keys.ts'
 import type { Shared } from '../runtime/event-loops.ts'
-import type { changes } from './changes.ts'
 import type { OpenedFiles } from './files-in-place.ts'
+import type { changes } from './hot.ts'
 import type { PartChange, WriteCall, WriterData, WriterHandlers } from './writer.ts'
 
 /** Runs a change, by the name of its function in `changes`. The promise resolves after the change is on disk. */

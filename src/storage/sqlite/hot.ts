@@ -14,8 +14,8 @@ import type { Login } from '../sessions.ts'
 import { now } from '../statements/statements.ts'
 import type { Database, Prepared } from './driver.ts'
 import { recordEvent } from './events.ts'
+import { nextStamp } from './perform.ts'
 import { readSession } from './rows.ts'
-import { nextStamp } from './stamps.ts'
 
 /** The changes on the path of requests. The single writer runs each inside its transaction. */
 
@@ -183,3 +183,9 @@ function touchOf(db: Database): Prepared {
   touches.set(db, known)
   return known
 }
+
+/**
+ * The changes of the single writer that are no statements of a part, by name (docs/decisions/0005). They are made whatever has
+ * become of the caller (T12): a login relies on no session, an end stays one, and what was refused is recorded.
+ */
+export const changes = { recordEvent, recordLogin, beginAtProvider, logout, refreshSession }

@@ -24,18 +24,18 @@ export const restoringFolder = 'restoring'
 /**
  * Brings the store in the folder to this version's schema. A new store gets its whole database before anything else, so
  * that a start that is killed at any moment leaves either no store or one that opens.
- * @param create true to create a store where there is none; 'without rows' to load another's into it
+ * @param create whether to create a store where there is none
  * @returns whether there was none
  * @throws StoreUnavailable when there is none, its database is lost, or a newer Carrel wrote it; nothing was changed then
  */
-export function migrate(dataFolder: string, create: boolean | 'without rows'): boolean {
+export function migrate(dataFolder: string, create: boolean): boolean {
   const file = databaseFile(dataFolder)
   // Before the database: a process that is creating this store makes it before the others.
   const others = filesBesideDatabase(dataFolder)
   const size = statSync(file, { throwIfNoEntry: false })?.size
   // Opening a database that isn't there would make it.
   if (!size) {
-    refuseNew(dataFolder, others, size === undefined ? 'missing' : 'empty', create !== false)
+    refuseNew(dataFolder, others, size === undefined ? 'missing' : 'empty', create)
     makeFolder(dataFolder)
   }
   const db = openDatabase(file, { mode: 'write' })
@@ -44,7 +44,7 @@ export function migrate(dataFolder: string, create: boolean | 'without rows'): b
     if (isOfNow(db) && version(db) === migrations.length) return false
     return transaction(db, () => {
       const from = version(db)
-      if (from === 0) refuseNew(dataFolder, others, 'empty', create !== false)
+      if (from === 0) refuseNew(dataFolder, others, 'empty', create)
       else if (!isOfNow(db)) throw madeBefore(dataFolder)
       if (from > migrations.length)
         throw new StoreUnavailable(
@@ -53,7 +53,7 @@ export function migrate(dataFolder: string, create: boolean | 'without rows'): b
       migrateFrom(db, from)
       if (from === 0) {
         db.run('UPDATE state SET store = ?', randomUUID())
-        if (create === true) perform(db, firstRows())
+        perform(db, firstRows())
       }
       return from === 0
     })

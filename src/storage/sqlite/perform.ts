@@ -1,20 +1,16 @@
-import { forSqlite, type Statements, type Step, type Value } from '../statements/statements.ts'
+import { forSqlite, type Relying, type Statements, type Step, type Value } from '../statements/statements.ts'
 import type { Database, SqlValue } from './driver.ts'
 import { keyOf, recordEvent, sealWith } from './events.ts'
-import { hasRights, nextStamp } from './stamps.ts'
 
-/**
- * Runs statements, in the transaction of the caller if they are a change.
- * @param isAllowed true if the caller has looked at the rights that the change relies on
- */
-export function perform<T>(db: Database, work: Statements<T>, isAllowed = false): T {
-  const rights = { are: isAllowed }
+/** Runs statements, in the transaction of the caller if they are a change. */
+export function perform<T>(db: Database, work: Statements<T>): T {
+  const rights = { wereAsked: false }
   let step = work.next()
   while (!step.done) step = work.next(resultOf(db, step.value, rights))
   return step.value
 }
 
-function resultOf(db: Database, step: Step, rights: { are: boolean }): unknown {
+function resultOf(db: Database, step: Step, rights: { wereAsked: boolean }): unknown {
   switch (step.kind) {
     case 'rows':
       // The driver's rows have no prototype: they equal no other object.
@@ -30,10 +26,10 @@ function resultOf(db: Database, step: Step, rights: { are: boolean }): unknown {
     case 'clock':
       return Date.now()
     case 'rights':
-      rights.are = true
+      rights.wereAsked = true
       return step.events.map(event => hasRights(db, event))
     case 'event':
-      if (step.event.reliesOn && !rights.are) throw new Error('a change did not look at its rights')
+      if (step.event.reliesOn && !rights.wereAsked) throw new Error('a change did not look at its rights')
       return recordEvent(db, step.event)
     case 'key':
       return 'to' in step ? sealWith(db, step.to) : keyOf(db)
@@ -42,3 +38,16 @@ function resultOf(db: Database, step: Step, rights: { are: boolean }): unknown {
 
 const toSqlite = (value: Value): Exclude<SqlValue, bigint> =>
   Array.isArray(value) ? JSON.stringify(value) : (value as Exclude<SqlValue, bigint>)
+
+/** A new stamp tells every reader that it must not keep using what it cached of an eperson. */
+export function nextStamp(db: Database): number {
+  const row = db.get<{ stamp: number }>('UPDATE stamp SET last = last + 1 RETURNING last AS stamp')
+  if (!row) throw new Error('the store has lost its row of stamps')
+  return row.stamp
+}
+
+const hasRights = (db: Database, { reliesOn = [] }: Relying): boolean =>
+  reliesOn.every(({ uuid, stamp }) => {
+    const row = db.get<{ stamp: number }>('SELECT stamp FROM eperson WHERE uuid = ? AND enabled = 1', uuid)
+    return row?.stamp === stamp
+  })

@@ -9,13 +9,13 @@ import { findKeys, searchIn } from '../columns/search.ts'
 import { sortRecords, toSlots } from '../columns/sort-records.ts'
 import { recordWork } from '../columns/work.ts'
 import type { RecordEntity } from '../entities.ts'
+import { type Steps, stepsFrom } from '../plans/explain.ts'
 import { limited, limitStatements, mayGoOn, type Stop } from '../runtime/limits.ts'
 import { statementsNamed } from '../statements/parts.ts'
 import { highlightRows } from '../tables/plan-shape.ts'
 import type { TablePlan } from './compile.ts'
 import { type Cursor, choose, openCursor, type StoreFile } from './cursor.ts'
 import { type Database, openDatabase } from './driver.ts'
-import { explainPage } from './explain.ts'
 import { queryFunctions } from './functions.ts'
 import { perform } from './perform.ts'
 import {
@@ -67,6 +67,21 @@ function pageOf(
       separator,
     ),
   }
+}
+
+/** What the statement of a page does (https://sqlite.org/eqp.html). @param runs whether to run it, too */
+function explainPage(db: Database, plan: TablePlan, runs: boolean): Steps & { readonly sql: string } {
+  const { page } = choose(db, plan)
+  const steps = db
+    .all<{ detail: string }>(`EXPLAIN QUERY PLAN ${page.sql}`, ...page.values)
+    .map(({ detail }) => detail)
+  const index = /\bUSING (?:COVERING )?(?:INDEX (\S+)|(INTEGER PRIMARY KEY))/
+  const scan = /^SCAN (?!json_each|\(subquery|[ders]\b)/
+  const explained = { sql: page.sql, ...stepsFrom(steps, index, scan) }
+  if (!runs) return explained
+  const begun = performance.now()
+  const rows = db.all(page.sql, ...page.values).length
+  return { ...explained, ran: { rows, milliseconds: Math.round(performance.now() - begun) } }
 }
 
 /** Opens the file of a version. */

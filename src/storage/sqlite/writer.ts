@@ -1,17 +1,15 @@
 import { dirname } from 'node:path'
-import type { AuditEvent } from '../../model/audit-events.ts'
 import { RightsChanged, StoreUnavailable } from '../../model/errors.ts'
 import { serveThread } from '../../threads/thread.ts'
 import { type PartName, statementsNamed } from '../statements/parts.ts'
 import { TakenBack } from '../statements/statements.ts'
 import { openTrail } from '../statements/trail.ts'
-import { changes } from './changes.ts'
 import { type Database, openDatabase, transaction } from './driver.ts'
 import { forgetEnd, lastIdOf } from './events.ts'
 import { createFilesInPlace, type Loss, lookAgainAfter, type OpenedFiles } from './files-in-place.ts'
+import { changes } from './hot.ts'
 import { entitiesFolder } from './migrate.ts'
 import { perform } from './perform.ts'
-import { requireRights } from './stamps.ts'
 import { type Bases, createBases } from './store-check.ts'
 
 /** A change by the name of its function in `changes`, or by that of its part of the storage and its own. */
@@ -23,12 +21,6 @@ export type WriteReply =
   | { readonly unavailable: string }
   /** Nothing was done: the sessions that the change relies on have changed (T12). */
   | { readonly refused: 'rights' }
-
-/** Changes that are made whatever has become of the caller: an end stays one, and what was refused is recorded. */
-const regardless: ReadonlySet<string> = new Set(['recordEvent', 'logout', 'refreshSession'])
-
-const isEvent = (arg: unknown): arg is Pick<AuditEvent, 'reliesOn'> =>
-  typeof arg === 'object' && arg !== null && 'reliesOn' in arg
 
 const isOfPart = (name: WriteCall[0]): name is PartChange => name.includes('.')
 
@@ -109,7 +101,6 @@ const handlersOn = ({ db, bases, requireFiles, requireTrail }: Parts) => {
       const [part = '', method = ''] = name.split('.')
       return perform(db, statementsNamed('changes', part, method)(...args))
     }
-    if (!regardless.has(name)) for (const arg of args) if (isEvent(arg)) requireRights(db, arg)
     return (changes[name] as (...args: readonly unknown[]) => unknown)(db, ...args)
   }
 

@@ -9,7 +9,16 @@ import {
   withFailure,
 } from '../../model/throttle.ts'
 import type { Attempt, Attempts, Begun, Counted, Standing } from '../attempts.ts'
-import { type Change, insertAll, lock, type Read, rows, run, type StatementsOf } from './statements.ts'
+import {
+  type Change,
+  insertAll,
+  lock,
+  type Read,
+  rows,
+  run,
+  type StatementsOf,
+  storeTime,
+} from './statements.ts'
 
 /** Counts of attempts to guess a password (docs/decisions/0023). */
 export const attempts = {
@@ -74,8 +83,8 @@ const stateAt = (time: string) =>
        WHERE f.eperson = $2 AND f.network = $3 AND f.at > now - CAST($4 AS BIGINT)) AS INTEGER) AS "isFamiliar"
    FROM (SELECT ${time} AS now) one LEFT JOIN attempt ON key = ANY($1)`
 const stateSql = {
-  sqlite: stateAt("CAST(unixepoch('subsec') * 1000 AS INTEGER)"),
-  postgres: stateAt('CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)'),
+  sqlite: stateAt(storeTime.sqlite),
+  postgres: stateAt(storeTime.postgres),
 }
 
 /** In one order for all, so that attempts at once see each other and none waits in a circle. */

@@ -11,18 +11,21 @@ import type {
 } from '../people.ts'
 import { endAccessTokens } from './access-tokens.ts'
 import { changeMembership, groupNamed } from './group-rows.ts'
-import { keepingAdministrator } from './keeping-administrator.ts'
+import { keepingAdministrator } from './group-tree.ts'
 import {
+  applyChange,
   type EpersonRow,
   endTokens,
   epersonColumns,
+  epersonEvent,
   insertEperson,
+  isSame,
   lockEperson,
   lockEpersonAt,
   profileText,
+  resetEvent,
   toEperson,
 } from './people-rows.ts'
-import { applyChange, epersonEvent, isSame, resetEvent } from './people-rules.ts'
 import { dropReader } from './reader-changes.ts'
 import { keepOnly } from './sessions.ts'
 import { type Change, nextStamp, type Read, record, rights, row, rows, run } from './statements.ts'

@@ -9,13 +9,8 @@ import { type Change, insert, now, type Read, record, row, rows, run } from './s
 
 /** Rows of groups and memberships. */
 
-export function* groupWith(uuid: string): Read<GroupDetails | undefined> {
-  const found = yield* row<GroupDetails>(
-    'SELECT uuid, name, description FROM epersongroup WHERE uuid = $1',
-    uuid,
-  )
-  return found && { ...found }
-}
+export const groupWith = (uuid: string): Read<GroupDetails | undefined> =>
+  row('SELECT uuid, name, description FROM epersongroup WHERE uuid = $1', uuid)
 
 /** The group's row is locked until the change ends: a deletion waits. */
 export const keepGroup = (uuid: string): Change<Group | undefined> =>

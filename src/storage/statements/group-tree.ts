@@ -1,5 +1,6 @@
 import { administratorGroup, type Group } from '../../model/accounts.ts'
-import { type Change, lock, nextStamp, type Read, row, rows, run } from './statements.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import { type Change, lock, nextStamp, type Read, rights, row, rows, run, TakenBack } from './statements.ts'
 
 /** Groups in groups, as SQL (docs/decisions/0039). UNION visits each group once, whatever leads to it. */
 
@@ -65,8 +66,29 @@ export function* hasAdministrator(without = ''): Read<boolean> {
 }
 
 /**
- * Gives everybody below a group a new stamp. If it, or one below it, may be a special group in a token, nobody knows whose
- * token that is, so everybody gets one.
+ * Takes a change back that leaves nobody who could administer the service over HTTP.
+ * @param mayEnd true if the change could take the rights of an administrator
+ * @param refusal its result if it is taken back
+ */
+export function* keepingAdministrator<T, R>(
+  mayEnd: boolean,
+  event: AuditEvent,
+  refusal: R,
+  change: Change<T>,
+): Change<T | R> {
+  // Of two changes at once that each leave another administrator, the later one sees the earlier one.
+  yield* mayEnd ? lockGroups() : keepGroups()
+  yield* rights(event, 'own')
+  // Where there is none, nothing can take them away.
+  const mustStay = mayEnd && (yield* hasAdministrator())
+  const result = yield* change
+  if (mustStay && !(yield* hasAdministrator())) throw new TakenBack(refusal)
+  return result
+}
+
+/**
+ * Gives everybody below a group a new stamp. If it, or one below it, may be a special group in a token, it is
+ * not known whose token that is, so every eperson gets one.
  */
 export function* stampBelow(group: string): Change<void> {
   const special = yield* row(
@@ -87,7 +109,7 @@ export function* stampBelow(group: string): Change<void> {
   )
 }
 
-/** Looks everybody up again: a token may name a group as a special group (G2), and nobody knows whose. */
+/** Gives every eperson a new stamp: a token may name a group as a special group (G2), and it is not known whose. */
 export function* stampAll(): Change<void> {
   yield* groupsChanged()
   yield* run('UPDATE eperson SET stamp = $1', yield* nextStamp())
@@ -108,11 +130,9 @@ export function* groupsByUuid(uuids: readonly string[]): Read<readonly Group[]> 
   return [...given, ...all.filter(({ uuid }) => !uuids.includes(uuid))]
 }
 
-function* allAbove(uuids: readonly string[]): Read<readonly Group[]> {
-  const found = yield* rows<Group>(
+const allAbove = (uuids: readonly string[]): Read<readonly Group[]> =>
+  rows(
     `${above('SELECT uuid FROM epersongroup WHERE uuid = ANY($1)')} SELECT g.uuid, g.name FROM above
        JOIN epersongroup g ON g.uuid = above.id ORDER BY g.name`,
     uuids,
   )
-  return found.map(({ uuid, name }) => ({ uuid, name }))
-}

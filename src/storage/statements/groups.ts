@@ -10,10 +10,15 @@ import {
   type NewGroup,
 } from '../people.ts'
 import { changeMembership, groupNamed, groupWith, insertGroup, useOfGroup } from './group-rows.ts'
-import { above, lockGroups, mine, stampAll, stampBelow } from './group-tree.ts'
-import { keepingAdministrator } from './keeping-administrator.ts'
-import { type EpersonRow, epersonColumns, lockEpersonAt, toEperson } from './people-rows.ts'
-import { groupEvent, isSame } from './people-rules.ts'
+import { above, keepingAdministrator, lockGroups, mine, stampAll, stampBelow } from './group-tree.ts'
+import {
+  type EpersonRow,
+  epersonColumns,
+  groupEvent,
+  isSame,
+  lockEpersonAt,
+  toEperson,
+} from './people-rows.ts'
 import { type Change, type Read, record, rights, row, rows, run } from './statements.ts'
 
 /** Groups: by command, where names name them, and over HTTP. */
@@ -126,16 +131,11 @@ export function* joinOrLeave(
 }
 
 /** Those of these groups that there are. */
-export function* groupsByName(names: readonly string[]): Read<readonly Group[]> {
-  const found = yield* rows<Group>('SELECT uuid, name FROM epersongroup WHERE name = ANY($1)', names)
-  return found.map(one => ({ ...one }))
-}
+export const groupsByName = (names: readonly string[]): Read<readonly Group[]> =>
+  rows('SELECT uuid, name FROM epersongroup WHERE name = ANY($1)', names)
 
-export function* listGroups(): Read<readonly ListedGroup[]> {
-  return (yield* rows<ListedGroup>('SELECT uuid, name, members FROM groups ORDER BY name')).map(one => ({
-    ...one,
-  }))
-}
+export const listGroups = (): Read<readonly ListedGroup[]> =>
+  rows('SELECT uuid, name, members FROM groups ORDER BY name')
 
 export function* groupMembers(name: string): Read<readonly Eperson[] | undefined> {
   const known = yield* row<{ uuid: string }>('SELECT uuid FROM epersongroup WHERE name = $1', name)
@@ -148,14 +148,12 @@ export function* groupMembers(name: string): Read<readonly Eperson[] | undefined
   return members.map(toEperson)
 }
 
-export function* groupsOf(eperson: string): Read<readonly GroupDetails[]> {
-  const found = yield* rows<GroupDetails>(
+export const groupsOf = (eperson: string): Read<readonly GroupDetails[]> =>
+  rows(
     `${mine('$1')} SELECT g.uuid, g.name, g.description FROM mine
        JOIN epersongroup g ON g.uuid = mine.id ORDER BY g.name`,
     eperson,
   )
-  return found.map(one => ({ ...one }))
-}
 
 export function* membershipsOf(eperson: string | null, more: readonly string[]): Read<Memberships> {
   const direct = yield* rows<{ id: string }>(
@@ -171,5 +169,5 @@ export function* membershipsOf(eperson: string | null, more: readonly string[]):
     more,
     maxInclusions,
   )
-  return { direct: direct.map(({ id }) => id), inclusions: inclusions.map(one => ({ ...one })) }
+  return { direct: direct.map(({ id }) => id), inclusions }
 }

@@ -1,7 +1,8 @@
 import type { AuditEvent, Changes } from '../../model/audit-events.ts'
-import type { CreateItem, EditItem, ItemChange, ItemOutcome } from '../../model/item-changes.ts'
+import type { CreateItem, EditItem, EditSite, ItemChange, ItemOutcome } from '../../model/item-changes.ts'
 import type { Metadata } from '../../model/items.ts'
 import { readReaders, writeRules } from '../../model/readers.ts'
+import type { Site } from '../repository.ts'
 import { audienceWith } from './audience-rows.ts'
 import {
   addBitstream,
@@ -14,8 +15,7 @@ import { addBundle, deleteBundle, setPrimary } from './bundle-changes.ts'
 import { differences } from './differences.ts'
 import { defaultReaders, itemColumns, lockItem, metadataColumns, seenDifference, stateOf } from './items.ts'
 import { setPolicies, showAs } from './reader-changes.ts'
-import { editSite } from './site-changes.ts'
-import { type Change, insert, now, record, row, run } from './statements.ts'
+import { type Change, insert, now, type Read, record, row, run } from './statements.ts'
 
 /** @param event a template; `event`, `object` and `changes` are filled in */
 export function itemChange(change: ItemChange, event: AuditEvent): Change<ItemOutcome> {
@@ -127,4 +127,34 @@ export function* deleteNamed(identifier: string, event: AuditEvent): Change<bool
   if (!found) return false
   const change = { kind: 'delete-item', item: found.uuid, revision: null } as const
   return (yield* deleteItem(change, event)) === 'changed'
+}
+
+/** @param lock keeps it as it is until the change ends */
+export function* siteIn(lock = ''): Read<Site> {
+  const found = yield* row<{ metadata: string; revision: number }>(
+    `SELECT metadata, revision FROM site${lock}`,
+  )
+  // It has no row until it is changed.
+  return {
+    metadata: found ? (JSON.parse(found.metadata) as Metadata) : {},
+    revision: found?.revision ?? 0,
+  }
+}
+
+/** The metadata of the site become others. */
+export function* editSite({ site, revision, metadata }: EditSite, event: AuditEvent): Change<ItemOutcome> {
+  const before = yield* siteIn(' FOR UPDATE')
+  if (before.revision !== revision) return 'stale'
+  const changes: { changes?: Changes } = differences({ metadata: before.metadata }, { metadata })
+  if (changes.changes === undefined) return 'unchanged'
+  // There is no row to lock before the first change: of two that are the first, this refuses the later one.
+  const changed = yield* run(
+    `INSERT INTO site (id, metadata, revision) VALUES (1, $1, $2) ON CONFLICT (id) DO UPDATE
+       SET metadata = excluded.metadata, revision = excluded.revision WHERE site.revision = excluded.revision - 1`,
+    JSON.stringify(metadata),
+    revision + 1,
+  )
+  if (changed === 0) return 'stale'
+  yield* record({ ...event, event: 'site.change', object: site, ...changes })
+  return 'changed'
 }

@@ -1,10 +1,8 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { maxLevels, type OneRefused } from '../people.ts'
 import { changeMembership, groupWith, keepGroup } from './group-rows.ts'
-import { below, levels, oneGroup, stampBelow } from './group-tree.ts'
-import { keepingAdministrator } from './keeping-administrator.ts'
-import { lockEperson } from './people-rows.ts'
-import { subgroupEvent } from './people-rules.ts'
+import { below, keepingAdministrator, levels, oneGroup, stampBelow } from './group-tree.ts'
+import { lockEperson, subgroupEvent } from './people-rows.ts'
 import { type Change, record, row, run, TakenBack } from './statements.ts'
 
 /** Who and what is in a group, by uuid. */

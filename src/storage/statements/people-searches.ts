@@ -87,7 +87,7 @@ export function* findGroups(
     `SELECT uuid, name, description FROM ${from} ORDER BY name LIMIT ${place(limit)} OFFSET ${place(offset)}`,
     ...values,
   )
-  return { rows: found.map(one => ({ ...one })), total }
+  return { rows: found, total }
 }
 
 function* count(from: string, ...values: readonly Value[]): Read<number> {

@@ -5,11 +5,10 @@ import type { Bitstream, Bundle, Content, Item, ListedItem, Metadata, NewItem } 
 import { readReaders } from '../../model/readers.ts'
 import type { BundlePlace, PutOutcome, Repository } from '../repository.ts'
 import type { Part, Window } from '../window.ts'
-import { deleteNamed, itemChange } from './item-changes.ts'
+import { deleteNamed, itemChange, siteIn } from './item-changes.ts'
 import { holderExpression, maxHolders } from './items.ts'
 import { addAudiences, putItems } from './put-items.ts'
 import { setReaders } from './reader-changes.ts'
-import { siteIn } from './site-changes.ts'
 import { count, partOf, type Read, rights, row, rows, type StatementsOf, type Value } from './statements.ts'
 
 /** The engines know which audiences admit a viewer, and which fields of metadata only administrators see. */

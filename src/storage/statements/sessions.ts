@@ -76,7 +76,7 @@ export const sessions = {
   },
 } satisfies StatementsOf<Omit<Sessions, keyof HotSessions>>
 
-/** How many rows are looked at in one step. */
+/** Maximum number of rows that are looked at in one step. */
 const step = 2_000
 
 /** Ends all sessions but one, which must still be alive. @param own undefined: all */
@@ -107,7 +107,7 @@ interface State {
   readonly text: string | null
 }
 
-/** Of an eperson, whose row is locked until the end of the transaction. */
+/** The state of an eperson's sessions. Their row is locked until the change ends. */
 function* lockState(uuid: string): Change<State | undefined> {
   return yield* row<State>(
     `SELECT session_key AS "sessionKey", session_state AS text FROM eperson WHERE uuid = $1 FOR NO KEY UPDATE`,

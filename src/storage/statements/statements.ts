@@ -162,6 +162,12 @@ export class TakenBack extends Error {
 /** Times in the store, in RFC 3339, UTC. */
 export const now = (): string => new Date().toISOString()
 
+/** SQL of the store's time, in ms since 1970, where a step of its own would take too long. */
+export const storeTime = {
+  sqlite: "CAST(unixepoch('subsec') * 1000 AS INTEGER)",
+  postgres: 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)',
+}
+
 /** Rows may be locked for a change, which SQLite has no words for: it has one writer. */
 const locking = / FOR (?:NO KEY UPDATE|UPDATE|KEY SHARE|SHARE)(?: SKIP LOCKED)?/g
 const translated = new Map<string, string>()

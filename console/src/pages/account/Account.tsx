@@ -94,7 +94,7 @@ function PersonalData({ person }: { readonly person: Eperson }): JSX.Element {
 
 export default Account
 
-/** Everything that the service keeps of somebody and shows them: what they could ask for piece by piece. */
+/** Everything that the service keeps about an eperson and shows them, in one file instead of many requests. */
 async function personalData({ uuid }: Eperson): Promise<object> {
   const client = service.value
   const all = async (path: string) => {

@@ -129,7 +129,7 @@ export function PersonActions({
   )
 }
 
-/** Sets somebody's password without knowing the one before. */
+/** Sets a person's password without the current one. */
 function NewPassword({
   person,
   onClose,

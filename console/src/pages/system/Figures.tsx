@@ -193,7 +193,7 @@ export default Figures
 
 type Taken = readonly FiguresNow[]
 
-/** How fast a counter rises, between each two looks at it. A service that was restarted counts from zero. */
+/** The increase of a counter per interval, from each look to the next. A service that was restarted counts from zero. */
 const rates = (taken: Taken, count: (figures: FiguresNow) => number, per = 1): readonly (number | null)[] =>
   taken.map((now, at) => {
     const before = taken[at - 1]
