@@ -65,9 +65,9 @@ export interface People {
    */
   resetAgreements(event: AuditEvent): Promise<number>
 
-  /** Whether `removeEperson` would. */
+  /** True if `removeEperson` would remove them. */
   canRemoveEperson(uuid: string): Awaitable<boolean>
-  /** Whether `removeGroup` would. */
+  /** True if `removeGroup` would remove it. */
   canRemoveGroup(uuid: string): Awaitable<boolean>
 
   group(uuid: string): Awaitable<GroupDetails | undefined>
@@ -119,8 +119,8 @@ export interface People {
   /** The groups that an eperson is in, through any number of levels, by name; also of a disabled one. */
   groupsOf(eperson: string): Awaitable<readonly GroupDetails[]>
   /**
-   * How an eperson comes to their groups: those that they are directly in, and of all that these and some more are in, which
-   * is in which. At most `maxInclusions` of those.
+   * The way from an eperson to their groups: the groups that they are directly in, and which group is in which among all that
+   * these and some more are in. At most `maxInclusions` of the latter.
    * @param eperson null: nobody
    * @param more uuids of groups
    */
@@ -143,7 +143,7 @@ export interface OneRefused<Why> {
   readonly uuid: string
 }
 
-/** How many levels of groups there may be below a group, itself included. */
+/** Maximum number of levels of groups below a group, itself included. */
 export const maxLevels = 20
 
 export interface NewPerson {
@@ -210,7 +210,7 @@ export interface Credentials {
 /** The password that was verified, as `credentials` returned it. */
 export type VerifiedPassword = Pick<Credentials, 'uuid' | 'passwordStamp'>
 
-/** The same of somebody who changes their own. */
+/** The verified password of an eperson who changes their own. */
 export interface OwnPassword extends VerifiedPassword {
   /** The session that makes the change, and stays; undefined: none does. */
   readonly own?: KeptSession

@@ -46,12 +46,15 @@ test('PR2 the log of a process is kept line by line, and a line that comes again
 }) => {
   const begun = await processes.begin(asked('clean'), { owner: 'two', atOnce: null, waiting: 0 })
   assert.ok(begun && 'id' in begun)
-  const lines = [1, 2, 3].map(n => ({ n, time: '2026-01-01T00:00:00.000Z', text: `line ${n} \0` }))
+  // More than one statement adds, and in pieces of each size.
+  const numbers = Array.from({ length: 123 }, (_, at) => at + 1)
+  const lines = numbers.map(n => ({ n, time: '2026-01-01T00:00:00.000Z', text: `line ${n} \0` }))
   const progress = { done: 3, total: 9, unit: 'files' }
-  const news = { progress, lines, written: 3 }
+  const news = { progress, lines, written: 123 }
   for (let again = 0; again < 2; again++) assert.equal(await processes.keep(begun.id, 'two', news), 'wanted')
-  const log = await processes.lines(begun.id, 1, 10)
-  assert.deepEqual([log.lines.map(({ n }) => n), log.left], [[2, 3], 0])
+  const log = await processes.lines(begun.id, 1, 1_000)
+  assert.deepEqual([log.lines.map(({ n }) => n), log.left], [numbers.slice(1), 0])
+  assert.ok(log.lines.at(-1)?.text.startsWith('line 123'))
   assert.deepEqual((await processes.one(begun.id))?.progress, progress)
   assert.equal(await processes.keep(begun.id, 'another', news), 'lost')
 })

@@ -120,7 +120,7 @@ function begunIn(state: State): Begun {
   }
 }
 
-/** What is left of the count when the attempt is taken back, and others may have been counted since. */
+/** The count without the attempt that is taken back. Others may have been counted since. */
 function leftOf({ scope, before, after }: Counted, counts: ReadonlyMap<Scope, Count>): Count {
   const { level, at } = counts.get(scope) ?? nothing
   if (level === after.level && at === after.at) return before ?? nothing

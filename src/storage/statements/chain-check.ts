@@ -9,7 +9,7 @@ export class ChainCheck {
   place: number
   readonly #keys: TrailKey[]
   readonly #blame: Blame
-  /** What the hash before may have been; none: unknown. The second is what it should have been. */
+  /** Possible hashes of the event before; none: unknown. The second one is the right one. */
   #before: readonly Uint8Array[]
 
   constructor(number: number, start: SignedHead | undefined, keys: readonly TrailKey[], blame: Blame) {
@@ -49,7 +49,7 @@ export class ChainCheck {
     this.place = place
   }
 }
-/** How many hashes are tried for an event whose hash is wrong. */
+/** Maximum number of hashes that are tried for an event whose hash is wrong. */
 const maxExpected = 8
 
 const isHash = (bytes: Uint8Array): boolean => bytes.length === nothingBefore.length

@@ -20,7 +20,7 @@ export const clock = {
   },
 } satisfies StatementsOf<Pick<Mark, 'raise'>>
 
-/** How long a clock that is too far ahead must go on without a jump until it is believed, in ms. */
+/** Time in ms without a jump after which a clock that is too far ahead is believed. */
 const proof = 10 * 60 * 1000
 /** In ms. A larger difference from the elapsed time is a jump. */
 const maxDeviation = 60 * 1000
@@ -49,7 +49,7 @@ export function nextMark(time: number, { wall, at }: Reading, suspect: Reading |
   return at - suspect.at < proof ? { mark: time, suspect } : { mark: wall, suspect: undefined }
 }
 
-/** What every engine's clock is: the machine's, or that which goes on from the mark, whichever is ahead. */
+/** The clock of every engine: the machine's, or the one that goes on from the mark, whichever is ahead. */
 export function createClock({ read, raise }: Mark): Clock {
   let stored = 0
   let anchor: Reading = { wall: 0, at: 0 }
@@ -57,7 +57,7 @@ export function createClock({ read, raise }: Mark): Clock {
 
   const timeAt = (at: number) => Math.floor(anchor.wall + (at - anchor.at) * rate)
 
-  /** How far time has got by the mark alone. */
+  /** The time by the mark alone. */
   function marked(hasLooked = false): number {
     const at = performance.now()
     const mark = read(hasLooked)

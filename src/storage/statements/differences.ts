@@ -7,7 +7,7 @@ type Values = Readonly<Record<string, unknown>>
 const maxLength = 16_000
 
 /**
- * What an event tells of a change: only the members that differ, and of metadata only the fields.
+ * The changes that an event records: only the members that differ, and only those fields of metadata.
  * @returns no member at all if nothing differs
  */
 export function differences(before: Values | null, after: Values | null): { changes?: Changes } {

@@ -90,7 +90,7 @@ export function* pointEntity(
     ...(slots !== undefined && { slots }),
     imported: now(),
   }
-  // What is declared of the entity stays (Q21, Q25).
+  // The declarations of the entity stay (Q21, Q25).
   const after = { name, key, fields, read, source, ...(published.declare ?? descriptionOf(before ?? {})) }
   yield* putEntity(after)
   if (event) yield* record({ ...event, object: name, changes: entityChanges(before, after) })
@@ -171,7 +171,7 @@ export function* keepRetired(versions: readonly string[]): Change<void> {
   yield* run('UPDATE retired SET at = $1 WHERE version = ANY($2)', yield* clock(), versions)
 }
 
-/** How long a replaced version is kept for requests that have just looked it up, in ms. */
+/** Time in ms for which a replaced version is kept for requests that have just looked it up. */
 const retiredGrace = 60_000
 
 /** @returns the number of versions that were old, and not yet forgotten */

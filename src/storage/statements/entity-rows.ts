@@ -47,7 +47,7 @@ export interface EntityList {
   read(isSame?: boolean): Read<readonly Entity[]>
 }
 
-/** What an event loop knows of the entities. */
+/** The entities as an event loop knows them. */
 export function createEntityList(): EntityList {
   const changed = createChangedEntities()
   let stored: readonly Entity[] = []

@@ -76,7 +76,7 @@ export function* keepingAdministrator<T, R>(
   refusal: R,
   change: Change<T>,
 ): Change<T | R> {
-  // Of two changes at once that each leave another administrator, the later one sees the earlier one.
+  // Two changes at once could each leave a different administrator: the lock lets the later one see the earlier one.
   yield* mayEnd ? lockGroups() : keepGroups()
   yield* rights(event, 'own')
   // Where there is none, nothing can take them away.

@@ -10,7 +10,7 @@ import { type Readers, readersText, type Visibility } from '../../model/readers.
 import { differences } from './differences.ts'
 import { type Change, row } from './statements.ts'
 
-/** What the changes of items, their files and their readers have in common. */
+/** Shared by the changes of items, of their files and of their readers. */
 
 /** An item in the store. */
 export interface ExistingItem {

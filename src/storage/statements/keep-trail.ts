@@ -1,10 +1,10 @@
 import type { Trail } from '../trail.ts'
 
-/** How often heads are signed, in ms: as much as could be cut off the end unnoticed. */
+/** Time in ms between two signatures of the heads. Events of this time could be cut off the end unnoticed. */
 const checkpointInterval = 10_000
-/** How often old events are looked for, in ms. */
+/** Time in ms between two rounds of pruning. */
 const pruneInterval = 60_000
-/** How many steps a round of pruning takes at most, and the pause between two, in ms. */
+/** Maximum number of steps in a round of pruning, and the pause between two steps in ms. */
 const pruneSteps = 200
 const prunePause = 50
 const day = 24 * 3600 * 1000
@@ -44,7 +44,7 @@ export function keepTrail(
   }
 }
 
-/** Removes events that are older than so many days, in steps with a pause between them. */
+/** Removes events that are older than the given number of days, in steps with a pause between them. */
 export async function pruneOlder(
   trail: Pick<Trail, 'pruneSome'>,
   days: number,

@@ -12,7 +12,7 @@ import {
 import {
   type Change,
   clock,
-  insert,
+  insertAll,
   lock,
   now,
   type Read,
@@ -174,7 +174,7 @@ function* lockedState(id: number): Change<ProcessState | undefined> {
   return (yield* row<{ state: ProcessState }>(sql, yield* silence(), id))?.state
 }
 
-/** Of processes of a kind that exclude each other, one begins at a time. This lock comes before that of turns. */
+/** Processes that exclude each other begin one at a time. This lock comes before that of turns. */
 function* rivalOf({ kind, aloneIn, parameters }: NewProcess): Change<Rival | undefined> {
   if (aloneIn === undefined) return undefined
   yield* lock('SELECT pg_advisory_xact_lock(hashtextextended($1, 43))', kind)
@@ -212,8 +212,11 @@ function* keepNews(id: number, { progress, lines, written }: News): Change<void>
     ...[yield* clock(), progress && JSON.stringify(progress), written, id],
   )
   // Lines of news whose commit was not acknowledged, because the connection broke, come again.
-  for (const { n, time, text } of lines)
-    yield* insert('process_line', { process: id, n, time, text }, 'DO NOTHING')
+  yield* insertAll(
+    'process_line',
+    lines.map(({ n, time, text }) => ({ process: id, n, time, text })),
+    'DO NOTHING',
+  )
 }
 
 const columns = `id, kind, ${seenState} AS state, eperson, parameters, begun, ended, progress, result, fault`

@@ -14,7 +14,7 @@ import {
   stateOf,
 } from './items.ts'
 import { showAs } from './reader-changes.ts'
-import { type Change, insert, now, record, rights, rows, run } from './statements.ts'
+import { type Change, insert, insertAll, now, record, rights, rows, run } from './statements.ts'
 
 /**
  * Adds items, and updates those whose identifier exists.
@@ -246,7 +246,10 @@ function* changeBitstreams(item: string, { removed, changed, added }: BitstreamC
       row.uuid,
       ...changing.map(column => row[column]),
     )
-  for (const row of added) yield* insert('bitstream', { ...row, uuid: randomUUID(), item, created: now() })
+  yield* insertAll(
+    'bitstream',
+    added.map(row => ({ ...row, uuid: randomUUID(), item, created: now() })),
+  )
 }
 
 /** Gives an item the bundles of its files, in the order of their first ones. What is there keeps its UUID. */

@@ -36,7 +36,7 @@ export function* showAs(
     'SELECT id, readers FROM audience WHERE id IN (SELECT audience FROM bitstream WHERE item = $1)',
     uuid,
   )
-  // What is in its final form stays so: no file is changed twice.
+  // An audience that is final already stays as it is, so no file is changed twice.
   for (const one of audiences) {
     const to = yield* audienceWith(next(one.readers))
     if (to !== one.id)

@@ -30,7 +30,7 @@ export interface Writing {
   readonly event: AuditEvent
 }
 
-/** What `Entities.writeRecord` returns, or why the write can't be made. */
+/** The result of `Entities.writeRecord`, or the reason why the record can't be written. */
 export type WriteOutcome = boolean | RightsChanged | StoreUnavailable
 
 /**

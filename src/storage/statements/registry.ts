@@ -136,7 +136,7 @@ const fieldColumns =
   'f.id, f.schema_id AS "schemaId", s.prefix, s.namespace, f.element, f.qualifier, f.scope_note AS "scopeNote"'
 const joined = 'metadata_field f JOIN metadata_schema s ON s.id = f.schema_id'
 
-/** What `askedOf` gives. A name is plain ASCII, so `lower` does what it says. */
+/** Conditions for the values of `askedOf`. A name is plain ASCII, so `lower` is right on both engines. */
 const matches = ['s.prefix = $1', 'f.element = $2', 'f.qualifier = $3', 'f.name = $4']
   .map((asked, at) => `(CAST($${at + 1} AS TEXT) IS NULL OR ${asked})`)
   .concat("(CAST($5 AS TEXT) IS NULL OR strpos('.' || lower(f.name), $5) > 0)")
@@ -169,7 +169,7 @@ function added(found: { readonly id?: number } | undefined): number {
   return found.id
 }
 
-/** What the trail says of a field. */
+/** A field in the audit trail. */
 const factsOf = ({ id, element, qualifier, scopeNote }: MetadataField) => ({
   id,
   element,

@@ -1,5 +1,5 @@
 /**
- * How long a process waits before it signs with a new secret, in ms. Every event loop and every node looks for new
+ * Time in ms before a process signs with a new secret. Every event loop and every node looks for new
  * secrets once a second, so by then all of them accept it (T7).
  */
 const signingDelay = 2_500

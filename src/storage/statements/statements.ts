@@ -5,7 +5,7 @@ import type { TrailKey } from '../../model/trail.ts'
 import type { Part } from '../window.ts'
 
 /**
- * What a store does, written once for both engines (docs/decisions/0066): a generator whose steps an engine runs, those of a
+ * Work of a store, written once for both engines (docs/decisions/0066): a generator whose steps an engine runs, those of a
  * change in one transaction. SQL is PostgreSQL's, in the words that SQLite knows, too; `forSqlite` takes from it what it
  * doesn't.
  */
@@ -92,16 +92,27 @@ export function* run(sql: Sql, ...values: readonly Value[]): Statements<number> 
 export const insert = (table: string, columns: Columns, unless = ''): Statements<number> =>
   insertAll(table, [columns], unless)
 
-/** Adds a few rows, which have the same columns, in one statement. @returns how many were added or changed */
+/** Numbers of rows that one statement adds, or all where fewer are left. They are few, because each text is kept. */
+const sizes = [50, 10]
+
+/** Adds rows, which have the same columns, in few statements. @returns the number of rows that were added or changed */
 export function* insertAll(table: string, all: readonly Columns[], unless = ''): Statements<number> {
-  const [first] = all
-  if (!first) return 0
-  const names = Object.keys(first)
-  const marks = all.map((_, at) => `(${names.map((_, place) => `$${at * names.length + place + 1}`)})`)
-  return yield* run(
-    `INSERT INTO ${table} (${names.join(', ')}) VALUES ${marks}${unless && ` ON CONFLICT ${unless}`}`,
-    ...all.flatMap(columns => Object.values(columns)),
-  )
+  let changed = 0
+  let left = all
+  while (left[0]) {
+    const names = Object.keys(left[0])
+    const some = left.slice(
+      0,
+      sizes.find(size => size <= left.length),
+    )
+    const marks = some.map((_, at) => `(${names.map((_, place) => `$${at * names.length + place + 1}`)})`)
+    changed += yield* run(
+      `INSERT INTO ${table} (${names.join(', ')}) VALUES ${marks}${unless && ` ON CONFLICT ${unless}`}`,
+      ...some.flatMap(columns => Object.values(columns)),
+    )
+    left = left.slice(some.length)
+  }
+  return changed
 }
 type Columns = Readonly<Record<string, Value>>
 

@@ -13,6 +13,7 @@ import type { Trail } from '../trail.ts'
 import {
   type Change,
   insert,
+  insertAll,
   lock,
   type Read,
   row,
@@ -115,7 +116,7 @@ function* lastMarker(): Read<Marker | undefined> {
   return { ...marker, heads: yield* rows<SignedHead>(sql, marker.n) }
 }
 
-/** On PostgreSQL, an id is given before its event is committed: so many ids before those that were seen are looked at again. */
+/** Number of ids before the last one seen that are read again: PostgreSQL gives an id before its event is committed. */
 const lateIds = 10_000
 
 /** The ends of chains that no checkpoint has signed, among events after an id. In a chain, ids are in the order of places. */
@@ -143,8 +144,17 @@ function* keep(
   const signed = signCheckpoint(yield* sealingKey(), previous, kind, detail, heads)
   const { heads: sorted, ...checkpoint } = signed
   yield* insert('trail_checkpoint', checkpoint)
-  for (const { chain, place, event, time, hash } of sorted)
-    yield* insert('trail_head', { chain, place, checkpoint: signed.n, event, time, hash })
+  yield* insertAll(
+    'trail_head',
+    sorted.map(({ chain, place, event, time, hash }) => ({
+      chain,
+      place,
+      checkpoint: signed.n,
+      event,
+      time,
+      hash,
+    })),
+  )
 }
 
 /** Events, and checkpoints, that are removed at a time: the writer must not be kept for long. */

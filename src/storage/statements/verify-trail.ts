@@ -23,14 +23,14 @@ export interface Verdict {
   readonly checkpoints: number
   /** When the trail began, and how many events it took in then. */
   readonly begun: { readonly time: string; readonly events: number } | null
-  /** How many events were pruned, and those before which time. */
+  /** Number of events that were pruned, and the time before which they were recorded. */
   readonly pruned: { readonly events: number; readonly before: string } | null
   /** The name and time of the last checkpoint. */
   readonly last: { readonly name: string; readonly time: string } | null
 }
 
 interface Options {
-  /** How many faults to name at most. */
+  /** Maximum number of faults to name. */
   readonly maxFaults: number
   /** The name of a checkpoint that was kept elsewhere; null: none. */
   readonly kept: string | null
@@ -130,7 +130,7 @@ async function* readCheckpoints(
   }
 }
 
-/** What was tampered with may hold anything. It is blamed for that when its signature is checked. */
+/** A row that was tampered with may hold anything. The check of its signature reports it. */
 function readDetail(marker: Checkpoint) {
   try {
     return detailOf(marker)
@@ -183,7 +183,7 @@ async function finish(
   starts: Starts,
   blame: Blame,
 ): Promise<void> {
-  /** Of each chain, the last head tells how far it went. */
+  /** The last head of each chain tells how far it went. */
   let furthest: (SignedHead & { readonly checkpoint: number }) | undefined
   const report = () => {
     if (!furthest) return
