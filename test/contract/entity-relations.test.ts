@@ -166,22 +166,6 @@ test('Q21 Q25 what is declared stays when an entity is imported again or changed
   assert.equal(await entities.describe('nothing', relate, commandEvent('entity.relate')), false)
 })
 
-test('Q21 of changes at the same time none is lost', async t => {
-  const service = await startWithArt(t)
-  const names = ['a', 'b', 'c', 'd', 'e']
-  await Promise.all(
-    names.map(entity =>
-      service.storage.entities.describe(
-        'artworks',
-        { relate: { fields: ['id'], to: { entity, fields: ['id'] } } },
-        commandEvent('entity.relate'),
-      ),
-    ),
-  )
-  const { relations = [] } = (await service.storage.entities.all()).get('artworks') ?? {}
-  assert.deepEqual(relations.map(({ to }) => to.entity).toSorted(), names)
-})
-
 test('Q21 Q25 D8 a backup restores what is declared', async t => {
   const service = await startWithArt(t)
   await declareAll(service)

@@ -5,7 +5,6 @@ import { commandEvent } from '../../src/cli/store.ts'
 import type { NewBitstream } from '../../src/model/items.ts'
 import type { Readers } from '../../src/model/readers.ts'
 import { Client } from '../support/clients/client.ts'
-import { storeClient } from '../support/clients/store-client.ts'
 import { everybody, membersOf, titled } from '../support/data/repository.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { test } from '../support/service/engines.ts'
@@ -215,21 +214,4 @@ test('S4 Z1 a page of epersons, of a search or of a group reads that page', asyn
     assert.deepEqual(names, expected, path)
     assert.equal(total, expected.length)
   }
-})
-
-test('S4 X3 an eperson is found by the name that a provider has given since', async t => {
-  const { service } = await started(t)
-  const { people, identities } = service.storage
-  const identity = { provider: 'p', subject: 's', email: 'eva@example.org', firstName: 'Eva', lastName: null }
-  const matching = { byEmail: false, create: true }
-  const search = async (text: string) =>
-    (await people.findEpersons({ text, membership: null }, { offset: 0, limit: 10 }, storeClient)).total
-  await identities.recognize(identity, matching, commandEvent('login'))
-  assert.equal(await search('eva z'), 0)
-  await identities.recognize(
-    { ...identity, firstName: null, lastName: 'Zorn' },
-    matching,
-    commandEvent('login'),
-  )
-  assert.equal(await search('eva zorn'), 1)
 })

@@ -120,16 +120,6 @@ test('V2 T6 a link in a mail sets a new password, once, and ends every session',
   await assertProblem(await choose(client, token, user, 'and one more of them'), 400, 'mail-token-refused')
 })
 
-test('V2 of many that use one link at once, one sets the password', async t => {
-  const world = await start(t)
-  const token = await tokenOf(world, 'forgot', known)
-  const { uuid } = (await world.service.storage.people.credentials(known)) ?? { uuid: '' }
-  const answers = await Promise.all(
-    Array.from({ length: 8 }, (_, n) => choose(world.service.client(), token, uuid, `choice number ${n}`)),
-  )
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array<number>(7).fill(400)])
-})
-
 test('V2 a link is worthless once the password was changed in another way, or the account disabled', async t => {
   const world = await start(t)
   const { service, client } = world

@@ -8,7 +8,7 @@ import type { Client } from '../support/clients/client.ts'
 import { eventsOf } from '../support/data/events.ts'
 import { anyEperson, contentOf, putItem } from '../support/data/repository.ts'
 import { ruthEmail } from '../support/data/ruth.ts'
-import { beginsNow, begunOf, sessionLogin } from '../support/data/sessions.ts'
+import { begunOf, sessionLogin } from '../support/data/sessions.ts'
 import { isLong } from '../support/scale.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { baseUrl, passwordOf, type Service, startService } from '../support/service/service.ts'
@@ -205,25 +205,6 @@ test('N3 T4 a logout ends the session that was left when all others were ended, 
   }
 })
 
-test('N1 sessions that begin in the same millisecond are told apart', async t => {
-  const { service, uuid } = await started(t)
-  const { people, sessions } = service.storage
-  const known = await people.credentials(ruthEmail)
-  assert.ok(known)
-  const begins = beginsNow()
-  const login = { uuid, passwordStamp: known.passwordStamp, renewedHash: null, begins }
-  const event = { ...commandEvent('login'), eperson: uuid, method: 'password' }
-  const all = await Promise.all(Array.from({ length: 20 }, () => sessions.begin(login, event)))
-  const begun = all.map(one => one?.begun ?? 0).toSorted()
-  assert.deepEqual(
-    begun,
-    Array.from({ length: 20 }, (_, at) => begins.begun + at),
-  )
-  const session = await sessions.of(uuid)
-  assert.ok(session)
-  assert.equal((await sessions.list(session)).length, 20)
-})
-
 test('N1 of more sessions than are listed, those used last are; the rest end with all others', async t => {
   const { service } = await started(t)
   const tokens = []
@@ -335,19 +316,6 @@ test('N1 T6 races: whatever is ended while it is refreshed or ends others stays 
       assert.equal(left[0], others.status !== 204 || left[0])
     } else assert.equal(others.status, 204, `own was ended first: ${ended.status}`)
   }
-})
-
-test('T6 a session that ends while it changes the password does not outlive that', async t => {
-  const { service, uuid } = await started(t)
-  const client = await loggedIn(service)
-  const { people, sessions } = service.storage
-  const [known, session] = [await people.credentials(ruthEmail), await sessions.of(uuid)]
-  assert.ok(known && session)
-  const own = { begun: Number(begunOf(client.token ?? '')), key: session.sessionKey }
-  await sessions.logout(uuid, commandEvent('logout'))
-  const event = { ...commandEvent('eperson.password'), eperson: uuid }
-  assert.equal(await people.setPassword({ email: ruthEmail }, 'none', event, { ...known, own }), 'changed')
-  assert.equal(await client.isLoggedIn(), false)
 })
 
 testOn('sqlite', 'N1 what can’t be alive any more is not listed, and its row goes', async t => {

@@ -16,8 +16,6 @@ import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import type { Command } from 'commander'
 import { createProgram } from '../../src/cli/main.ts'
-import { openStore } from '../../src/cli/store.ts'
-import { toConfig } from '../../src/config/config.ts'
 import { StoreUnavailable } from '../../src/model/errors.ts'
 import { createDatabase, runSql } from '../support/service/databases.ts'
 import { engineIn, storeSettings, test, testOn, useDatabase } from '../support/service/engines.ts'
@@ -234,11 +232,3 @@ for (const step of steps)
       assert.equal(served.output.stderr, '')
     },
   )
-
-test('D6 of many that open a new store at once, one creates it', async t => {
-  const folder = emptyFolder(t)
-  const config = toConfig(await storeSettings(folder))
-  const stores = await Promise.all(Array.from({ length: 4 }, () => openStore(config, { create: true })))
-  for (const one of stores) await one.close()
-  assert.equal(stores.filter(({ isNew }) => isNew).length, 1)
-})

@@ -9,10 +9,9 @@ import {
   refusalAfter,
   statusesOf,
 } from '../support/clients/guesser.ts'
-import { change, forgetAttempts, letPass, rowsOf } from '../support/data/attempts.ts'
+import { forgetAttempts, letPass, rowsOf } from '../support/data/attempts.ts'
 import { eventsOf } from '../support/data/events.ts'
 import { ruthEmail, startWithRuth } from '../support/data/ruth.ts'
-import { beginsNow } from '../support/data/sessions.ts'
 import { test } from '../support/service/engines.ts'
 import { passwordOf } from '../support/service/service.ts'
 
@@ -102,22 +101,6 @@ test('L8 a login of somebody else makes a network familiar to nobody but them', 
   assert.equal((await guess(home, 'max@example.org', passwordOf('max@example.org'))).status, 200)
   await exhaust(service, () => guess(elsewhere, ruthEmail))
   assert.equal((await guess(home, ruthEmail, right)).status, 429)
-})
-
-test('L8 a login by single sign-on makes a network familiar, too', async t => {
-  const { service, uuid, guess } = await started(t)
-  const session = await service.storage.sessions.of(uuid)
-  assert.ok(session)
-  const login = {
-    uuid,
-    sessionKey: session.sessionKey,
-    session: { provider: 'uni', name: 'n', sid: null, detail: {} },
-    begins: beginsNow(),
-  }
-  const event = { ...commandEvent('login'), eperson: uuid, clientIp: home, method: 'oidc' }
-  assert.ok(await service.storage.identities.begin(login, event))
-  await exhaust(service, () => guess(elsewhere, ruthEmail))
-  assert.equal((await guess(home, ruthEmail, right)).status, 200)
 })
 
 test('L8 guesses at one account from a network slow it for all others, and other networks are not slowed', async t => {
@@ -258,30 +241,4 @@ test('L8 an address that no proxy should send is a network of its own, which is 
   const { guess } = await started(t)
   assert.equal((await guess('not an address', ruthEmail, right)).status, 200)
   assert.deepEqual(await statusesOf(11, () => guess('another one', ruthEmail)), [...all(10, 401), 429])
-})
-
-test('L8 a deleted account takes along where it has logged in from', async t => {
-  const { service, guess } = await started(t)
-  await guess(home, ruthEmail, right)
-  await service.storage.people.deleteEperson(ruthEmail, commandEvent('eperson.delete'))
-  assert.deepEqual(await rowsOf(service, 'familiar_network'), [])
-  await forgetAttempts(service)
-  assert.deepEqual(await statusesOf(11, () => guess(home, ruthEmail)), [...all(10, 401), 429])
-})
-
-test('L8 of one account the last hundred networks are familiar', async t => {
-  const { service, uuid, guess } = await started(t)
-  const before = Array.from(
-    { length: 104 },
-    (_, at) => `('${uuid}', '${network(at)}', ${Date.now() - day + at})`,
-  )
-  await change(
-    service.dataFolder,
-    `INSERT INTO familiar_network (eperson, network, at) VALUES ${before.join(', ')}`,
-  )
-  assert.equal((await guess(network(104), ruthEmail, right)).status, 200)
-  assert.equal((await rowsOf(service, 'familiar_network')).length, 100)
-  await exhaust(service, () => guess(elsewhere, ruthEmail))
-  assert.equal((await guess(network(4), ruthEmail, right)).status, 429)
-  for (const at of [5, 104]) assert.equal((await guess(network(at), ruthEmail, right)).status, 200)
 })

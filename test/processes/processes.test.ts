@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { commandEvent, openStore } from '../../src/cli/store.ts'
+import { commandEvent } from '../../src/cli/store.ts'
 import { Overloaded } from '../../src/lib/fair-queue.ts'
 import { OperatorError } from '../../src/model/errors.ts'
 import type { NewProcess, ProcessState, Run } from '../../src/model/processes.ts'
@@ -195,56 +195,4 @@ test('only processes that have ended are removed, and old ones are pruned', asyn
   assert.equal((await processes.find(all, { offset: 0, limit: 9 })).total, 3)
   await processes.prune('9999-01-01T00:00:00.000Z', 3)
   assert.equal((await processes.find(all, { offset: 0, limit: 9 })).total, 0)
-})
-
-test('EA7 of many that begin at the same instant on two nodes, one is alone with its entity', async t => {
-  const { storage, config } = await startService(t)
-  const other = await openStore(config, { create: false })
-  const books: NewProcess = {
-    kind: 'import',
-    eperson: null,
-    parameters: { entity: 'books' },
-    aloneIn: 'entity',
-  }
-  const begin = (at: number, process = books) => {
-    const place = { owner: JSON.stringify(['node', at % 2, null]), atOnce: 2, waiting: 20 }
-    return (at % 2 === 0 ? storage : other).processes.begin(process, place)
-  }
-  try {
-    const begun = await Promise.all(Array.from({ length: 20 }, (_, at) => begin(at)))
-    const alone = begun.flatMap(one => (one && 'id' in one ? [one.id] : []))
-    assert.equal(alone.length, 1)
-    const [id = 0] = alone
-    assert.ok(begun.every(one => one && ('id' in one || one.rival === id)))
-    const films = { ...books, parameters: { entity: 'films' } }
-    assert.ok('id' in ((await begin(1, films)) ?? {}), 'another entity is free')
-    assert.ok('id' in ((await begin(1, { ...asked, aloneIn: 'entity' })) ?? {}), 'so is another kind')
-
-    const how = { state: 'completed', result: null, fault: null } as const
-    const news = { progress: null, lines: [], written: 0 }
-    for (const node of [0, 1])
-      await storage.processes.end(id, JSON.stringify(['node', node, null]), how, news)
-    assert.ok('id' in ((await begin(0)) ?? {}), 'and this one when it has ended')
-  } finally {
-    await other.close()
-  }
-})
-
-test('news whose commit nobody was told of come again, are kept once, and the process ends', async t => {
-  const { storage } = await startService(t)
-  const { processes } = storage
-  const begun = await processes.begin(asked, { owner: 'x', atOnce: null, waiting: 1 })
-  assert.ok(begun && 'id' in begun)
-  const time = new Date().toISOString()
-  const news = (...texts: readonly string[]) => ({
-    lines: texts.map((text, at) => ({ n: at + 1, time, text })),
-    progress: null,
-    written: texts.length,
-  })
-  assert.equal(await processes.keep(begun.id, 'x', news('one')), 'wanted')
-  assert.equal(await processes.keep(begun.id, 'x', news('one', 'two')), 'wanted')
-  const how = { state: 'completed', result: null, fault: null } as const
-  assert.equal(await processes.end(begun.id, 'x', how, news('one', 'two')), true)
-  const { lines, left } = await processes.lines(begun.id, 0, 10)
-  assert.deepEqual([lines.map(({ text }) => text), left], [['one', 'two'], 0])
 })

@@ -91,6 +91,60 @@ test('R1 a single record is written over what was read, and a revision takes it 
   assert.deepEqual(await recordsIn(storage, 'two'), [...lines(2, 'a'), json])
 })
 
+test('EA4 Q21 of changes at once of what is declared, one with the tag is made, and none without is lost', async ({
+  entities,
+}) => {
+  const event = commandEvent('entity.change')
+  const imported = commandEvent('entity.import')
+  const made = await Promise.all(
+    ['a', 'b', 'c'].map(title =>
+      entities.publish(letters('three', 1, { replaces: null }), lines(1, title), imported),
+    ),
+  )
+  assert.deepEqual(made.toSorted(), ['anonymous', undefined, undefined])
+  const entity = (await entities.all()).get('three') ?? assert.fail('it is not there')
+  const texts = ['one', 'two', 'three', 'four', 'five', 'six']
+  const declared = await Promise.all(
+    texts.map(description =>
+      entities.declare('three', { read: 'eperson', description }, entityTag(entity), event),
+    ),
+  )
+  assert.deepEqual(declared.toSorted(), [...Array(5).fill('changed'), 'declared'])
+  const relate = (name: string) => ({ fields: ['id'], to: { entity: name, fields: ['id'] } })
+  await Promise.all(texts.map(name => entities.describe('three', { relate: relate(name) }, event)))
+  const names = (await entities.all()).get('three')?.relations?.map(({ to }) => to.entity)
+  assert.deepEqual(names?.toSorted(), texts.toSorted())
+})
+
+test('D2 what goes is agreed to again where another import, a change or the end of the entity comes first', async storage => {
+  const { entities } = storage
+  const event = commandEvent('entity.import')
+  const write = async (id: number) => {
+    const entity = await entityIn(storage, 'four')
+    const json = JSON.stringify({ id, title: 'new' })
+    const change = { entity, key: `four ${id}`, values: [id], json, added: 1, before: 0 } as const
+    assert.equal(await entities.writeRecord(change, commandEvent('record.put')), true)
+  }
+  for (const [meanwhile, changes, looks] of [
+    [() => entities.publish(letters('four', 3), lines(3, 'b'), event), 9, 2],
+    [() => write(8), 0, 2],
+    [() => write(9), 1, 1],
+    [() => entities.drop('four', commandEvent('entity.drop')), 9, 2],
+  ] as const) {
+    await entities.publish(letters('four', 2), lines(2, 'a'), event)
+    let asked = 0
+    const agree = async () => {
+      const { source } = (await entities.all()).get('four') ?? {}
+      const version = source?.kind === 'records' ? source.version : null
+      if (asked++ === 0) await meanwhile()
+      return { version, changes }
+    }
+    assert.equal(await entities.publish(letters('four', 1, { agree }), lines(1, 'c'), event), 'anonymous')
+    assert.equal(asked, looks)
+    assert.deepEqual(await recordsIn(storage, 'four'), lines(1, 'c'))
+  }
+})
+
 test('D9 the trail is signed, pruned and read at one moment, and verifies', async storage => {
   const { trail } = storage
   for (let n = 0; n < 5; n++) await trail.record(commandEvent('group.add', `event ${n}`))
@@ -103,11 +157,13 @@ test('D9 the trail is signed, pruned and read at one moment, and verifies', asyn
   const before = await trail.read(async reader => reader.count(null))
   assert.equal(await trail.pruneSome(new Date(Date.now() + 1_000).toISOString()), before)
   assert.deepEqual((await verify()).faults, [])
-  await trail.record(commandEvent('group.add', 'after'))
-  const seen: (string | null)[] = []
+  const changes = { before: null, after: { name: '1\0 "ö"' } }
+  await trail.record({ ...commandEvent('group.add', 'after'), changes })
+  const seen: unknown[] = []
   await trail.read(async reader => {
-    for await (const event of reader.events({ since: null, until: null })) seen.push(event.object)
+    for await (const event of reader.events({ since: null, until: null }))
+      seen.push([event.object, event.changes])
   })
-  assert.deepEqual(seen, ['after'])
+  assert.deepEqual(seen, [['after', JSON.stringify(changes).replace('\\u0000', '\uFFFD')]])
   assert.deepEqual((await verify()).faults, [])
 })

@@ -56,6 +56,44 @@ test('I1 an item that is put again is the same one, and what differs is changed'
   assert.deepEqual([listed?.identifier, listed?.files, listed?.title], ['put/1', 1, 'Title of put/1'])
 })
 
+test('I1 a file that is put again keeps its UUID, and what is hidden or withdrawn stays so', async ({
+  repository,
+}) => {
+  const put = (...bitstreams: readonly NewBitstream[]) =>
+    repository.putItems([item('again/1', { bitstreams })], event)
+  await put(file('a.txt', 'a'), file('b.txt', 'b', 'LICENSE'))
+  const uuid = (await repository.uuidOf('again/1')) ?? ''
+  const original = { item: uuid, bundle: 'ORIGINAL' }
+  const first = await repository.firstIn(original)
+  const revision = (await repository.item(uuid))?.revision ?? -1
+  const hide = { kind: 'edit-item', item: uuid, revision, hidden: [], discoverable: false } as const
+  assert.equal(await repository.change(hide, event), 'changed')
+  assert.deepEqual(await put(file('b.txt', 'b', 'LICENSE'), file('a.txt', 'c')), ['changed'])
+  const again = await repository.firstIn(original)
+  assert.deepEqual([again?.uuid, again?.sha256], [first?.uuid, sha256('c')])
+  const bundles = (await repository.bundles(uuid, window)).rows.map(({ name }) => name)
+  assert.deepEqual(bundles, ['LICENSE', 'ORIGINAL'])
+  assert.equal((await repository.item(uuid))?.discoverable, false)
+  const { readers } = (await repository.item(uuid)) ?? assert.fail('it is gone')
+  const policies = { kind: 'set-policies', object: uuid, seen: readers, notes: [] } as const
+  assert.equal(await repository.change({ ...policies, rules: [{ reader: 'eperson' }] }, event), 'changed')
+  assert.deepEqual((await repository.firstIn(original))?.readers, [{ reader: 'eperson', hidden: 'unlisted' }])
+})
+
+test('I3 S11 of many changes at once of what all have seen, one is made', async ({ repository }) => {
+  const one = async (change: Parameters<typeof repository.change>[0]) => {
+    const outcomes = await Promise.all(Array.from({ length: 12 }, () => repository.change(change, event)))
+    assert.deepEqual(outcomes.toSorted(), ['changed', ...Array(11).fill('stale')])
+  }
+  const metadata = { 'dc.title': [{ value: 'At once', language: null }] }
+  await repository.putItems([item('at-once/1')], event)
+  const uuid = (await repository.uuidOf('at-once/1')) ?? ''
+  const revision = (await repository.item(uuid))?.revision ?? -1
+  await one({ kind: 'edit-item', item: uuid, revision, hidden: [], metadata })
+  const site = await repository.storeId()
+  await one({ kind: 'edit-site', site, revision: (await repository.site()).revision, metadata })
+})
+
 test('I3 files of a bundle are listed in their order for those who may read them', async ({ repository }) => {
   await repository.putItems([item('files/1')], event)
   const uuid = (await repository.uuidOf('files/1')) ?? ''
@@ -146,6 +184,8 @@ test('I5 an item is edited by the revision that was seen, and its bundles and fi
   )
   assert.equal(await change({ kind: 'set-primary', bundle, bitstream: uuids[1] ?? '' }), 'changed')
   assert.equal((await repository.bundle(bundle))?.primary, uuids[1])
+  assert.equal(await change({ kind: 'set-primary', bundle, bitstream: null }), 'changed')
+  assert.equal((await repository.bundle(bundle))?.primary, null)
   assert.equal(
     await change({ kind: 'edit-bitstream', bitstream: uuids[1] ?? '', description: 'said of it' }),
     'changed',

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { commandEvent } from '../../src/cli/store.ts'
-import type { NewPerson } from '../../src/storage/people.ts'
+import type { EpersonSearch, NewPerson } from '../../src/storage/people.ts'
 import type { Storage } from '../../src/storage/storage.ts'
+import type { Window } from '../../src/storage/window.ts'
 import { storeClient } from '../support/clients/store-client.ts'
 import { storeTests } from '../support/service/stores.ts'
 
@@ -121,6 +122,32 @@ test('M6 groups are in groups through any number of levels, in no circle, and ne
     uuid: uuid(0),
   })
   assert.equal(await people.setSubgroup(false, uuid(0), uuid(1), commandEvent('group.exclude')), 'changed')
+})
+
+test('S4 epersons and groups are listed in the order of their addresses and names, page by page', async storage => {
+  const { people } = storage
+  const page = { offset: 1, limit: 2 }
+  const group = await createGroup(storage, 'S4 Many')
+  for (const name of ['s4 Birds', 'S4 Ärzte']) await createGroup(storage, name)
+  for (const name of ['c', 'B', 'a', 'ä', 'd']) {
+    const { uuid } = await create(storage, `${name}@s4.org`)
+    if (name !== 'd') await people.setMember(true, group.uuid, uuid, commandEvent('group.join'))
+  }
+  const found = async (text: string, membership: EpersonSearch['membership'], some: Window = page) => {
+    const { rows, total } = await people.findEpersons({ text, membership }, some, storeClient)
+    return [rows.map(({ email }) => email), total]
+  }
+  const inside = { group: group.uuid, is: true }
+  assert.deepEqual(await found('@s4.', inside), [['B@s4.org', 'c@s4.org'], 4])
+  assert.deepEqual(await found('', inside), [['B@s4.org', 'c@s4.org'], 4])
+  const all = (await people.listEpersons()).map(({ email }) => email)
+  const listed = all.toSorted((one, other) => (one.toLowerCase() < other.toLowerCase() ? -1 : 1))
+  assert.deepEqual(await found('', null), [listed.slice(1, 3), all.length])
+  const others = listed.filter(email => email === 'd@s4.org' || !email.endsWith('@s4.org'))
+  const outside = { ...inside, is: false }
+  assert.deepEqual(await found('', outside, { offset: 0, limit: 100 }), [others, others.length])
+  const groups = await people.findGroups({ text: 's4', inside: null }, page, storeClient)
+  assert.deepEqual([groups.rows.map(({ name }) => name), groups.total], [['S4 Ärzte', 's4 Birds'], 3])
 })
 
 test('M4 the last administrator stays, and so does a group that rules name', async storage => {

@@ -4,7 +4,10 @@ import { commandEvent } from '../../src/cli/store.ts'
 import type { Eperson } from '../../src/model/accounts.ts'
 import type { AuditEvent } from '../../src/model/audit-events.ts'
 import { RightsChanged } from '../../src/model/errors.ts'
+import { isAlive, maxSessions } from '../../src/model/sessions.ts'
+import { maxFamiliar } from '../../src/model/throttle.ts'
 import type { Storage } from '../../src/storage/storage.ts'
+import { storeClient } from '../support/clients/store-client.ts'
 import { storeTests } from '../support/service/stores.ts'
 
 /** Logins, sessions, single sign-on, access tokens and attempts in the store. */
@@ -20,21 +23,25 @@ async function add({ people }: Storage, email: string): Promise<Eperson> {
   return added
 }
 
-async function logIn({ people, sessions }: Storage, { uuid, email }: Eperson) {
+async function logIn(
+  { people, sessions }: Storage,
+  { uuid, email }: Pick<Eperson, 'uuid' | 'email'>,
+  event = eventOf(uuid),
+) {
   const credentials = await people.credentials(email)
   assert.ok(credentials)
   const { passwordStamp } = credentials
   const begins = { begun: Date.now(), expires: inAnHour() }
-  const begun = await sessions.begin({ uuid, passwordStamp, begins, renewedHash: null }, eventOf(uuid))
+  const begun = await sessions.begin({ uuid, passwordStamp, begins, renewedHash: null }, event)
   assert.ok(begun)
   return begun
 }
 
-const eventOf = (uuid: string): AuditEvent => ({
+const eventOf = (uuid: string, clientIp = '192.0.2.7'): AuditEvent => ({
   ...commandEvent('login'),
   eperson: uuid,
   actor: uuid,
-  clientIp: '192.0.2.7',
+  clientIp,
   method: 'password',
 })
 
@@ -94,6 +101,72 @@ test('N2 one session ends by itself, or all others, and a refresh says when a se
   assert.deepEqual(await sessions.list(kept), [])
 })
 
+test('N1 sessions that begin in the same millisecond are told apart, and of more than a hundred the last are listed', async storage => {
+  const { people, sessions } = storage
+  const { uuid, email } = await add(storage, 'many@example.org')
+  const { passwordStamp = 0 } = (await people.credentials(email)) ?? {}
+  const begins = { begun: Date.now(), expires: inAnHour() }
+  const login = { uuid, passwordStamp, begins, renewedHash: null }
+  const numbers = Array.from({ length: maxSessions + 3 }, (_, at) => at)
+  const begin = () => sessions.begin(login, eventOf(uuid))
+  const begun = await Promise.all(Array.from({ length: maxSessions }, begin))
+  for (let more = 0; more < 3; more++) begun.push(await begin())
+  const inOrder = (all: readonly number[]) =>
+    all.map(one => one - begins.begun).toSorted((one, other) => one - other)
+  assert.deepEqual(inOrder(begun.map(one => one?.begun ?? 0)), numbers)
+  const session = await sessions.of(uuid)
+  assert.ok(session)
+  assert.deepEqual(inOrder((await sessions.list(session)).map(one => one.begun)), numbers.slice(3))
+})
+
+test('N2 a session that ends while it is refreshed is not listed again', async storage => {
+  const { sessions } = storage
+  const kit = await add(storage, 'kit@example.org')
+  const [own, other] = [await logIn(storage, kit), await logIn(storage, kit)]
+  const { sessionKey, stamp } = own.session
+  const refreshed = { begun: other.begun, used: Date.now(), expires: inAnHour(), stamp }
+  const [ended] = await Promise.all([
+    sessions.end(kit.uuid, other.begun, { begun: own.begun, key: sessionKey }, Date.now(), {
+      ...eventOf(kit.uuid),
+      event: 'session.end',
+    }),
+    ...Array.from({ length: 8 }, () =>
+      sessions.refresh(refreshed, { ...eventOf(kit.uuid), event: 'refresh' }),
+    ),
+  ])
+  assert.equal(ended, true)
+  const session = await sessions.of(kit.uuid)
+  assert.ok(session)
+  assert.deepEqual(
+    (await sessions.list(session)).map(({ begun }) => begun),
+    [own.begun],
+  )
+})
+
+test('V2 T6 of changes of one password at once, one is made, and only a session that is alive outlives it', async storage => {
+  const { people, sessions } = storage
+  const pat = await add(storage, 'pat@example.org')
+  const begun = await logIn(storage, pat)
+  const own = { begun: begun.begun, key: begun.session.sessionKey }
+  const isOwnAlive = async () => {
+    const session = await sessions.of(pat.uuid)
+    return session !== undefined && isAlive(session, own)
+  }
+  const event = commandEvent('eperson.password')
+  const change = async () => {
+    const known = await people.credentials(pat.email)
+    assert.ok(known)
+    const set = () => people.setPassword({ uuid: pat.uuid }, 'another hash', event, { ...known, own })
+    return (await Promise.all(Array.from({ length: 8 }, set))).toSorted()
+  }
+  const one = ['changed', ...Array(7).fill('unchanged')]
+  assert.deepEqual(await change(), one)
+  assert.equal(await isOwnAlive(), true)
+  await sessions.logout(pat.uuid, { ...eventOf(pat.uuid), event: 'logout' })
+  assert.deepEqual(await change(), one)
+  assert.equal(await isOwnAlive(), false)
+})
+
 test('T12 a change that relies on a session which has changed meanwhile is not made', async storage => {
   const { sessions, alerts, accessTokens, people, processes, registry } = storage
   const eve = await add(storage, 'eve@example.org')
@@ -143,6 +216,8 @@ test('K1 access tokens have names of their own, are found until they end, and ke
   assert.ok((await accessTokens.page(window)).total >= 2)
   assert.equal(await accessTokens.revoke(two.id, randomUUID(), commandEvent('token.revoke')), false)
   assert.equal(await accessTokens.revoke(two.id, kim.uuid, commandEvent('token.revoke')), true)
+  assert.equal(await accessTokens.revokeAll(kim.uuid, commandEvent('token.revoke')), 1)
+  assert.equal(await accessTokens.add(one, event), 'added')
   assert.equal(
     await people.setPassword({ email: kim.email }, 'another hash', commandEvent('eperson.password')),
     'changed',
@@ -151,7 +226,7 @@ test('K1 access tokens have names of their own, are found until they end, and ke
   assert.equal(await accessTokens.revokeAll(kim.uuid, commandEvent('token.revoke')), 0)
 })
 
-test('X3 a subject of a provider is created, known again and renamed, and a link is for one eperson', async storage => {
+test('X3 a subject of a provider is created, known again, found by the name that was given since, and a link is for one eperson', async storage => {
   const { people, identities } = storage
   const identity = {
     provider: 'uni',
@@ -169,6 +244,8 @@ test('X3 a subject of a provider is created, known again and renamed, and a link
   assert.ok(again.kind === 'known')
   assert.equal(again.eperson.uuid, created.eperson.uuid)
   assert.equal((await people.eperson(again.eperson.uuid))?.firstName, 'Leonie')
+  const search = { text: 'leonie', membership: null }
+  assert.equal((await people.findEpersons(search, window, storeClient)).total, 1)
   const mia = await add(storage, 'mia@example.org')
   const link = (subject: string) =>
     identities.link(mia.email, { provider: 'uni', subject }, commandEvent('eperson.link'))
@@ -181,6 +258,11 @@ test('X3 a subject of a provider is created, known again and renamed, and a link
     ['s-2'],
   )
   assert.ok((await identities.pageOfIdentities(window)).total >= 2)
+  assert.ok((await identities.listIdentities()).length >= 2)
+  const ned = await add(storage, 'ned@example.org')
+  const sameAddress = { ...identity, subject: 's-4', email: 'NED@example.org' }
+  const linked = await identities.recognize(sameAddress, matching, event)
+  assert.deepEqual([linked.kind, linked.kind !== 'refused' && linked.eperson?.uuid], ['linked', ned.uuid])
   assert.equal(await identities.unlink(mia.email, 'uni', commandEvent('eperson.unlink')), 'changed')
   assert.equal(await identities.unlink(mia.email, 'uni', commandEvent('eperson.unlink')), 'unchanged')
 })
@@ -232,6 +314,27 @@ test('L8 attempts count as failures until they are taken back, each after the on
   const many = await Promise.all(Array.from({ length: 12 }, () => attempts.begin(attempt)))
   assert.equal(many.filter(({ wait }) => wait === 0).length, 10)
   assert.ok((await attempts.look(attempt)).wait > 0)
+})
+
+test('L8 a login makes a network familiar to its eperson alone, and the last hundred networks stay so', async storage => {
+  const { attempts, identities, people } = storage
+  const [ivo, eva] = [await add(storage, 'ivo@example.org'), await add(storage, 'eva.l8@example.org')]
+  const network = (at: number) => `198.51.100.${at}`
+  const isFamiliar = async (eperson: string, at: number) => {
+    const keys = { 'account-and-network': 'l8 an', account: 'l8 a', network: 'l8 n', site: 'l8 s' }
+    return (await attempts.look({ keys, eperson, network: network(at) })).isFamiliar
+  }
+  for (let at = 0; at < maxFamiliar; at++) await logIn(storage, ivo, eventOf(ivo.uuid, network(at)))
+  assert.deepEqual([await isFamiliar(ivo.uuid, 0), await isFamiliar(eva.uuid, 0)], [true, false])
+  const { sessionKey } = (await storage.sessions.of(ivo.uuid)) ?? assert.fail('ivo is gone')
+  const session = { provider: 'idp', name: 'ivo', sid: null, detail: {} }
+  const begins = { begun: Date.now(), expires: inAnHour() }
+  const login = { uuid: ivo.uuid, sessionKey, session, begins }
+  assert.ok(await identities.begin(login, { ...eventOf(ivo.uuid, network(200)), method: 'saml' }))
+  const seen = await Promise.all([0, 1, 99, 200].map(at => isFamiliar(ivo.uuid, at)))
+  assert.deepEqual(seen, [false, true, true, true])
+  assert.equal(await people.deleteEperson(ivo.email, commandEvent('eperson.delete')), 'changed')
+  assert.equal(await isFamiliar(ivo.uuid, 200), false)
 })
 
 test('T11 the mark of the clock is kept', async ({ clock, ping }) => {

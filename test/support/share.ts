@@ -31,32 +31,31 @@ const thorough = [
 ]
 
 /**
- * Files whose tests `npm run test:rest` runs on PostgreSQL, too. Tests of HTTP, of the client, of pages and of commands see
- * the same on each engine: on PostgreSQL, `npm run test:long` runs them. Tests of PostgreSQL alone always run.
+ * Files whose tests `npm run test:rest` runs on PostgreSQL, too: those that depend on code which each engine has of its own. All
+ * else that a store does is written once, and `store/*` runs it on both engines, so a test over HTTP doesn't say it again. Such
+ * tests, and those of the client, of pages and of commands, run on the embedded store; on PostgreSQL, `npm run test:long` runs them.
+ * Tests of PostgreSQL alone always run, and so do those that start both engines, whichever file they are in.
  */
 const onPostgres = [
-  // Statements that each engine has of its own: queries, order and collations, text search.
-  'contract/{query,query-access,equal-values,json-conditions,subquery-kinds,three-valued,entity-relations,short-pages}',
-  'property/{queries,query-audiences,order,people-search}',
+  // Each method of the storage, without HTTP.
+  'store/*',
+  // Queries become SQL in the words of each engine: conditions, orders, collations, text search, and who sees which rows.
+  'property/{audiences,order,people-search,queries,query-audiences}',
   'storage/{match-on-records,plans-*,rows-*,text-search,unseen-rows}',
-  'journeys/ten-questions',
-  // Audiences: each statement that lists has a part that decides who may see what.
-  'property/{audiences,list-audiences,item-states,nested-groups}',
-  // Changes of several rows are one transaction; what the store refuses is decided inside it.
-  'contract/{people,groups,metadata-registry,site,write-items,write-files,entities-admin}',
-  'contract/{sessions,registration,throttle,alert-sessions,audit-*,turns,long-lists,store,copy,import-loss}',
-  'processes/processes',
-  'property/{changes,record-writes}',
-  'cli/{groups-in-groups,item-state}',
-  // Races, and writers that are killed.
+  // Imported records are files of one engine, and tables of the other, which reads short pages together.
+  'property/changes',
+  'contract/short-pages',
+  // Each connection to PostgreSQL has a chain of its own in the audit trail.
+  'contract/audit-trail-life',
+  'backup/audit-trail',
+  // Races, several nodes, and processes that are killed.
   '{races,nodes}/*',
-  'backup/{backup,before,kill,audit-trail}',
+  'backup/{backup,before,kill}',
   'faults/{import-signals,ingest,processes}',
   'workers/revocation',
-  // The store itself, statement by statement.
-  'store/*',
-  // Schemas, and what holds the connection.
+  // Schemas, and connections: who waits for one, and what happens when it is lost.
   'storage/{migrations,postgres/*,copy/*}',
+  'contract/turns',
   'faults/{postgres,clock}',
 ]
 

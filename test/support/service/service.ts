@@ -62,7 +62,8 @@ export interface StartOptions {
   readonly limits?: Partial<ClientLimits>
 }
 
-const patientLimits: ClientLimits = { connect: patience, statement: patience }
+/** More time than the service has, so that a busy machine isn't taken for a database that doesn't answer. */
+export const patientLimits: ClientLimits = { connect: patience, statement: patience }
 
 export async function startService(t: TestContext, options: StartOptions = {}): Promise<Service> {
   const dataFolder = options.dataFolder ?? temporaryFolder(t, options.engine)

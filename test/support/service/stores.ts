@@ -7,6 +7,7 @@ import type { Storage } from '../../../src/storage/storage.ts'
 import { createStore } from './databases.ts'
 import { type Engine, engineIn, test } from './engines.ts'
 import { scratch } from './postgres-server.ts'
+import { patientLimits } from './service.ts'
 
 /**
  * Tests of the storage interface itself, on each engine and without HTTP: both say the same. A file has one store of each
@@ -39,5 +40,5 @@ async function open(engine: Engine): Promise<Opened> {
   const folder = mkdtempSync(join(scratch, 'carrel-test-'))
   const url = engine === 'postgres' ? await createStore(undefined) : undefined
   const settings = { CARREL_DATA: folder, ...(url !== undefined && { CARREL_DATABASE_URL: url }) }
-  return { storage: await openStore(toConfig(settings), { create: true }), folder }
+  return { storage: await openStore(toConfig(settings), { create: true, limits: patientLimits }), folder }
 }
