@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { basename, dirname, join, normalize } from 'node:path'
 import { test } from 'node:test'
+import { describedWalks } from '../../scripts/described-walks.ts'
 import { repository } from '../support/service/process.ts'
 
 /** The import rules (docs: habits of the house), read off the sources. */
@@ -256,6 +257,28 @@ test('every rule is needed', () => {
 test('nothing imports the wiring but the process', () => {
   const users = [...imports].filter(([, list]) => list.includes('src/app.ts')).map(([file]) => file)
   assert.deepEqual(users, ['src/cli/serve.ts', 'src/cli/worker.ts'])
+})
+
+test('docs/architecture.md has a line for each room', () => {
+  const page = readFileSync(join(repository, 'docs/architecture.md'), 'utf8')
+  const lines = [...page.matchAll(/^\| `src\/([\w/]+)\/` \|/gm)].map(([, room = '']) => room)
+  const rooms = new Set(files.map(roomOf).filter(room => room !== 'app.ts'))
+  assert.deepEqual(lines.toSorted(), [...rooms].toSorted())
+})
+
+test('each file of a walk in docs/architecture.md is imported by one before it, or passed in', () => {
+  const walks = describedWalks()
+  const wrong = walks.flatMap(({ name, files: named }) =>
+    named.flatMap(({ path, note }, at) => {
+      const file = `src/${path}`
+      if (!sources.has(file)) return [`${name}: there is no ${file}`]
+      const isImported = named.slice(0, at).some(one => imports.get(`src/${one.path}`)?.includes(file))
+      if (at === 0 || isImported !== (note === 'passed in')) return []
+      return [`${name}: ${file} is ${isImported ? '' : 'not '}imported by a file before it`]
+    }),
+  )
+  assert.deepEqual(wrong, [])
+  assert.ok(walks.length >= 9 && walks.every(({ files: named }) => named.length > 5))
 })
 
 /** Where each library may be imported: one file, so that it could be replaced, or the rooms that are made of it. */

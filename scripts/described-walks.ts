@@ -1,0 +1,45 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join, normalize } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** The walks of docs/architecture.md: which files to read, in order, to follow a request. */
+export interface DescribedWalk {
+  readonly name: string
+  readonly files: readonly {
+    /** Below `src/`. */
+    readonly path: string
+    /** What stands after it in parentheses. */
+    readonly note: string
+  }[]
+}
+
+const page = fileURLToPath(new URL('../docs/architecture.md', import.meta.url))
+const heading = /^\*\*([^*]+)\*\* \(\d+ files in \d+ folders\)\./m
+
+/** A file without a folder is beside the one before it. */
+export function describedWalks(): readonly DescribedWalk[] {
+  const paragraphs = readFileSync(page, 'utf8').split('\n\n')
+  return paragraphs.flatMap(paragraph => {
+    const name = heading.exec(paragraph)?.[1]
+    if (name === undefined) return []
+    let folder = '.'
+    const files = [...paragraph.matchAll(/`([\w./-]+\.ts)`(?:\s+\(([^)]*)\))?/g)].map(
+      ([, file = '', note = '']) => {
+        const path = file === 'app.ts' ? file : normalize(file.includes('/') ? file : join(folder, file))
+        folder = dirname(path)
+        return { path, note: note.replaceAll('\n', ' ') }
+      },
+    )
+    return [{ name, files }]
+  })
+}
+
+/** Writes into the page how many files a walk has. @param counts by the names of walks */
+export function writeCounts(counts: ReadonlyMap<string, string>): void {
+  const text = readFileSync(page, 'utf8')
+  const written = text.replaceAll(new RegExp(heading, 'gm'), (line, name: string) => {
+    const count = counts.get(name)
+    return count === undefined ? line : `**${name}** (${count}).`
+  })
+  writeFileSync(page, written)
+}
