@@ -1,13 +1,36 @@
-import { comparable, comparableJson, exactText, withoutLastZeros } from './json.ts'
+import { comparable, exactText, isObject, withoutLastZeros } from './json.ts'
 
 /**
  * What a value is sorted by. Plain numbers and texts stand for themselves. Everything else is a *binary text*: one whose
  * characters are the bytes 0 to 255, so that comparing two of them compares their bytes.
  *
- * A field with values of several kinds has an order too: numbers by value, then text by code point, then booleans, false
- * first, and then nested values by their JSON.
+ * A field with values of several kinds has an order too, that of PostgreSQL's `jsonb`: text by code point, numbers by value,
+ * booleans, false first, arrays, and objects. An array comes before every longer one, and an object before every one with more
+ * members. Otherwise elements decide, one after the other, or members, first by their names. Inside of them, null is first.
+ *
+ * Record changes are stored under names that are made of keys (`recordKey`), so the mark of numbers stays.
  */
-const kindMarks = { number: '0', text: '1', boolean: '2', nested: '3' } as const
+const kindMarks = { null: '.', text: '/', number: '0', boolean: '2', array: '3', object: '4' } as const
+
+const marks = {
+  null: kindMarks.null.charCodeAt(0),
+  text: kindMarks.text.charCodeAt(0),
+  array: kindMarks.array.charCodeAt(0),
+  object: kindMarks.object.charCodeAt(0),
+} as const
+
+/** The least keys of kinds: none of that kind comes before it. */
+export const firstKeys = {
+  number: kindMarks.number,
+  boolean: kindMarks.boolean,
+  nested: kindMarks.array,
+} as const
+
+/** The key of any value but null in a field with values of several kinds. */
+export function mixedKey(value: unknown): string {
+  if (typeof value === 'number') return markedNumber(value)
+  return typeof value === 'string' ? markedText(binaryText(value)) : oddKey(value)
+}
 
 /** @param value neither null nor a plain number or text; a number may be one that is only written otherwise */
 export function oddKey(value: unknown): string {
@@ -16,8 +39,109 @@ export function oddKey(value: unknown): string {
   if (typeof number === 'number') return markedNumber(number)
   const text = exactText(number)
   if (text !== undefined) return exactNumberKey(text)
-  return `${kindMarks.nested}${binaryText(comparableJson(JSON.stringify(value)))}`
+  const key = new KeyBytes()
+  addNested(value, key)
+  return key.text()
 }
+
+/** Records are only so deep as imports and requests allow. */
+function addNested(value: unknown, key: KeyBytes): void {
+  if (Array.isArray(value)) {
+    key.byte(marks.array)
+    key.size(value.length)
+    for (const element of value) addPart(element, key)
+  } else if (isObject(value)) {
+    const names = Object.keys(value)
+    key.byte(marks.object)
+    key.size(names.length)
+    for (const name of sortedNames(names)) {
+      key.ended(name)
+      addPart(value[name], key)
+    }
+  }
+}
+
+/** No part is the beginning of another one. */
+function addPart(value: unknown, key: KeyBytes): void {
+  if (value === null) key.byte(marks.null)
+  else if (typeof value === 'string') {
+    key.byte(marks.text)
+    key.ended(value)
+  } else if (Array.isArray(value) || isObject(value)) addNested(value, key)
+  else {
+    const number = comparable(value)
+    // The zeros at the end of a double say no more than the end of the part does.
+    key.endedBinary(typeof number === 'number' ? markedNumber(number).replace(/\0+$/, '') : oddKey(number))
+  }
+}
+
+const isAscii = (text: string): boolean => !/[^\0-\u007f]/.test(text)
+
+/** `jsonb` keeps shorter names first, by their bytes. */
+function sortedNames(names: string[]): readonly string[] {
+  if (names.every(isAscii))
+    return names.sort((one, other) => one.length - other.length || (one < other ? -1 : 1))
+  return names
+    .map(name => ({ name, bytes: binaryText(name) }))
+    .sort((one, other) => one.bytes.length - other.bytes.length || (one.bytes < other.bytes ? -1 : 1))
+    .map(({ name }) => name)
+}
+
+/** Writes the key of a nested value. */
+class KeyBytes {
+  #bytes = Buffer.allocUnsafe(512)
+  #length = 0
+
+  text(): string {
+    return this.#bytes.toString('latin1', 0, this.#length)
+  }
+
+  byte(byte: number): void {
+    this.#reserve(1)
+    this.#bytes[this.#length++] = byte
+  }
+
+  /** The number of elements or members: one byte, or five. */
+  size(size: number): void {
+    if (size < last) {
+      this.byte(size)
+      return
+    }
+    this.byte(last)
+    this.#reserve(4)
+    this.#length = this.#bytes.writeUInt32BE(size, this.#length)
+  }
+
+  ended(text: string): void {
+    if (!text.isWellFormed() || text.includes('\0')) {
+      this.endedBinary(binaryText(text))
+      return
+    }
+    this.#reserve(3 * text.length)
+    this.#length += this.#bytes.write(text, this.#length)
+    this.byte(0)
+  }
+
+  /** The end is less than what a longer text has there: what follows the end is never as great as the last byte. */
+  endedBinary(binary: string): void {
+    this.#reserve(2 * binary.length)
+    for (let at = 0; at < binary.length; at++) {
+      const byte = binary.charCodeAt(at)
+      this.#bytes[this.#length++] = byte
+      if (byte === 0) this.#bytes[this.#length++] = last
+    }
+    this.byte(0)
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#length + bytes <= this.#bytes.length) return
+    const larger = Buffer.allocUnsafe(2 * (this.#length + bytes))
+    this.#bytes.copy(larger, 0, 0, this.#length)
+    this.#bytes = larger
+  }
+}
+
+const last = 0xff
 
 export const markedText = (binary: string): string => kindMarks.text + binary
 

@@ -1,5 +1,5 @@
 import { languageCompare } from '../lib/collation.ts'
-import { binaryText, instant, markedNumber, markedText, oddKey, textForm } from '../lib/sort-keys.ts'
+import { binaryText, instant, mixedKey, textForm } from '../lib/sort-keys.ts'
 import type { Field } from './entities.ts'
 
 /** How the values of a field compare, one by one: the same order as that of its ranks. */
@@ -19,12 +19,7 @@ export function orderOf({ type, collation }: Pick<Field, 'type' | 'collation'>):
       compare: (one, other) => compare(one, other) || byCharacter(binaryText(one), binaryText(other)),
     }
   }
-  return { key: keyOf[type] ?? anyKey, compare: byCharacter }
-}
-
-const anyKey = (value: unknown): string => {
-  if (typeof value === 'number') return markedNumber(value)
-  return typeof value === 'string' ? markedText(binaryText(value)) : oddKey(value)
+  return { key: keyOf[type] ?? mixedKey, compare: byCharacter }
 }
 
 const keyOf: Partial<Record<Field['type'], (value: unknown) => string>> = {

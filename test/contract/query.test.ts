@@ -274,21 +274,53 @@ for (const engine of engines)
       )
     })
 
-    test('Q6 nested values sort by their JSON text, mixed ones by kind: numbers, text, booleans, nested', async t => {
+    test('Q6 R1 values of several kinds sort as jsonb does, imported or written one by one: texts, numbers, booleans, arrays, objects', async t => {
       const service = await startService(t, { engine })
-      await service.addRecords('mixed', 'id', [
-        { id: 1, any: { b: 1 }, nested: [2] },
-        { id: 2, any: 'text', nested: [10] },
-        { id: 3, any: 12, nested: { a: [] } },
-        { id: 4, any: true, nested: [] },
-        { id: 5, any: [1], nested: ['\u{10000}'] },
-        { id: 6, any: 3, nested: ['\uffff'] },
-        { id: 7, any: null, nested: null },
-      ])
-      assert.deepEqual(await ids(service, { order_by: [{ field: 'any' }] }, 'mixed'), [6, 3, 2, 4, 5, 1, 7])
+      // In their order. Those of one line are equal.
+      const places = [
+        ...['""', '"Z"', '"a"', '-1', '0 -0', '9007199254740993', 'false', 'true', '[]', '["b"]', '[9]'],
+        ...['[10] [10.0]', '[null,2]', '["a",[]]', '["a\\u0000",""]', '{}', '{"b":1}', '{"b":[1]}'],
+        ...['{"c":1,"aa":2} {"aa":2,"c":1}', '{"d":1,"aa":1}', 'null'],
+      ].flatMap((equal, place) => equal.split(' ').map(value => ({ place, value })))
+      const line = (id: number) => `{"id":${id},"any":${places[id]?.value}}`
+      const all = [...places.keys()]
+      const written = all.filter(id => id % 3 === 1)
+      const imported = all.filter(id => !written.includes(id)).map(line)
+      await importText(service, imported.toReversed().join('\n'), { entity: 'mixed', key: 'id' })
+      await service.storage.entities.changeWriteRule('mixed', 'admin', commandEvent('entity.writers'))
+      await service.addEperson('root@example.org', { admin: true })
+      const root = service.client()
+      await root.login('root@example.org')
+      for (const id of written) {
+        const made = await root.put(`${queryPath}/mixed/${id}`, line(id), {
+          'content-type': 'application/json',
+        })
+        assert.equal(made.status, 201, await made.text())
+      }
+      assert.deepEqual(await ids(service, { order_by: [{ field: 'any' }] }, 'mixed'), all)
+      const placeOf = (id: number) => places[id]?.place ?? 0
       assert.deepEqual(
-        await ids(service, { order_by: [{ field: 'nested' }] }, 'mixed'),
-        [6, 5, 2, 1, 4, 3, 7],
+        await ids(service, { order_by: [{ field: 'any', order: 'desc' }] }, 'mixed'),
+        all.toSorted((one, other) => placeOf(other) - placeOf(one) || one - other),
+      )
+      const rows = async (query: unknown) => {
+        const address = `${queryPath}/mixed?query=${encodeURIComponent(JSON.stringify(query))}`
+        return JSON.parse(await bodyOf(service, address)) as Readonly<Record<string, unknown>>[]
+      }
+      assert.deepEqual(
+        (await rows(['<=', 'any', 0])).map(({ any }) => any),
+        [-1, 0, -0],
+      )
+      assert.equal((await rows(['>', 'any', 0])).length, 1)
+      const counted = ['count_distinct', 'min', 'max'].map(name => ['function', name, 'any'])
+      const max = Number('9007199254740993')
+      assert.deepEqual(await rows(['extract', counted]), [
+        { count_distinct: placeOf(all.length - 1), min: -1, max },
+      ])
+      const groups = await rows(['extract', ['any', ['function', 'count']], ['group_by', 'any']])
+      assert.deepEqual(
+        groups.map(({ count }) => count),
+        Object.values(Object.groupBy(places, ({ place }) => place)).map(equal => equal?.length),
       )
     })
 

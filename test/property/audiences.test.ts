@@ -97,7 +97,8 @@ async function checkLists(
   }
   const identifiers = new Map<string, string>()
   for (const entity of ['items', 'bitstreams']) {
-    const fields = fieldsOf.get(entity) ?? []
+    const described = fieldsOf.get(entity) ?? []
+    const fields = described.map(field => ({ ...field, byText: field.type === 'json' }))
     // An administrator's whole list says which records there are; which of them others see, only the plan says.
     const everything = await allRecords(service, entity)
     if (entity === 'items')

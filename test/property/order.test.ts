@@ -62,7 +62,8 @@ for (const engine of engines)
       const client = service.client()
       await client.login('root@example.org')
       const entities = await list<{ name: string; key: string; fields: RawField[] }>(client, '')
-      for (const { name, key, fields } of entities) {
+      for (const { name, key, fields: described } of entities) {
+        const fields = described.map(field => ({ ...field, byText: field.type === 'json' }))
         const records = (await list(client, name)).map(
           record => new Map(Object.entries(record).map(([field, value]) => [field, JSON.stringify(value)])),
         )

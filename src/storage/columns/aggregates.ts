@@ -2,7 +2,7 @@ import { exactText, parseExact } from '../../lib/json.ts'
 import { decimalKey } from '../../lib/sort-keys.ts'
 import type { Aggregate } from '../../model/plan.ts'
 import type { Grouping } from './groups.ts'
-import { type FieldFacts, kindsOf } from './leaves.ts'
+import { type FieldFacts, numbersIn } from './leaves.ts'
 import { eachText, jsonAt, type Values, valueAt } from './values.ts'
 
 /** A value of each group. */
@@ -37,11 +37,8 @@ export function aggregate(
     case 'count_distinct':
       return countResult(countedDistinct(ranks, distinct, groups, tick))
     case 'min':
-    case 'max': {
-      // Of a field of JSON only numbers count, which come first.
-      const end = facts.type === 'json' ? kindsOf(valuesOf(facts)).texts : distinct
-      return extreme(name, ranks, end, valuesOf(facts), groups)
-    }
+    case 'max':
+      return extreme(name, facts, groups)
     case 'sum':
     case 'avg':
       return summed(name, facts, groups, tick)
@@ -94,18 +91,15 @@ function countedDistinct(
   return found
 }
 
-function extreme(
-  name: 'min' | 'max',
-  ranks: Uint32Array,
-  end: number,
-  values: Values,
-  { ids, size, numbers }: Grouped,
-): Result {
+function extreme(name: 'min' | 'max', facts: FieldFacts, { ids, size, numbers }: Grouped): Result {
+  const { ranks } = facts.column
+  const values = valuesOf(facts)
+  const { from, end } = numbersIn(facts)
   const none = values.length
   const found = new Uint32Array(size).fill(none)
   for (let at = 0; at < ids.length; at++) {
     const rank = ranks[numbers ? (numbers[at] as number) : at] as number
-    if (rank >= end) continue
+    if (rank < from || rank >= end) continue
     const id = ids[at] as number
     const known = found[id] as number
     if (known === none || (name === 'min' ? rank < known : rank > known)) found[id] = rank
@@ -122,17 +116,18 @@ function extreme(
  */
 function summed(name: 'sum' | 'avg', facts: FieldFacts, groups: Grouped, tick: () => void): Result {
   const { ids, size, numbers } = groups
-  const { ranks, distinct } = facts.column
+  const { ranks } = facts.column
   const values = valuesOf(facts)
-  const end = facts.type === 'json' ? kindsOf(values).texts : distinct
-  const doubles = new Float64Array(end)
-  const isWhole = new Uint8Array(end)
+  const { from, end } = numbersIn(facts)
+  const doubles = new Float64Array(end - from)
+  const isWhole = new Uint8Array(end - from)
   let isExact = true
-  eachText(values, 0, end, tick, (text, rank) => {
-    doubles[rank] = Number(text)
-    const isInteger = text.length <= plainDigits ? Number.isInteger(doubles[rank]) : isWholeNumber(text)
-    isWhole[rank] = Number(facts.type !== 'number' && isInteger)
-    if (isWhole[rank] === 1 && !Number.isSafeInteger(doubles[rank])) isExact = false
+  eachText(values, from, end, tick, (text, rank) => {
+    const at = rank - from
+    doubles[at] = Number(text)
+    const isInteger = text.length <= plainDigits ? Number.isInteger(doubles[at]) : isWholeNumber(text)
+    isWhole[at] = Number(facts.type !== 'number' && isInteger)
+    if (isWhole[at] === 1 && !Number.isSafeInteger(doubles[at])) isExact = false
   })
   const sums = new Float64Array(size)
   const lost = new Float64Array(size)
@@ -140,22 +135,22 @@ function summed(name: 'sum' | 'avg', facts: FieldFacts, groups: Grouped, tick: (
   const hasDecimals = new Uint8Array(size)
   for (let at = 0; at < ids.length; at++) {
     const rank = ranks[numbers ? (numbers[at] as number) : at] as number
-    if (rank >= end) continue
+    if (rank < from || rank >= end) continue
     const id = ids[at] as number
-    const value = doubles[rank] as number
+    const value = doubles[rank - from] as number
     const sum = sums[id] as number
     const next = sum + value
     lost[id] =
       (lost[id] as number) + (Math.abs(sum) >= Math.abs(value) ? sum - next + value : value - next + sum)
-    if (isWhole[rank] === 0) hasDecimals[id] = 1
+    if (isWhole[rank - from] === 0) hasDecimals[id] = 1
     else if (next > Number.MAX_SAFE_INTEGER || next < -Number.MAX_SAFE_INTEGER) isExact = false
     sums[id] = next
     counts[id] = (counts[id] as number) + 1
   }
   const large = isExact
     ? undefined
-    : largeSums(groups, ranks, end, rank =>
-        isWhole[rank] === 1 ? wholeNumber(valueAt(values, rank)) : undefined,
+    : largeSums(groups, ranks, rank =>
+        isWhole[rank - from] === 1 ? wholeNumber(valueAt(values, rank)) : undefined,
       )
   const sumOf = (id: number) => {
     const sum = sums[id] as number
@@ -186,14 +181,12 @@ function isWholeNumber(json: string): boolean {
 function largeSums(
   { ids, numbers }: Grouped,
   ranks: Uint32Array,
-  end: number,
   wholeAt: (rank: number) => bigint | undefined,
 ): ReadonlyMap<number, bigint> {
   const wholes = new Map<number, bigint>()
   const sums = new Map<number, bigint>()
   for (let at = 0; at < ids.length; at++) {
     const rank = ranks[numbers ? (numbers[at] as number) : at] as number
-    if (rank >= end) continue
     const whole = wholes.get(rank) ?? wholeAt(rank)
     if (whole === undefined) continue
     wholes.set(rank, whole)

@@ -1,15 +1,15 @@
 import { sharedMemory, sharedNumbers } from '../../lib/shared-memory.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { type Aggregate, type Condition, holdsIfMissing } from '../../model/plan.ts'
-import { canonicalJson, memberAt } from '../plans/json-values.ts'
+import { memberAt } from '../plans/json-values.ts'
 import { aggregate, type Result } from './aggregates.ts'
 import type { ColumnRef } from './columns.ts'
 import { countIn, groupBy, maxGroups, tooManyGroups } from './groups.ts'
-import { type FieldFacts, kindsOf, testOf } from './leaves.ts'
+import { type FieldFacts, testOf } from './leaves.ts'
 import { numbersIn, openSelection, type PackedSelection } from './selections.ts'
 import { sortNumbers } from './sort-records.ts'
 import { openFacts, type PackedFacts } from './tasks.ts'
-import { jsonAt, type PackedValues, Packer, typedValue, valueAt } from './values.ts'
+import { jsonAt, type PackedValues, Packer, typedValue } from './values.ts'
 
 /** Rows of groups, as a thread takes them: fields are numbers of facts. */
 export interface GroupTask {
@@ -47,7 +47,7 @@ export function groupRows(task: GroupTask, tick: () => void): PackedRows {
   const { count, columns, distinct } = task
   const facts = task.facts.map(one => openFacts(one, count, null))
   const at = (place: number) => facts[place] as FieldFacts
-  const keys = (task.groups ?? []).map(place => withEqualRanks(at(place), tick))
+  const keys = (task.groups ?? []).map(at)
   const numbers = task.selection ? numbersIn(openSelection(task.selection), count) : undefined
   const grouping = groupBy(
     keys.map(({ column }) => column),
@@ -58,14 +58,10 @@ export function groupRows(task: GroupTask, tick: () => void): PackedRows {
   tick()
   const groups = { ...grouping, numbers, counts: countIn(grouping) }
   const keyResults = keys.map((key, place) => keyResult(key, id => grouping.rankOf(place, id)))
-  const factsFor = ({ name, facts }: Extract<GroupColumn['value'], { kind: 'aggregate' }>) => {
-    if (facts === null) return undefined
-    return name === 'count_distinct' ? withEqualRanks(at(facts), tick) : at(facts)
-  }
   const results = columns.map(({ value }) =>
     value.kind === 'group'
       ? (keyResults[value.at] as Result)
-      : aggregate(value.name, factsFor(value), groups, tick),
+      : aggregate(value.name, value.facts === null ? undefined : at(value.facts), groups, tick),
   )
   /** The least and the greatest text of a field have its order, too. */
   const collationOf = (type: FieldType, value: GroupColumn['value']) => {
@@ -93,28 +89,6 @@ export function groupRows(task: GroupTask, tick: () => void): PackedRows {
   tick()
   const end = task.limit === null ? sorted.length : Math.min(sorted.length, task.offset + task.limit)
   return packRows(sorted.length, Array.from(sorted.subarray(task.offset, end)), json)
-}
-
-/**
- * Ranks follow the JSON of nested values, but objects are equal in any order of their members (Q20). For groups, equal values
- * count as the first of them.
- * @param facts of the field, with its values if it is JSON
- * @param tick called now and then; it may throw to stop
- */
-function withEqualRanks(facts: FieldFacts, tick: () => void): FieldFacts {
-  const { type, values, column } = facts
-  if (type !== 'json' || !values) return facts
-  const firsts = new Map<string, number>()
-  const others = new Map<number, number>()
-  for (let rank = kindsOf(values).nested; rank < values.length; rank++) {
-    if ((rank & 0xff) === 0) tick()
-    const key = canonicalJson(valueAt(values, rank))
-    const first = firsts.get(key)
-    if (first === undefined) firsts.set(key, rank)
-    else others.set(rank, first)
-  }
-  if (others.size === 0) return facts
-  return { ...facts, column: { ...column, ranks: column.ranks.map(rank => others.get(rank) ?? rank) } }
 }
 
 /** A column of rows. */

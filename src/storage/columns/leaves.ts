@@ -1,6 +1,6 @@
 import { compileExpression } from '../../lib/expressions.ts'
 import { matchedText } from '../../lib/json-text.ts'
-import { markedText, oddKey, textForm } from '../../lib/sort-keys.ts'
+import { firstKeys, textForm } from '../../lib/sort-keys.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { type Constant, holdsIfMissing } from '../../model/plan.ts'
 import { orderOf } from '../../model/value-order.ts'
@@ -61,14 +61,13 @@ function trueFor(
     const [constant] = sought
     const [place] = found
     if (!constant || !place || (facts.type === 'json' && constant.kind !== 'number')) return noRanks
-    // Numbers are the first of all kinds, and compare only with each other.
-    const end = facts.type === 'json' ? kindsOf(required(facts)).texts : distinct
+    const { from, end } = numbersIn(facts)
     const after = place.isThere ? place.at + 1 : place.at
     switch (condition.operator) {
       case '<':
-        return rankRange(0, place.at)
+        return rankRange(from, place.at)
       case '<=':
-        return rankRange(0, after)
+        return rankRange(from, after)
       case '>':
         return rankRange(after, end)
       case '>=':
@@ -97,7 +96,8 @@ function placesOf(constants: readonly Constant[], facts: FieldFacts): readonly P
 function scanned(condition: ValueCondition, facts: FieldFacts, tick: () => void): RankSet {
   const values = required(facts)
   const { distinct } = facts.column
-  const kinds = facts.type === 'json' ? kindsOf(values) : { texts: 0, booleans: distinct, nested: distinct }
+  const kinds =
+    facts.type === 'json' ? kindsOf(values) : { numbers: distinct, booleans: distinct, nested: distinct }
   if (condition.kind !== 'matches') return tested(condition, values, kinds.nested, distinct, tick)
   const test = testOf(condition, 'text')
   const ranks: number[] = []
@@ -107,11 +107,10 @@ function scanned(condition: ValueCondition, facts: FieldFacts, tick: () => void)
       if (test(matchedText(valueAt(values, rank)))) ranks.push(rank)
     }
   }
-  testOthers(0, kinds.texts)
-  eachText(values, kinds.texts, kinds.booleans, tick, (text, rank) => {
+  eachText(values, 0, kinds.numbers, tick, (text, rank) => {
     if (test(text)) ranks.push(rank)
   })
-  testOthers(kinds.booleans, condition.field.list ? kinds.nested : distinct)
+  testOthers(kinds.numbers, condition.field.list ? kinds.nested : distinct)
   if (!condition.field.list) return ranksOf(ranks)
   return union(ranksOf(ranks), tested(condition, values, kinds.nested, distinct, tick), distinct)
 }
@@ -147,16 +146,21 @@ function union(one: RankSet, other: RankSet, distinct: number): RankSet {
   return ranksIn(table)
 }
 
-/** Where the texts, the booleans and the nested values of a JSON field begin; numbers come first. */
-export function kindsOf(values: Values): { texts: number; booleans: number; nested: number } {
+/** Where the numbers, the booleans and the nested values of a JSON field begin; texts come first. */
+export function kindsOf(values: Values): { numbers: number; booleans: number; nested: number } {
   const order = orderOf({ type: 'json' })
   const place = (key: string) =>
     findPlace(values.length, rank => (order.key(valueAt(values, rank)) < key ? -1 : 1)).at
-  return { texts: place(markedText('')), booleans: place(oddKey(false)), nested: place(firstNested) }
+  const { number, boolean, nested } = firstKeys
+  return { numbers: place(number), booleans: place(boolean), nested: place(nested) }
 }
 
-/** Of all keys of nested values, none comes before this one. */
-const firstNested = '3'
+/** The ranks that compare and have a sum, without the end: of a JSON field its numbers, of others all. */
+export function numbersIn(facts: FieldFacts): { from: number; end: number } {
+  if (facts.type !== 'json') return { from: 0, end: facts.column.distinct }
+  const { numbers, booleans } = kindsOf(required(facts))
+  return { from: numbers, end: booleans }
+}
 
 function required({ values }: FieldFacts): Values {
   if (!values) throw new Error('the values of a field are not at hand')

@@ -106,8 +106,7 @@ function taskOf({ shape, page }: GroupPlan, needs: Needs): Omit<GroupTask, 'coun
   const columns = shape.columns.map(({ name, type, value }): GroupColumn => {
     if (value.kind !== 'aggregate') return { name, type, value: groupOf(value) }
     const { field } = value
-    // Values of JSON may be equal though they are not the same.
-    const isCounted = value.name === 'count' || (value.name === 'count_distinct' && field?.type !== 'json')
+    const isCounted = value.name === 'count' || value.name === 'count_distinct'
     const facts = field && needs.add(field, { values: !isCounted })
     return { name, type, value: { kind: 'aggregate', name: value.name, facts } }
   })

@@ -14,8 +14,8 @@ export type Translated = Pick<FieldFacts, 'type' | 'collation'> & {
 
 /**
  * For each rank of the inner field, the rank that the same value has in the outer one; `noRank` where it has none, and for
- * null, which comes last. Behind that, if the outer field is JSON, pairs of ranks: an inner value, and another outer one that
- * equals it, or a list that has it as an element.
+ * null, which comes last. Behind that, if the outer field has lists, pairs of ranks: an inner value, and a list that has it as
+ * an element.
  */
 export type Translation = Uint32Array<SharedArrayBuffer>
 
@@ -30,7 +30,7 @@ export function translate(inner: Translated, outer: Translated, tick: () => void
   if (isPlain && inner.values.length * readsOfLookup < outer.values.length) lookUp(inner, outer, table, tick)
   else if (isPlain && inner.collation === undefined && outer.collation === undefined)
     merge(inner, outer, table, tick)
-  else join(inner, outer, table, pairs, tick)
+  else join(inner, outer, table, tick)
   const shared = sharedNumbers(table.length + pairs.length)
   shared.set(table)
   shared.set(pairs, table.length)
@@ -68,33 +68,22 @@ function merge(inner: Translated, outer: Translated, table: Uint32Array, tick: (
 }
 
 /** Any two fields: the keys of the smaller one are held in memory. */
-function join(
-  inner: Translated,
-  outer: Translated,
-  table: Uint32Array,
-  pairs: number[],
-  tick: () => void,
-): void {
+function join(inner: Translated, outer: Translated, table: Uint32Array, tick: () => void): void {
   const isInnerSmaller = inner.values.length <= outer.values.length
   const [small, large] = isInnerSmaller ? [inner, outer] : [outer, inner]
   const smallKey = keysOf(small, large)
   const largeKey = keysOf(large, small)
-  // Values of JSON may differ only in the order of their keys.
-  const places = new Map<string, number[]>()
+  const places = new Map<string, number>()
   for (let rank = 0; rank < small.values.length; rank++) {
     if ((rank & 0xfff) === 0) tick()
-    const key = smallKey(rank)
-    const known = places.get(key)
-    if (known) known.push(rank)
-    else places.set(key, [rank])
+    places.set(smallKey(rank), rank)
   }
   for (let rank = 0; rank < large.values.length; rank++) {
     if ((rank & 0xfff) === 0) tick()
-    for (const found of places.get(largeKey(rank)) ?? []) {
-      const [from, to] = isInnerSmaller ? [found, rank] : [rank, found]
-      if (table[from] === noRank) table[from] = to
-      else pairs.push(from, to)
-    }
+    const found = places.get(largeKey(rank))
+    if (found === undefined) continue
+    if (isInnerSmaller) table[found] = rank
+    else table[rank] = found
   }
 }
 

@@ -173,11 +173,16 @@ function sortTerms({ kind, sql, sort, sortsByText }: Cell): readonly string[] {
   if (sortsByText) return [byCodePoint(sql)]
   const value = asJsonb(sql)
   return [
-    `CASE jsonb_typeof(${value}) WHEN 'number' THEN 0 WHEN 'string' THEN 1 WHEN 'boolean' THEN 2 WHEN 'array' THEN 3 WHEN 'object' THEN 3 END`,
+    `(SELECT CASE jsonb_typeof(k.v) WHEN 'string' THEN 0 WHEN 'number' THEN 1 WHEN 'boolean' THEN 2
+      WHEN 'array' THEN 3 + jsonb_array_length(k.v) WHEN 'object' THEN ${behindArrays} + (SELECT count(*) FROM jsonb_object_keys(k.v)) END
+      FROM (SELECT ${value} AS v OFFSET 0) AS k)`,
     numberOf(value),
     byCodePoint(`(CASE WHEN jsonb_typeof(${value}) = 'string' THEN ${value} #>> '{}' ELSE ${sql} END)`),
   ]
 }
+
+/** No array has so many elements. */
+const behindArrays = 2 ** 40
 
 function json({ kind, sql }: Cell, { isExposed }: ReadTable): string {
   return `coalesce(${asJson()}, 'null')`

@@ -51,16 +51,20 @@ const alternatives = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? [value, ...(value as unknown[])] : [value]
 
 /**
- * Numbers by value, then texts by code point, then booleans, false first, then nested values by their JSON: the order of
- * a field with values of several kinds in an imported entity. To be compared by code point.
+ * Texts by code point, then numbers by value, then booleans, false first, then arrays, shorter ones first, then objects, those
+ * of fewer members first; equally many by their JSON. To be compared by code point.
  */
 function sortKey(value: unknown): string {
+  if (typeof value === 'string') return `0${value}`
   const number = numberText(value)
-  if (number !== undefined) return `0${decimalKey(number)}`
-  if (typeof value === 'string') return `1${value}`
+  if (number !== undefined) return `1${decimalKey(number)}`
   if (typeof value === 'boolean') return `2${Number(value)}`
-  return `3${JSON.stringify(value)}`
+  const size = String(Object.keys(value as object).length).padStart(sizeDigits, '0')
+  return `${Array.isArray(value) ? 3 : 4}${size}${JSON.stringify(value)}`
 }
+
+/** No value has so many elements that their number is longer. */
+const sizeDigits = 10
 
 /** Many leaves of a condition ask about the same value, one after the other. */
 let lastRead: { readonly json: string; readonly value: unknown } | undefined

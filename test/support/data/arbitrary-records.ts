@@ -76,7 +76,7 @@ const dateTime = fc.oneof(
 const quoted = (one: string) => JSON.stringify(one)
 
 function jsonValue(kind: Kind | 'mixed' | 'wordy', words: fc.Arbitrary<string>): fc.Arbitrary<string> {
-  const nested = fc.oneof(fc.constantFrom('[]', '{}', '[1]', '[10]', '[2]', '{"a":null}'), nestedJson)
+  const nested = fc.oneof(fc.constantFrom(...neighbours), nestedJson)
   const kinds = {
     integer,
     number: fc.oneof(integer, double),
@@ -89,6 +89,13 @@ function jsonValue(kind: Kind | 'mixed' | 'wordy', words: fc.Arbitrary<string>):
   if (kind !== 'mixed') return kinds[kind]
   return fc.oneof(kinds.integer, kinds.number, kinds.boolean, kinds.text, kinds.json, kinds['date-time'])
 }
+
+/** Nested values that are close to each other; some are equal. */
+export const neighbours = [
+  '[] {} [1] [1.0] [10] [2] [-1] [1,0] [1,null] [null] [false] [[]] [{}] [[1]] [[],1] [""] ["a"] ["ab"] ["a","b"]',
+  '["a\\u0000"] ["a\\u0000","b"] ["\\u0000"] [0.5] [9007199254740992] [9007199254740993] [9007199254740994]',
+  '{"a":null} {"a":1} {"b":1} {"aa":1} {"aa":1,"c":1} {"b":1,"d":1} {"b":2,"a":1} {"a":1,"b":2} {"ä":1} {"zz":1}',
+].flatMap(some => some.split(' '))
 
 const nestedJson = fc
   .jsonValue({ maxDepth: 2 })

@@ -1,4 +1,5 @@
 import type { Cell } from '../clients/listings.ts'
+import { type Json, type JsonObject, readJson } from './raw-json.ts'
 
 /**
  * What Q6 says about orders, written down a second time and in the plainest way: an array, a comparison, a sort.
@@ -15,6 +16,8 @@ export interface RawField {
   readonly nullable: boolean
   /** Whether all values are arrays of texts. */
   readonly list?: boolean
+  /** JSON of a table, which sorts by its text as a whole. */
+  readonly byText?: boolean
 }
 
 export interface RawOrder {
@@ -70,9 +73,9 @@ export function sorted(
   key: string,
 ): RawRecord[] {
   const comparisons = [...order, { field: key }].map(({ field, order: direction = 'asc' }) => {
-    const type = fields.find(one => one.name === field)?.type ?? 'text'
+    const { type = 'text', byText = false } = fields.find(one => one.name === field) ?? {}
     const sign = direction.toLowerCase() === 'desc' ? -1 : 1
-    return (a: RawRecord, b: RawRecord) => sign * compareNullable(type, a.get(field), b.get(field))
+    return (a: RawRecord, b: RawRecord) => sign * compareNullable(type, byText, a.get(field), b.get(field))
   })
   return records.toSorted((a, b) => {
     for (const compare of comparisons) {
@@ -84,15 +87,16 @@ export function sorted(
 }
 
 /** Ascending, null is greater than everything: last. */
-function compareNullable(type: Kind, a: string | undefined, b: string | undefined): number {
+function compareNullable(type: Kind, byText: boolean, a: string | undefined, b: string | undefined): number {
   if (isNull(a) || isNull(b)) return Number(isNull(a)) - Number(isNull(b))
+  if (byText) return compareCodePoints(a, b)
   return compareValues(type, a, b)
 }
 
 export function compareValues(type: Kind, a: string, b: string): number {
   if (a === b) return 0
   if (type === 'text') return compareCodePoints(JSON.parse(a), JSON.parse(b))
-  if (type === 'json') return compareMixed(a, b)
+  if (type === 'json') return compareJson(readJson(a), readJson(b))
   if (type === 'boolean') return Number(a === 'true') - Number(b === 'true')
   if (type === 'date-time') {
     const [first, second] = [instantOf(JSON.parse(a)), instantOf(JSON.parse(b))]
@@ -102,20 +106,48 @@ export function compareValues(type: Kind, a: string, b: string): number {
   return compareNumbers(a, b)
 }
 
-/** Of several kinds: numbers, then text, then booleans, then what is nested, by its JSON text. */
-function compareMixed(a: string, b: string): number {
-  const [first, second] = [mixedKind(a), mixedKind(b)]
-  const order = mixedKinds.indexOf(first) - mixedKinds.indexOf(second)
-  if (order !== 0) return order
-  return first === 'json' ? compareCodePoints(a, b) : compareValues(first, a, b)
+const jsonKinds: readonly Json['kind'][] = ['null', 'text', 'number', 'boolean', 'array', 'object']
+
+/** By kind, and how many elements or members there are. */
+export const compareJsonSizes = (one: Json, other: Json): number =>
+  jsonKinds.indexOf(one.kind) - jsonKinds.indexOf(other.kind) || sizeOf(one) - sizeOf(other)
+
+function sizeOf(json: Json): number {
+  if (json.kind === 'array') return json.items.length
+  return json.kind === 'object' ? json.members.size : 0
 }
 
-const mixedKinds: readonly Kind[] = ['number', 'text', 'boolean', 'json']
+/** As PostgreSQL sorts `jsonb` where texts sort by code point, but that no empty array comes before null. */
+export function compareJson(one: Json, other: Json): number {
+  const order = compareJsonSizes(one, other)
+  if (order !== 0) return order
+  if (one.kind === 'text' && other.kind === 'text') return compareCodePoints(one.text, other.text)
+  if (one.kind === 'number') return compareNumbers(one.raw, other.raw)
+  if (one.kind === 'boolean') return Number(one.raw === 'true') - Number(other.raw === 'true')
+  if (one.kind === 'array' && other.kind === 'array')
+    return firstOf(one.items.map((item, at) => () => compareJson(item, other.items[at] as Json)))
+  if (one.kind !== 'object' || other.kind !== 'object') return 0
+  const others = membersOf(other)
+  return firstOf(
+    membersOf(one).flatMap(([name, member], at) => {
+      const [otherName, otherMember] = others[at] as readonly [string, Json]
+      return [() => compareCodePoints(name, otherName), () => compareJson(member, otherMember)]
+    }),
+  )
+}
 
-function mixedKind(value: string): Kind {
-  const kind = kindOf(value)
-  if (kind === 'integer') return 'number'
-  return kind === 'date-time' ? 'text' : kind
+/** Shorter names first. */
+function membersOf({ members }: JsonObject): readonly (readonly [string, Json])[] {
+  const bytes = (name: string) => Buffer.from(name).length
+  return [...members].toSorted(([a], [b]) => bytes(a) - bytes(b) || compareCodePoints(a, b))
+}
+
+function firstOf(comparisons: readonly (() => number)[]): number {
+  for (const compare of comparisons) {
+    const result = compare()
+    if (result !== 0) return result
+  }
+  return 0
 }
 
 export function compareCodePoints(a: string, b: string): number {

@@ -1,7 +1,8 @@
 import {
   compareCodePoints,
+  compareJson,
+  compareJsonSizes,
   compareNumbers,
-  compareValues,
   decimalOf,
   instantOf,
   type Kind,
@@ -102,8 +103,8 @@ export function identity(type: Kind, json: Json): string {
   return canonical(json)
 }
 
-/** Of two values that aren't null. JSON: numbers, then texts, then booleans, then what is nested, by its text. */
-export function compare({ type, collation }: Typed, one: Json, other: Json): number {
+/** Of two values that aren't null. */
+export function compare({ type, collation, keepsZeros }: Typed, one: Json, other: Json): number {
   if (type === 'text') {
     const [first, second] = [textOf(one), textOf(other)]
     const inLanguage = collation === undefined ? 0 : collator(collation).compare(first, second)
@@ -113,12 +114,17 @@ export function compare({ type, collation }: Typed, one: Json, other: Json): num
     const difference = instant(one) - instant(other)
     return difference < 0n ? -1 : Number(difference > 0n)
   }
-  if (type === 'json') return compareKinds(one, other) || compareValues('json', one.raw, other.raw)
+  if (type === 'json') {
+    // Tables sort nested values of one size by their text.
+    const isNested = one.kind === 'array' || one.kind === 'object'
+    if (isNested && keepsZeros) return compareJsonSizes(one, other) || compareCodePoints(one.raw, other.raw)
+    return compareJson(one, other)
+  }
   if (type === 'boolean') return Number(one.raw === 'true') - Number(other.raw === 'true')
   return compareNumbers(one.raw, other.raw)
 }
 
-export type Typed = Pick<TypedField, 'type' | 'collation'>
+export type Typed = Pick<TypedField, 'type' | 'collation' | 'keepsZeros'>
 
 const collators = new Map<string, Intl.Collator>()
 
@@ -126,12 +132,6 @@ function collator(collation: string): Intl.Collator {
   const made = collators.get(collation) ?? new Intl.Collator(collation)
   collators.set(collation, made)
   return made
-}
-
-const kinds = ['number', 'text', 'boolean', 'array', 'object'] as const
-const compareKinds = (one: Json, other: Json) => {
-  const rank = (json: Json) => Math.min(3, kinds.indexOf(json.kind as (typeof kinds)[number]))
-  return rank(one) - rank(other)
 }
 
 function instant(json: Json): bigint {
