@@ -10,8 +10,7 @@ import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { AccessTokens } from '../storage/access-tokens.ts'
-import type { Secrets } from '../storage/secrets.ts'
-import type { Sessions } from '../storage/sessions.ts'
+import type { Secrets, Sessions } from '../storage/sessions.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 

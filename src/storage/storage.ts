@@ -9,8 +9,7 @@ import type { StoreMetrics } from './metrics.ts'
 import type { People } from './people.ts'
 import type { Alerts, Processes } from './processes.ts'
 import type { Repository } from './repository.ts'
-import type { Secrets } from './secrets.ts'
-import type { Sessions } from './sessions.ts'
+import type { Secrets, Sessions } from './sessions.ts'
 import type { Trail } from './trail.ts'
 
 /** Is called when the store has lost files, with what to do, and with null when they are back. */

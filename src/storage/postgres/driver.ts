@@ -5,8 +5,8 @@ import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { RecentlyUsed } from '../../lib/recently-used.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
+import type { Head, TrailKey } from '../../model/trail.ts'
 import type { PoolMetrics } from '../metrics.ts'
-import { type Chain, chainWith, type SealingKey } from './chain.ts'
 import { clientLimits, retryOnConflict, translateErrors } from './errors.ts'
 
 /** The only file that uses the PostgreSQL driver. */
@@ -38,6 +38,41 @@ export interface Connection extends Queries {
   destroy(): void
   close(): Promise<void>
 }
+
+/** The key that an event loop seals events with. */
+export interface SealingKey {
+  /** @throws Error before there is one */
+  current(): TrailKey
+  use(key: TrailKey | undefined): void
+}
+
+export function sealingKey(): SealingKey {
+  let newest: TrailKey | undefined
+  return {
+    current: () => {
+      if (!newest) throw new Error('the key of the trail was not loaded')
+      return newest
+    },
+    use: key => {
+      newest = key
+    },
+  }
+}
+
+/** The chain that the events of a connection make, and what they are sealed with (docs/decisions/0027). */
+interface Chain {
+  readonly key: SealingKey
+  /** undefined: the next event begins it. */
+  head: Head | undefined
+}
+
+/** @param key what events are sealed with; undefined: the connection records none */
+const chainWith = (key: SealingKey = noKey): Chain => ({ key, head: undefined })
+
+const refuse = () => {
+  throw new Error('this connection records no events')
+}
+const noKey: SealingKey = { current: refuse, use: refuse }
 
 export interface ConnectionOptions {
   readonly url: string

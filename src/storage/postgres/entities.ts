@@ -24,13 +24,12 @@ import type { PostgresAudiences } from './audiences.ts'
 import type { Tables } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
 import { dropWithGrants, exposeEntity, publishEntity, reviseEntity } from './entity-changes.ts'
-import { findForeignKeys } from './foreign-keys.ts'
 import { perform } from './perform.ts'
 import { baseOf, readColumn, readRecords, recordTable, slotsField } from './record-versions.ts'
 import { createRecordWriter } from './record-writer.ts'
 import type { SessionLookup, SessionLookupResult } from './session-lookup.ts'
 import type { TableListings } from './table-listings.ts'
-import { findTables } from './tables.ts'
+import { findForeignKeys, findTables } from './tables.ts'
 
 /** How often unused versions are removed, and versions that are still being read are marked as used, in ms. */
 const sweepInterval = 20_000

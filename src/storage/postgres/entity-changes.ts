@@ -13,8 +13,15 @@ import {
   type NewRecords,
   type Revision,
 } from '../entities.ts'
-import { pointAgreed } from '../statements/agreed.ts'
-import { dropEntity, keepRetired, lockList, pointEntity, putEntity, retire } from '../statements/entities.ts'
+import {
+  dropEntity,
+  keepRetired,
+  lockList,
+  pointAgreed,
+  pointEntity,
+  putEntity,
+  retire,
+} from '../statements/entities.ts'
 import { type EntityRow, findEntity, isImported, toEntity } from '../statements/entity-rows.ts'
 import { type Change, record, rights } from '../statements/statements.ts'
 import type { Connection, Pool, Queries } from './driver.ts'

@@ -7,10 +7,11 @@ import type { RecordNumbers, RecordSource, RecordWork, SortField } from '../colu
 import { findKeysTogether, searchIn } from '../columns/search.ts'
 import { toSlots } from '../columns/sort-records.ts'
 import type { RecordEntity } from '../entities.ts'
+import type { Shared } from '../runtime/event-loops.ts'
 import type { Pool } from './driver.ts'
+import { withReplicaFallback } from './errors.ts'
 import { readColumn, readRecords, recordTable, slotsField } from './record-versions.ts'
 import type { WorkerHandlers } from './record-worker.ts'
-import { withReplicaFallback } from './replica-fallback.ts'
 import { createShortReads } from './short-reads.ts'
 
 /** How many records are read at a time. */
@@ -97,6 +98,21 @@ export function recordTables({ pools, worker, queue }: Parts): RecordTables {
           else openVersions.set(version, listings)
         },
       }
+    },
+  }
+}
+
+/** The thread that sorts and filters records, started when it is first needed. */
+export function lazyWorker({ threads }: Shared, statementTimeout: number) {
+  let thread: Thread<WorkerHandlers> | undefined
+  return {
+    get: () => {
+      if (thread === undefined || thread.hasEnded)
+        thread = threads.start<WorkerHandlers>('storage/postgres/record-worker', 0, { statementTimeout })
+      return thread
+    },
+    close: async () => {
+      await thread?.close()
     },
   }
 }

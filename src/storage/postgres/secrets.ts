@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Secrets } from '../secrets.ts'
+import type { Secrets } from '../sessions.ts'
 import { createSigningOrder } from '../statements/signing-order.ts'
 import { rights, storeTime } from '../statements/statements.ts'
 import type { Pool, Queries } from './driver.ts'

@@ -2,8 +2,8 @@ import { StoreUnavailable } from '../../model/errors.ts'
 import type { RecordNumbers } from '../columns/record-source.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { Pool } from './driver.ts'
+import { withReplicaFallback } from './errors.ts'
 import { recordTable } from './record-versions.ts'
-import { withReplicaFallback } from './replica-fallback.ts'
 
 /**
  * Short pages of imported records (docs/decisions/0054). Pages that are asked for while others are read share the next

@@ -12,9 +12,8 @@ import type { Statement } from '../tables/compile.ts'
 import { csvFields, highlightsIn, listingOf } from '../tables/plan-shape.ts'
 import { countOf, pageOf, shortPageOf, type Tables } from './compile.ts'
 import type { Connection, Pool, Value } from './driver.ts'
-import { codeOf } from './errors.ts'
+import { codeOf, withReplicaFallback } from './errors.ts'
 import type { WorkerHandlers } from './record-worker.ts'
-import { withReplicaFallback } from './replica-fallback.ts'
 
 /** The maximum number of records that are fetched for a piece. */
 const maxFetched = 2_000

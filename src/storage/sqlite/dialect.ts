@@ -6,8 +6,8 @@ import type { Bind, Cell } from '../tables/cells.ts'
 import { selectOf } from '../tables/conditions.ts'
 import type { Dialect, Outer, SearchedValue } from '../tables/dialect.ts'
 import { keyOf } from '../tables/values.ts'
+import type { Search, searchFunctions } from './functions.ts'
 import { readRows } from './row-selection.ts'
-import type { Search, searchFunctions } from './text-search.ts'
 
 /** How SQLite says what statements on tables say. What it lacks, functions of ours do (`functions.ts`). */
 

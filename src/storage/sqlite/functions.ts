@@ -5,11 +5,11 @@ import { numberText } from '../../lib/json-text.ts'
 import { RecentlyUsed } from '../../lib/recently-used.ts'
 import { decimalKey } from '../../lib/sort-keys.ts'
 import { toChar } from '../../lib/to-char.ts'
-import type { FieldRef } from '../../model/plan.ts'
+import type { FieldRef, TextQuery } from '../../model/plan.ts'
+import { matchesText, relevanceOf, searchable, textsIn } from '../../model/text-query.ts'
 import { canonicalJson, jsonTest, memberAt, type ValueCondition } from '../plans/json-values.ts'
 import { digits, instantBound } from '../tables/bounds.ts'
 import type { OpenOptions, SqlValue } from './driver.ts'
-import { searchFunctions } from './text-search.ts'
 
 /** What statements of queries call: SQLite lacks regular expressions, exact numbers, and equality of JSON. */
 
@@ -36,6 +36,20 @@ const leaf = kept(text => {
   const condition = JSON.parse(text) as ValueCondition
   return { path: condition.field.path, test: jsonTest(condition) }
 })
+
+/** What words are looked for, and which of the values that follow are JSON (Q27). */
+export interface Search {
+  readonly words: TextQuery
+  readonly json: readonly boolean[]
+}
+const searched = kept(text => JSON.parse(text) as Search)
+
+/** The texts in which a search looks, one for each that has a value. */
+const fieldsOf = ({ json }: Search, values: readonly SqlValue[]): string[] =>
+  values.flatMap((value, at) => {
+    if (value === null) return []
+    return searchable(json[at] === true ? textsIn(parseExact(String(value))) : [String(value)])
+  })
 
 /** @param json NULL is null @returns undefined for null */
 const read = (json: SqlValue) => (json === null ? undefined : (parseExact(String(json)) ?? undefined))
@@ -77,6 +91,18 @@ function member(json: SqlValue, path: FieldRef['path']): unknown {
 /** A number of a column, or of JSON; undefined for everything else. */
 const numberIn = (value: SqlValue): string | undefined =>
   typeof value === 'bigint' ? String(value) : numberText(read(value))
+
+/** They take any number of values behind the search. */
+export const searchFunctions = {
+  carrel_match: (search: SqlValue, ...values: SqlValue[]): number => {
+    const wanted = searched(search)
+    return Number(matchesText(fieldsOf(wanted, values), wanted.words))
+  },
+  carrel_relevance: (search: SqlValue, ...values: SqlValue[]): number => {
+    const wanted = searched(search)
+    return relevanceOf(fieldsOf(wanted, values), wanted.words)
+  },
+}
 
 const functions = {
   /** @returns whether the text matches the expression */

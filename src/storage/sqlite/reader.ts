@@ -183,12 +183,8 @@ function createReader() {
       return isAsStored ? json : recordWork.piece(new TextDecoder().decode(json), format, fields, columns)
     },
 
-    /** Reads a whole short page. */
-    page: (file: string, plan: TablePlan, separator: string, stop: Stop) =>
-      inSnapshot(file, stop, db => pageOf(db, choose(db, plan), plan, separator)),
-
-    /** The same. @returns null if it would read more rows than that */
-    quickPage: (file: string, plan: TablePlan, separator: string, maxRows: number, stop: Stop) =>
+    /** Reads a whole short page. @returns null if it would read more rows than that */
+    page: (file: string, plan: TablePlan, separator: string, maxRows: number, stop: Stop) =>
       inSnapshot(file, stop, db => {
         const chosen = choose(db, plan)
         return chosen.reads > maxRows ? null : pageOf(db, chosen, plan, separator)

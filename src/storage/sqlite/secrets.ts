@@ -13,7 +13,7 @@ import {
 import { join } from 'node:path'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
-import type { Secrets } from '../secrets.ts'
+import type { Secrets } from '../sessions.ts'
 import { createSigningOrder } from '../statements/signing-order.ts'
 
 /** The next rotation drops secrets that were replaced longer ago than this, in ms. */

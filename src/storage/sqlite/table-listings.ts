@@ -12,8 +12,10 @@ import { csvFields, isByKey, listingOf } from '../tables/plan-shape.ts'
 import { compileTable, type Statement, type TablePlan, type Visible } from './compile.ts'
 import type { StoreFile } from './cursor.ts'
 import type { Database } from './driver.ts'
-import { nearby, readPage } from './pages.ts'
 import type { Reader, ReaderThreads } from './reader-threads.ts'
+
+/** A page that reads more rows than this, those that it skips or sorts included, may take long. */
+const nearby = 10_000
 
 interface Parts {
   readonly store: StoreFile
@@ -71,10 +73,15 @@ export function createTableListings({ store, db, readerThreads, listings }: Part
     const compiled = compileTable(plan, visible)
     const tells = page.total || !compiled.isFiltered
     if (isShortPage(page, format)) {
-      const isLong = mayTakeLong(plan, visible, compiled)
-      const wanted = { file: store.file, plan: compiled, separator: separators[format], isLong }
-      const { total, body } = await readPage(readerThreads, wanted, client)
-      return listingOf(page, total, tells, body)
+      const read = async (reader: Reader, most: number) =>
+        whilePresent(client, stop =>
+          reader.call('page', store.file, compiled, separators[format], most, stop),
+        )
+      // Its thread finds out whether it reads many rows; then it waits for the client's turn.
+      const quick = mayTakeLong(plan, visible, compiled) ? null : await read(readerThreads.quick(), nearby)
+      const found =
+        quick ?? (await readerThreads.long(client, reader => read(reader, Number.POSITIVE_INFINITY)))
+      return listingOf(page, found?.total ?? null, tells, found?.body ?? new Uint8Array())
     }
 
     const { reader, cursor, total } = await readerThreads.long(client, reader =>

@@ -3,7 +3,6 @@ import type { CreateItem, EditItem, EditSite, ItemChange, ItemOutcome } from '..
 import type { Metadata } from '../../model/items.ts'
 import { readReaders, writeRules } from '../../model/readers.ts'
 import type { Site } from '../repository.ts'
-import { audienceWith } from './audience-rows.ts'
 import {
   addBitstream,
   deleteBitstreams,
@@ -13,7 +12,15 @@ import {
 } from './bitstream-changes.ts'
 import { addBundle, deleteBundle, setPrimary } from './bundle-changes.ts'
 import { differences } from './differences.ts'
-import { defaultReaders, itemColumns, lockItem, metadataColumns, seenDifference, stateOf } from './items.ts'
+import {
+  audienceWith,
+  defaultReaders,
+  itemColumns,
+  lockItem,
+  metadataColumns,
+  seenDifference,
+  stateOf,
+} from './items.ts'
 import { setPolicies, showAs } from './reader-changes.ts'
 import { type Change, insert, now, type Read, record, row, run } from './statements.ts'
 

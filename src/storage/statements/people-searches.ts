@@ -2,7 +2,7 @@ import type { Eperson, GroupDetails } from '../../model/accounts.ts'
 import type { EpersonSearch, GroupSearch } from '../people.ts'
 import type { Part, Window } from '../window.ts'
 import { type EpersonRow, epersonColumns, toEperson } from './people-rows.ts'
-import { type Read, row, rows, type Value } from './statements.ts'
+import { count, type Read, rows, type Value } from './statements.ts'
 
 /**
  * Pages of epersons and groups, in the order of an index. A search for a text passes an index that has all that it looks in
@@ -88,8 +88,4 @@ export function* findGroups(
     ...values,
   )
   return { rows: found, total }
-}
-
-function* count(from: string, ...values: readonly Value[]): Read<number> {
-  return (yield* row<{ count: number }>(`SELECT count(*) AS count FROM ${from}`, ...values))?.count ?? 0
 }

@@ -3,13 +3,13 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Metadata, NewItem } from '../../model/items.ts'
 import { type Readers, readReaders, writeRules } from '../../model/readers.ts'
 import type { PutOutcome } from '../repository.ts'
-import { numbersOf } from './audience-rows.ts'
 import {
   checkedReaders,
   defaultReaders,
   type ExistingItem,
   itemColumns,
   lockItem,
+  numbersOf,
   seenDifference,
   stateOf,
 } from './items.ts'

@@ -13,10 +13,9 @@ import {
   writeRules,
 } from '../../model/readers.ts'
 import type { ReadersOutcome } from '../repository.ts'
-import { audienceWith } from './audience-rows.ts'
 import { touchItem } from './bundle-changes.ts'
 import { differences } from './differences.ts'
-import { accessObject, checkedReaders, type ExistingItem, lockItem, stateOf } from './items.ts'
+import { accessObject, audienceWith, checkedReaders, type ExistingItem, lockItem, stateOf } from './items.ts'
 import { type Change, insert, record, row, rows, run } from './statements.ts'
 
 /**
