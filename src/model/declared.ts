@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { differences } from '../lib/differences.ts'
 import type { Changes } from './audit-events.ts'
 import type { Entity } from './entities.ts'
 import { type Description, descriptionOf } from './relations.ts'
@@ -48,12 +49,7 @@ export function entityTag(entity: Entity): string {
 /** What a change of an entity was, for the audit trail. undefined: there was or is none. */
 export function entityChanges(before: Entity | undefined, after: Entity | undefined): Changes {
   const [was, is] = [before && membersOf(before), after && membersOf(after)]
-  const names = [...new Set([...Object.keys(was ?? {}), ...Object.keys(is ?? {})])].filter(
-    name => JSON.stringify(was?.[name]) !== JSON.stringify(is?.[name]),
-  )
-  const pick = (from: Readonly<Record<string, unknown>> | undefined) =>
-    from ? Object.fromEntries(names.map(name => [name, from[name] ?? null])) : null
-  return { before: pick(was), after: pick(is) }
+  return differences(was ?? null, is ?? null, (one, other) => JSON.stringify(one) === JSON.stringify(other))
 }
 
 /** Names of fields that an event lists. */

@@ -1,33 +1,40 @@
 import { type AccessToken, maxAccessTokens, type Scope } from '../../model/access-tokens.ts'
 import { type AccessTokens, useInterval } from '../access-tokens.ts'
 import { changeStamp } from './people-rows.ts'
-import { type Change, insert, record, rights, row, rows, run, type StatementsOf } from './statements.ts'
+import {
+  type Change,
+  count,
+  insert,
+  record,
+  rights,
+  row,
+  rows,
+  run,
+  type StatementsOf,
+} from './statements.ts'
 
 /** Access tokens of programs (docs/decisions/0040). */
 export const accessTokens = {
   reads: {
     *find(id) {
-      const found = yield* row<AccessTokenRow & { readonly hash: Uint8Array }>(
-        `SELECT ${columns}, hash ${alive} AND id = $1`,
-        id,
-      )
+      const sql = `SELECT ${columns}, hash FROM ${alive} AND id = $1`
+      const found = yield* row<AccessTokenRow & { readonly hash: Uint8Array }>(sql, id)
       return found && { ...toAccessToken(found), hash: found.hash }
     },
     *list(eperson) {
       const found = yield* rows<AccessTokenRow>(
-        `SELECT ${columns} ${alive} AND (CAST($1 AS TEXT) IS NULL OR eperson = $1) ORDER BY created, id`,
+        `SELECT ${columns} FROM ${alive} AND (CAST($1 AS TEXT) IS NULL OR eperson = $1) ORDER BY created, id`,
         eperson,
       )
       return found.map(toAccessToken)
     },
     *page({ offset, limit }) {
       const found = yield* rows<AccessTokenRow>(
-        `SELECT ${columns} ${alive} ORDER BY created, id LIMIT $1 OFFSET $2`,
+        `SELECT ${columns} FROM ${alive} ORDER BY created, id LIMIT $1 OFFSET $2`,
         limit,
         offset,
       )
-      const counted = yield* row<{ total: number }>(`SELECT count(*) AS total ${alive}`)
-      return { rows: found.map(toAccessToken), total: counted?.total ?? 0 }
+      return { rows: found.map(toAccessToken), total: yield* count(alive) }
     },
   },
   changes: {
@@ -103,20 +110,15 @@ export const endAccessTokens = (eperson: string): Change<number> =>
 const columns = 'id, eperson, name, scope, networks, created, expires, used'
 
 /** Those that no change of the password has ended. */
-const alive = `FROM access_token t WHERE password_stamp = (SELECT password_stamp FROM eperson WHERE uuid = t.eperson)`
+const alive = `access_token t WHERE password_stamp = (SELECT password_stamp FROM eperson WHERE uuid = t.eperson)`
 
 type AccessTokenRow = Omit<AccessToken, 'scope' | 'networks'> & {
   readonly scope: string
   readonly networks: string
 }
 
-const toAccessToken = (row: AccessTokenRow): AccessToken => ({
-  id: row.id,
-  eperson: row.eperson,
-  name: row.name,
-  scope: JSON.parse(row.scope) as Scope,
-  networks: JSON.parse(row.networks) as string[],
-  created: row.created,
-  expires: row.expires,
-  used: row.used,
+const toAccessToken = ({ scope, networks, ...row }: AccessTokenRow): AccessToken => ({
+  ...row,
+  scope: JSON.parse(scope) as Scope,
+  networks: JSON.parse(networks) as string[],
 })

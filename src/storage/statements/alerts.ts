@@ -1,7 +1,7 @@
 import { differences } from '../../lib/differences.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Alert, Alerts } from '../processes.ts'
-import { insert, type Read, record, rights, rows, run, type StatementsOf } from './statements.ts'
+import { insert, type Read, record, rights, rows, type StatementsOf, update } from './statements.ts'
 
 /** System-wide alerts: there is one at most, because that is what DSpace's interface can edit. */
 export const alerts = {
@@ -11,17 +11,14 @@ export const alerts = {
       yield* rights(event, 'shared')
       const added = { id: 1, ...alert }
       if ((yield* insert('alert', columnsOf(added), 'DO NOTHING')) === 0) return undefined
-      yield* record({ ...event, object: String(added.id), changes: differences(undefined, added) })
+      yield* record({ ...event, object: String(added.id), changes: differences(null, added) })
       return added
     },
     *change(alert, event) {
       yield* rights(event, 'shared')
       const before = (yield* alertsIn(' FOR UPDATE')).find(({ id }) => id === alert.id)
       if (!before) return undefined
-      yield* run(
-        'UPDATE alert SET message = $2, allow_sessions = $3, countdown_to = $4, active = $5 WHERE id = $1',
-        ...Object.values(columnsOf(alert)),
-      )
+      yield* update('alert', columnsOf(alert), { id: alert.id })
       yield* record({ ...event, object: String(alert.id), changes: differences(before, alert) })
       return alert
     },

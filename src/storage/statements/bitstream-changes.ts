@@ -8,8 +8,7 @@ import {
   type ReplaceContent,
 } from '../../model/item-changes.ts'
 import { isSeenByAll, lockBundle, touchItem } from './bundle-changes.ts'
-import { differences } from './differences.ts'
-import { accessObject } from './items.ts'
+import { accessObject, itemDifferences } from './items.ts'
 import { type Change, now, record, row, rows, run } from './statements.ts'
 
 /** Changes of files. */
@@ -42,7 +41,7 @@ export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<I
     now(),
   )
   yield* touchItem(item, true)
-  const changes = differences(null, { uuid, name, description, mimeType, size, sha256 })
+  const changes = itemDifferences(null, { uuid, name, description, mimeType, size, sha256 })
   const object = accessObject({ identifier, file: { bundle: bundleName, name } })
   yield* record({ ...event, event: 'bitstream.add', object, ...changes })
   return 'changed'
@@ -95,7 +94,7 @@ export function* editBitstream(change: EditBitstream, event: AuditEvent): Change
     description: change.description === undefined ? before.description : change.description,
     mimeType: change.mimeType ?? before.mimeType,
   }
-  const changes = differences(before, after)
+  const changes = itemDifferences(before, after)
   if (changes.changes === undefined) return 'unchanged'
   if (after.name !== before.name && (yield* isNamed(file.item, file.bundle, after.name))) return 'taken'
   yield* run(
@@ -121,7 +120,7 @@ export function* replaceContent(change: ReplaceContent, event: AuditEvent): Chan
   const { name, mimeType, size, sha256 } = change
   if (change.seen !== null && change.seen !== file.sha256) return 'stale'
   const before = { name: file.name, mimeType: file.mimeType, size: file.size, sha256: file.sha256 }
-  const changes = differences(before, { name, mimeType, size, sha256 })
+  const changes = itemDifferences(before, { name, mimeType, size, sha256 })
   if (changes.changes === undefined) return 'unchanged'
   if (name !== file.name && (yield* isNamed(file.item, file.bundle, name))) return 'taken'
   if (yield* isFull(size - file.size, change.quota)) return 'full'
@@ -158,7 +157,7 @@ export function* deleteBitstreams(uuids: readonly string[], event: AuditEvent): 
       ...event,
       event: 'bitstream.delete',
       object: accessObject({ identifier: file.identifier, file }),
-      ...differences({ uuid: file.uuid, name, description, mimeType }, null),
+      ...itemDifferences({ uuid: file.uuid, name, description, mimeType }, null),
     })
   }
   for (const item of new Set(files.map(one => one.item))) yield* touchItem(item, seenIn.has(item))
@@ -197,6 +196,6 @@ export function* orderBitstreams(
   yield* touchItem(bundle.item, seen > 1)
   const names = (list: readonly { readonly name: string }[]) => ({ order: list.map(({ name }) => name) })
   const object = `${bundle.identifier}, ${bundle.name}`
-  yield* record({ ...event, event: 'bundle.change', object, ...differences(names(before), names(after)) })
+  yield* record({ ...event, event: 'bundle.change', object, ...itemDifferences(names(before), names(after)) })
   return 'changed'
 }

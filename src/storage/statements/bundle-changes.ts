@@ -1,6 +1,6 @@
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { type ItemChange, type ItemOutcome, maxBundles } from '../../model/item-changes.ts'
-import { differences } from './differences.ts'
+import { itemDifferences } from './items.ts'
 import { type Change, insert, now, record, row, run } from './statements.ts'
 
 /** A bundle with the identifier of its item. */
@@ -63,7 +63,7 @@ export function* addBundle(
   yield* insert('bundle', { uuid, item, name, place: bundles.next })
   yield* touchItem(item, true)
   const object = `${found.identifier}, ${name}`
-  yield* record({ ...event, event: 'bundle.add', object, ...differences(null, { uuid, name }) })
+  yield* record({ ...event, event: 'bundle.add', object, ...itemDifferences(null, { uuid, name }) })
   return 'changed'
 }
 
@@ -81,7 +81,7 @@ export function* deleteBundle(uuid: string, event: AuditEvent): Change<ItemOutco
   yield* run('DELETE FROM bundle WHERE uuid = $1', uuid)
   yield* touchItem(item, true)
   const object = `${bundle.identifier}, ${name}`
-  yield* record({ ...event, event: 'bundle.delete', object, ...differences({ uuid, name, files }, null) })
+  yield* record({ ...event, event: 'bundle.delete', object, ...itemDifferences({ uuid, name, files }, null) })
   return 'changed'
 }
 
@@ -104,7 +104,7 @@ export function* setPrimary(
   let isSeen = false
   for (const one of both) isSeen ||= yield* isSeenByAll(one)
   yield* touchItem(bundle.item, isSeen)
-  const changes = differences({ primary: bundle.primary_bitstream }, { primary: bitstream })
+  const changes = itemDifferences({ primary: bundle.primary_bitstream }, { primary: bitstream })
   const object = `${bundle.identifier}, ${bundle.name}`
   yield* record({ ...event, event: 'bundle.change', object, ...changes })
   return 'changed'

@@ -1,27 +1,148 @@
-import { type Eperson, type Group, type GroupDetails, nameKey } from '../../model/accounts.ts'
+import { type Group, nameKey } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
+import { type GroupUse, maxInclusions, maxLevels, type OneRefused, type People } from '../people.ts'
+import { changeMembership, groupNamed, groupWith, insertGroup, keepGroup, useOfGroup } from './group-rows.ts'
 import {
-  type Changed,
-  type GroupChange,
-  type GroupUse,
-  type ListedGroup,
-  type Memberships,
-  maxInclusions,
-  type NewGroup,
-} from '../people.ts'
-import { changeMembership, groupNamed, groupWith, insertGroup, useOfGroup } from './group-rows.ts'
-import { above, keepingAdministrator, lockGroups, mine, stampAll, stampBelow } from './group-tree.ts'
+  above,
+  below,
+  groupsByUuid,
+  hasAdministrator,
+  keepingAdministrator,
+  levels,
+  lockGroups,
+  mine,
+  oneGroup,
+  stampAll,
+  stampBelow,
+  withParents,
+} from './group-tree.ts'
 import {
   type EpersonRow,
   epersonColumns,
   groupEvent,
   isSame,
+  lockEperson,
   lockEpersonAt,
+  subgroupEvent,
   toEperson,
 } from './people-rows.ts'
-import { type Change, type Read, record, rights, row, rows, run } from './statements.ts'
+import { type Change, record, rights, row, rows, run, type SomeOf, TakenBack, update } from './statements.ts'
 
-/** Groups: by command, where names name them, and over HTTP. */
+/** Groups, and who and what is in them: by command, where names name them, and over HTTP. */
+export const groups = {
+  reads: {
+    group: groupWith,
+    groupsByUuid,
+    groupsByName: names => rows('SELECT uuid, name FROM epersongroup WHERE name = ANY($1)', names),
+    listGroups: () => rows('SELECT uuid, name, members FROM groups ORDER BY name'),
+    *groupMembers(name) {
+      const known = yield* row<{ uuid: string }>('SELECT uuid FROM epersongroup WHERE name = $1', name)
+      if (!known) return undefined
+      const members = yield* rows<EpersonRow>(
+        `SELECT ${epersonColumns} FROM membership JOIN eperson ON uuid = eperson
+         WHERE epersongroup = $1 ORDER BY email_key`,
+        known.uuid,
+      )
+      return members.map(toEperson)
+    },
+    withParents,
+    groupsOf: eperson =>
+      rows(
+        `${mine('$1')} SELECT g.uuid, g.name, g.description FROM mine
+           JOIN epersongroup g ON g.uuid = mine.id ORDER BY g.name`,
+        eperson,
+      ),
+    *membershipsOf(eperson, more) {
+      const direct = yield* rows<{ id: string }>(
+        'SELECT epersongroup AS id FROM membership WHERE eperson = $1',
+        eperson,
+      )
+      const groups = `SELECT epersongroup FROM membership WHERE eperson = $1
+        UNION SELECT uuid FROM epersongroup WHERE uuid = ANY($2)`
+      const inclusions = yield* rows<{ child: string; parent: string }>(
+        `${above(groups)} SELECT s.child, s.parent FROM above JOIN subgroup s ON s.child = above.id
+         ORDER BY s.child, s.parent LIMIT $3`,
+        eperson,
+        more,
+        maxInclusions,
+      )
+      return { direct: direct.map(({ id }) => id), inclusions }
+    },
+    *canRemoveGroup(uuid) {
+      const group = yield* groupWith(uuid)
+      return group !== undefined && !(yield* useOfGroup(group.name)) && (yield* hasAdministrator(uuid))
+    },
+  },
+  changes: {
+    addGroup,
+    *createGroup(group, event) {
+      yield* lockGroups()
+      yield* rights(event, 'shared')
+      const added = yield* insertGroup(group)
+      if (!added) return 'exists'
+      yield* record(groupEvent(event, null, added))
+      return added
+    },
+    *ensureGroups(names) {
+      const groups: Group[] = []
+      for (const name of names) {
+        yield* addGroup(name, configuredGroupEvent)
+        const known = yield* groupNamed(name)
+        if (!known) continue
+        yield* run('UPDATE epersongroup SET special = 1 WHERE uuid = $1 AND special = 0', known.uuid)
+        groups.push({ uuid: known.uuid, name })
+      }
+      return groups
+    },
+    *changeGroup(uuid, change, event) {
+      yield* lockGroups()
+      yield* rights(event, 'own')
+      const before = yield* groupWith(uuid)
+      if (!before) return 'no-group'
+      const after = { ...before, ...change }
+      if (isSame(before, after)) return after
+      const { name, description } = after
+      const isRenamed = name !== before.name
+      if (isRenamed) {
+        if (yield* groupNamed(name)) return 'exists'
+        const use = yield* useOfGroup(before.name)
+        if (use) return use
+      }
+      yield* update('epersongroup', { name, name_key: nameKey(name), description }, { uuid })
+      // Sessions have the names of their groups.
+      if (isRenamed) yield* stampBelow(uuid)
+      yield* record(groupEvent(event, before, after))
+      return after
+    },
+    *deleteGroup(name, event) {
+      const sql = 'SELECT uuid, name FROM epersongroup WHERE name = $1 FOR UPDATE'
+      return yield* drop(yield* row<Group>(sql, name), { ...event, object: name })
+    },
+    removeGroup: (uuid, event) =>
+      keepingAdministrator(true, event, 'last-administrator' as const, removeOne(uuid, event)),
+    join: (group, email, event) => joinOrLeave('join', group, email, event),
+    leave: (group, email, event) => joinOrLeave('leave', group, email, event),
+    setMember: (isMember, group, eperson, event) =>
+      keepingAdministrator(
+        !isMember,
+        event,
+        'last-administrator' as const,
+        changeMember(isMember, group, eperson, event),
+      ),
+    // In one order everywhere, so that no two changes wait for each other.
+    addMembers: (group, epersons, event) =>
+      allOrNone(false, event, epersons.toSorted(), uuid => changeMember(true, group, uuid, event)),
+    setSubgroup: (isIncluded, parent, child, event) =>
+      keepingAdministrator(
+        true,
+        event,
+        'last-administrator' as const,
+        changeSubgroup(isIncluded, parent, child, event),
+      ),
+    addSubgroups: (parent, children, event) =>
+      allOrNone(true, event, children, uuid => changeSubgroup(true, parent, uuid, event)),
+  },
+} satisfies SomeOf<People>
 
 /** Recorded for each group that the configuration names and the start creates. */
 const configuredGroupEvent: AuditEvent = {
@@ -35,75 +156,14 @@ const configuredGroupEvent: AuditEvent = {
   reason: null,
 }
 
-export function* addGroup(name: string, event: AuditEvent): Change<Group | 'exists'> {
+function* addGroup(name: string, event: AuditEvent): Change<Group | 'exists'> {
   const added = yield* insertGroup({ name, description: null })
   if (!added) return 'exists'
   yield* record({ ...event, object: name })
   return { uuid: added.uuid, name }
 }
 
-export function* createGroup(group: NewGroup, event: AuditEvent): Change<GroupDetails | 'exists'> {
-  yield* lockGroups()
-  yield* rights(event, 'shared')
-  const added = yield* insertGroup(group)
-  if (!added) return 'exists'
-  yield* record(groupEvent(event, null, added))
-  return added
-}
-
-export function* ensureGroups(names: readonly string[]): Change<Group[]> {
-  const groups: Group[] = []
-  for (const name of names) {
-    yield* addGroup(name, configuredGroupEvent)
-    const known = yield* groupNamed(name)
-    if (!known) continue
-    yield* run('UPDATE epersongroup SET special = 1 WHERE uuid = $1 AND special = 0', known.uuid)
-    groups.push({ uuid: known.uuid, name })
-  }
-  return groups
-}
-
-export function* changeGroup(
-  uuid: string,
-  change: GroupChange,
-  event: AuditEvent,
-): Change<GroupDetails | 'no-group' | 'exists' | GroupUse> {
-  yield* lockGroups()
-  yield* rights(event, 'own')
-  const before = yield* groupWith(uuid)
-  if (!before) return 'no-group'
-  const after = { ...before, ...change }
-  if (isSame(before, after)) return after
-  const isRenamed = after.name !== before.name
-  if (isRenamed) {
-    if (yield* groupNamed(after.name)) return 'exists'
-    const use = yield* useOfGroup(before.name)
-    if (use) return use
-  }
-  yield* run(
-    'UPDATE epersongroup SET name = $1, name_key = $2, description = $3 WHERE uuid = $4',
-    after.name,
-    nameKey(after.name),
-    after.description,
-    uuid,
-  )
-  // Sessions have the names of their groups.
-  if (isRenamed) yield* stampBelow(uuid)
-  yield* record(groupEvent(event, before, after))
-  return after
-}
-
-export function* deleteGroup(name: string, event: AuditEvent): Change<'changed' | 'no-group' | GroupUse> {
-  return yield* drop(
-    yield* row<Group>('SELECT uuid, name FROM epersongroup WHERE name = $1 FOR UPDATE', name),
-    { ...event, object: name },
-  )
-}
-
-export const removeGroup = (uuid: string, event: AuditEvent) =>
-  keepingAdministrator(true, event, 'last-administrator' as const, removeOne(uuid, event))
-
-function* removeOne(uuid: string, event: AuditEvent): Change<'changed' | 'no-group' | GroupUse> {
+function* removeOne(uuid: string, event: AuditEvent) {
   const before = yield* groupWith(uuid)
   return yield* drop(before, groupEvent(event, before ?? null, null))
 }
@@ -118,56 +178,66 @@ function* drop(group: Group | undefined, event: AuditEvent): Change<'changed' | 
   return 'changed'
 }
 
-export function* joinOrLeave(
-  way: 'join' | 'leave',
-  group: string,
-  email: string,
-  event: AuditEvent,
-): Change<Changed | 'no-group'> {
+function* joinOrLeave(way: 'join' | 'leave', group: string, email: string, event: AuditEvent) {
   const known = yield* groupNamed(group)
-  if (!known) return 'no-group'
+  if (!known) return 'no-group' as const
   const eperson = yield* lockEpersonAt(email)
-  return eperson ? yield* changeMembership(way, known, eperson.uuid, event) : 'no-eperson'
+  return eperson ? yield* changeMembership(way, known, eperson.uuid, event) : ('no-eperson' as const)
 }
 
-/** Those of these groups that there are. */
-export const groupsByName = (names: readonly string[]): Read<readonly Group[]> =>
-  rows('SELECT uuid, name FROM epersongroup WHERE name = ANY($1)', names)
-
-export const listGroups = (): Read<readonly ListedGroup[]> =>
-  rows('SELECT uuid, name, members FROM groups ORDER BY name')
-
-export function* groupMembers(name: string): Read<readonly Eperson[] | undefined> {
-  const known = yield* row<{ uuid: string }>('SELECT uuid FROM epersongroup WHERE name = $1', name)
-  if (!known) return undefined
-  const members = yield* rows<EpersonRow>(
-    `SELECT ${epersonColumns} FROM membership JOIN eperson ON uuid = eperson
-     WHERE epersongroup = $1 ORDER BY email_key`,
-    known.uuid,
-  )
-  return members.map(toEperson)
+function* changeMember(isMember: boolean, group: string, eperson: string, event: AuditEvent) {
+  const known = yield* keepGroup(group)
+  if (!known) return 'no-group' as const
+  if (!(yield* lockEperson(eperson))) return 'no-eperson' as const
+  return yield* changeMembership(isMember ? 'join' : 'leave', known, eperson, event)
 }
 
-export const groupsOf = (eperson: string): Read<readonly GroupDetails[]> =>
-  rows(
-    `${mine('$1')} SELECT g.uuid, g.name, g.description FROM mine
-       JOIN epersongroup g ON g.uuid = mine.id ORDER BY g.name`,
-    eperson,
+function* changeSubgroup(isIncluded: boolean, parent: string, child: string, event: AuditEvent) {
+  const outer = yield* groupWith(parent)
+  if (!outer) return 'no-group' as const
+  const inner = yield* groupWith(child)
+  if (!inner) return 'no-subgroup' as const
+  const edge = [parent, child] as const
+  const known = yield* row('SELECT 1 AS one FROM subgroup WHERE parent = $1 AND child = $2', ...edge)
+  if ((known !== undefined) === isIncluded) return 'unchanged' as const
+  if (isIncluded) {
+    if (yield* row(`${below(oneGroup)} SELECT 1 AS one FROM below WHERE id = $2`, child, parent))
+      return 'circle' as const
+    if ((yield* levels(parent, 'above', maxLevels)) + (yield* levels(child, 'below', maxLevels)) > maxLevels)
+      return 'too-deep' as const
+  }
+  yield* run(
+    isIncluded
+      ? 'INSERT INTO subgroup (parent, child) VALUES ($1, $2)'
+      : 'DELETE FROM subgroup WHERE parent = $1 AND child = $2',
+    ...edge,
   )
+  yield* stampBelow(child)
+  yield* record(subgroupEvent(event, outer.name, inner.name))
+  return 'changed' as const
+}
 
-export function* membershipsOf(eperson: string | null, more: readonly string[]): Read<Memberships> {
-  const direct = yield* rows<{ id: string }>(
-    'SELECT epersongroup AS id FROM membership WHERE eperson = $1',
-    eperson,
-  )
-  const groups = `SELECT epersongroup FROM membership WHERE eperson = $1
-    UNION SELECT uuid FROM epersongroup WHERE uuid = ANY($2)`
-  const inclusions = yield* rows<{ child: string; parent: string }>(
-    `${above(groups)} SELECT s.child, s.parent FROM above JOIN subgroup s ON s.child = above.id
-     ORDER BY s.child, s.parent LIMIT $3`,
-    eperson,
-    more,
-    maxInclusions,
-  )
-  return { direct: direct.map(({ id }) => id), inclusions }
+/** Takes everything back if one of the changes can't be made. */
+function allOrNone<R extends string>(
+  mayEnd: boolean,
+  event: AuditEvent,
+  uuids: readonly string[],
+  change: (uuid: string) => Change<R>,
+): Change<'changed' | 'no-group' | OneRefused<Refusal<R> | 'last-administrator'>> {
+  const last: OneRefused<'last-administrator'> = { why: 'last-administrator', uuid: uuids[0] ?? '' }
+  return keepingAdministrator(mayEnd, event, last, changeAll(uuids, change))
+}
+
+type Refusal<R> = Exclude<R, 'changed' | 'unchanged' | 'no-group'>
+
+function* changeAll<R extends string>(
+  uuids: readonly string[],
+  change: (uuid: string) => Change<R>,
+): Change<'changed' | 'no-group' | OneRefused<Refusal<R>>> {
+  for (const uuid of uuids) {
+    const done: string = yield* change(uuid)
+    if (done === 'no-group') return done
+    if (done !== 'changed' && done !== 'unchanged') throw new TakenBack({ why: done, uuid })
+  }
+  return 'changed'
 }

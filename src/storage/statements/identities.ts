@@ -21,6 +21,7 @@ import {
 } from './people-rows.ts'
 import {
   type Change,
+  count,
   insert,
   nextStamp,
   now,
@@ -52,8 +53,7 @@ export const identities = {
         limit,
         offset,
       )
-      const counted = yield* row<{ total: number }>('SELECT count(*) AS total FROM identity')
-      return { rows: found, total: counted?.total ?? 0 }
+      return { rows: found, total: yield* count('identity') }
     },
     *readTicket(id, now) {
       const sql = 'SELECT content FROM ticket WHERE id = $1 AND expires > $2'

@@ -11,11 +11,11 @@ import {
   replaceContent,
 } from './bitstream-changes.ts'
 import { addBundle, deleteBundle, setPrimary } from './bundle-changes.ts'
-import { differences } from './differences.ts'
 import {
   audienceWith,
   defaultReaders,
   itemColumns,
+  itemDifferences,
   lockItem,
   metadataColumns,
   seenDifference,
@@ -71,7 +71,7 @@ function* createItem(change: CreateItem, event: AuditEvent): Change<ItemOutcome>
     discoverable: Number(discoverable),
   }
   if ((yield* insert('item', columns, '(identifier) DO NOTHING')) === 0) return 'taken'
-  const changes = differences(null, { metadata, withdrawn, discoverable })
+  const changes = itemDifferences(null, { metadata, withdrawn, discoverable })
   yield* record({ ...event, event: 'item.add', object: identifier, ...changes })
   return 'changed'
 }
@@ -86,7 +86,7 @@ function* editItem(change: EditItem, event: AuditEvent): Change<ItemOutcome> {
     withdrawn: change.withdrawn ?? before.withdrawn,
     discoverable: change.discoverable ?? before.discoverable,
   }
-  const changes: { changes?: Changes } = differences(before, after)
+  const changes: { changes?: Changes } = itemDifferences(before, after)
   if (changes.changes === undefined) return 'unchanged'
   const columns = {
     ...metadataColumns(after.metadata),
@@ -115,7 +115,7 @@ function* deleteItem(
   if (revision !== null && item.revision !== revision) return 'stale'
   yield* forget(uuid)
   const before = { metadata: JSON.parse(item.metadata) as Metadata, readers: readReaders(item.readers) }
-  yield* record({ ...event, event: 'item.delete', object: item.identifier, ...differences(before, null) })
+  yield* record({ ...event, event: 'item.delete', object: item.identifier, ...itemDifferences(before, null) })
   return 'changed'
 }
 
@@ -152,7 +152,7 @@ export function* siteIn(lock = ''): Read<Site> {
 export function* editSite({ site, revision, metadata }: EditSite, event: AuditEvent): Change<ItemOutcome> {
   const before = yield* siteIn(' FOR UPDATE')
   if (before.revision !== revision) return 'stale'
-  const changes: { changes?: Changes } = differences({ metadata: before.metadata }, { metadata })
+  const changes: { changes?: Changes } = itemDifferences({ metadata: before.metadata }, { metadata })
   if (changes.changes === undefined) return 'unchanged'
   // There is no row to lock before the first change: of two that are the first, this refuses the later one.
   const changed = yield* run(

@@ -1,3 +1,5 @@
+import { differences } from '../../lib/differences.ts'
+import type { Changes } from '../../model/audit-events.ts'
 import {
   type AccessChange,
   type Metadata,
@@ -7,7 +9,6 @@ import {
   summaryOf,
 } from '../../model/items.ts'
 import { type Readers, readersText, type Visibility } from '../../model/readers.ts'
-import { differences } from './differences.ts'
 import { type Change, lock, row, rows, run } from './statements.ts'
 
 /** Shared by the changes of items, of their files and of their readers. */
@@ -66,7 +67,7 @@ type Shown = { readonly metadata: Metadata; readonly [name: string]: unknown }
 /** @returns whether two states of an item differ for those who don't see the hidden fields */
 export function seenDifference(before: Shown, after: Shown, hidden: readonly string[]): boolean {
   const shown = ({ metadata, ...rest }: Shown) => ({ ...rest, metadata: metadataWithout(metadata, hidden) })
-  return differences(shown(before), shown(after)).changes !== undefined
+  return itemDifferences(shown(before), shown(after)).changes !== undefined
 }
 
 /** The readers of a new item for which none are given: administrators only. */
@@ -121,3 +122,31 @@ function* found(readers: readonly string[]): Change<ReadonlyMap<string, number>>
   const known = yield* rows<{ id: number; readers: string }>(sql, readers)
   return new Map(known.map(({ id, readers: text }) => [text, id]))
 }
+
+type Values = Readonly<Record<string, unknown>>
+
+/** Characters of what an event tells of each side. Of more, it tells only what was changed. */
+const maxLength = 16_000
+
+/**
+ * The changes that an event records: only the members that differ, and only those fields of metadata.
+ * @returns no member at all if nothing differs
+ */
+export function itemDifferences(before: Values | null, after: Values | null): { changes?: Changes } {
+  const sides = differences(before && flat(before), after && flat(after))
+  if (Object.keys(sides.before ?? sides.after ?? {}).length === 0) return {}
+  return { changes: { before: sides.before && told(sides.before), after: sides.after && told(sides.after) } }
+}
+
+const told = (side: Values): Values =>
+  JSON.stringify(side).length <= maxLength ? side : { 'too long to tell': Object.keys(side).slice(0, 100) }
+
+/** With a member for each field of metadata, such as `metadata.dc.title`. */
+const flat = (values: Values): Values =>
+  Object.fromEntries(
+    Object.entries(values).flatMap(([name, value]) =>
+      name === 'metadata' && typeof value === 'object' && value !== null
+        ? Object.entries(value).map(([field, list]) => [`metadata.${field}`, list])
+        : [[name, value]],
+    ),
+  )

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
+import { differences } from '../../lib/differences.ts'
 import {
-  agreementField,
   type Eperson,
   emailKey,
   type GroupDetails,
@@ -34,14 +34,18 @@ export const toEperson = (row: EpersonRow): Eperson => ({
   profile: readProfile(row.profile),
 })
 
-export const profileText = (profile: Profile): string | null =>
-  Object.keys(profile).length === 0 ? null : JSON.stringify(profile)
+/** The columns that an administrator may change. */
+export const epersonValues = ({ email, firstName, lastName, enabled, profile }: Omit<Eperson, 'uuid'>) => ({
+  email,
+  email_key: emailKey(email),
+  first_name: firstName,
+  last_name: lastName,
+  name_key: nameKey(firstName, lastName),
+  enabled: Number(enabled),
+  profile: Object.keys(profile).length === 0 ? null : JSON.stringify(profile),
+})
 
 export const epersonWith = (uuid: string): Read<Eperson | undefined> => eperson('uuid = $1', uuid)
-
-/** @param email in upper or lower case */
-export const epersonAt = (email: string): Read<Eperson | undefined> =>
-  eperson('email_key = $1', emailKey(email))
 
 /** Their row is locked until the change ends. */
 export const lockEperson = (uuid: string): Change<Eperson | undefined> =>
@@ -63,13 +67,7 @@ export function* insertEperson(person: NewPerson): Change<Eperson | undefined> {
     'eperson',
     {
       uuid,
-      email,
-      email_key: emailKey(email),
-      first_name: firstName,
-      last_name: lastName,
-      name_key: nameKey(firstName, lastName),
-      enabled: Number(enabled),
-      profile: profileText(profile),
+      ...epersonValues(person),
       password_hash: person.passwordHash,
       password_stamp: 0,
       session_key: randomBytes(32),
@@ -101,13 +99,6 @@ export function applyChange(before: Eperson, change: EpersonChange): Eperson {
 export const isSame = (before: Eperson | GroupDetails, after: Eperson | GroupDetails): boolean =>
   isDeepStrictEqual(before, after)
 
-/** @param accepted how many epersons had accepted the end user agreement */
-export const resetEvent = (event: AuditEvent, accepted: number): AuditEvent => ({
-  ...event,
-  object: agreementField,
-  changes: { before: { epersons: accepted }, after: { epersons: 0 } },
-})
-
 /** The event of a change, with what it has changed, by the names that the answers of the API have. */
 export function epersonEvent(event: AuditEvent, before: Eperson | null, after: Eperson | null): AuditEvent {
   const eperson = (after ?? before)?.uuid ?? null
@@ -135,16 +126,9 @@ const told = ({ email, enabled, firstName, lastName, profile }: Eperson) => ({
 })
 const toldOfGroup = ({ name, description }: GroupDetails) => ({ name, 'dc.description': description })
 
-type Told = Readonly<Record<string, unknown>>
-
-/** Only the members that differ; what is null on one side and missing on the other doesn't. */
-function changesOf(before: Told | null, after: Told | null): Changes {
-  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
-  const differing = names.filter(name => (before?.[name] ?? null) !== (after?.[name] ?? null))
-  const pick = (side: Told | null) =>
-    side && Object.fromEntries(differing.map(name => [name, side[name] ?? null]))
-  return { before: pick(before), after: pick(after) }
-}
+/** What is null on one side and missing on the other doesn't differ. */
+const changesOf = (before: object | null, after: object | null): Changes =>
+  differences(before, after, (one, other) => (one ?? null) === (other ?? null))
 
 /** An event about a group in a group. */
 export const subgroupEvent = (event: AuditEvent, parent: string, child: string): AuditEvent => {

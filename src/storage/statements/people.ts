@@ -1,56 +1,94 @@
-import type { People } from '../people.ts'
-import * as epersons from './epersons.ts'
-import { groupWith, useOfGroup } from './group-rows.ts'
-import { groupsByUuid, hasAdministrator, withParents } from './group-tree.ts'
-import * as groups from './groups.ts'
-import * as members from './members.ts'
-import { epersonWith } from './people-rows.ts'
-import { findEpersons, findGroups } from './people-searches.ts'
-import type { StatementsOf } from './statements.ts'
+import type { Eperson, GroupDetails } from '../../model/accounts.ts'
+import type { EpersonSearch, GroupSearch, People } from '../people.ts'
+import type { Part, Window } from '../window.ts'
+import { epersons } from './epersons.ts'
+import { groups } from './groups.ts'
+import { type EpersonRow, epersonColumns, toEperson } from './people-rows.ts'
+import { count, type Read, rows, type StatementsOf, type Value } from './statements.ts'
 
-/** Epersons and groups: by command, where addresses and names name them, and over HTTP. */
+/** Epersons and groups. */
 export const people = {
-  reads: {
-    eperson: epersonWith,
-    credentials: epersons.credentials,
-    listEpersons: epersons.listEpersons,
-    listGroups: groups.listGroups,
-    groupMembers: groups.groupMembers,
-    groupsByUuid,
-    groupsByName: groups.groupsByName,
-    *canRemoveEperson(uuid) {
-      return (yield* epersonWith(uuid)) !== undefined && (yield* hasAdministrator(uuid))
-    },
-    *canRemoveGroup(uuid) {
-      const group = yield* groupWith(uuid)
-      return group !== undefined && !(yield* useOfGroup(group.name)) && (yield* hasAdministrator(uuid))
-    },
-    group: groupWith,
-    withParents,
-    groupsOf: groups.groupsOf,
-    membershipsOf: groups.membershipsOf,
-  },
+  reads: { ...epersons.reads, ...groups.reads },
   searches: { findEpersons, findGroups },
-  changes: {
-    ensureGroups: groups.ensureGroups,
-    addEperson: epersons.addEperson,
-    setEnabled: epersons.setEnabled,
-    setPassword: epersons.setPassword,
-    deleteEperson: epersons.deleteEperson,
-    addGroup: groups.addGroup,
-    deleteGroup: groups.deleteGroup,
-    join: (group, email, event) => groups.joinOrLeave('join', group, email, event),
-    leave: (group, email, event) => groups.joinOrLeave('leave', group, email, event),
-    createEperson: epersons.createEperson,
-    changeEperson: epersons.changeEperson,
-    removeEperson: epersons.removeEperson,
-    resetAgreements: epersons.resetAgreements,
-    createGroup: groups.createGroup,
-    changeGroup: groups.changeGroup,
-    removeGroup: groups.removeGroup,
-    setMember: members.setMember,
-    setSubgroup: members.setSubgroup,
-    addMembers: members.addMembers,
-    addSubgroups: members.addSubgroups,
-  },
+  changes: { ...epersons.changes, ...groups.changes },
 } satisfies StatementsOf<People>
+
+/**
+ * Pages of epersons and groups, in the order of an index. A search for a text passes an index that has all that it looks in
+ * (docs/decisions/0048).
+ */
+
+/** Up to this number, the members of a group are read at once. Those of a larger one are looked up one by one. */
+const few = 5_000
+
+function* findEpersons({ text, membership }: EpersonSearch, { offset, limit }: Window): Read<Part<Eperson>> {
+  if (text === '' && membership === null) return yield* everybody(offset, limit)
+  const members = membership ? yield* count('membership WHERE epersongroup = $1', membership.group) : 0
+  const values: Value[] = []
+  const place = (value: Value) => `$${values.push(value)}`
+  const conditions: string[] = []
+  if (membership) {
+    const not = membership.is ? '' : 'NOT '
+    const group = `epersongroup = ${place(membership.group)}`
+    conditions.push(
+      members <= few
+        ? `uuid ${not}IN (SELECT eperson FROM membership WHERE ${group})`
+        : `${not}EXISTS (SELECT 1 FROM membership WHERE membership.eperson = uuid AND ${group})`,
+    )
+  }
+  if (text !== '') {
+    const part = place(text)
+    conditions.push(`(uuid = ${part} OR strpos(email_key, ${part}) > 0 OR strpos(name_key, ${part}) > 0)`)
+  }
+  const from = `eperson WHERE ${conditions.join(' AND ')}`
+  const asked = [...values]
+  const page = `FROM ${from} ORDER BY email_key LIMIT ${place(limit)} OFFSET ${place(offset)}`
+  // SQLite reads nothing but the index to find the addresses, and PostgreSQL plans for how many members a group has.
+  const wanted = membership
+    ? page
+    : `FROM eperson WHERE email_key IN (SELECT email_key ${page}) ORDER BY email_key`
+  const found = yield* rows<EpersonRow>(`SELECT ${epersonColumns} ${wanted}`, ...values)
+  const isEnd = found.length < limit && (found.length > 0 || offset === 0)
+  const total = isEnd
+    ? offset + found.length
+    : text !== ''
+      ? yield* count(from, ...asked)
+      : membership?.is
+        ? members
+        : (yield* count('eperson')) - members
+  return { rows: found.map(toEperson), total }
+}
+
+/** Only an index is read up to the beginning of the page. */
+function* everybody(offset: number, limit: number): Read<Part<Eperson>> {
+  const found = yield* rows<EpersonRow>(
+    `SELECT ${epersonColumns} FROM eperson
+     WHERE email_key >= (SELECT email_key FROM eperson ORDER BY email_key LIMIT 1 OFFSET $1)
+     ORDER BY email_key LIMIT $2`,
+    offset,
+    limit,
+  )
+  return { rows: found.map(toEperson), total: yield* count('eperson') }
+}
+
+function* findGroups({ text, inside }: GroupSearch, { offset, limit }: Window): Read<Part<GroupDetails>> {
+  const values: Value[] = []
+  const place = (value: Value) => `$${values.push(value)}`
+  const conditions: string[] = []
+  if (text !== '') {
+    const wanted = place(text)
+    conditions.push(`(uuid = ${wanted} OR strpos(name_key, ${wanted}) > 0)`)
+  }
+  if (inside) {
+    const group = place(inside.group)
+    const children = `SELECT child FROM subgroup WHERE parent = ${group}`
+    conditions.push(inside.is ? `uuid IN (${children})` : `uuid <> ${group} AND uuid NOT IN (${children})`)
+  }
+  const from = ['epersongroup', conditions.join(' AND ')].filter(part => part !== '').join(' WHERE ')
+  const total = yield* count(from, ...values)
+  const found = yield* rows<GroupDetails>(
+    `SELECT uuid, name, description FROM ${from} ORDER BY name LIMIT ${place(limit)} OFFSET ${place(offset)}`,
+    ...values,
+  )
+  return { rows: found, total }
+}

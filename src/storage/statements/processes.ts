@@ -12,7 +12,9 @@ import {
 import {
   type Change,
   clock,
+  count,
   insertAll,
+  insertNumbered,
   lock,
   now,
   type Read,
@@ -22,6 +24,7 @@ import {
   rows,
   run,
   type StatementsOf,
+  update,
   type Value,
 } from './statements.ts'
 
@@ -40,11 +43,7 @@ export const processes = {
     *find(search, { offset, limit }) {
       const [where, ...values] = conditionOf(search)
       const since = yield* silence()
-      const counted = yield* row<{ total: number }>(
-        `SELECT count(*) AS total FROM process WHERE ${where}`,
-        since,
-        ...values,
-      )
+      const total = yield* count(`process WHERE ${where}`, since, ...values)
       const found = yield* rows<ProcessRow>(
         `SELECT ${columns} FROM process WHERE ${where} ORDER BY ${orderOf(search)} LIMIT $5 OFFSET $6`,
         since,
@@ -52,7 +51,7 @@ export const processes = {
         limit,
         offset,
       )
-      return { rows: found.map(toProcess), total: counted?.total ?? 0 }
+      return { rows: found.map(toProcess), total }
     },
     *lines(id, after, limit) {
       const process = yield* row<{ written: number }>('SELECT written FROM process WHERE id = $1', id)
@@ -81,13 +80,10 @@ export const processes = {
       const { kind, eperson, parameters } = asked
       const begun = now()
       const state: ProcessState = runs ? 'running' : 'scheduled'
-      const added = yield* row<{ id: number }>(
-        `INSERT INTO process (kind, state, eperson, parameters, begun, owner, beat)
-         VALUES ($1, $2, $3, $4, $5, $6, $7) RETURNING id`,
-        ...[kind, state, eperson, JSON.stringify(parameters), begun, place.owner, yield* clock()],
-      )
-      if (!added) throw new Error('a process was not added')
-      const { id } = added
+      const id = yield* insertNumbered('process', {
+        ...{ kind, state, eperson, parameters: JSON.stringify(parameters), begun },
+        ...{ owner: place.owner, beat: yield* clock() },
+      })
       if (asked.event) yield* record({ ...asked.event, object: String(id) })
       const unknown = { ended: null, progress: null, result: null, fault: null }
       return { id, kind, state, eperson, parameters, begun, ...unknown }
@@ -109,10 +105,8 @@ export const processes = {
     *end(id, owner, { state, result, fault }, news) {
       if ((yield* standingOf(id, owner, ' FOR UPDATE')) === 'lost') return false
       yield* keepNews(id, news)
-      yield* run(
-        'UPDATE process SET state = $1, ended = $2, result = $3, fault = $4 WHERE id = $5',
-        ...[state, now(), result && JSON.stringify(result), fault, id],
-      )
+      const ended = { state, ended: now(), result: result && JSON.stringify(result), fault }
+      yield* update('process', ended, { id })
       return true
     },
     *cancel(id, event) {

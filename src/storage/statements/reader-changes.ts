@@ -14,8 +14,15 @@ import {
 } from '../../model/readers.ts'
 import type { ReadersOutcome } from '../repository.ts'
 import { touchItem } from './bundle-changes.ts'
-import { differences } from './differences.ts'
-import { accessObject, audienceWith, checkedReaders, type ExistingItem, lockItem, stateOf } from './items.ts'
+import {
+  accessObject,
+  audienceWith,
+  checkedReaders,
+  type ExistingItem,
+  itemDifferences,
+  lockItem,
+  stateOf,
+} from './items.ts'
 import { type Change, insert, record, row, rows, run } from './statements.ts'
 
 /**
@@ -137,7 +144,7 @@ function* give({ uuid, audience: before }: ExistingItem, file: string | null, re
 
 const told = (before: string, after: string) => {
   const side = (text: string) => ({ readers: describeReaders(readReaders(text)) })
-  return differences(side(before), side(after))
+  return itemDifferences(side(before), side(after))
 }
 
 /** Changes who may read or write something, and what clients note of the rules. */

@@ -8,7 +8,7 @@ import {
   versionParts,
 } from '../columns/changed-entities.ts'
 import type { Agreed, RecordWrite } from '../entities.ts'
-import { type Change, haveRights, insert, type Read, record, row, rows, run } from './statements.ts'
+import { type Change, count, haveRights, insert, type Read, record, row, rows, run } from './statements.ts'
 
 /** Changes of single records (docs/decisions/0041). */
 
@@ -119,12 +119,7 @@ export function* takeChanges(
 function* stillAgreed(name: string, agreed: Agreed, version: string | undefined): Read<boolean> {
   const { stored, seq } = agreedParts(agreed)
   if (stored !== version) return false
-  const newer = yield* row<{ count: number }>(
-    'SELECT count(*) AS count FROM record_change WHERE entity = $1 AND seq > $2',
-    name,
-    seq,
-  )
-  return (newer?.count ?? 0) <= agreed.changes
+  return (yield* count('record_change WHERE entity = $1 AND seq > $2', name, seq)) <= agreed.changes
 }
 
 export const dropChanges = (entity: string): Change<number> =>

@@ -11,6 +11,7 @@ import type { FieldSearch, MetadataRegistry } from '../metadata-registry.ts'
 import {
   type Change,
   count,
+  insertNumbered,
   lock,
   type Read,
   record,
@@ -51,9 +52,9 @@ export const registry = {
       if (yield* row('SELECT 1 FROM metadata_schema WHERE prefix = $1 OR namespace = $2', prefix, namespace))
         return 'exists'
       if ((yield* count('metadata_schema')) >= maxSchemas) return 'full'
-      const sql = 'INSERT INTO metadata_schema (prefix, namespace) VALUES ($1, $2) RETURNING id'
-      const schema = { id: added(yield* row(sql, prefix, namespace)), prefix, namespace }
-      yield* record({ ...event, object: prefix, changes: differences(undefined, schema) })
+      const id = yield* insertNumbered('metadata_schema', { prefix, namespace })
+      const schema = { id, prefix, namespace }
+      yield* record({ ...event, object: prefix, changes: differences(null, schema) })
       return schema
     },
     *changeSchema(id, namespace, event) {
@@ -89,19 +90,11 @@ export const registry = {
       const name = fieldName(schema, wanted)
       if (yield* row('SELECT 1 FROM metadata_field WHERE name = $1', name)) return 'exists'
       if ((yield* count('metadata_field')) >= maxFields) return 'full'
-      const id = added(
-        yield* row(
-          `INSERT INTO metadata_field (schema_id, name, element, qualifier, scope_note)
-           VALUES ($1, $2, $3, $4, $5) RETURNING id`,
-          schemaId,
-          name,
-          wanted.element,
-          wanted.qualifier,
-          wanted.scopeNote,
-        ),
-      )
+      const { element, qualifier, scopeNote } = wanted
+      const columns = { schema_id: schemaId, name, element, qualifier, scope_note: scopeNote }
+      const id = yield* insertNumbered('metadata_field', columns)
       const field = { id, schema, ...wanted }
-      yield* record({ ...event, object: name, changes: differences(undefined, factsOf(field)) })
+      yield* record({ ...event, object: name, changes: differences(null, factsOf(field)) })
       return field
     },
     *changeField(id, scopeNote, event) {
@@ -162,11 +155,6 @@ const schemaWith = (id: number): Read<MetadataSchema | undefined> =>
 function* fieldWith(id: number): Read<MetadataField | undefined> {
   const found = yield* row<FieldRow>(`SELECT ${fieldColumns} FROM ${joined} WHERE f.id = $1`, id)
   return found && toField(found)
-}
-
-function added(found: { readonly id?: number } | undefined): number {
-  if (found?.id === undefined) throw new Error('a row was not added')
-  return found.id
 }
 
 /** A field in the audit trail. */

@@ -27,6 +27,11 @@ export type StatementsOf<I> = {
   /** Each runs in one snapshot of an embedded store. Their last argument, the client, is left out. */
   readonly searches?: { readonly [K in keyof I as I[K] extends Searching<I[K]> ? K : never]: Written<I[K]> }
 }
+/** Some of them: a file for a subject of a larger part. */
+export type SomeOf<I> = {
+  readonly reads: Partial<StatementsOf<I>['reads']>
+  readonly changes: Partial<StatementsOf<I>['changes']>
+}
 type Changing = (...args: never) => Promise<unknown>
 type Searching<F> = F extends Work ? (Parameters<F> extends [...unknown[], Client] ? F : never) : never
 type Written<F> = F extends Work
@@ -115,6 +120,24 @@ export function* insertAll(table: string, all: readonly Columns[], unless = ''):
   return changed
 }
 type Columns = Readonly<Record<string, Value>>
+
+/** Adds a row to which the store gives an id. @returns its id */
+export function* insertNumbered(table: string, columns: Columns): Statements<number> {
+  const names = Object.keys(columns)
+  const marks = names.map((_, at) => `$${at + 1}`)
+  const sql = `INSERT INTO ${table} (${names.join(', ')}) VALUES (${marks}) RETURNING id`
+  const added = yield* row<{ id: number }>(sql, ...Object.values(columns))
+  if (!added) throw new Error(`${table}: the row was not added`)
+  return added.id
+}
+
+/** Changes rows. @param columns their new values @param where the values by which they are found */
+export function* update(table: string, columns: Columns, where: Columns): Statements<number> {
+  const terms = Object.keys(columns).map((name, at) => `${name} = $${at + 1}`)
+  const found = Object.keys(where).map((name, at) => `${name} = $${terms.length + at + 1}`)
+  const sql = `UPDATE ${table} SET ${terms.join(', ')} WHERE ${found.join(' AND ')}`
+  return yield* run(sql, ...Object.values(columns), ...Object.values(where))
+}
 
 /** @param sql of PostgreSQL, such as LOCK TABLE */
 export function* lock(sql: string, ...values: readonly Value[]): Statements<void> {
