@@ -4,6 +4,7 @@ import type { FieldType } from '../model/entities.ts'
 import { type Delimiter, nameOf } from './delimiters.ts'
 import { maxFields } from './field-list.ts'
 import { ImportError } from './import-error.ts'
+import { isTooDeep, maxDepth } from './json-lines.ts'
 import {
   fromDayFirst,
   fromDecimalComma,
@@ -114,6 +115,15 @@ export function converterOf(
 }
 
 function parseCell(name: string, cell: string, line: number, refuse: (error: ImportError) => void): unknown {
+  if (isTooDeep(cell)) {
+    refuse(
+      new ImportError(
+        `line ${line}: the column ${shown(name)} has arrays and objects nested more than ${maxDepth.toLocaleString('en')} levels deep; flatten them`,
+        { field: name },
+      ),
+    )
+    return null
+  }
   try {
     return parseWritten(cell)
   } catch (error) {

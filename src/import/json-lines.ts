@@ -83,7 +83,7 @@ function recordOf(
 
 /** @throws ImportError naming the line */
 export function parseRecord(json: string, line: number): Record<string, unknown> {
-  if (json.length > maxDepth && isTooDeep(json))
+  if (isTooDeep(json))
     throw new ImportError(
       `line ${line}: arrays and objects are nested more than ${maxDepth.toLocaleString('en')} levels deep; flatten them`,
     )
@@ -104,11 +104,13 @@ export function parseRecord(json: string, line: number): Record<string, unknown>
 }
 
 /** Deeper records take very much memory to read, and can't be written again. */
-const maxDepth = 1_000
+export const maxDepth = 1_000
 
 /** Brackets in strings don't count, but few records are so deep even if they do. */
-const isTooDeep = (json: string): boolean =>
-  depthOf(json) > maxDepth && depthOf(json.replace(/"(?:[^"\\]|\\.)*"/gs, '""')) > maxDepth
+export const isTooDeep = (json: string): boolean =>
+  json.length > maxDepth &&
+  depthOf(json) > maxDepth &&
+  depthOf(json.replace(/"(?:[^"\\]|\\.)*"/gs, '""')) > maxDepth
 
 /** How many brackets are open at most. */
 function depthOf(json: string): number {

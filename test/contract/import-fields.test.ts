@@ -174,6 +174,11 @@ test('D2 cells of CSV become what their column is declared to be', async t => {
     ['number', '1,5', /^line 3: the field "x" is declared as number and has the value "1,5"/],
     ['boolean', 'yes', /^line 3: the field "x" is declared as boolean and has the value "yes"/],
     ['json', 'a', /^line 3: the column "x" is declared as json and has the value "a", which is not valid/],
+    [
+      'json',
+      `${'['.repeat(1_001)}${']'.repeat(1_001)}`,
+      /^line 3: the column "x" has arrays and objects nested more than 1,000 levels deep; flatten them/,
+    ],
   ] as const)
     await refuses(
       service,
