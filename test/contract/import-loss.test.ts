@@ -330,10 +330,9 @@ test('D1 D2 the command says what goes before it goes, and needs --replace for m
   const run = (input: string, ...more: string[]) =>
     carrel(service.dataFolder, ['import', '-', '--entity', 'works', '--key', 'id', ...more], { input })
   const little = await run(ndjson(numbered(99)))
-  assert.deepEqual(
-    [little.code, little.stderr],
-    [0, 'works goes from 100 records to 99 and loses 1 of them.\n'],
-  )
+  assert.equal(little.code, 0)
+  // A command that takes a while writes bars of its progress, too.
+  assert.match(little.stderr, /^works goes from 100 records to 99 and loses 1 of them\.$/m)
   const emptied = await run('id,title\n')
   assert.equal(emptied.code, 1)
   assert.match(emptied.stderr, /^carrel: works would go from 99 records to 0 .* import it with --replace\n$/)
