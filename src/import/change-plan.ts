@@ -1,4 +1,4 @@
-import type { Origins } from '../storage/columns/revised-ranks.ts'
+import { type Edit, type Origins, originsOf } from '../storage/columns/revised-ranks.ts'
 import type { OpenVersion, RecordEntity } from '../storage/entities.ts'
 import { type Change, compareKeys, keysOf } from './changes.ts'
 import { readRecords, searchAll } from './search.ts'
@@ -16,6 +16,8 @@ export interface ChangePlan {
   readonly written: readonly Change[]
   /** For each of these, the number and the record that it replaces. */
   readonly replaced: readonly ({ readonly number: number; readonly record: Record<string, unknown> } | null)[]
+  /** What the changes make of the records. */
+  readonly edits: readonly Edit[]
   /** Of the records of the new version. */
   readonly origins: Origins
 }
@@ -56,32 +58,25 @@ export async function planOf(
   const written: Change[] = []
   const replaced: ChangePlan['replaced'][number][] = []
   const counts = { inserted: 0, replaced: 0, deleted: 0, unchanged: 0 }
-  const origins = new Int32Array(slots.length + changes.length)
-  let length = 0
-  let next = 0
-  const keepUntil = (end: number) => {
-    for (; next < end; next++) origins[length++] = next
-  }
+  const edits: Edit[] = []
   for (const [n, change] of changes.entries()) {
     const { at, isThere } = places[n] as (typeof places)[number]
     const record = isThere ? known.get(slots[at] as number) : undefined
-    keepUntil(at)
     const isSame =
       kind === 'delete' ? !record : record && JSON.stringify(record) === JSON.stringify(change.record)
     if (isSame) {
       counts.unchanged++
       continue
     }
-    if (record) next++
+    edits.push({ at, isThere: record !== undefined, written: kind === 'delete' ? -1 : written.length })
     if (kind === 'delete') counts.deleted++
     else {
       if (record) counts.replaced++
       else counts.inserted++
-      origins[length++] = ~written.length
       written.push(change)
       replaced.push(record ? { number: at, record } : null)
     }
   }
-  keepUntil(slots.length)
-  return { plan: { entity, version, slots, written, replaced, origins: origins.subarray(0, length) }, counts }
+  const origins = originsOf(slots.length, edits)
+  return { plan: { entity, version, slots, written, replaced, edits, origins }, counts }
 }

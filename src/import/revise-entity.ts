@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Entity, ReadRule } from '../model/entities.ts'
+import { revisedSlots } from '../storage/columns/revised-ranks.ts'
 import type { Entities, RecordEntity } from '../storage/entities.ts'
 import { type ChangeKind, type ChangePlan, type Counts, planOf } from './change-plan.ts'
 import { checkChanges, readChanges } from './changes.ts'
@@ -161,12 +162,8 @@ async function publish(
 }
 
 /** The slots of the new version: the records that are written lie behind the others. */
-function slotsOf({ entity, origins, slots }: ChangePlan): Uint32Array {
+function slotsOf({ entity, edits, slots, written }: ChangePlan): Uint32Array {
   const first = entity.source.slots ?? entity.source.count
-  const found = new Uint32Array(origins.length)
-  for (let n = 0; n < found.length; n++) {
-    const origin = origins[n] as number
-    found[n] = origin >= 0 ? (slots[origin] as number) : first + ~origin
-  }
-  return found
+  const behind = written.map((_, n) => first + n)
+  return revisedSlots(slots, slots.length, edits, behind)
 }

@@ -1,6 +1,11 @@
 import type { Field } from '../model/entities.ts'
 import { orderOf } from '../model/value-order.ts'
-import { type FieldRanks, type NewValue, revisedRanks } from '../storage/columns/revised-ranks.ts'
+import {
+  type FieldRanks,
+  type NewValue,
+  newValues as namedValues,
+  revisedRanks,
+} from '../storage/columns/revised-ranks.ts'
 import type { ChangePlan } from './change-plan.ts'
 import { fieldValue } from './changes.ts'
 import { maxFields } from './field-list.ts'
@@ -21,7 +26,7 @@ export async function reviseFields(plan: ChangePlan, descriptor: number, progres
     const old = await oldRanks(plan, at)
     const typed = hasType(field, old) ? field : { ...field, ...typeIn(plan, field.name) }
     const values = await newValues(plan, typed, old)
-    const { ranks, distinct } = revisedRanks(old, plan.origins, values, orderOf(typed).compare)
+    const { ranks, distinct } = revisedRanks(old, plan.edits, values)
     writeAt(descriptor, new Uint8Array(ranks.buffer, ranks.byteOffset, ranks.byteLength), at * bytes)
     fields.push({ ...typed, nullable: ranks.includes(distinct) })
     progress((at + 1) / all.length)
@@ -105,5 +110,9 @@ async function newValues(plan: ChangePlan, field: Field, old: FieldRanks): Promi
     )
     for (const [n, key] of keys.entries()) places.set(key, found[n] as Place)
   }
-  return values.map(value => value && { key: value.key, place: places.get(value.key) as Place })
+  return namedValues(
+    values.map(value => value?.key ?? null),
+    places,
+    order,
+  )
 }

@@ -3,6 +3,7 @@ import { decimalKey } from '../../lib/sort-keys.ts'
 import type { Aggregate } from '../../model/plan.ts'
 import type { Grouping } from './groups.ts'
 import { type FieldFacts, numbersIn } from './leaves.ts'
+import { plainDigits } from './look-up.ts'
 import { eachText, jsonAt, type Values, valueAt } from './values.ts'
 
 /** A value of each group. */
@@ -167,9 +168,6 @@ function summed(name: 'sum' | 'avg', facts: FieldFacts, groups: Grouped, tick: (
 }
 
 const wholeNumber = (value: unknown): bigint => BigInt(exactText(value) ?? Number(value))
-
-/** So many digits a double can hold. */
-const plainDigits = 15
 
 function isWholeNumber(json: string): boolean {
   const value = parseExact(json)

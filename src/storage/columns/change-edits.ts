@@ -1,12 +1,12 @@
 import { parseWritten } from '../../lib/json.ts'
 import { RecentlyUsed } from '../../lib/recently-used.ts'
 import { keyValues, sortKeys } from '../../model/record-changes.ts'
-import { orderOf, type ValueOrder } from '../../model/value-order.ts'
+import { orderOf } from '../../model/value-order.ts'
 import type { RecordEntity } from '../entities.ts'
 import { type Changed, type LoadedChange, lastChanges } from './changed-entities.ts'
 import type { Place } from './look-up.ts'
 import { slotsOf } from './record-source.ts'
-import type { Edit, NewValue } from './revised-ranks.ts'
+import { type Edit, type NewValue, newValues } from './revised-ranks.ts'
 import { findKeysTogether } from './search.ts'
 
 /** Reads records of a version by their slots. */
@@ -100,8 +100,9 @@ export function createPlaces() {
     first: Uint32Array,
     read: Read,
   ): Promise<NewValue[]> {
-    const { name, type, collation } = base.fields[field] as RecordEntity['fields'][number]
-    const order = orderOf({ type, ...(collation !== undefined && { collation }) })
+    const described = base.fields[field] as RecordEntity['fields'][number]
+    const { name } = described
+    const order = orderOf(described)
     const { values } = placesIn(base)
     const places = values.get(field) ?? new Map<string, Place>()
     values.set(field, places)
@@ -123,7 +124,7 @@ export function createPlaces() {
       read,
     )
     for (const [n, key] of unknown.entries()) places.set(key, found[n] as Place)
-    return inOrder(keys, places, order)
+    return newValues(keys, places, order)
   }
 
   return { editsOf, valuesOf }
@@ -154,18 +155,4 @@ function keySearch(base: RecordEntity, slots: Uint32Array | null) {
       ),
     compareKeys,
   }
-}
-
-/** Values that the version lacks are named by their place among each other, as text that sorts so. */
-function inOrder(
-  keys: readonly (string | null)[],
-  places: ReadonlyMap<string, Place>,
-  order: ValueOrder,
-): NewValue[] {
-  const added = [...new Set(keys)].filter((key): key is string => key !== null && !places.get(key)?.isThere)
-  added.sort(order.compare)
-  const names = new Map(added.map((key, at) => [key, String(at).padStart(10, '0')]))
-  return keys.map(key =>
-    key === null ? null : { place: places.get(key) as Place, key: names.get(key) ?? '' },
-  )
 }

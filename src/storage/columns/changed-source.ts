@@ -5,7 +5,7 @@ import type { RecordEntity } from '../entities.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import { createPlaces, type Edits } from './change-edits.ts'
 import { type Changed, changedSlots, changesOf } from './changed-entities.ts'
-import { Keeping, type Turn } from './keeping.ts'
+import { Facts, type Turn } from './facts.ts'
 import type { LoadedRecords } from './loaded-records.ts'
 import { type RecordNumbers, type RecordSource, type RecordWork, slotsOf } from './record-source.ts'
 import { findKeysTogether, searchIn } from './search.ts'
@@ -15,7 +15,8 @@ import { findKeysTogether, searchIn } from './search.ts'
  * of such an entity, its slots and the columns of its fields, is derived from what is known of its base.
  */
 export function changedSource(source: RecordSource, cache: RecordCache): RecordSource {
-  const parts = new BaseParts(cache)
+  /** Of the bases, and of orders that are made here. */
+  const facts = new Facts(cache)
   const places = createPlaces()
 
   /** Of a version that is stored: from memory, if it is there. */
@@ -28,7 +29,7 @@ export function changedSource(source: RecordSource, cache: RecordCache): RecordS
   const readerOf = (base: RecordEntity) => (slots: Uint32Array) => read(base, slots)
 
   async function editsOf(turn: Turn, changed: Changed): Promise<Edits> {
-    return places.editsOf(changed, await parts.slots(turn, changed.base), readerOf(changed.base))
+    return places.editsOf(changed, await facts.slots(turn, changed.base), readerOf(changed.base))
   }
 
   /** Of an entity with changes or without. */
@@ -37,8 +38,8 @@ export function changedSource(source: RecordSource, cache: RecordCache): RecordS
     if (!changed) return turn.work.column(entity, field)
     const { base } = changed
     const edits = await editsOf(turn, changed)
-    const column = await parts.column(turn, base, field)
-    const first = await parts.firstSlots(turn, base, field)
+    const column = await facts.kept(turn, base, `column ${field}`, () => turn.work.column(base, field))
+    const first = await facts.kept(turn, base, `first ${field}`, () => facts.firstSlots(turn, base, column))
     const values = await places.valuesOf(base, field, edits, first, readerOf(base))
     return turn.work.call('revisedColumn', column, base.source.count, edits.edits, values)
   }
@@ -47,7 +48,7 @@ export function changedSource(source: RecordSource, cache: RecordCache): RecordS
     const changed = changesOf(entity)
     if (!changed) return turn.work.slots(entity)
     const { edits, slots } = await editsOf(turn, changed)
-    const before = await parts.slots(turn, changed.base)
+    const before = await facts.slots(turn, changed.base)
     return turn.work.call('revisedSlots', before, changed.base.source.count, edits, slots)
   }
 
@@ -59,10 +60,10 @@ export function changedSource(source: RecordSource, cache: RecordCache): RecordS
         const order = []
         for (const [field, descending] of fields)
           order.push({
-            column: await parts.kept(turn, entity, `column ${field}`, () => columnOf(turn, entity, field)),
+            column: await facts.kept(turn, entity, `column ${field}`, () => columnOf(turn, entity, field)),
             descending,
           })
-        const slots = await parts.kept(turn, entity, 'slots', () => slotsIn(turn, entity))
+        const slots = await facts.kept(turn, entity, 'slots', () => slotsIn(turn, entity))
         return work.call('list', null, entity.source.count, order, slots)
       },
       column: (entity, field) => columnOf(turn, entity, field),
@@ -117,26 +118,6 @@ export function changedSource(source: RecordSource, cache: RecordCache): RecordS
         close: open.close,
       }
     },
-  }
-}
-
-/** What is known of the bases, kept by the names under which `Facts` keeps it. */
-class BaseParts extends Keeping {
-  column(turn: Turn, base: RecordEntity, field: number) {
-    return this.kept(turn, base, `column ${field}`, () => turn.work.column(base, field))
-  }
-
-  async slots(turn: Turn, base: RecordEntity) {
-    if (base.source.slots === undefined) return null
-    return this.kept(turn, base, 'slots', () => turn.work.slots(base))
-  }
-
-  async firstSlots(turn: Turn, base: RecordEntity, field: number) {
-    const column = await this.column(turn, base, field)
-    const slots = await this.slots(turn, base)
-    return this.kept(turn, base, `first ${field}`, () =>
-      turn.work.call('firstSlots', column, base.source.count, slots),
-    )
   }
 }
 

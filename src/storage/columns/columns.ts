@@ -125,7 +125,7 @@ export function derive(
 ): { readonly column: PackedColumn; readonly values: PackedValues } {
   const { distinct, ranks } = openColumn(base, count)
   const given = openValues(texts, distinct)
-  const order = orderIn({ type, collation: undefined })
+  const order = orderIn({ type })
   const byKey = new Map<string, number[]>()
   for (let rank = 0; rank < distinct; rank++) {
     if ((rank & 0x3ff) === 0) tick()

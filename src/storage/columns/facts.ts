@@ -1,15 +1,24 @@
-import { nobody } from '../../lib/fair-queue.ts'
+import { type Client, nobody } from '../../lib/fair-queue.ts'
 import { RecentlyUsed } from '../../lib/recently-used.ts'
 import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
-import { cacheKey, type RecordCache } from '../runtime/version-cache.ts'
+import { type Cacheable, cacheKey, type RecordCache } from '../runtime/version-cache.ts'
 import { type ColumnRef, indexOf, isDerived, nameOf, type PackedColumn, typeOf } from './columns.ts'
-import { Keeping, type Turn } from './keeping.ts'
 import type { LoadedRecords } from './loaded-records.ts'
+import { readsOfLookup } from './look-up.ts'
 import type { ReadableRecords } from './readable-records.ts'
 import { type RecordWork, slotsOf } from './record-source.ts'
 import type { PackedFacts } from './tasks.ts'
 import type { PackedValues } from './values.ts'
+
+/** For whom something is made, in whose turn. */
+export interface Turn {
+  readonly work: RecordWork
+  readonly client: Client
+}
+
+/** What an entry takes in the cache besides its bytes, so that small ones have an end, too. */
+export const entryBytes = 4_096
 
 /** What a condition or a row needs to know of a field. */
 export interface Need {
@@ -24,8 +33,6 @@ export interface Need {
 
 /** A field with so few distinct values gets its values at once: then nothing is looked up in records. */
 const fewValues = 4_096
-/** A look-up reads about so many values. */
-const readsOfLookup = 20
 /** After so many look-ups in records. */
 const manyLookups = 200
 /** With so few distinct values, none is rare enough for postings to be worth their memory. */
@@ -35,15 +42,74 @@ const minDistinct = 64
  * Facts about the fields of versions (docs/decisions/0035). Each is made once, in the thread for long work, and kept in the
  * cache that all event loops share. What doesn't fit is made for one request.
  */
-export class Facts extends Keeping {
+export class Facts {
+  readonly #cache: RecordCache
+  readonly #making = new Map<string, Promise<Cacheable>>()
   /** How often something that was not at hand was wanted, by what it is kept as. */
   readonly #wanted = new RecentlyUsed<string, { times: number }>(1_000)
   readonly #later: (work: (work: RecordWork) => Promise<unknown>) => void
 
   /** @param later runs work that nobody waits for */
   constructor(cache: RecordCache, later: (work: (work: RecordWork) => Promise<unknown>) => void = () => {}) {
-    super(cache)
+    this.#cache = cache
     this.#later = later
+  }
+
+  peekKept<T extends Cacheable>(entity: RecordEntity, what: string): T | undefined {
+    return this.#cache.peek<T>(entity.source.version, what)
+  }
+
+  /**
+   * A value that is made at most once at a time, and kept if there is room.
+   * @param what names it within the version
+   */
+  async kept<T extends Cacheable>(
+    { client }: Turn,
+    { source }: RecordEntity,
+    what: string,
+    make: () => Promise<T>,
+    maxKept = Number.POSITIVE_INFINITY,
+  ): Promise<T> {
+    const { version } = source
+    const key = cacheKey(version, what)
+    for (;;) {
+      const known = this.#cache.peek<T>(version, what)
+      if (known) return known
+      const running = this.#making.get(key)
+      if (running) {
+        try {
+          return (await running) as T
+        } catch {
+          // Perhaps its client has gone: who still waits tries it.
+          client.signal().throwIfAborted()
+          continue
+        }
+      }
+      const making = make()
+      this.#making.set(key, making)
+      const done = () => void this.#making.delete(key)
+      try {
+        const made = await making
+        // Who asks before the cache has it gets the same.
+        this.#keep(version, what, made, maxKept).then(done, done)
+        return made
+      } catch (error) {
+        done()
+        throw error
+      }
+    }
+  }
+
+  /** Keeps a value if there is room. */
+  async #keep(
+    version: string,
+    what: string,
+    made: Cacheable,
+    maxKept = Number.POSITIVE_INFINITY,
+  ): Promise<void> {
+    const bytes = made.byteLength + entryBytes
+    if (bytes > maxKept || !this.#cache.hasRoomFor(bytes)) return
+    await this.#cache.get(version, what, bytes, async () => made, asIs)
   }
 
   /** Values were looked up in records. A field that is asked about again and again gets its values. */
@@ -78,13 +144,13 @@ export class Facts extends Keeping {
     const { ref } = need
     const { version } = entity.source
     const name = nameOf(entity, ref)
-    const column = this.cache.peek<PackedColumn>(version, `column ${name}`)
+    const column = this.#cache.peek<PackedColumn>(version, `column ${name}`)
     if (!column) return undefined
     const found = {
       ...typeOf(entity, ref),
       column,
-      postings: this.cache.peek<Uint32Array<SharedArrayBuffer>>(version, `postings ${name}`) ?? null,
-      values: this.cache.peek<Uint8Array<SharedArrayBuffer>>(version, `values ${name}`) ?? null,
+      postings: this.#cache.peek<Uint32Array<SharedArrayBuffer>>(version, `postings ${name}`) ?? null,
+      values: this.#cache.peek<Uint8Array<SharedArrayBuffer>>(version, `values ${name}`) ?? null,
     }
     const wanted = wantedOf(need, column)
     return (wanted.postings && !found.postings) || (wanted.values && !found.values) ? undefined : found
@@ -96,7 +162,7 @@ export class Facts extends Keeping {
     const { count } = entity.source
     const column = await this.#column(turn, entity, ref)
     const wanted = wantedOf(need, column)
-    const isKnown = this.cache.peek(entity.source.version, `values ${name}`) !== undefined
+    const isKnown = this.#cache.peek(entity.source.version, `values ${name}`) !== undefined
     const postings = wanted.postings
       ? await this.kept(turn, entity, `postings ${name}`, () => turn.work.call('postings', column, count))
       : null
@@ -117,13 +183,13 @@ export class Facts extends Keeping {
 
   /** All records, if they are loaded. */
   records(entity: RecordEntity, slots: Uint32Array | null): ReadableRecords | null {
-    const loaded = this.cache.peek<LoadedRecords>(entity.source.version, 'records')
+    const loaded = this.#cache.peek<LoadedRecords>(entity.source.version, 'records')
     return loaded ? { starts: loaded.starts, json: loaded.json, slots } : null
   }
 
   /** Those of `slots` that are at hand; undefined: they aren't. */
   peekSlots({ source }: RecordEntity): Uint32Array | null | undefined {
-    return source.slots === undefined ? null : this.cache.peek<Uint32Array>(source.version, 'slots')
+    return source.slots === undefined ? null : this.#cache.peek<Uint32Array>(source.version, 'slots')
   }
 
   #column(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<PackedColumn> {
@@ -160,8 +226,8 @@ export class Facts extends Keeping {
     )
     const { version } = entity.source
     const name = nameOf(entity, ref)
-    await this.keep(version, `column ${name}`, made.column)
-    await this.keep(version, `values ${name}`, made.values)
+    await this.#keep(version, `column ${name}`, made.column)
+    await this.#keep(version, `values ${name}`, made.values)
     return made
   }
 
@@ -199,3 +265,8 @@ function wantedOf({ ref, values, lookups, postings }: Need, column: PackedColumn
     postings: postings && distinct >= minDistinct,
   }
 }
+
+export const asIs = <T>(value: T): T => value
+
+/** The need of what only sorts by a field. */
+export const onlyRanks = { values: false, lookups: 0, postings: false } as const

@@ -1,14 +1,13 @@
 import { hash } from 'node:crypto'
 import type { Condition } from '../../model/plan.ts'
-import { orderOf } from '../../model/value-order.ts'
 import type { RecordEntity } from '../entities.ts'
 import { constantValue } from '../plans/json-values.ts'
 import { whilePresent } from '../runtime/limits.ts'
 import { indexOf, typeOf } from './columns.ts'
-import type { Facts } from './facts.ts'
+import type { Facts, Turn } from './facts.ts'
 import { createInPlans, type Find } from './in-plans.ts'
-import type { Turn } from './keeping.ts'
 import { soughtIn } from './leaves.ts'
+import { orderIn } from './look-up.ts'
 import { Needs, type OpenNode, openCondition } from './needs.ts'
 import { costOf, firstOf, select } from './select.ts'
 import { numbersIn, type PackedSelection, sizeOfSelection } from './selections.ts'
@@ -86,8 +85,7 @@ export function createFilters(facts: Facts): Filters {
         const sought = soughtIn(node.condition)
         facts.note(entity, { ref, values: true, lookups: sought.length, postings: true })
         if (task.records && known.postings) return node
-        const { type, collation } = typeOf(entity, ref)
-        const order = orderOf({ type, ...(collation !== undefined && { collation }) })
+        const order = orderIn(typeOf(entity, ref))
         const keys = sought.map(one => order.key(constantValue(one)))
         const postings = known.postings ?? (await turn.work.call('postings', column, entity.source.count))
         const among = { column, postings, slots }

@@ -3,8 +3,7 @@ import { type Condition, differsIfMissing, type FieldRef, type Plan, type Rows }
 import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
 import { type ColumnRef, columnOf, nameOf } from './columns.ts'
-import type { Facts } from './facts.ts'
-import type { Turn } from './keeping.ts'
+import { type Facts, onlyRanks, type Turn } from './facts.ts'
 import type { Membership } from './memberships.ts'
 import type { OpenNode, PlanCondition } from './needs.ts'
 import { isSameColumn } from './needs.ts'
@@ -126,5 +125,3 @@ function sideOf({ type, collation, column, values }: PackedFacts, { list }: Colu
   if (!values) throw new Error('the values of a field are not at hand')
   return { type, collation, isList: list === true, distinct: column[0] as number, values }
 }
-
-const onlyRanks = { values: false, lookups: 0, postings: false } as const

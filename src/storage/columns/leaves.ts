@@ -181,7 +181,7 @@ export function testOf(
     const test = compileExpression(condition.expression)
     return value => test(textForm(value))
   }
-  const order = orderOf({ type, ...(collation !== undefined && { collation }) })
+  const order = orderIn({ type, collation })
   if (condition.kind === 'in') {
     const keys = new Set(condition.values.map(constant => order.key(constantValue(constant))))
     return value => keys.has(order.key(value))

@@ -36,3 +36,6 @@ export function pickRecords(
   }
   return result
 }
+
+/** The numbers from one to another, without its end. */
+export const range = (from: number, end: number) => Array.from({ length: end - from }, (_, at) => from + at)

@@ -29,7 +29,7 @@ export function findPlace(length: number, compare: (at: number) => number): Plac
 
 interface Ordered {
   readonly type: FieldType
-  readonly collation: string | undefined
+  readonly collation?: string | undefined
 }
 
 /** The order of a field's values. */
@@ -91,4 +91,7 @@ const minus = 0x2d
 const zero = 0x30
 
 /** So many digits a double can hold. */
-const plainDigits = 15
+export const plainDigits = 15
+
+/** The number of values that a look-up reads, about. */
+export const readsOfLookup = 20

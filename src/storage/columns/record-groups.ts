@@ -5,9 +5,9 @@ import { type RecordFormat, separators } from '../../model/record-format.ts'
 import type { Listing, RecordPlan } from '../entities.ts'
 import { pieceBytes, whilePresent } from '../runtime/limits.ts'
 import { columnOf } from './columns.ts'
+import type { Turn } from './facts.ts'
 import { type GroupColumn, type GroupTask, openRows, type PackedRows } from './group-rows.ts'
-import type { Turn } from './keeping.ts'
-import { pickRecords } from './loaded-records.ts'
+import { pickRecords, range } from './loaded-records.ts'
 import { Needs } from './needs.ts'
 import type { RecordOrders } from './record-orders.ts'
 import type { RecordSource } from './record-source.ts'
@@ -79,8 +79,6 @@ async function* pieces(
     from = end
   }
 }
-
-const range = (from: number, end: number) => Array.from({ length: end - from }, (_, at) => from + at)
 
 /** What the thread has to know, but for the records and the facts. */
 function taskOf({ shape, page }: GroupPlan, needs: Needs): Omit<GroupTask, 'count' | 'selection' | 'facts'> {

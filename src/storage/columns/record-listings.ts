@@ -11,7 +11,7 @@ import { baseEntity, changesOf, lastChanges } from './changed-entities.ts'
 import { changedSource, mixed, split } from './changed-source.ts'
 import { openColumn } from './columns.ts'
 import { filterName } from './filters.ts'
-import { type LoadedRecords, maxLoadedBytes, pickRecords, unpackRecords } from './loaded-records.ts'
+import { type LoadedRecords, maxLoadedBytes, pickRecords, range, unpackRecords } from './loaded-records.ts'
 import { createRecordGroups, isGrouped } from './record-groups.ts'
 import { createRecordOrders } from './record-orders.ts'
 import { type RecordNumbers, type RecordSource, slotsOf } from './record-source.ts'
@@ -203,8 +203,6 @@ function linesIn(piece: Uint8Array): number {
   for (let at = piece.indexOf(newlineByte); at >= 0; at = piece.indexOf(newlineByte, at + 1)) lines++
   return lines
 }
-
-const range = (from: number, end: number) => Array.from({ length: end - from }, (_, at) => from + at)
 
 /** How many records are read at a time, which takes a few milliseconds. Others have their turn between two pieces. */
 const loadStep = 2_048

@@ -5,10 +5,17 @@ import { decidingOrder, type Page } from '../../model/entities.ts'
 import type { Condition, Rows } from '../../model/plan.ts'
 import type { RecordEntity, RecordPlan } from '../entities.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
-import { type ColumnRef, columnOf, indexOf, nameOf, openColumn, type PackedColumn } from './columns.ts'
-import { Facts } from './facts.ts'
+import {
+  type ColumnRef,
+  columnOf,
+  indexOf,
+  isDerived,
+  nameOf,
+  openColumn,
+  type PackedColumn,
+} from './columns.ts'
+import { asIs, entryBytes, Facts, onlyRanks, type Turn } from './facts.ts'
 import { createFilters, type Filters, nameOfCondition } from './filters.ts'
-import { entryBytes, type Turn } from './keeping.ts'
 import type { RecordSource, SortField } from './record-source.ts'
 import { numbersBetween, type PackedSelection, packedSize } from './selections.ts'
 import { sortNumbers, toSlots } from './sort-records.ts'
@@ -168,10 +175,6 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
 
 const isRelevance = (by: ColumnRef | Relevance): by is Relevance => 'words' in by
 
-const onlyRanks = { values: false, lookups: 0, postings: false } as const
-
-const asIs = <T>(value: T): T => value
-
 const orderOfKey: Sort = { name: 'key', fields: [], refs: [] }
 
 /** @returns null for the order of the key */
@@ -183,9 +186,7 @@ function sortOfRows(entity: RecordEntity, { columns, order }: Rows): Sort | null
     return [value.kind === 'relevance' ? value : columnOf(value), descending] as const
   })
   const plain = refs.flatMap(([by, descending]) =>
-    isRelevance(by) || by.path.length > 0 || by.mask !== undefined
-      ? []
-      : [[indexOf(entity, by), descending] as const],
+    isRelevance(by) || isDerived(by) ? [] : [[indexOf(entity, by), descending] as const],
   )
   return {
     // Of plain fields, the order is the same as that of whole records.

@@ -1,7 +1,6 @@
-import { orderOf } from '../../model/value-order.ts'
 import type { RecordEntity } from '../entities.ts'
 import { openColumn } from './columns.ts'
-import { findPlace, type Place } from './look-up.ts'
+import { findPlace, orderIn, type Place } from './look-up.ts'
 import { fieldReader } from './readable-records.ts'
 import type { Among } from './record-source.ts'
 
@@ -17,9 +16,9 @@ export interface Search {
 export function searchIn({ source, fields }: RecordEntity, field: number, among: Among): Search {
   const { column, postings, slots } = among
   const { distinct, starts } = openColumn(column, source.count)
-  const { name, type, collation } = fields[field] as RecordEntity['fields'][number]
-  const order = orderOf({ type, ...(collation !== undefined && { collation }) })
-  const value = fieldReader({ name, path: [] })
+  const described = fields[field] as RecordEntity['fields'][number]
+  const order = orderIn(described)
+  const value = fieldReader({ name: described.name, path: [] })
   return {
     length: distinct,
     slot: rank => {

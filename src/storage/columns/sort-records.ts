@@ -1,10 +1,11 @@
-import { sharedMemory } from '../../lib/shared-memory.ts'
+import { sharedNumbers } from '../../lib/shared-memory.ts'
+
 /**
  * Sorts records (docs/decisions/0003). The import stores a column of ranks for every field: for each record the rank of
  * its value among the field's distinct values, nulls last. Sorting by any fields is then a few stable counting sorts of
  * small integers. It costs the same for text, numbers and nulls, and needs no index for each order.
  */
-export interface SortField {
+interface SortField {
   readonly ranks: Uint32Array
   readonly descending: boolean
 }
@@ -56,8 +57,6 @@ const comparison = (fields: readonly SortField[]) => (one: number, other: number
 export function toSlots(numbers: Uint32Array, slots: Uint32Array): void {
   for (let at = 0; at < numbers.length; at++) numbers[at] = slots[numbers[at] as number] as number
 }
-
-const sharedNumbers = (count: number) => new Uint32Array(sharedMemory(count * Uint32Array.BYTES_PER_ELEMENT))
 
 /** All indexes are within bounds, so the casts to `number` are safe. */
 function countingSort(from: Uint32Array, to: Uint32Array, { ranks, descending }: SortField): void {

@@ -1,7 +1,7 @@
 import { sharedNumbers } from '../../lib/shared-memory.ts'
 import { canonicalJson } from '../plans/json-values.ts'
 import { type FieldFacts, kindsOf } from './leaves.ts'
-import { findPlace, orderIn } from './look-up.ts'
+import { findPlace, orderIn, readsOfLookup } from './look-up.ts'
 import { typedAt, type Values, valueAt } from './values.ts'
 
 /** Where a value of the inner field is none of the outer one's. */
@@ -18,9 +18,6 @@ export type Translated = Pick<FieldFacts, 'type' | 'collation'> & {
  * an element.
  */
 export type Translation = Uint32Array<SharedArrayBuffer>
-
-/** A look-up reads about so many values. */
-const readsOfLookup = 20
 
 /** @param tick called now and then; it may throw to stop */
 export function translate(inner: Translated, outer: Translated, tick: () => void): Translation {
@@ -118,6 +115,6 @@ function keysOf(field: Translated, other: Pick<Translated, 'type'>): (rank: numb
   if (type === 'json' && field.type === 'text')
     return rank => canonicalJson(typedAt(field.values, rank, 'text'))
   if (type === 'json') return rank => canonicalJson(valueAt(field.values, rank))
-  const order = orderIn({ type, collation: undefined })
+  const order = orderIn({ type })
   return rank => order.key(typedAt(field.values, rank, field.type))
 }

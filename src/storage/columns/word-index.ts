@@ -1,7 +1,8 @@
-import { sharedMemory } from '../../lib/shared-memory.ts'
+import { sharedNumbers } from '../../lib/shared-memory.ts'
 import { TooMuch } from '../../model/errors.ts'
 import type { TextQuery } from '../../model/plan.ts'
 import { patternOf } from '../../model/text-query.ts'
+import { findPlace } from './look-up.ts'
 import { countBits, listBits, noBits, setBits } from './selections.ts'
 
 /**
@@ -142,7 +143,7 @@ function allocate(
   bytes: number,
 ): WordIndex & { readonly packed: PackedWords } {
   const length = header + 2 * (words + 1) + places + Math.ceil(bytes / 4)
-  const packed = new Uint32Array(sharedMemory(length * Uint32Array.BYTES_PER_ELEMENT))
+  const packed = sharedNumbers(length)
   packed.set([words, places, bytes])
   return { ...openWordIndex(packed), packed }
 }
@@ -210,16 +211,9 @@ const noValues = new Uint32Array()
 const wordAt = ({ text, wordStarts }: WordIndex, place: number): string =>
   text.toString('utf8', wordStarts[place], wordStarts[place + 1])
 
-/** The first word that is not before this one, by halving. */
-function placeOf(index: WordIndex, word: string): number {
-  let [low, high] = [0, index.length]
-  while (low < high) {
-    const middle = (low + high) >>> 1
-    if (wordAt(index, middle) < word) low = middle + 1
-    else high = middle
-  }
-  return low
-}
+/** The first word that is not before this one. */
+const placeOf = (index: WordIndex, word: string): number =>
+  findPlace(index.length, at => (wordAt(index, at) < word ? -1 : 1)).at
 
 /** Of at least one ascending list. */
 function intersection(lists: readonly Uint32Array[]): Uint32Array {

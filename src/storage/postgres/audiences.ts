@@ -1,5 +1,5 @@
 import type { Page, TableSource } from '../../model/entities.ts'
-import { readReaders, type Viewer } from '../../model/readers.ts'
+import type { Viewer } from '../../model/readers.ts'
 import { createAudiences, type Seen } from '../statements/audiences.ts'
 import {
   counterColumn,
@@ -7,7 +7,8 @@ import {
   type VisibleRows,
   visibleRows,
 } from '../tables/row-visibility.ts'
-import type { Pool, Queries } from './driver.ts'
+import type { Connection, Pool } from './driver.ts'
+import { perform } from './perform.ts'
 
 /** The maximum age, in ms, of counts that only choose how to read a page. Totals are counted for each page. */
 const maxCountsAge = 10_000
@@ -19,7 +20,7 @@ interface Counts {
 
 export interface PostgresAudiences {
   /** Reads new audiences, if there are any. @param lastId the id of the newest audience */
-  refresh(lastId: number, db: Queries): Promise<void> | undefined
+  refresh(lastId: number, db: Connection): Promise<void> | undefined
   /** The ids of the audiences that admit a viewer. */
   admitting(viewer: Viewer, how?: Seen): readonly number[]
   /** The rows of a table that the viewer sees. */
@@ -36,14 +37,6 @@ export interface PostgresAudiences {
 export function postgresAudiences(pool: Pool, hidden: readonly string[]): PostgresAudiences {
   const audiences = createAudiences()
   let counts: Counts | undefined
-
-  async function readNew(db: Queries): Promise<void> {
-    const added = await db.rows<{ id: number; readers: string }>(
-      'SELECT id, readers FROM audience WHERE id > $1 ORDER BY id',
-      audiences.lastId,
-    )
-    for (const { id, readers } of added) audiences.add(id, readReaders(readers))
-  }
 
   async function recentCounts(): Promise<Counts['rows']> {
     if (counts === undefined || Date.now() - counts.readAt > maxCountsAge)
@@ -69,7 +62,7 @@ export function postgresAudiences(pool: Pool, hidden: readonly string[]): Postgr
   }
 
   return {
-    refresh: (lastId, db) => (lastId === audiences.lastId ? undefined : readNew(db)),
+    refresh: (lastId, db) => (lastId === audiences.lastId ? undefined : perform(db, audiences.readNew())),
     admitting: (viewer, how) => audiences.admitting(viewer, how),
     visibleRows: (source, viewer) => visibleRows(source, viewer, one => audiences.admitting(one), hidden),
     shouldCollect,

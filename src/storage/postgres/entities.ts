@@ -12,11 +12,12 @@ import type { RecordSource } from '../columns/record-source.ts'
 import { sortRecords } from '../columns/sort-records.ts'
 import type { Entities, ExposeRequest, NewEntity, NewRecords, RecordPlan, Revision } from '../entities.ts'
 import { createPlanRunner } from '../plans/run-plans.ts'
+import { inBatches } from '../runtime/batches.ts'
 import type { Shared } from '../runtime/event-loops.ts'
 import { forgetRetired, keepRetired, retiredVersions } from '../statements/entities.ts'
 import { createEntityList, isImported } from '../statements/entity-rows.ts'
 import type { Offered } from '../statements/parts.ts'
-import { storedWrite } from '../statements/record-writes.ts'
+import { storedWrite, type Writing, writeRecords } from '../statements/record-writes.ts'
 import { quoteName } from '../tables/cells.ts'
 import { builtInTable, type TableOf } from '../tables/compile.ts'
 import { readByAudience } from '../tables/row-visibility.ts'
@@ -26,13 +27,14 @@ import type { Connection, Pool } from './driver.ts'
 import { dropWithGrants, exposeEntity, publishEntity, reviseEntity } from './entity-changes.ts'
 import { perform } from './perform.ts'
 import { baseOf, readColumn, readRecords, recordTable, slotsField } from './record-versions.ts'
-import { createRecordWriter } from './record-writer.ts'
 import type { SessionLookup, SessionLookupResult } from './session-lookup.ts'
 import type { TableListings } from './table-listings.ts'
 import { findForeignKeys, findTables } from './tables.ts'
 
 /** How often unused versions are removed, and versions that are still being read are marked as used, in ms. */
 const sweepInterval = 20_000
+/** Writes of single records that share a transaction. */
+const maxTogether = 64
 
 interface Parts {
   readonly pool: Pool
@@ -61,7 +63,10 @@ export function postgresEntities(parts: Parts): PostgresEntities {
   const { pool, changes, lookup, audiences, tables, connect } = parts
   const records = createRecordListings(parts.records, parts.shared.cache)
   const entityList = createEntityList()
-  const writer = createRecordWriter(pool)
+  const writes = inBatches(
+    (batch: readonly Writing[]) => pool.transaction(db => perform(db, writeRecords(batch))),
+    maxTogether,
+  )
   let entities: ReadonlyMap<string, Entity> = new Map()
   let loaded: ListState = { entities: -1, records: -1 }
   let scratch: string | undefined
@@ -168,7 +173,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     record: (plan, key, client) => records.record(plan as RecordPlan, key, client),
     writeRecord: async (write, event) => {
       refuseTooMany(write.entity)
-      return writer.write(storedWrite(write), event)
+      return writes.send<boolean>({ write: storedWrite(write), event })
     },
     changeWriteRule: changes.changeWriteRule,
     changeReadRule: changes.changeReadRule,
@@ -192,7 +197,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     close: async () => {
       clearInterval(sweeping)
       await folding?.close()
-      await writer.close()
+      await writes.close()
       if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true })
     },
   }

@@ -103,11 +103,6 @@ export function createCacheServer(maxBytes: number, usage?: Float64Array<ArrayBu
 /** How often a loop says what it has used, in ms. */
 const reportInterval = 1_000
 
-interface Known {
-  readonly version: string
-  value: unknown
-}
-
 /**
  * A loop's side of the cache.
  * @returns the cache, and `drop`, to call with what the main thread has removed
@@ -116,7 +111,8 @@ export function joinCache(
   server: Calls<CacheHandlers>,
   maxBytes: number,
 ): RecordCache & { drop(key: string): void } {
-  const known = new Map<string, Known>()
+  /** The main thread says what goes. */
+  const known = new VersionCache(Number.POSITIVE_INFINITY)
   let used = new Set<string>()
 
   function noteUse(key: string): void {
@@ -151,11 +147,9 @@ export function joinCache(
   return {
     hasRoomFor: bytes => bytes <= maxBytes / 2,
     peek: <T>(version: string, what: string) => {
-      const key = cacheKey(version, what)
-      const found = known.get(key)
-      if (!found || found.value instanceof Promise) return undefined
-      noteUse(key)
-      return found.value as T
+      const found = known.peek<T>(version, what)
+      if (found !== undefined) noteUse(cacheKey(version, what))
+      return found
     },
     get: <C extends Cacheable, T>(
       version: string,
@@ -164,31 +158,19 @@ export function joinCache(
       make: () => Promise<C>,
       open: (value: C) => T,
     ) => {
-      const key = cacheKey(version, what)
-      const found = known.get(key)
-      if (found) {
-        noteUse(key)
-        return found.value as T | Promise<T>
+      let isNew = false
+      const fetched = async () => {
+        isNew = true
+        return (await fetch(version, what, bytes, make)) as C
       }
-      const fetching = fetch(version, what, bytes, make).then(value => open(value as C))
-      const entry: Known = { version, value: fetching }
-      known.set(key, entry)
-      fetching.then(
-        value => {
-          entry.value = value
-        },
-        () => {
-          if (known.get(key) === entry) known.delete(key)
-        },
-      )
-      return fetching
+      const found = known.get(version, what, bytes, fetched, open)
+      if (!isNew) noteUse(cacheKey(version, what))
+      return found
     },
     keepOnly: versions => {
-      for (const [key, { version }] of known) if (!versions.has(version)) known.delete(key)
+      known.keepOnly(versions)
       server.call('cacheKeepOnly', [...versions]).catch(() => {})
     },
-    drop: key => {
-      known.delete(key)
-    },
+    drop: key => known.drop(key),
   }
 }

@@ -124,6 +124,12 @@ export class VersionCache implements RecordCache {
     for (const [key, entry] of this.#entries) if (!versions.has(entry.version)) this.#remove(key, entry)
   }
 
+  /** The entry has gone elsewhere. */
+  drop(key: string): void {
+    const entry = this.#entries.get(key)
+    if (entry) this.#remove(key, entry)
+  }
+
   #remove(key: string, entry: Entry): void {
     if (this.#entries.get(key) !== entry) return
     this.#count(-entry.bytes, -1)

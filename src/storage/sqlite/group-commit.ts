@@ -1,9 +1,10 @@
 import { RightsChanged, StoreUnavailable } from '../../model/errors.ts'
 import type { Keyring } from '../../model/keys.ts'
+import { inBatches } from '../runtime/batches.ts'
 import type { Shared } from '../runtime/event-loops.ts'
 import type { OpenedFiles } from './files-in-place.ts'
 import type { changes } from './hot.ts'
-import type { PartChange, WriteCall, WriterData, WriterHandlers } from './writer.ts'
+import type { PartChange, WriteCall, WriteReply, WriterData, WriterHandlers } from './writer.ts'
 
 /** Runs a change, by the name of its function in `changes`. The promise resolves after the change is on disk. */
 export type Write = <K extends keyof typeof changes>(
@@ -22,44 +23,12 @@ export function createGroupCommit(opened: OpenedFiles, keyring: Keyring, { threa
     return threads.start<WriterHandlers>('storage/sqlite/writer', 0, data)
   }
   let thread = start()
-  type QueuedCall = { call: WriteCall; resolve: (result: never) => void; reject: (error: unknown) => void }
-  let queue: QueuedCall[] = []
-  let running: Promise<void> | undefined
-
-  async function run(): Promise<void> {
-    // Waits for one turn of the event loop, so that requests that arrived together share the commit.
-    await new Promise(resolve => setImmediate(resolve))
-    while (queue.length > 0) {
-      const batch = queue
-      queue = []
-      if (thread.hasEnded) thread = start()
-      try {
-        const replies = await thread.call(
-          'commit',
-          batch.map(one => one.call),
-        )
-        for (const [at, { resolve, reject }] of batch.entries()) {
-          const reply = replies[at]
-          if (reply && 'result' in reply) resolve(reply.result as never)
-          else if (reply && 'refused' in reply) reject(new RightsChanged())
-          else if (reply && 'unavailable' in reply) reject(new StoreUnavailable(reply.unavailable))
-          else reject(new Error(reply?.error ?? 'the writer did not reply'))
-        }
-      } catch (error) {
-        for (const { reject } of batch) reject(error)
-      }
-    }
-    running = undefined
-  }
-
-  let closed = false
-  function send<T>(call: WriteCall): Promise<T> {
-    if (closed) return Promise.reject(new StoreUnavailable('the store is closed'))
-    return new Promise((resolve, reject) => {
-      queue.push({ call, resolve: resolve as (result: never) => void, reject })
-      running ??= run()
-    })
-  }
+  let isClosed = false
+  const { send, close } = inBatches(async (calls: readonly WriteCall[]) => {
+    if (thread.hasEnded) thread = start()
+    const replies = await thread.call('commit', calls)
+    return calls.map((_, at) => resultOf(replies[at]))
+  })
   const write: Write = (name, ...args) => send([name, args])
   return {
     write,
@@ -67,14 +36,21 @@ export function createGroupCommit(opened: OpenedFiles, keyring: Keyring, { threa
     change: (name: PartChange, args: readonly unknown[]): Promise<unknown> => send([name, args]),
     /** Rejects when nothing could be written now. */
     check: async () => {
-      if (closed) throw new StoreUnavailable('the store is closed')
+      if (isClosed) throw new StoreUnavailable('the store is closed')
       if (thread.hasEnded) thread = start()
       await thread.call('check')
     },
     close: async () => {
-      closed = true
-      await running
+      isClosed = true
+      await close()
       await thread.close()
     },
   }
+}
+
+function resultOf(reply: WriteReply | undefined): unknown {
+  if (reply && 'result' in reply) return reply.result
+  if (reply && 'refused' in reply) return new RightsChanged()
+  if (reply && 'unavailable' in reply) return new StoreUnavailable(reply.unavailable)
+  return new Error(reply?.error ?? 'the writer did not reply')
 }

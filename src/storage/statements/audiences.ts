@@ -1,8 +1,19 @@
-import { admits, epersonsIn, lists, type Readers, today, type Viewer } from '../../model/readers.ts'
+import {
+  admits,
+  epersonsIn,
+  lists,
+  type Readers,
+  readReaders,
+  today,
+  type Viewer,
+} from '../../model/readers.ts'
+import { type Read, rows } from './statements.ts'
 
 /** All audiences of a store, held in memory. */
 export interface Audiences {
   add(id: number, readers: Readers): void
+  /** Adds those that the store has besides. */
+  readNew(): Read<void>
   /** The highest id so far, or 0. Ids are assigned in ascending order, and an audience never changes. */
   readonly lastId: number
   /**
@@ -29,7 +40,12 @@ export function createAudiences(): Audiences {
   let cachedIds = 0
   let cachedFor = ''
   const lastId = () => all.at(-1)?.[0] ?? 0
-  return {
+  const audiences: Audiences = {
+    *readNew() {
+      const sql = 'SELECT id, readers FROM audience WHERE id > $1 ORDER BY id'
+      for (const { id, readers } of yield* rows<{ id: number; readers: string }>(sql, lastId()))
+        audiences.add(id, readReaders(readers))
+    },
     add: (id, readers) => {
       all.push([id, readers])
       for (const eperson of epersonsIn(readers)) {
@@ -77,6 +93,7 @@ export function createAudiences(): Audiences {
       )
     },
   }
+  return audiences
 }
 
 type Audience = readonly [id: number, readers: Readers]
