@@ -2,9 +2,9 @@ import { exactText, parseExact } from '../../lib/json.ts'
 import { decimalKey } from '../../lib/sort-keys.ts'
 import type { Aggregate } from '../../model/plan.ts'
 import type { Grouping } from './groups.ts'
-import { type FieldFacts, numbersIn } from './leaves.ts'
+import { type FieldFacts, numbersIn, required } from './leaves.ts'
 import { plainDigits } from './look-up.ts'
-import { eachText, jsonAt, type Values, valueAt } from './values.ts'
+import { eachText, jsonAt, valueAt } from './values.ts'
 
 /** A value of each group. */
 export interface Result {
@@ -44,11 +44,6 @@ export function aggregate(
     case 'avg':
       return summed(name, facts, groups, tick)
   }
-}
-
-function valuesOf({ values }: FieldFacts): Values {
-  if (!values) throw new Error('the values of a field are not at hand')
-  return values
 }
 
 const countResult = (counts: Uint32Array): Result => ({
@@ -94,7 +89,7 @@ function countedDistinct(
 
 function extreme(name: 'min' | 'max', facts: FieldFacts, { ids, size, numbers }: Grouped): Result {
   const { ranks } = facts.column
-  const values = valuesOf(facts)
+  const values = required(facts)
   const { from, end } = numbersIn(facts)
   const none = values.length
   const found = new Uint32Array(size).fill(none)
@@ -118,7 +113,7 @@ function extreme(name: 'min' | 'max', facts: FieldFacts, { ids, size, numbers }:
 function summed(name: 'sum' | 'avg', facts: FieldFacts, groups: Grouped, tick: () => void): Result {
   const { ids, size, numbers } = groups
   const { ranks } = facts.column
-  const values = valuesOf(facts)
+  const values = required(facts)
   const { from, end } = numbersIn(facts)
   const doubles = new Float64Array(end - from)
   const isWhole = new Uint8Array(end - from)

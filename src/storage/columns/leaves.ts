@@ -162,7 +162,7 @@ export function numbersIn(facts: FieldFacts): { from: number; end: number } {
   return { from: numbers, end: booleans }
 }
 
-function required({ values }: FieldFacts): Values {
+export function required({ values }: Pick<FieldFacts, 'values'>): Values {
   if (!values) throw new Error('the values of a field are not at hand')
   return values
 }

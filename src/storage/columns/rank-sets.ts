@@ -11,13 +11,16 @@ export const rankRange = (from: number, end: number): RankSet =>
   from < end ? Uint32Array.of(from, end) : noRanks
 
 /** @param ranks ascending */
-export function ranksOf(ranks: Iterable<number>): RankSet {
-  const ranges: number[] = []
-  for (const rank of ranks) {
-    if (ranges.length > 0 && (ranges.at(-1) as number) >= rank) ranges[ranges.length - 1] = rank + 1
-    else ranges.push(rank, rank + 1)
+export function ranksOf(ranks: ArrayLike<number>): RankSet {
+  const ranges = new Uint32Array(2 * ranks.length)
+  let size = 0
+  for (let at = 0; at < ranks.length; at++) {
+    const rank = ranks[at] as number
+    if (size === 0 || (ranges[size - 1] as number) < rank) ranges[size++] = rank
+    else size--
+    ranges[size++] = rank + 1
   }
-  return Uint32Array.from(ranges)
+  return ranges.slice(0, size)
 }
 
 /** @param table of ranks, 1 for those of the set */

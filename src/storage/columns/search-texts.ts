@@ -3,7 +3,7 @@ import type { FieldType } from '../../model/entities.ts'
 import type { TextQuery } from '../../model/plan.ts'
 import { relevanceOf, searchable, textsIn } from '../../model/text-query.ts'
 import { openColumn, type PackedColumn, packRanks } from './columns.ts'
-import { type RankSet, rankRange } from './rank-sets.ts'
+import { rankRange, ranksOf } from './rank-sets.ts'
 import { type Sought, select, soughtAll, soughtRanks } from './select.ts'
 import { compact, noBits, type Selection, setBits } from './selections.ts'
 import { eachText, jsonAt, openValues, type PackedValues, type Values } from './values.ts'
@@ -59,7 +59,11 @@ export function searchTexts({ count, fields, words, negated }: SearchTask, tick:
         const { distinct } = column
         const known = values && openValues(values, distinct)
         const read = (rank: number) => (known ? searchableOf(known, type, rank) : '')
-        return soughtRanks(column, postings, setOf(lookUp(openWordIndex(index), query, distinct, read, tick)))
+        return soughtRanks(
+          column,
+          postings,
+          ranksOf(lookUp(openWordIndex(index), query, distinct, read, tick)),
+        )
       }),
       count,
     )
@@ -118,19 +122,4 @@ function bitsOf(selection: Selection, count: number): Uint32Array {
   const words = noBits(count)
   setBits(words, selection.numbers)
   return words
-}
-
-/** Ascending ranks as ranges. */
-function setOf(ranks: Uint32Array): RankSet {
-  const set = new Uint32Array(2 * ranks.length)
-  let size = 0
-  for (let at = 0; at < ranks.length; at++) {
-    const rank = ranks[at] as number
-    if (size > 0 && set[size - 1] === rank) set[size - 1] = rank + 1
-    else {
-      set[size++] = rank
-      set[size++] = rank + 1
-    }
-  }
-  return set.subarray(0, size)
 }

@@ -6,6 +6,7 @@ import { sortRecords } from '../columns/sort-records.ts'
 import type { RecordEntity } from '../entities.ts'
 import { type Connection, connect } from '../postgres/driver.ts'
 import { readColumn, readRecords, recordTable, slotsField } from '../postgres/record-versions.ts'
+import { inSteps } from '../postgres/trail.ts'
 import { type Database, openDatabase, transaction } from '../sqlite/driver.ts'
 import { createIn, databaseFile, entitiesFolder } from '../sqlite/migrate.ts'
 import { writeRecordFile } from '../sqlite/record-versions.ts'
@@ -100,19 +101,14 @@ async function copyTable(
   )
   const step = rowsAtOnce(largest, maxRows)
   let done = 0
-  await db.exec(
-    `DECLARE saved NO SCROLL CURSOR FOR SELECT ${names.join(', ')} FROM ${name} ORDER BY ${key.join(', ')}`,
-  )
-  for (;;) {
-    const rows = await db.rows<Record<string, DumpedValue>>(`FETCH ${step} FROM saved`)
-    if (rows.length === 0) break
+  const sql = `SELECT ${names.join(', ')} FROM ${name} ORDER BY ${key.join(', ')}`
+  for await (const rows of inSteps<Record<string, DumpedValue>>(db, 'saved', step, sql)) {
     transaction(copy, () => {
       for (const row of rows) insert.run(...names.map(column => row[column] ?? null))
     })
     done += rows.length
     progress(name, done / count)
   }
-  await db.exec('CLOSE saved')
 }
 
 /** Which store it is, and where its stamps and its time go on. */

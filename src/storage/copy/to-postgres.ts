@@ -7,6 +7,7 @@ import { recordEvent } from '../postgres/events.ts'
 import { createSchema, hasSchema, openMigrated } from '../postgres/migrate.ts'
 import { perform } from '../postgres/perform.ts'
 import { bytesOf, inChunks, partLength, recordTable, writeVersion } from '../postgres/record-versions.ts'
+import { inSteps } from '../postgres/trail.ts'
 import { clock } from '../statements/clock.ts'
 import { loadKey } from '../statements/trail.ts'
 import {
@@ -114,18 +115,13 @@ async function loadTable(db: Connection, table: DumpedTable, progress: LoadProgr
   const step = rowsAtOnce(largest, maxRows)
   const arrived = createHash('sha256')
   let back = 0
-  await db.run(
-    `DECLARE copied NO SCROLL CURSOR FOR SELECT ${columns.join(', ')} FROM ${name} ORDER BY ${key.join(', ')}`,
-  )
-  for (;;) {
-    const some = await db.rows<Record<string, DumpedValue>>(`FETCH ${step} FROM copied`)
-    if (some.length === 0) break
+  const sql = `SELECT ${columns.join(', ')} FROM ${name} ORDER BY ${key.join(', ')}`
+  for await (const some of inSteps<Record<string, DumpedValue>>(db, 'copied', step, sql)) {
     for (const row of some)
       arrived.update(`${columns.map(column => copyValue(row[column] ?? null)).join('\t')}\n`)
     back += some.length
     progress(name, 0.5 + back / count / 2)
   }
-  await db.exec('CLOSE copied')
   return same(name, { rows, sha256: sent.digest('hex') }, { rows: back, sha256: arrived.digest('hex') })
 }
 
@@ -204,19 +200,15 @@ async function continueSequences(db: Connection): Promise<void> {
     UPDATE state SET audiences = coalesce((SELECT max(id) FROM audience), 0),
       records = coalesce((SELECT max(seq) FROM record_change), 0);
     SELECT setval('stamp', greatest((SELECT max(greatest(stamp, password_stamp)) FROM eperson), 1));
-    SELECT setval(pg_get_serial_sequence('provider_session', 'id'),
-      greatest((SELECT max(id) FROM provider_session), 1));
-    SELECT setval(pg_get_serial_sequence('process', 'id'),
-      greatest((SELECT max(id) FROM process), 1));
-    SELECT setval(pg_get_serial_sequence('metadata_schema', 'id'),
-      greatest((SELECT max(id) FROM metadata_schema), 1));
-    SELECT setval(pg_get_serial_sequence('metadata_field', 'id'),
-      greatest((SELECT max(id) FROM metadata_field), 1));
-    SELECT setval(pg_get_serial_sequence('trail_key', 'id'),
-      greatest((SELECT max(id) FROM trail_key), 1));
+    ${numbered.map(continued).join('')}
     SELECT setval(pg_get_serial_sequence('event', 'id'), greatest((SELECT max(id) FROM event),
       (SELECT max(event) FROM trail_head), 1))`)
 }
+
+/** Tables whose ids the store gives. */
+const numbered = ['provider_session', 'process', 'metadata_schema', 'metadata_field', 'trail_key']
+const continued = (table: string) =>
+  `SELECT setval(pg_get_serial_sequence('${table}', 'id'), greatest((SELECT max(id) FROM ${table}), 1));`
 
 /** A value in the text format of COPY (https://www.postgresql.org/docs/current/sql-copy.html). */
 function copyValue(value: DumpedValue): string {

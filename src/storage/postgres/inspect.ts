@@ -1,15 +1,10 @@
-import { administratorGroup } from '../../model/accounts.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
-import {
-  type ConnectionLimit,
-  type ReplicaFacts,
-  type ServerFacts,
-  type StoreFacts,
-  searchedEvents,
-} from '../inspection.ts'
+import type { ConnectionLimit, ReplicaFacts, ServerFacts, StoreFacts } from '../inspection.ts'
+import { factsOf } from '../statements/inspect.ts'
 import { type Connection, connect } from './driver.ts'
 import { codeOf } from './errors.ts'
 import { hasSchema } from './migrate.ts'
+import { perform } from './perform.ts'
 import { migrations } from './schema.ts'
 
 /** A time limit for each statement, in ms: the newest backup is searched for among many events. */
@@ -31,28 +26,11 @@ export const inspectStore = (url: string, replicaUrl: string | null): Promise<St
   reading(url, async db => {
     const version = await versionOf(db)
     if (!version) throw new StoreUnavailable('no store in the database; set CARREL_DATABASE_URL')
-    const [row] = await db.rows<{
-      administrators: number
-      newest: string | null
-      backup: string | null
-      made: number | null
-    }>(
-      `SELECT
-         (SELECT count(*) FROM eperson e JOIN membership m ON m.eperson = e.uuid
-            JOIN epersongroup g ON g.uuid = m.epersongroup WHERE g.name = $1 AND e.enabled = 1) AS administrators,
-         (SELECT time FROM event ORDER BY id DESC LIMIT 1) AS newest,
-         (SELECT max(time) FROM (SELECT time, event, outcome FROM event ORDER BY id DESC LIMIT ${searchedEvents}) recent
-            WHERE event = 'store.backup' AND outcome = 'success') AS backup,
-         (SELECT made FROM secret ORDER BY id DESC LIMIT 1) AS made`,
-      administratorGroup,
-    )
+    const [secret] = await db.rows<{ made: number }>('SELECT made FROM secret ORDER BY id DESC LIMIT 1')
     return {
+      ...(await perform(db, factsOf(version === migrations.length))),
       migrationsMissing: migrations.length - version,
-      administrators: row?.administrators ?? 0,
-      newestEvent: row?.newest ? Date.parse(row.newest) : null,
-      newestBackup: row?.backup ? Date.parse(row.backup) : null,
-      secretMade: row?.made ?? null,
-      hasFiles: version === migrations.length && (await hasFiles(db)),
+      secretMade: secret?.made ?? null,
       // An older schema doesn't say which store it is, by which a replica is known.
       server: await inspectServer(db, version < migrations.length ? null : replicaUrl),
     }
@@ -74,9 +52,6 @@ async function reading<T>(url: string, read: (db: Connection) => Promise<T>): Pr
     throw new StoreUnavailable(`PostgreSQL: ${error.message} (${code})`, { cause: error })
   }
 }
-
-const hasFiles = async (db: Connection): Promise<boolean> =>
-  (await db.rows<{ found: boolean }>('SELECT EXISTS (SELECT FROM bitstream) AS found'))[0]?.found ?? false
 
 /** @returns undefined if there is no store */
 async function versionOf(db: Connection): Promise<number | undefined> {

@@ -29,14 +29,24 @@ const fetched = 1_000
 function cursorsOn(db: Connection): EachRow {
   let opened = 0
   async function* rowsOf(sql: string, values: readonly (string | null)[]): AsyncIterable<Row> {
-    const name = `rows_${opened++}`
-    await db.run(`DECLARE ${name} NO SCROLL CURSOR FOR ${sql}`, ...values)
-    for (;;) {
-      const rows = await db.rows(`FETCH ${fetched} FROM ${name}`)
-      yield* rows
-      if (rows.length < fetched) break
-    }
-    await db.exec(`CLOSE ${name}`)
+    for await (const rows of inSteps(db, `rows_${opened++}`, fetched, sql, ...values)) yield* rows
   }
   return <T>(sql: string, ...values: readonly (string | null)[]) => rowsOf(sql, values) as AsyncIterable<T>
+}
+
+/** Reads the rows of a statement through a cursor, in a transaction. @param step rows that are fetched at a time */
+export async function* inSteps<T extends Row>(
+  db: Connection,
+  name: string,
+  step: number,
+  sql: string,
+  ...values: readonly (string | null)[]
+): AsyncIterable<readonly T[]> {
+  await db.run(`DECLARE ${name} NO SCROLL CURSOR FOR ${sql}`, ...values)
+  for (;;) {
+    const rows = await db.rows<T>(`FETCH ${step} FROM ${name}`)
+    if (rows.length > 0) yield rows
+    if (rows.length < step) break
+  }
+  await db.exec(`CLOSE ${name}`)
 }

@@ -52,17 +52,12 @@ export async function writeRecordFile(
   entity: Pick<NewEntity, 'fields' | 'ranks'>,
   records: NewRecords,
 ) {
-  let [count, bytes, largest] = [0, 0, 0]
+  let written = { count: 0, bytes: 0, largest: 0 }
   await writeFile(file, async db => {
-    for await (const batch of Symbol.asyncIterator in records ? records : [records]) {
-      const added = await addRecords(db, count, batch)
-      count += added.count
-      bytes += added.bytes
-      largest = Math.max(largest, added.largest)
-    }
+    written = await addRecords(db, 0, records)
     await addRanks(db, entity)
   })
-  return { count, bytes, largest }
+  return written
 }
 
 /**
@@ -125,26 +120,25 @@ async function writeFile(file: string, fill: (db: Database) => Promise<void>): P
 }
 
 /** @param first the slot of the first record */
-async function addRecords(db: Database, first: number, records: Iterable<string>) {
+async function addRecords(db: Database, first: number, records: NewRecords) {
   const several = db.prepare(`INSERT INTO record VALUES ${Array(rowsAtOnce).fill('(?, ?)').join()}`)
   const one = db.prepare('INSERT INTO record VALUES (?, ?)')
+  const written = { count: 0, bytes: 0, largest: 0 }
   let rows: (number | string)[] = []
-  let count = 0
-  let bytes = 0
-  let largest = 0
-  for (const json of records) {
-    rows.push(first + count++, json)
-    const size = Buffer.byteLength(json)
-    bytes += size
-    largest = Math.max(largest, size)
-    if (rows.length === 2 * rowsAtOnce) {
-      several.run(...rows)
-      rows = []
+  for await (const batch of Symbol.asyncIterator in records ? records : [records])
+    for (const json of batch) {
+      rows.push(first + written.count++, json)
+      const size = Buffer.byteLength(json)
+      written.bytes += size
+      written.largest = Math.max(written.largest, size)
+      if (rows.length === 2 * rowsAtOnce) {
+        several.run(...rows)
+        rows = []
+      }
+      if (written.count % recordsInTurn === 0) await turn()
     }
-    if (count % recordsInTurn === 0) await turn()
-  }
   for (let at = 0; at < rows.length; at += 2) one.run(rows[at] as number, rows[at + 1] as string)
-  return { count, bytes, largest }
+  return written
 }
 
 async function addRanks(db: Database, { fields, ranks }: Pick<NewEntity, 'fields' | 'ranks'>): Promise<void> {

@@ -1,15 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import {
-  closeSync,
-  fsyncSync,
-  linkSync,
-  openSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
@@ -91,16 +81,12 @@ function createOnce(file: string): void {
 }
 
 function writeWhole(file: string, lines: readonly string[]): void {
-  const handle = openSync(file, 'w', 0o600)
   try {
-    writeFileSync(handle, `${lines.join('\n')}\n`)
-    fsyncSync(handle)
+    writeFileSync(file, `${lines.join('\n')}\n`, { mode: 0o600, flush: true })
   } catch (error) {
     rmSync(file, { force: true })
     if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
     throw new StoreUnavailable('the disk is full', { cause: error })
-  } finally {
-    closeSync(handle)
   }
 }
 

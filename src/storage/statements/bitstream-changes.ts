@@ -9,7 +9,7 @@ import {
 } from '../../model/item-changes.ts'
 import { isSeenByAll, lockBundle, touchItem } from './bundle-changes.ts'
 import { accessObject, itemDifferences } from './items.ts'
-import { type Change, now, record, row, rows, run } from './statements.ts'
+import { type Change, now, record, row, rows, run, update } from './statements.ts'
 
 /** Changes of files. */
 export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<ItemOutcome> {
@@ -88,51 +88,42 @@ function* lockBitstream(uuid: string): Change<ExistingBitstream | undefined> {
 export function* editBitstream(change: EditBitstream, event: AuditEvent): Change<ItemOutcome> {
   const file = yield* lockBitstream(change.bitstream)
   if (!file) return 'gone'
-  const before = { name: file.name, description: file.description, mimeType: file.mimeType }
-  const after = {
-    name: change.name ?? before.name,
-    description: change.description === undefined ? before.description : change.description,
-    mimeType: change.mimeType ?? before.mimeType,
-  }
-  const changes = itemDifferences(before, after)
-  if (changes.changes === undefined) return 'unchanged'
-  if (after.name !== before.name && (yield* isNamed(file.item, file.bundle, after.name))) return 'taken'
-  yield* run(
-    'UPDATE bitstream SET name = $1, description = $2, mime_type = $3 WHERE uuid = $4',
-    after.name,
-    after.description,
-    after.mimeType,
-    file.uuid,
-  )
-  yield* touchItem(file.item, yield* isSeenByAll(file.uuid))
-  yield* record({
-    ...event,
-    event: 'bitstream.change',
-    object: accessObject({ identifier: file.identifier, file }),
-    ...changes,
-  })
-  return 'changed'
+  const { name = file.name, description = file.description, mimeType = file.mimeType } = change
+  return yield* changeFile(file, { name, description, mimeType }, null, event)
 }
 
 export function* replaceContent(change: ReplaceContent, event: AuditEvent): Change<ItemOutcome> {
   const file = yield* lockBitstream(change.bitstream)
   if (!file) return 'gone'
-  const { name, mimeType, size, sha256 } = change
-  if (change.seen !== null && change.seen !== file.sha256) return 'stale'
-  const before = { name: file.name, mimeType: file.mimeType, size: file.size, sha256: file.sha256 }
-  const changes = itemDifferences(before, { name, mimeType, size, sha256 })
-  if (changes.changes === undefined) return 'unchanged'
-  if (name !== file.name && (yield* isNamed(file.item, file.bundle, name))) return 'taken'
-  if (yield* isFull(size - file.size, change.quota)) return 'full'
-  yield* run(
-    'UPDATE bitstream SET name = $1, mime_type = $2, size = $3, sha256 = $4 WHERE uuid = $5',
-    ...[name, mimeType, size, sha256, file.uuid],
+  const { name, mimeType, size, sha256, seen, quota } = change
+  if (seen !== null && seen !== file.sha256) return 'stale'
+  return yield* changeFile(file, { name, mimeType, size, sha256 }, quota, event)
+}
+
+type Changed = Pick<ExistingBitstream, 'name' | 'mimeType'> &
+  Partial<Pick<ExistingBitstream, 'description' | 'size' | 'sha256'>>
+
+function* changeFile(
+  file: ExistingBitstream,
+  after: Changed,
+  quota: number | null,
+  event: AuditEvent,
+): Change<ItemOutcome> {
+  const before = Object.fromEntries(
+    Object.keys(after).map(name => [name, file[name as keyof ExistingBitstream]]),
   )
+  const changes = itemDifferences(before, after)
+  if (changes.changes === undefined) return 'unchanged'
+  const { mimeType, ...others } = after
+  if (after.name !== file.name && (yield* isNamed(file.item, file.bundle, after.name))) return 'taken'
+  if (after.size !== undefined && (yield* isFull(after.size - file.size, quota))) return 'full'
+  yield* update('bitstream', { ...others, mime_type: mimeType }, { uuid: file.uuid })
   yield* touchItem(file.item, yield* isSeenByAll(file.uuid))
-  const object = accessObject({ identifier: file.identifier, file })
-  yield* record({ ...event, event: 'bitstream.change', object, ...changes })
+  yield* record({ ...event, event: 'bitstream.change', object: objectOf(file), ...changes })
   return 'changed'
 }
+
+const objectOf = (file: ExistingBitstream) => accessObject({ identifier: file.identifier, file })
 
 export function* deleteBitstreams(uuids: readonly string[], event: AuditEvent): Change<ItemOutcome> {
   const files: ExistingBitstream[] = []
@@ -156,7 +147,7 @@ export function* deleteBitstreams(uuids: readonly string[], event: AuditEvent): 
     yield* record({
       ...event,
       event: 'bitstream.delete',
-      object: accessObject({ identifier: file.identifier, file }),
+      object: objectOf(file),
       ...itemDifferences({ uuid: file.uuid, name, description, mimeType }, null),
     })
   }

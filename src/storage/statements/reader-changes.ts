@@ -109,14 +109,7 @@ export function* setReaders(change: AccessChange, event: AuditEvent): Change<Rea
   const item = yield* lockItem('identifier = $1', identifier)
   if (!item) return undefined
   const found =
-    file &&
-    (yield* row<{ uuid: string; readers: string }>(
-      `SELECT uuid, (SELECT readers FROM audience WHERE id = bitstream.audience) AS readers
-       FROM bitstream WHERE item = $1 AND bundle = $2 AND name = $3`,
-      item.uuid,
-      file.bundle,
-      file.name,
-    ))
+    file && (yield* fileWith('item = $1 AND bundle = $2 AND name = $3', item.uuid, file.bundle, file.name))
   if (file && !found) return undefined
   if (!known) return 'no-eperson'
   checkedReaders(identifier, readers)
@@ -128,6 +121,13 @@ export function* setReaders(change: AccessChange, event: AuditEvent): Change<Rea
   yield* record({ ...event, event: 'item.access', object: accessObject(change), ...told(before, next) })
   return 'changed'
 }
+
+const fileWith = (condition: string, ...values: readonly string[]) =>
+  row<{ uuid: string; bundle: string; name: string; readers: string }>(
+    `SELECT uuid, bundle, name, (SELECT readers FROM audience WHERE id = bitstream.audience) AS readers
+     FROM bitstream WHERE ${condition}`,
+    ...values,
+  )
 
 /** Gives these readers to a file, or to the item and those of its files that had the same. */
 function* give({ uuid, audience: before }: ExistingItem, file: string | null, readers: string): Change<void> {
@@ -156,11 +156,7 @@ export function* setPolicies(change: SetPolicies, event: AuditEvent): Change<Ite
     object,
   )
   if (!item) return 'gone'
-  const file = yield* row<{ bundle: string; name: string; readers: string }>(
-    `SELECT bundle, name, (SELECT readers FROM audience WHERE id = bitstream.audience) AS readers
-     FROM bitstream WHERE uuid = $1`,
-    object,
-  )
+  const file = yield* fileWith('uuid = $1', object)
   const before = file ? file.readers : item.readers
   if (before !== readersText(seen)) return 'stale'
   if (!known) return 'no-eperson'
