@@ -1,6 +1,8 @@
 import type { Config } from '../config/config.ts'
 
-/** Every link starts with the configured base URL, never with the Host header of a request (P3). */
+/**
+ * The addresses in links: each starts with the configured base URL, never with a request's Host header (P3).
+ */
 export interface Addresses {
   readonly api: string
   readonly authn: string
@@ -22,14 +24,15 @@ export const addressesOf = ({ baseUrl, queryBase }: Pick<Config, 'baseUrl' | 'qu
 })
 
 /**
- * Requests are answered under `/api`, in the same way under `/server/api`, and below the path of the base URL (P1).
- * @param basePath without a trailing slash
+ * Removes the prefix of a request's address: requests are answered under `/api`, in the same way under
+ * `/server/api`, and below the path of the base URL (P1).
+ * @param basePath the path of the base URL, without a trailing slash
  * @param target as the client sent it
  * @returns the URL without such a prefix
  */
 export function withoutPrefix(basePath: string, target: string): string {
   const url = originForm(target)
-  // Without the slash at its end, the base URL itself is an address, too: that of the console.
+  // The base URL without a trailing slash is an address, too: that of the console.
   if (basePath !== '' && pathOf(url) === basePath) return `/${url.slice(basePath.length)}`
   for (const prefix of [basePath, '/server'])
     if (prefix !== '' && url.startsWith(`${prefix}/`)) return url.slice(prefix.length)
@@ -47,7 +50,7 @@ export const pathOf = (target: string): string => originForm(target).split(/[?#]
 
 export const metricsPath = '/metrics'
 
-/** Whether the path is that of the metrics (D5), for routes, hosts and CORS alike. */
+/** True if the path is that of the metrics (D5); used alike by routes, the host check and CORS. */
 export const isMetrics = (path: string): boolean => path === metricsPath || path === `${metricsPath}/`
 
 /** A request may carry the absolute form of its address (RFC 9112 §3.2.2); scheme and host are ignored. */

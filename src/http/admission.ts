@@ -9,11 +9,14 @@ import { refuseMalformed } from './refuse-malformed.ts'
 interface Parts {
   readonly config: Config
   readonly csrf: Csrf
-  /** Sent with every response (W2). */
+  /** Headers that are sent with every response (W2). */
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** Not for pages in a browser, whatever their origin. Told by the path, so that it holds for every method. */
+/**
+ * True for the metrics, which pages in a browser may not read, whatever their origin. The path decides, so
+ * this holds for every method.
+ */
 const isForPrograms = ({ url }: FastifyRequest) => url.startsWith(metricsPath) && isMetrics(pathOf(url))
 
 const changing = new Set(['PUT', 'PATCH', 'DELETE'])
@@ -21,8 +24,8 @@ const changing = new Set(['PUT', 'PATCH', 'DELETE'])
 export type Admit = (request: FastifyRequest, reply: FastifyReply) => 'answered' | 'go on'
 
 /**
- * What every request passes first, even one that the framework can't route (C5): security headers, the host, CORS, CSRF,
- * and what is malformed at any address.
+ * Makes the checks that every request passes first, even one that the framework can't route (C5): security
+ * headers, the host, CORS, CSRF, and what is malformed at any address.
  * @returns a function that throws a Problem for a request that is refused
  */
 export function createAdmission({ config, csrf, headers }: Parts): Admit {
@@ -38,19 +41,22 @@ export function createAdmission({ config, csrf, headers }: Parts): Admit {
   return (request, reply) => {
     reply.headers(headers)
     requireHost(request)
-    // What no route takes changes nothing: it is a 405 like any other method (L1), except for a POST (C5).
+    // A request that no route takes changes nothing, so it gets a 405 like any other method (L1); only a POST
+    // still needs a CSRF pair (C5).
     const forPrograms = isForPrograms(request)
     const changes =
       !forPrograms && (request.method === 'POST' || (changing.has(request.method) && !request.is404))
-    // What an identity provider sends comes from its own origin and has no CSRF pair (docs/decisions/0010).
+    // A message from an identity provider comes from the provider's origin and has no CSRF pair
+    // (docs/decisions/0010).
     const isProviderMessage = changes && request.routeOptions.config?.isProviderMessage === true
-    // Scripts of a page come with its Origin, and that is not the base URL's if somebody opened it by another name.
+    // A page's scripts are requested with its Origin, which isn't the base URL's if the page was opened under
+    // another name.
     const isAsset = request.routeOptions.config?.isAsset === true
     if (!isProviderMessage && !forPrograms && !isAsset && cors(request, reply) === 'answered')
       return 'answered'
     const isBelowQueryBase = isQuery(request.url)
     if (changes) {
-      // No cookie authenticates what is below the query base (C8).
+      // No cookie authenticates requests below the query base (C8).
       if (!isProviderMessage && !isBelowQueryBase && pathOf(request.url) !== commands)
         csrf.require(request, reply)
     } else if ((isBelowQueryBase || request.url.startsWith('/api')) && !csrf.hasCookie(request))

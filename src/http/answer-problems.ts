@@ -39,12 +39,15 @@ export function answerProblems({ addresses, challenge }: Parts) {
     }
     reply
       .type(mediaType)
-      // As bytes, so that the framework adds no charset to the media type.
+      // Sent as bytes, so that the framework adds no charset to the media type.
       .send(Buffer.from(JSON.stringify({ ...bodyOf(problem, addresses), path, ...members })))
   }
 }
 
-/** Nobody has to look into these: they pass, or the code that threw them has logged them. */
+/**
+ * Problems that are not logged as faults: they pass by themselves, or the code that threw them has logged
+ * them.
+ */
 const notOurFault: ReadonlySet<string> = new Set<ProblemCode>([
   'busy',
   'query-timeout',
@@ -54,7 +57,7 @@ const notOurFault: ReadonlySet<string> = new Set<ProblemCode>([
   'provider-unavailable',
 ])
 
-/** For a browser: what happened, and where to go from here. */
+/** The body of an error page for a browser: what happened, and links that lead on. */
 function pageOf({ code, message }: Problem, { begin, back, home, id }: Problem['members']): string {
   const link = (url: unknown, text: string) =>
     typeof url === 'string' ? `<li><a class="choice" href="${escapeHtml(url)}">${text}</a></li>` : ''
@@ -64,7 +67,9 @@ function pageOf({ code, message }: Problem, { begin, back, home, id }: Problem['
   return `<p>${sentenceHtml(message)}</p><ul>${links}</ul><p><code>${code}</code>${reference}</p>`
 }
 
-/** For the log: what failed and where, without a stack, whose lines may quote data (E2). */
+/**
+ * Describes an error for the log: what failed and where. It has no stack, whose lines may quote data (E2).
+ */
 export function describeFault(cause: unknown) {
   if (!(cause instanceof Error)) return { message: String(cause) }
   const at = cause.stack?.split('\n').find(line => /\/(src|dist)\//.test(line))
@@ -88,7 +93,10 @@ const bodyOf = ({ code, message }: Problem, addresses: Addresses) => ({
   message,
 })
 
-/** How long a client has to read such an answer, in ms. It may go on sending, and so never close the connection. */
+/**
+ * Time in ms that a client has to read such an answer. Without a limit, a client that keeps sending would
+ * never close the connection.
+ */
 const linger = 1_000
 
 interface ClientErrorParts {
@@ -99,8 +107,9 @@ interface ClientErrorParts {
 }
 
 /**
- * Answers what Node's parser can't read as a request: it hands over the bare connection. The problem has the same shape as
- * any other; its path is empty, because none could be read. In the middle of another response, the connection is reset.
+ * Answers what Node's parser can't read as a request, for which Node hands over the bare connection. The
+ * problem has the same shape as any other; its path is empty, because none could be read. If another response
+ * is being sent, the connection is reset.
  */
 export function answerClientErrors({ addresses, headers, requestTimeout }: ClientErrorParts) {
   return (error: NodeJS.ErrnoException, socket: Socket): void => {
@@ -123,7 +132,7 @@ export function answerClientErrors({ addresses, headers, requestTimeout }: Clien
       'content-length': Buffer.byteLength(body),
       connection: 'close',
     })
-    // An early close would reset the connection, and the client might not see the answer.
+    // Closing early would reset the connection, and the client might not see the answer.
     const closing = setTimeout(() => socket.destroy(), linger).unref()
     socket.once('close', () => clearTimeout(closing))
     socket.end(
@@ -140,7 +149,7 @@ function clientProblem(code: string | undefined, requestTimeout: number): Proble
   return new Problem('bad-request', 'The request is not well-formed HTTP.')
 }
 
-/** Errors of the framework and of the store, as the problems that they are for the client. */
+/** Translates errors of the framework and of the store into problems. */
 function translate(error: unknown): Problem {
   if (error instanceof Overloaded)
     return new Problem('busy', error.message, { headers: { 'retry-after': '5' } })

@@ -3,10 +3,11 @@ import { Problem } from './problems.ts'
 import { free } from './send-pieces.ts'
 
 /**
- * What arrives of a body, piece by piece. Unlike Node's own iterator, it doesn't join pieces that wait, and it leaves the
- * connection open for the answer. A piece must not be read any more once the next one is asked for: its memory is freed.
- * @param signal ends it with its reason
- * @throws Problem 400 where the connection breaks
+ * Yields the pieces of a body as they arrive. Unlike Node's own iterator, it doesn't join waiting pieces, and
+ * it leaves the connection open for the answer. A piece must not be read once the next one is requested: its
+ * memory is freed.
+ * @param signal when aborted, ends the iteration by throwing its reason
+ * @throws Problem 400 if the connection breaks
  */
 export async function* bodyPieces(body: Readable, signal: AbortSignal): AsyncGenerator<Buffer> {
   for await (const piece of arriving(body, signal)) {
@@ -15,7 +16,7 @@ export async function* bodyPieces(body: Readable, signal: AbortSignal): AsyncGen
   }
 }
 
-/** The same without freeing anything. */
+/** Yields the pieces of a stream as they arrive, without freeing any. */
 export async function* arriving(stream: Readable, signal?: AbortSignal): AsyncGenerator<Buffer> {
   const waiting: Buffer[] = []
   let wake = () => {}

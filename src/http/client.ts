@@ -6,20 +6,25 @@ import { clientAddress, siteOf } from '../lib/addresses.ts'
 import { type Client, Overloaded } from '../lib/fair-queue.ts'
 
 /**
- * For whom the store works (Q10, Q18). Most requests don't need the network, but V8 makes a hidden class for each object
- * literal with a getter. That lives, with the request that the getter refers to, until the next collection of the whole
- * heap: a seventh of the time of a page went into copying such requests.
+ * Describes the client to the store (Q10, Q18). Most requests don't need the network, but a getter for it
+ * would be costly: V8 makes a hidden class for each object literal with a getter. That class lives, with the
+ * request that the getter refers to, until the next collection of the whole heap: copying such requests took
+ * a seventh of the time of a page.
  */
 export const clientOf = (request: FastifyRequest): Client => ({
   network: siteOf(clientAddress(request.ip)),
   signal: () => signalOf(request),
 })
 
-/** One for each connection, because a client may send many requests without waiting for a response. */
+/**
+ * The signals by connection: one suffices, because a client may send many requests without waiting for a
+ * response.
+ */
 const signals = new WeakMap<Socket, AbortSignal>()
 
 /**
- * Of the connection, not of the response: one that waits for its turn is told nothing when the connection closes.
+ * Watches the connection, not the response: a response that waits for its turn isn't told when the connection
+ * closes.
  * @returns a signal that is aborted when the client disconnects
  */
 export function signalOf({ raw: { socket } }: FastifyRequest): AbortSignal {
@@ -33,17 +38,18 @@ export function signalOf({ raw: { socket } }: FastifyRequest): AbortSignal {
 }
 
 /**
- * How many requests of one connection may wait for their turn. Node reads no more of a connection while responses of some
- * size are to be sent on it, but those that wait have none yet.
+ * Maximum number of requests of one connection that wait for their turn. Node stops reading a connection
+ * while responses of some size are queued on it, but waiting requests have no response yet.
  */
 const maxWaiting = 100
 const waiting = new WeakMap<Socket, number>()
 
 /**
- * Waits until the responses to all earlier requests of the connection are sent (RFC 9112 §9.3.2); Node gives a response its
- * socket then. A client may send a thousand requests at once, and each would hold what it needs until its turn comes.
- * They must not wait for each other in any other order, such as that in which their tokens have been verified.
- * @returns whether it had to wait
+ * Waits until the responses to all earlier requests of the connection are sent (RFC 9112 §9.3.2), when Node
+ * gives a response its socket. A client may send a thousand requests at once, and each would hold its
+ * resources until its turn. Requests must not wait for each other in any other order, such as that in which
+ * their tokens are verified.
+ * @returns true if it had to wait
  * @throws Overloaded if too many wait already; an AbortError if the client disconnects
  */
 export async function turnOf({ request, raw }: FastifyReply): Promise<boolean> {
@@ -63,13 +69,14 @@ export async function turnOf({ request, raw }: FastifyReply): Promise<boolean> {
   }
 }
 
-/** @returns the response that the connection is for now: Node has no public name for it */
+/** @returns the response that the connection is currently used for, for which Node has no public name */
 export const responseOn = (socket: Socket): ServerResponse | null =>
   (socket as Socket & { readonly _httpMessage?: ServerResponse | null })._httpMessage ?? null
 
 /**
- * For the `timeout` of a server. Ends a connection on which nothing has moved for too long, unless its client waits for a
- * response. With a listener, Node ends none itself, not even one that is kept open for requests that don't come.
+ * Ends a connection on which nothing has moved for too long, unless its client waits for a response: the
+ * listener for a server's `timeout`. Node ends none itself once there is a listener, not even an idle
+ * keep-alive connection.
  */
 export function endIdle(socket: Socket): void {
   if (socket.writableLength > 0) socket.resetAndDestroy()

@@ -3,29 +3,30 @@ import type { TSchema } from 'typebox'
 import type { ProblemCode } from './problems.ts'
 
 /**
- * What a route promises: its description in OpenAPI, and what the tests compare every answer with (docs/decisions/0046). What
- * holds of many routes, such as CSRF, is not in it: `openapi/rules.ts` adds that.
+ * The promise of a route: its description in OpenAPI, and what the tests compare every answer with
+ * (docs/decisions/0046). It leaves out what holds for many routes, such as CSRF: `openapi/rules.ts` adds
+ * that.
  */
 export interface Contract {
-  /** Of a family of routes that share a contract; otherwise the name of the contract is the operation's. */
+  /** Given by families of routes that share a contract; the default is the contract's name. */
   readonly operationId?: string
   readonly summary: string
   readonly description?: string
   readonly tag: Tag
-  /** Who may: everybody, unless it says otherwise. An answer may still depend on the caller. */
+  /** The caller that is required; by default, any caller may. An answer may still depend on the caller. */
   readonly caller?: 'eperson' | 'administrator'
-  /** Parameters in the path; those that are left out are any text. */
+  /** Parameters in the path; those left out may be any text. */
   readonly path?: Readonly<Record<string, TSchema>>
   readonly query?: Readonly<Record<string, Parameter>>
-  /** Headers of the request that only some routes heed. */
+  /** Request headers that only some routes read. */
   readonly headers?: Readonly<Record<string, Parameter>>
-  /** By media type. Without it, a body is refused or makes no difference. */
+  /** Schemas by media type. Without it, a body is refused or makes no difference. */
   readonly body?: Readonly<Record<string, TSchema>>
-  /** Whether there may also be no body. */
+  /** True if the body may be missing. */
   readonly bodyIsOptional?: true
-  /** What it answers when it goes well, by status. */
+  /** Successful answers, by status. */
   readonly answers: Readonly<Record<number, Answer>>
-  /** What it refuses, besides what every such route does. */
+  /** Problems besides those that every such route may answer with. */
   readonly problems?: readonly ProblemCode[]
 }
 
@@ -38,9 +39,9 @@ export interface Parameter {
 
 export interface Answer {
   readonly description: string
-  /** Those that only some routes send. A header that may be missing is optional in the schema. */
+  /** Headers that only some routes send. A header that may be missing is optional in the schema. */
   readonly headers?: Readonly<Record<string, TSchema>>
-  /** By media type. Without it, the answer is empty. */
+  /** Schemas by media type. Without it, the answer is empty. */
   readonly body?: Readonly<Record<string, TSchema>>
 }
 
@@ -64,18 +65,18 @@ export const tags = {
 } as const
 export type Tag = keyof typeof tags
 
-/** Contracts of one file, by name; a function makes one for each of a family of routes. */
+/** The contracts of one file, by name; a function makes a contract for each of a family of routes. */
 export type Contracts = Readonly<Record<string, Contract | ((...given: never[]) => Contract)>>
 
-/** A contract is loaded when somebody asks for it: schemas take memory that no answer needs. */
+/** Loads a contract. It is loaded only when needed: schemas take memory, and no answer uses them. */
 export type ContractOf = () => Promise<Contract & { readonly operationId: string }>
 
 type Arguments<C> = C extends (...given: infer A) => Contract ? A : []
 
 /**
- * The contracts of a file.
- * @param load imports it
- * @returns what makes options of a route, as in `app.get('/items', route('listItems'), …)`
+ * Gives routes their contracts from a file.
+ * @param load imports the file
+ * @returns a function that makes a route's options, as in `app.get('/items', route('listItems'), …)`
  */
 export const contractsIn =
   <C extends Contracts>(load: () => Promise<{ readonly contracts: C }>) =>
@@ -93,32 +94,34 @@ export const contractsIn =
 declare module 'fastify' {
   interface FastifyContextConfig {
     contract?: ContractOf
-    /** Of a pattern with `*`: what it may stand for, such as `:key`, the shortest first, each with its contract. */
+    /**
+     * Possible endings of a pattern that ends in `*`, such as `:key`, shortest first, each with its contract.
+     */
     contracts?: Readonly<Record<string, ContractOf>>
-    /** Whether the route is outside of the scope that knows who is asking. */
+    /** True if the route is outside the scope that authenticates the caller. */
     ignoresCaller?: boolean
   }
 }
 
 export interface DescribedRoute {
   readonly method: string
-  /** Such as `/api/core/items/:uuid`. */
+  /** The URL with named parameters, such as `/api/core/items/:uuid`. */
   readonly url: string
-  /** The same as the router knows it: the end of the address may be a `*`. */
+  /** The URL as the router knows it, which may end in `*`. */
   readonly pattern: string
   readonly contract: ContractOf | undefined
   readonly knowsCaller: boolean
-  /** Whether the route reads a body, if only to refuse it. */
+  /** True if the route reads a body, if only to refuse it. */
   readonly takesBody: boolean
-  /** Whether errors are a page for those who come with a browser. */
+  /** True if errors are shown as a page to browsers. */
   readonly isPage: boolean
-  /** Whether identity providers send the request. */
+  /** True if the request comes from an identity provider. */
   readonly isProviderMessage: boolean
   /** True if the route answers to `embed`. */
   readonly embeds: boolean
 }
 
-/** @returns the routes that are registered from now on; a list that grows */
+/** @returns a list that grows by each route registered from now on */
 export function describedRoutes(app: FastifyInstance): readonly DescribedRoute[] {
   const routes: DescribedRoute[] = []
   const withGet = new Set<string>()
@@ -140,7 +143,7 @@ export function describedRoutes(app: FastifyInstance): readonly DescribedRoute[]
             takesBody: changing.has(one) && !hooks.some(hook => hook.name === 'ignoreBody'),
             isPage: config?.isPage === true,
             isProviderMessage: config?.isProviderMessage === true,
-            // Said by the scope of the route, which is asked after this.
+            // A getter, because the scope of the route sets it after this hook.
             get embeds() {
               return route.config?.embeds === true
             },

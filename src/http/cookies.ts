@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
-/** @returns every value of the cookies of this name: a client may send several (RFC 6265 §5.4) */
+/** @returns the values of all cookies with this name: a client may send several (RFC 6265 §5.4) */
 export function cookiesOf(request: FastifyRequest, name: string): string[] {
   const start = `${name}=`
   return (request.headers.cookie ?? '')
@@ -13,7 +13,9 @@ export function cookiesOf(request: FastifyRequest, name: string): string[] {
 export const cookieNames = (request: FastifyRequest): string[] =>
   (request.headers.cookie ?? '').split(';').map(part => part.split('=', 1)[0]?.trim() ?? '')
 
-/** Replaces a cookie of this name that the response already sets; the framework would set both. */
+/**
+ * Sets a cookie and replaces one of this name that the response already sets; the framework would set both.
+ */
 export function setCookie(reply: FastifyReply, name: string, rest: string): void {
   const given = reply.getHeader('set-cookie')
   reply.removeHeader('set-cookie')

@@ -3,7 +3,10 @@ import type { Config } from '../config/config.ts'
 import { quote } from './parameters.ts'
 import { Problem } from './problems.ts'
 
-/** Cross-origin requests (W1, https://fetch.spec.whatwg.org/#http-cors-protocol): an exact list of origins. */
+/**
+ * Cross-origin requests (W1, https://fetch.spec.whatwg.org/#http-cors-protocol) are allowed for an exact list
+ * of origins.
+ */
 type Settings = Pick<Config, 'allowedOrigins' | 'baseUrl' | 'csrfHeader'>
 
 const allowedHeaders = [
@@ -28,11 +31,11 @@ const allowedHeaders = [
   'Upload-Offset',
 ].join(', ')
 
-/** How long a browser may remember a preflight, in seconds. */
+/** Seconds for which a browser may cache a preflight. */
 const remember = '600'
 
 /**
- * @returns a hook for every request; answers a preflight itself
+ * @returns a hook for every request that answers preflights itself
  * @throws Problem (from the hook) if the origin is not on the list
  */
 export function createCors(config: Settings) {
@@ -45,16 +48,16 @@ export function createCors(config: Settings) {
     'X-Records',
     'Link',
     'Location',
-    // When to try again.
+    // Tells clients when to try again.
     'Retry-After',
     'X-Acting-As',
     'X-Name-Changed',
-    // For reading a file in parts, and for its name.
+    // Needed to read a file in ranges, and to name it.
     'Accept-Ranges',
     'Content-Disposition',
     'Content-Range',
     'ETag',
-    // Of uploads (https://tus.io/protocols/resumable-upload).
+    // Uploads (https://tus.io/protocols/resumable-upload).
     'Tus-Extension',
     'Tus-Max-Size',
     'Tus-Resumable',

@@ -8,13 +8,15 @@ import { cookiesOf, setCookie } from './cookies.ts'
 import { Problem, type ProblemCode } from './problems.ts'
 
 /**
- * CSRF (contract section 4): a signed double submit (OWASP). The value is 256 random bits and their HMAC, so any node
- * recognises what another issued, and nothing is stored.
+ * CSRF protection (contract section 4) by a signed double submit (OWASP). The value is 256 random bits and
+ * their HMAC, so any node recognizes a value that another has issued, and nothing is stored.
  */
 export interface Csrf {
   /** Sets a new cookie and header on the response. */
   issue(request: FastifyRequest, reply: FastifyReply): void
-  /** @throws Problem, a different one for each of the four errors; the response then carries a new pair (C4) */
+  /**
+   * @throws Problem, a different one for each of the four errors; the response then carries a new pair (C4)
+   */
   require(request: FastifyRequest, reply: FastifyReply): void
   hasCookie(request: FastifyRequest): boolean
 }
@@ -22,7 +24,7 @@ export interface Csrf {
 const randomLength = 32
 const nothing = new Uint8Array()
 
-/** Random bytes for many values at once: the system call costs more than the bytes. */
+/** Random bytes for many values at once: the system call costs more than the bytes do. */
 const pool = Buffer.alloc(128 * randomLength)
 let used = pool.length
 function nextRandom(): Uint8Array {
@@ -61,7 +63,10 @@ export function createCsrf(config: Settings, keyring: Keyring): Csrf {
     )
   }
 
-  /** Why a browser keeps the cookie to itself, where a proxy has changed the path. */
+  /**
+   * Explains a missing cookie where a proxy has changed the path, so that the browser doesn't send the
+   * cookie; '' otherwise.
+   */
   function stripped({ originalUrl }: FastifyRequest): string {
     const prefix = prefixInUse(basePath, originalUrl)
     if (prefix === `${basePath}/api`) return ''

@@ -6,21 +6,23 @@ import { badParameter, parseQuery, type Query, wholeNumber } from './parameters.
 import { Problem } from './problems.ts'
 
 /**
- * `?embed=bundles&embed=thumbnail/format`: what a resource links to, in `_embedded` of the answer (docs/decisions/0062).
- * An embedded resource is what the handler of its own address answers to the same caller, so it shows nothing else. What
- * that address refuses is left out, and what it answers with 204 is null.
+ * Embeds linked resources in an answer: `?embed=bundles&embed=thumbnail/format` (docs/decisions/0062). An
+ * embedded resource is the answer of its own address to the same caller, so embedding reveals nothing else. A
+ * resource that its address refuses is left out, and one that is answered with 204 is null.
  */
 
-/** Addresses that are asked for one answer, and characters of JSON that are embedded; more is left out. */
+/**
+ * Maximum number of addresses asked for one answer, and of embedded characters of JSON; the rest is left out.
+ */
 const maxAsked = 500
 const maxText = 4 * 1024 * 1024
-/** Addresses after which other requests get a turn. */
+/** Number of addresses after which other requests get a turn. */
 const turn = 20
 
 interface Parts {
   /** The address of `/api`. */
   readonly api: string
-  /** Says whether the caller's token is for the address with this pattern. */
+  /** Returns true if the caller's token is for the address with this pattern. */
   readonly reaches: (request: FastifyRequest, pattern: string) => boolean
 }
 
@@ -31,26 +33,27 @@ interface Target {
 }
 
 type Body = Readonly<Record<string, unknown>>
-/** Undefined: there is nothing to embed. */
+/** An embedded resource; undefined if there is nothing to embed. */
 type Found = { readonly body: Body | null; readonly length: number } | undefined
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Answers to `?embed=`. */
+    /** True if the route answers to `?embed=`. */
     embeds?: boolean
-    /** The answer is not JSON, and no resource embeds it. */
+    /** True if the answer is not JSON, so that no resource embeds it. */
     isText?: boolean
   }
 }
 
-/** Lets the routes of a scope embed each other's answers; for a scope that has no routes yet. */
+/** Lets the routes of a scope embed each other's answers. The scope must have no routes yet. */
 export function answerEmbeds(scope: FastifyInstance, { api, reaches }: Parts): void {
-  /** By their number of segments. */
+  /** Targets by their number of segments. */
   const targets = new Map<number, Target[]>()
 
   function collect(this: FastifyInstance, route: RouteOptions): void {
     const { method, url, handler, config } = route
-    // A route that checks something before its handler, or whose scope may, is asked only from outside.
+    // A route with checks before its handler can be asked only from outside: embedding calls the handler
+    // alone.
     if (
       method !== 'GET' ||
       this !== scope ||
@@ -67,7 +70,9 @@ export function answerEmbeds(scope: FastifyInstance, { api, reaches }: Parts): v
     targets.set(segments.length, alike)
   }
 
-  /** The route of an address, as the router finds it: a segment that is written out comes before a parameter. */
+  /**
+   * Finds the route of an address as the router does: a literal segment takes precedence over a parameter.
+   */
   function targetOf(path: string): readonly [Target, Readonly<Record<string, string>>] | undefined {
     const given = path.split('/')
     const fitting = (targets.get(given.length) ?? []).filter(({ segments }) =>
@@ -119,11 +124,11 @@ export function answerEmbeds(scope: FastifyInstance, { api, reaches }: Parts): v
   })
 }
 
-/** The embedding of one answer, with what is left of its bounds. */
+/** The embedding of one answer, with the rest of its bounds. */
 class Embedding {
   readonly #request: FastifyRequest
   readonly #ask: (address: string) => Promise<Body | null | undefined>
-  /** Resources link to each other, and to the same one many times. */
+  /** Answers by address: resources link to each other, and often to the same one. */
   readonly #known = new Map<string, Found>()
   #text = maxText
 
@@ -132,11 +137,14 @@ class Embedding {
     this.#ask = ask
   }
 
-  /** @returns a resource, or the elements of a list, with what is wanted; bodies are shared, so it is a copy */
+  /**
+   * @returns a copy of a resource, or of a list's elements, with the wanted resources; bodies are shared, so
+   *   none is changed
+   */
   async into(body: Body, wanted: Wanted): Promise<Body> {
     if (wanted.size === 0) return body
     const links = isBody(body._links) ? body._links : {}
-    // The links of a list, or of a place to begin at, are not what is asked for.
+    // Links are followed only from a resource, not from a list or an entry point.
     const isResource = body.id != null || body.uuid != null || body.processId != null
     const embedded: Record<string, unknown> = isBody(body._embedded) ? { ...body._embedded } : {}
     // In a page or a search hit, the embedded resources themselves are extended.
@@ -170,7 +178,7 @@ class Embedding {
 
   async #find(address: string): Promise<Found> {
     if (this.#known.has(address)) return this.#known.get(address)
-    // A client that has gone needs no more.
+    // A client that has disconnected needs no more.
     if (this.#known.size >= maxAsked || this.#text <= 0 || signalOf(this.#request).aborted) return undefined
     if (this.#known.size % turn === turn - 1) await setImmediate()
     const body = await this.#ask(address).catch(refused)
@@ -180,7 +188,7 @@ class Embedding {
   }
 }
 
-/** @throws whatever is no answer to this caller */
+/** Turns a client error of an embedded address into an absent resource. @throws any other error */
 function refused(error: unknown): undefined {
   if (error instanceof Problem && error.status < 500) return undefined
   throw error
@@ -224,15 +232,18 @@ function decoded(segment: string): string {
 
 const isBody = (value: unknown): value is Body => isObject(value) && !(value instanceof Uint8Array)
 
-/** Names in all paths that a request may give, and links from the first resource to the last one embedded. */
+/**
+ * Maximum number of names in all paths of a request, and of links from the first resource to the last one
+ * embedded.
+ */
 const maxNames = 50
 const maxDepth = 5
-/** Elements of an embedded list. */
+/** Maximum number of elements of an embedded list. */
 const maxSize = 100
 /** The links of a resource to embed, by name. */
 type Wanted = Map<string, { readonly below: Wanted; size?: number }>
 
-/** The parameters `embed` and `embed.size`. @throws Problem 400 */
+/** Reads the parameters `embed` and `embed.size`. @throws Problem 400 */
 function readEmbeds({ values }: Query): Wanted {
   const wanted: Wanted = new Map()
   let names = 0

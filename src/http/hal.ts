@@ -1,13 +1,16 @@
 import { type Query, single, tokenParameter, wholeNumber } from './parameters.ts'
 
-/** HAL (draft-kelly-json-hal) as DSpace's clients know it: pages with one key in `_embedded`, links with `href`. */
+/**
+ * HAL (draft-kelly-json-hal) as DSpace's clients know it: pages with one key in `_embedded`, links with
+ * `href`.
+ */
 export interface PageRequest {
-  /** From 0. */
+  /** Counted from 0. */
   readonly number: number
   readonly size: number
   /**
-   * The parameters that the request has besides, for the links of the page. DSpace's interface compares the address that
-   * it asked, without `embed`, with the link `self`, and warns where one has a parameter that the other hasn't.
+   * The request's other parameters, for the links of the page. DSpace's interface compares the address it
+   * requested, without `embed`, with the link `self`, and warns if one has a parameter that the other lacks.
    */
   readonly self: readonly string[]
   readonly neighbours: readonly string[]
@@ -18,8 +21,9 @@ const maxPageSize = 1_000
 export const firstPage: PageRequest = { number: 0, size: defaultSize, self: [], neighbours: [] }
 
 /**
- * `page` and `size`. Other parameters are ignored: clients send `embed`, `projection` and `sort` everywhere. DSpace's
- * interface asks for 9999 where it wants everything; a size over the maximum counts as the maximum.
+ * Reads `page` and `size`. Other parameters are ignored: clients send `embed`, `projection` and `sort`
+ * everywhere. DSpace's interface asks for 9999 when it wants everything; a size over the maximum counts as
+ * the maximum.
  * @throws Problem 400
  */
 export function readPage(query: Query, max: number = maxPageSize): PageRequest {
@@ -31,23 +35,25 @@ export function readPage(query: Query, max: number = maxPageSize): PageRequest {
   }
 }
 
-/** The link `self` of what depends on the parameters of the request, as that of a page does. */
+/** The link `self` of a resource that depends on the request's parameters, built like that of a page. */
 export const selfOf = (address: string, query: Query) => ({
   href: withParameters(address, sentBut(embedding, query)),
 })
 
 const embedding = ['embed', 'embed.size']
 
-/** Parameters of a request, without a token, which must not be in a link (T10). */
+/** The parameters of a request except `others`, and without a token, which must not be in a link (T10). */
 const sentBut = (others: readonly string[], { sent }: Query): readonly string[] =>
   sent
     .filter(({ name }) => name !== tokenParameter && !others.includes(name))
     .map(({ text }) => inAddress(text))
 
-/** A part of an address as it was sent, with what no address may have in it encoded (RFC 3986 §2). */
+/**
+ * Percent-encodes the characters that no address may contain (RFC 3986 §2) and keeps the rest as it was sent.
+ */
 const inAddress = (text: string) => text.replace(/[^\x21-\x7e]|["<>\\^`{|}]/g, encodeURIComponent)
 
-/** Which part of the list the page is. */
+/** The offset and length of a page in its list. */
 export const windowOf = ({ number, size }: PageRequest) => ({
   offset: Math.min(number * size, Number.MAX_SAFE_INTEGER),
   limit: size,
@@ -58,7 +64,7 @@ export const halPage = <T>(name: string, all: readonly T[], page: PageRequest, a
 
 /**
  * A page of a longer list.
- * @param total how many elements the whole list has
+ * @param total number of elements in the whole list
  * @param address of the list, without parameters
  */
 export function halPart<T>(
@@ -79,7 +85,7 @@ export function halPart<T>(
   }
 }
 
-/** Links to the other pages, if there are any: clients that read a whole list follow `next`. */
+/** Links to the other pages, if any: clients that read a whole list follow `next`. */
 function linksTo(
   parameters: readonly string[],
   number: number,

@@ -14,9 +14,9 @@ interface Parts {
 const route = contractsIn(() => import('./contracts.ts'))
 
 /**
- * `GET /health/live`: the process answers. `GET /health/ready`: so does the store, whose files are those that it has
- * opened, and the folder of files is there; 503 while it isn't so (D5). It says how many workers run while one is being
- * replaced.
+ * `GET /health/live`: the process answers. `GET /health/ready`: the store answers, has the files that it
+ * opened, and the folder of files is there; otherwise 503 (D5). While a worker is being replaced, the answer
+ * says how many run.
  */
 export function healthRoutes(app: FastifyInstance, { ping, requireFolder, loops }: Parts): void {
   app.get('/health/live', { config: { ...route('showLiveness').config, ignoresCaller: true } }, async () => ({

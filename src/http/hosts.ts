@@ -11,15 +11,16 @@ export type RequireHost = (request: FastifyRequest) => void
 
 type Settings = Pick<Config, 'allowedHosts' | 'basePath' | 'baseUrl'>
 
-/** Spellings that were found right before; clients send the same few. */
+/** Maximum number of spellings of the own name that are remembered; clients send the same few. */
 const maxKnown = 100
 
 /**
- * Requests for hosts that are not this service's are refused (E4). In DNS rebinding, the name of a hostile page suddenly
- * has this service's address, so that a browser lets the page read what the visitor may read. The name stays the page's.
+ * Refuses requests for hosts that are not this service's (E4). In DNS rebinding, a hostile page's name
+ * suddenly resolves to this service's address, so that the browser lets the page read what the visitor may
+ * read. The host in the request is still the page's name.
  *
- * Only names are compared, since a page can't choose another port of its own host. Probes of health and metrics ask by
- * address, and learn nothing that a page could use.
+ * Only names are compared, since a page can't choose another port of its own host. Probes of health and
+ * metrics ask by IP address, and learn nothing that a page could use.
  */
 export function createHostCheck({ allowedHosts, basePath, baseUrl }: Settings): RequireHost {
   const own = new Set([new URL(baseUrl).hostname, ...allowedHosts].map(hostnameOf))
@@ -34,18 +35,18 @@ export function createHostCheck({ allowedHosts, basePath, baseUrl }: Settings): 
   }
 
   return request => {
-    // As the client sent it: the router sees another address.
+    // The address as the client sent it: the router sees a rewritten one.
     const target = request.originalUrl
     const hosts = countHeader(request.raw, 'host')
-    // RFC 9112 §3.2: one Host, always. Clients older than that need none, and browsers always send it.
+    // RFC 9112 §3.2: HTTP/1.1 needs exactly one Host. Older clients need none, and browsers always send one.
     if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === '1.1'))
       throw new Problem('bad-request', `The request must have one Host header; it has ${hosts}.`)
     if (isProbe(withoutPrefix(basePath, pathOf(target)))) return
     const { host } = request.headers
-    // RFC 9112 §3.2.2: the host of a target in absolute form takes the place of the header.
+    // RFC 9112 §3.2.2: the host in an absolute-form target replaces the header.
     const asked = /^https?:\/\/([^/?#]*)/i.exec(target)?.[1] ?? host
     if (asked !== undefined && !isOwn(asked)) throw refusal(asked, 'Host')
-    // What a trusted proxy says that its client asked for; the framework gives the header of any other client no weight.
+    // The host that a trusted proxy reports; the framework ignores X-Forwarded-Host from any other client.
     const forwarded = request.host
     if (forwarded !== host && forwarded && !isOwn(forwarded)) throw refusal(forwarded, 'X-Forwarded-Host')
   }
@@ -60,8 +61,8 @@ const refusal = (host: string, header: string) =>
   )
 
 /**
- * The canonical name in an authority, without its port and the dot of the root (RFC 3986 §3.2.2): IPv6 addresses and case
- * have several spellings.
+ * The canonical name in an authority, without the port and the root's trailing dot (RFC 3986 §3.2.2): IPv6
+ * addresses and letter case have several spellings.
  * @returns undefined if it is not a host
  */
 export function hostnameOf(authority: string): string | undefined {

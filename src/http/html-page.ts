@@ -2,8 +2,9 @@ import { createHash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /**
- * The few pages that people see: one style, readable on a phone and in dark mode, all working without script. The colours are
- * those of the console (console/src/styles/tokens.css): to people both are one service.
+ * The style of the few pages that people see: readable on a phone and in dark mode, and all working without
+ * scripts. Its colors are those of the console (console/src/styles/tokens.css), because people see both as
+ * one service.
  */
 const style = `
 :root { color-scheme: light dark; font: 1rem/1.5 system-ui, -apple-system, "Segoe UI", "Open Sans", sans-serif;
@@ -31,9 +32,12 @@ input { flex: 1; min-width: 0 }
 code, small { opacity: .8 }
 `
 const styleHash = createHash('sha256').update(style).digest('base64')
-/** The policy of every answer, and this one style (https://www.w3.org/TR/CSP3/#framework-directive-source-list). */
+/**
+ * The policy of every answer plus this one style
+ * (https://www.w3.org/TR/CSP3/#framework-directive-source-list).
+ */
 const policy = `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
-/** The same for a page with a form that is sent to ourselves. */
+/** The policy of a page whose form is sent to this service. */
 export const ownFormPolicy = policy.replace("form-action 'none'", "form-action 'self'")
 
 /** @param body HTML; text from elsewhere must have gone through `escapeHtml` */
@@ -52,10 +56,10 @@ export function sendPage(
     )
 }
 
-/** A page without any content, for a frame in a page of one of these origins and of no other. */
+/** Sends an empty page that only pages of these origins may frame. */
 export const sendFramed = (reply: FastifyReply, title: string, origins: readonly string[]): FastifyReply =>
   reply
-    // It can't name origins, and old browsers heed it beside frame-ancestors (CSP §6.4.2.2).
+    // The header can't name origins, and old browsers apply it besides frame-ancestors (CSP §6.4.2.2).
     .removeHeader('x-frame-options')
     .header(
       'content-security-policy',
@@ -66,14 +70,17 @@ export const sendFramed = (reply: FastifyReply, title: string, origins: readonly
 
 const submit = 'document.forms[0].submit()'
 const submitHash = createHash('sha256').update(submit).digest('base64')
-/** Browsers apply `form-action` to every redirect that follows, and where those lead is up to the receiver (CSP §6.4.1). */
+/**
+ * The policy of a page that posts elsewhere. Browsers apply `form-action` to every redirect that follows, and
+ * the receiver decides where those lead (CSP §6.4.1).
+ */
 const postingPolicy = policy
   .replace("form-action 'none'", 'form-action *')
   .replace('style-src', `script-src 'sha256-${submitHash}'; style-src`)
 
 /**
- * A page that sends a form to another site by itself, or by its button where no scripts run.
- * @param action an address that the service knows, not one that a request has brought
+ * Sends a page that submits a form to another site by itself, or by its button if scripts are off.
+ * @param action an address that the service knows, not one from a request
  */
 export function sendPosting(
   reply: FastifyReply,
@@ -97,19 +104,21 @@ const escapes: Readonly<Record<string, string>> = {
 }
 export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, one => escapes[one] ?? one)
 
-/** A sentence with `code` in backticks, as HTML. */
+/** Turns a sentence into HTML, with the text in backticks as `code`. */
 export const sentenceHtml = (text: string): string =>
   escapeHtml(text).replace(/`([^`]+)`/g, '<code>$1</code>')
 
-/** Whether the client is a browser that opens the address as a page, not a program. */
+/** True if the client is a browser that opens the address as a page, not a program. */
 export const wantsPage = (request: FastifyRequest): boolean =>
   request.routeOptions.config?.isPage === true && /\btext\/html\b/.test(request.headers.accept ?? '')
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** People come here with a browser: errors are a page, if the browser asks for one. */
+    /**
+     * True if people open this address in a browser: errors are shown as a page, if the browser asks for one.
+     */
     isPage?: boolean
-    /** Public, and the same for everybody: any origin may have it (CO2). */
+    /** True if the answer is public and independent of the caller: any origin may have it (CO2). */
     isAsset?: boolean
   }
 }

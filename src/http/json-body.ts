@@ -4,12 +4,19 @@ import { type Operation, PatchFault, readPatch } from '../lib/json-patch.ts'
 import { mediaTypeOf } from '../lib/media-type.ts'
 import { Problem } from './problems.ts'
 
-/** The readers of bodies in JSON. Errors repeat nothing of a body but paths of patches: it may have a password. */
+/**
+ * Readers of JSON bodies. An error quotes nothing of a body except the paths of a patch: the body may contain
+ * a password.
+ */
 const json = 'application/json'
 /** DSpace's clients send patches as `application/json`, too. */
 export const patchTypes = ['application/json-patch+json', json] as const
 
-/** @returns the media type @throws Problem 415 with the types that are taken, to PATCH as in RFC 5789 §2.2 */
+/**
+ * Requires one of the media types in `legal`.
+ * @returns the media type
+ * @throws Problem 415 with the accepted types; for PATCH also in `Accept-Patch` (RFC 5789 §2.2)
+ */
 export function requireType(request: FastifyRequest, legal: readonly string[]): string {
   const type = mediaTypeOf(request.headers['content-type'] ?? '')
   if (legal.includes(type)) return type
@@ -21,19 +28,19 @@ export function requireType(request: FastifyRequest, legal: readonly string[]): 
 
 const bytesOf = ({ body }: FastifyRequest): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0))
 
-/** @throws Problem 415 for another media type, 400 for what is no JSON */
+/** Reads a JSON body. @throws Problem 415 for another media type, 400 if it is not JSON */
 export function jsonBody(request: FastifyRequest, types: readonly string[] = [json]): unknown {
   requireType(request, types)
   return jsonIn(bytesOf(request))
 }
 
-/** The JSON object that a request's body is. @throws Problem 415, 400 */
+/** Reads a body that must be a JSON object. @throws Problem 415, 400 */
 export function jsonObject(request: FastifyRequest): Members {
   requireType(request, [json])
   return objectIn(bytesOf(request))
 }
 
-/** @param what the text is, for the message @throws Problem 400 */
+/** @param what names the text in the message @throws Problem 400 */
 export function objectIn(text: Uint8Array, what = 'The body'): Members {
   const value = jsonIn(text, what)
   if (!isObject(value)) throw new Problem('bad-request', `${what} must be a JSON object.`)
@@ -42,7 +49,7 @@ export function objectIn(text: Uint8Array, what = 'The body'): Members {
 
 function jsonIn(text: Uint8Array, what = 'The body'): unknown {
   try {
-    // Fatal: repairing invalid UTF-8 would store something else than was sent, and make two passwords equal.
+    // Fatal: repairing invalid UTF-8 would store something that wasn't sent, and make two passwords equal.
     return JSON.parse(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(text))
   } catch {
     // The parser's own message would quote the body.
@@ -51,7 +58,7 @@ function jsonIn(text: Uint8Array, what = 'The body'): unknown {
 }
 
 /**
- * The JSON of a body whose numbers are to keep their digits. An error says where the body is wrong.
+ * Reads a JSON body whose numbers keep their digits. An error says where the body is wrong.
  * @param parse `parseExact` or `parseWritten`
  * @throws Problem 400
  */
@@ -73,8 +80,9 @@ export function exactBody(request: FastifyRequest, parse: (text: string) => unkn
 }
 
 /**
- * The operations of a request's JSON Patch.
- * @throws Problem 415 for another media type, 400 for malformed JSON, 422 for a wrong operation (RFC 5789 §2.2)
+ * Reads the operations of a JSON Patch from a body.
+ * @throws Problem 415 for another media type, 400 for malformed JSON, 422 for a wrong operation (RFC 5789
+ *   §2.2)
  */
 export function patchBody(
   request: FastifyRequest,

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { type Query, single } from './parameters.ts'
 
-/** The token that a mail brought, as DSpace's clients send it (docs/decisions/0045); undefined: there is none. */
+/** The token from a mail, as DSpace's clients send it (docs/decisions/0045); undefined if there is none. */
 export const mailToken = (request: FastifyRequest): string | undefined =>
   single(request.query as Query, 'token')
 

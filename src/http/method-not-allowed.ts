@@ -3,19 +3,20 @@ import { METHODS } from '../lib/node-http.ts'
 import { type Addresses, pathOf } from './addresses.ts'
 import { Problem } from './problems.ts'
 
-/** Every method that Node's parser knows except CONNECT, which never becomes a request. */
+/** Every method that Node's parser knows, except CONNECT, which never becomes a request. */
 const every = METHODS.filter(method => method !== 'CONNECT') as readonly HTTPMethods[]
 
-/** The order of `Allow`. */
+/** The methods that `Allow` lists, in this order. */
 const common = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 /**
- * A request that no route takes: 404, or where the path has routes for other methods, 405 with `Allow` (RFC 9110
- * §15.5.6).
- * @returns called for each request before its body is looked at, so that no fault of the body hides the wrong address
+ * Refuses a request that no route takes: with 404, or if the path has routes for other methods, with 405 and
+ * `Allow` (RFC 9110 §15.5.6).
+ * @returns a function to call for each request before its body is read, so that no fault of the body hides
+ *   the wrong address
  */
 export function refuseUnrouted(app: FastifyInstance, { api }: Addresses): (request: FastifyRequest) => void {
-  // Methods of HTTP that the framework doesn't know.
+  // Adds the HTTP methods that the framework doesn't know.
   for (const method of every) if (!app.supportedMethods.includes(method)) app.addHttpMethod(method)
 
   const routes = new Map<string, Set<string>>()
@@ -24,7 +25,7 @@ export function refuseUnrouted(app: FastifyInstance, { api }: Addresses): (reque
     for (const one of [method].flat()) methods.add(one)
     routes.set(url, methods)
   })
-  // Made when the first request goes nowhere: there are hundreds.
+  // Compiled when the first request is refused: there are hundreds.
   let patterns: readonly (readonly [RegExp, ReadonlySet<string>])[] | undefined
 
   return request => {
@@ -34,7 +35,7 @@ export function refuseUnrouted(app: FastifyInstance, { api }: Addresses): (reque
     const found = patterns.filter(([pattern]) => pattern.test(path))
     if (found.length === 0)
       throw new Problem('not-found', `There is nothing at ${pathOf(request.originalUrl)}; start at ${api}.`)
-    // `/policies/search/group` also looks like `/policies/:id/group`, of which it is none.
+    // `/policies/search/group` also matches `/policies/:id/group`, but is a route of its own.
     const exact = routes.get(path)
     const allowed = new Set(
       (exact ? [exact] : found.map(([, methods]) => methods)).flatMap(methods => [...methods]),
@@ -53,7 +54,10 @@ export function methodNotAllowed({ method }: FastifyRequest, allowed: readonly s
   })
 }
 
-/** Like the router: a parameter is one segment, `*` is the rest, and a trailing slash changes nothing. */
+/**
+ * Matches paths as the router does: a parameter is one segment, `*` is the rest, and a trailing slash changes
+ * nothing.
+ */
 const patternOf = (url: string) =>
   new RegExp(
     `^${url

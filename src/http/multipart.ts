@@ -11,41 +11,44 @@ const library = onDemand<typeof busboy>('@fastify/busboy')
 
 /** A file in a form (RFC 7578), as it arrives. */
 export interface SentFile {
-  /** The file name as the client sent it, possibly with a path; undefined if there was none. No file on disk is named after it. */
+  /**
+   * The file name as the client sent it, possibly with a path; undefined if there was none. It is never used
+   * to name a file on disk.
+   */
   readonly name: string | undefined
   readonly mediaType: string
-  /** Throws where the file breaks off, and where it is larger than it may be. */
+  /** Throws if the file breaks off, or is larger than allowed. */
   readonly pieces: AsyncIterable<Buffer>
 }
 
 export interface Form<T> {
-  /** By name. */
+  /** Values by field name. */
   readonly fields: ReadonlyMap<string, string>
-  /** What was made of the file; undefined: none was sent. */
+  /** The result of `take`; undefined if no file was sent. */
   readonly file: T | undefined
 }
 
 interface Bounds {
-  /** Bytes of the file. */
+  /** Maximum size of the file in bytes. */
   readonly size: number
-  /** In ms: how long nothing may arrive. */
+  /** Time in ms during which nothing may arrive before the request is ended. */
   readonly patience: number
 }
 
-/** Clients send one or two fields beside the file. */
+/** Bounds of the fields: clients send one or two beside the file. */
 const maxFields = 10
 const maxFieldBytes = 256 * 1024
 const maxFieldName = 100
-/** Of one part. */
+/** Bounds of the headers of one part. */
 const maxHeaderBytes = 16 * 1024
 const maxHeaders = 20
 
 const malformed = (why: string) => new Problem('bad-request', `The body is no well-formed form: ${why}.`)
 
 /**
- * Reads a body of type `multipart/form-data` with at most one file, in the part `file`, whatever its place among the
- * fields. A file of any size takes constant memory: no more is read than `take` has taken.
- * @param take its promise is awaited, also after the body has broken off
+ * Reads a body of type `multipart/form-data` with at most one file, in the part `file`, at any place among
+ * the fields. A file of any size takes constant memory: no more is read than `take` has taken.
+ * @param take receives the file; its promise is awaited even if the body breaks off
  * @throws Problem 400, 408, 413 or 415
  */
 export async function readMultipart<T>(
@@ -59,10 +62,10 @@ export async function readMultipart<T>(
   let fault: unknown
   const broken = new AbortController()
   const parser = parserOf(body, size)
-  /** The memory of what has arrived, where each piece has its own. */
+  /** Memory of pieces of the body that have a buffer of their own. */
   const ofBody = new WeakSet<ArrayBufferLike>()
 
-  /** Ends everything: the first fault is the one that counts. */
+  /** Ends everything; only the first fault is kept. */
   function fail(error: unknown): void {
     fault ??= error
     stream?.destroy(fault as Error)
@@ -74,7 +77,8 @@ export async function readMultipart<T>(
     let last: Buffer | undefined
     for await (const piece of arriving(file)) {
       if (file.truncated) break
-      // Pieces come in order, so nothing of another buffer waits any more. The parser's own ones are not among the body's.
+      // Pieces come in order, so none of an earlier buffer is still waiting. Buffers of the parser itself are
+      // not in `ofBody`.
       if (last && last.buffer !== piece.buffer && ofBody.has(last.buffer)) free(Buffer.from(last.buffer))
       last = piece
       yield piece
@@ -102,7 +106,7 @@ export async function readMultipart<T>(
   parser.on('filesLimit', () => fail(malformed('it has more than one file')))
   for (const limit of ['fieldsLimit', 'partsLimit'] as const)
     parser.on(limit, () => fail(malformed('it has too many parts')))
-  // Also what comes after the first error: without a listener, it would end the process.
+  // The listener stays after the first error: an error without a listener would end the process.
   parser.on('error', error => fail(malformed(String((error as Error).message).replace(/\.$/, ''))))
   const finished = once(parser, 'finish', { signal: broken.signal }).catch(() => {})
 
@@ -127,7 +131,7 @@ export async function readMultipart<T>(
     return { fields, file }
   } catch (error) {
     fail(error)
-    // What has arrived of the file is removed before the answer.
+    // Whatever has been kept of the file is removed before the answer.
     await taken?.catch(() => {})
     discard(body, patience)
     throw fault
@@ -164,7 +168,7 @@ function parserOf(body: IncomingMessage, fileSize: number): BusboyInstance {
   }
 }
 
-/** Gives the parser what arrives, no faster than it takes it, until all has arrived or something is wrong. */
+/** Passes the body to the parser at the parser's pace, until all has arrived or `signal` is aborted. */
 function feed(
   body: IncomingMessage,
   parser: BusboyInstance,
@@ -191,7 +195,9 @@ function feed(
   })
 }
 
-/** Lets the rest of a refused body arrive, so that its client reads the answer; but not for ever. */
+/**
+ * Lets the rest of a refused body arrive, so that its client reads the answer, but only for a limited time.
+ */
 function discard(body: IncomingMessage, patience: number): void {
   if (body.complete || body.destroyed) return
   const closing = setTimeout(() => body.socket.destroy(), patience).unref()

@@ -2,7 +2,7 @@ import { nearest } from '../lib/nearest.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { Problem } from './problems.ts'
 
-/** The query of a request: every name with its values in order, or why it can't be parsed. */
+/** The query of a request: every name with its values in order, and why it can't be parsed, if so. */
 export interface Query {
   readonly values: ReadonlyMap<string, readonly string[]>
   /** The parameters in their original order and percent-encoding, for links that repeat the request. */
@@ -12,13 +12,16 @@ export interface Query {
 
 export interface SentParameter {
   readonly name: string
-  /** With its name, such as `sort=dc.title%2CASC`. */
+  /** The parameter with its name, such as `sort=dc.title%2CASC`. */
   readonly text: string
 }
 
 const none: Query = { values: new Map(), sent: [], malformed: null }
 
-/** Strict where most parsers guess: bad percent-encoding is an error, not text (E2). Never throws. */
+/**
+ * Parses a query strictly where most parsers guess: bad percent-encoding is an error, not text (E2). Never
+ * throws.
+ */
 export function parseQuery(text: string): Query {
   if (text === '') return none
   const values = new Map<string, string[]>()
@@ -53,7 +56,7 @@ function decode(text: string): string | undefined {
 }
 
 /**
- * The parameters of a request in which each may be given once.
+ * Reads the parameters of a request in which each may be given once.
  * @param legal the names that the endpoint takes
  * @throws Problem 400 for an unknown name, or one that is given twice
  */
@@ -63,7 +66,7 @@ export function singleParameters<Name extends string>(
 ): Partial<Record<Name, string>> {
   const result: Partial<Record<Name, string>> = {}
   for (const [name, values] of query.values) {
-    // Every endpoint takes it (T10), and its value must not be repeated.
+    // Every endpoint takes the token (T10), and its value must not be repeated.
     if (name === tokenParameter) continue
     const known = legal.find(one => one === name)
     if (known === undefined) {
@@ -90,7 +93,7 @@ export function badParameter(
   })
 }
 
-/** The one value of a parameter. @throws Problem 400 if it is given more than once */
+/** Reads the one value of a parameter. @throws Problem 400 if it is given more than once */
 export function single(query: Query, name: string): string | undefined {
   const values = query.values.get(name) ?? []
   if (values.length > 1)
@@ -126,10 +129,10 @@ export function wholeNumber(parameter: string, text: string, least: number): num
   throw badParameter(parameter, text, `The parameter ${parameter} ${what}.`, { legal: { least, most: max } })
 }
 
-/** Of the names in a problem: there may be thousands. */
+/** Maximum number of names listed in a problem: there may be thousands. */
 const maxListed = 50
 
-/** A list as a problem shows it, in `legal` and in the detail. */
+/** Shortens a list for a problem, for both `legal` and the detail. */
 export const listed = (names: readonly string[]): readonly string[] =>
   names.length <= maxListed
     ? names.map(shorten)
@@ -137,7 +140,10 @@ export const listed = (names: readonly string[]): readonly string[] =>
 
 export const commaList = (names: readonly string[]): string => listed(names).join(', ')
 
-/** For a problem about an unknown name: a sentence for the detail, which may be empty, and the members. */
+/**
+ * Suggests a name for a problem about an unknown one: a sentence for the detail, which may be empty, and the
+ * members.
+ */
 export function suggestion(name: string, legal: readonly string[]) {
   const near = nearest(name, legal)
   return {
@@ -146,11 +152,11 @@ export function suggestion(name: string, legal: readonly string[]) {
   }
 }
 
-/** A value of the client in a message: enough to recognise it, not enough to flood a terminal. */
+/** Quotes a client's value in a message: enough of it to recognize, too little to flood a terminal. */
 export const quote = (text: string): string => JSON.stringify(shorten(text))
 const shorten = (text: string) => (text.length > 200 ? `${text.slice(0, 200)}…` : text)
 
-/** A parameter that must be there. @throws Problem 400 unless it is a UUID */
+/** Reads a required parameter. @throws Problem 400 unless it is a UUID */
 export function uuidIn(query: Query, name: string): string {
   const text = single(query, name) ?? ''
   const uuid = readUuid(text)

@@ -1,10 +1,10 @@
 import { Problem } from './problems.ts'
 
-/** Conditional requests (RFC 9110 §13) for what has a strong entity tag and no date. */
+/** Conditional requests (RFC 9110 §13) for resources with a strong entity tag and no date. */
 export type Headers = Readonly<Record<string, string | string[] | undefined>>
 
 /**
- * In the order of RFC 9110 §13.2.2.
+ * Evaluates If-Match and If-None-Match in the order of RFC 9110 §13.2.2.
  * @param etag of the file, with its quotes
  * @returns the status of a response without the file; undefined if the file is to be sent
  */
@@ -20,9 +20,9 @@ export function precondition(headers: Headers, etag: string): 304 | 412 | undefi
 }
 
 /**
- * What a request demands of a thing before it changes it.
- * @param tag of the thing; undefined: there is none
- * @param what it is, such as `record`
+ * Checks the preconditions of a request that changes a resource.
+ * @param tag the entity tag of the resource; undefined if it doesn't exist
+ * @param what names it in messages, such as `record`
  * @throws Problem 412
  */
 export function requireState(headers: Headers, tag: string | undefined, what: string): void {
@@ -38,7 +38,10 @@ export function requireState(headers: Headers, tag: string | undefined, what: st
     })
 }
 
-/** The same of requests that replace what is there, whose If-None-Match means nothing. @throws Problem 412 */
+/**
+ * Checks only If-Match, for requests that replace an existing resource: If-None-Match has no meaning there.
+ * @throws Problem 412
+ */
 export const requireMatch = (headers: Headers, tag: string, what: string): void =>
   requireState({ 'if-match': headers['if-match'] }, tag, what)
 
@@ -47,11 +50,14 @@ export const changed = (what: string, tag: string): Problem =>
     headers: { etag: tag },
   })
 
-/** For a change that lost against another one. */
+/** The problem of a change that lost against a concurrent one. */
 export const stale = (what: string): Problem =>
   new Problem('precondition-failed', `The ${what} was changed meanwhile. Read it again.`)
 
-/** Whether the Range header applies. With If-Range only if it has this file's tag; a date never matches (RFC 9110 §13.1.5). */
+/**
+ * True if the Range header applies: there is no If-Range, or it has this file's tag. A date never matches
+ * (RFC 9110 §13.1.5).
+ */
 export const rangeCounts = (headers: Headers, etag: string): boolean => {
   const ifRange = text(headers['if-range'])
   return ifRange === undefined || ifRange.trim() === etag
@@ -59,5 +65,5 @@ export const rangeCounts = (headers: Headers, etag: string): boolean => {
 
 const text = (value: string | string[] | undefined) => (Array.isArray(value) ? value.join(',') : value)
 
-/** A tag may contain a comma (RFC 9110 §8.8.3). */
+/** Splits a list of entity tags. A tag may contain a comma (RFC 9110 §8.8.3). */
 const tags = (list: string): readonly string[] => list.match(/\*|(?:W\/)?"[^"]*"/g) ?? []

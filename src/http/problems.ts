@@ -1,11 +1,12 @@
 /**
- * The one catalogue of errors (contract E1). Every error that a client can get is an entry here. A thrown `Problem` becomes
- * `application/problem+json` in one place (`answer-problems.ts`), and `docs/reference/problems.md` is generated from this.
+ * The one catalog of errors (contract E1): every error that a client can get is an entry here. A thrown
+ * `Problem` becomes `application/problem+json` in one place (`answer-problems.ts`), and
+ * `docs/reference/problems.md` is generated from this.
  */
 interface Entry {
   readonly status: number
   readonly title: string
-  /** For the documentation: when it happens, and what to do. */
+  /** The text for the documentation: when the problem occurs, and what to do. */
   readonly help: string
 }
 
@@ -316,7 +317,7 @@ export interface ProblemExtras {
   readonly cause?: unknown
 }
 
-/** What a handler throws to refuse a request. The client sees `detail`, so it must not contain a secret. */
+/** Thrown by a handler to refuse a request. The client sees `detail`, so it must not contain a secret. */
 export class Problem extends Error {
   readonly code: ProblemCode
   readonly headers: Readonly<Record<string, string>>

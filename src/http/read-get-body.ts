@@ -2,9 +2,9 @@ import type { FastifyRequest } from 'fastify'
 import { Problem } from './problems.ts'
 
 /**
- * The body of a `GET`, which the framework leaves alone.
- * @param max in bytes
- * @throws Problem 413 if it is larger
+ * Reads the body of a `GET`, which the framework leaves alone.
+ * @param max size in bytes
+ * @throws Problem 413 if the body is larger
  */
 export async function readGetBody({ raw }: FastifyRequest, max: number): Promise<Buffer> {
   const tooLarge = () =>

@@ -10,14 +10,17 @@ export function refuseMalformed({ raw, query }: FastifyRequest): void {
       'expectation-failed',
       'The only value of the header Expect that this service takes is 100-continue.',
     )
-  // RFC 9112 §3.2: a fragment is never sent, and routers end the path there.
+  // RFC 9112 §3.2: a fragment is never sent, and routers would end the path there.
   if (raw.url?.includes('#')) throw new Problem('bad-request', 'The address must not have a fragment (#).')
   // A request that no route takes has no parsed query, and nothing reads it.
   const malformed = (query as Partial<Query> | undefined)?.malformed
   if (malformed) throw new Problem('bad-request', malformed)
 }
 
-/** Node keeps only the first of some headers; the raw list has all of them. @param name in lower case */
+/**
+ * Counts a header in the raw list: of some headers, Node's parsed ones keep only the first. @param name in
+ * lower case
+ */
 export function countHeader({ rawHeaders }: IncomingMessage, name: string): number {
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {

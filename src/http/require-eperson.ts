@@ -4,7 +4,7 @@ import { Problem } from './problems.ts'
 type LoggedIn = Exclude<Caller, { kind: 'anonymous' }>
 
 /**
- * The caller, who must be logged in.
+ * Returns the caller, who must be logged in.
  * @throws Problem 401 for an anonymous caller
  */
 export function requireEperson(caller: Caller): LoggedIn {
@@ -17,8 +17,8 @@ export function requireEperson(caller: Caller): LoggedIn {
 }
 
 /**
- * The caller, who must be an administrator.
- * @param to what they want to do, for the message
+ * Returns the caller, who must be an administrator.
+ * @param to completes the message "Only administrators may …"
  * @throws Problem 401 for an anonymous caller, 403 for any other eperson
  */
 export function requireAdministrator(caller: Caller, to = 'read this list'): LoggedIn {

@@ -2,8 +2,8 @@ import Type, { type Static, type TObject, type TOptional, type TProperties, type
 import type { Answer, Parameter } from './contract.ts'
 
 /**
- * How contracts write schemas: JSON Schema 2020-12 that is a type, too. Only contracts import this, and only when somebody
- * asks for them.
+ * Schemas of contracts: JSON Schema 2020-12 that is also a type. Only contracts import this, and they are
+ * loaded only when needed.
  */
 export { type Static, Type }
 
@@ -11,7 +11,10 @@ export { type Static, Type }
 export const closed = <P extends TProperties>(properties: P, options: object = {}) =>
   Type.Object(properties, { ...options, additionalProperties: false })
 
-/** A schema that has a place and a name of its own in the document, and so a name in types that are made of it. */
+/**
+ * A schema that has a name and a place of its own in the document, so that types generated from it have a
+ * name.
+ */
 export const named = <P extends TProperties>(name: string, properties: P, description?: string): TObject<P> =>
   closed(properties, { $id: name, ...(description === undefined ? {} : { description }) })
 
@@ -30,7 +33,7 @@ export const uuid = Type.String({ format: 'uuid' })
 export const time = Type.String({ format: 'date-time' })
 export const uri = Type.String({ format: 'uri-reference' })
 
-/** What JSON can say. */
+/** Any value that JSON can express. */
 export type JsonValue =
   | string
   | number
@@ -40,8 +43,8 @@ export type JsonValue =
   | { readonly [name: string]: JsonValue }
 
 /**
- * Any JSON value in a record, a condition or a patch. It doesn't refer to itself, because type generators can't express a type
- * alias that is defined by itself.
+ * Any JSON value in a record, a condition or a patch. It doesn't refer to itself, because type generators
+ * can't express a type alias that is defined by itself.
  */
 export const Json = Type.Unsafe<JsonValue>({
   $id: 'Json',
@@ -64,8 +67,8 @@ export const links = <const Names extends readonly string[]>(...names: Names) =>
   closed(Object.fromEntries(names.map(name => [name, Link])) as Record<Names[number], typeof Link>)
 
 /**
- * The answer of a link's own address. Its schema isn't spelled out, because resources link to each other and no schema may
- * refer to itself.
+ * The answer of a link's own address. Its schema isn't spelled out, because resources link to each other and
+ * no schema may refer to itself.
  */
 export const Embedded = Type.Unsafe<Readonly<Record<string, JsonValue>> | null>({
   $id: 'Embedded',
@@ -74,7 +77,7 @@ export const Embedded = Type.Unsafe<Readonly<Record<string, JsonValue>> | null>(
   additionalProperties: {},
 })
 
-/** `_embedded` of a resource, with those of these links that the request names in `embed`. */
+/** `_embedded` of a resource: the links among these that the request names in `embed`. */
 export const embeds = <const Names extends readonly string[]>(...names: Names) =>
   Type.Optional(
     closed(
@@ -100,7 +103,7 @@ const PageLinks = named('PageLinks', {
   self: Link,
 })
 
-/** A page of a list, as `halPage` and `halPart` make it. @param key in `_embedded` */
+/** A page of a list, as `halPage` and `halPart` make it. @param key the list's name in `_embedded` */
 export const pageOf = <const Key extends string, T extends TSchema>(key: Key, element: T, name?: string) =>
   closed(
     {
@@ -128,7 +131,7 @@ export const parameter = (
   { required = false }: { readonly required?: boolean } = {},
 ): Parameter => ({ schema, ...(description === undefined ? {} : { description }), required })
 
-/** Of every list in HAL. */
+/** The parameters of every list in HAL. */
 export const paging = {
   page: parameter(Type.Integer({ minimum: 0, default: 0 }), 'The page, from 0.'),
   size: parameter(

@@ -10,22 +10,22 @@ export interface Pieces {
   readonly between: string
   readonly after: string
   readonly pieces: AsyncIterator<Uint8Array>
-  /** Called for each piece once it is sent; frees its memory unless told otherwise. */
+  /** Called for each piece once it is sent; by default, it frees the piece's memory. */
   readonly release?: (piece: Uint8Array) => void
 }
 
-/** In ms. A client that exceeds them is disconnected. */
+/** Time limits in ms. A client that exceeds one is disconnected. */
 export interface TimeLimits {
-  /** For accepting any data. */
+  /** Time during which the client may accept no data. */
   readonly idle: number
-  /** For all of the body. */
+  /** Time for the whole body. */
   readonly total?: number
 }
 
 /**
- * Sends a body of any size at the client's pace (Q10): the next piece is read when the connection has taken the last. If
- * the client disconnects, no more pieces are read. If a piece fails, the connection is reset, because a response that
- * merely ended would look complete.
+ * Sends a body of any size at the client's pace (Q10): the next piece is read when the connection has taken
+ * the last. If the client disconnects, no more pieces are read. If a piece fails, the connection is reset,
+ * because a response that merely ended would look complete.
  * @param reply whose turn it is (`turnOf`)
  */
 export async function sendPieces(
@@ -37,7 +37,8 @@ export async function sendPieces(
   const { raw } = reply
   const gone = signalOf(reply.request)
   try {
-    // It may have disconnected while the first piece was read. Nothing would end a time limit that began now.
+    // The client may have disconnected while the first piece was read; nothing would clear a time limit set
+    // after that.
     gone.throwIfAborted()
     limitTime(raw, limits)
     raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders)
@@ -55,7 +56,7 @@ export async function sendPieces(
     if (!gone.aborted) raw.end(after)
   } catch (error) {
     if (!gone.aborted) {
-      // A client's own time limit is no fault of the service.
+      // The time limit that a client set for its query is no fault of the service.
       if (!(error instanceof Problem))
         reply.log.error(
           { fault: error instanceof Error ? error.message : String(error) },
@@ -77,14 +78,15 @@ function limitTime(response: ServerResponse, { idle, total }: TimeLimits): void 
     // While the next piece is prepared, the client has nothing to accept.
     if (response.writableLength > 0) disconnect()
   })
-  // Before Node's own listener: the connection goes on to the next response, or to its time limit for the next request.
+  // Runs before Node's own listener: the connection goes on to the next response, or to its time limit for
+  // the next request.
   response.prependOnceListener('finish', () => response.setTimeout(before))
   if (total === undefined) return
   const timer = setTimeout(disconnect, total)
   response.once('close', () => clearTimeout(timer))
 }
 
-/** HEAD for a body of unknown length: the headers are those of GET (RFC 9110 §9.3.2). */
+/** Answers HEAD for a body of unknown length: the headers are those of GET (RFC 9110 §9.3.2). */
 export function sendHead(reply: FastifyReply): FastifyReply {
   reply.hijack()
   reply.raw.writeHead(reply.statusCode, reply.getHeaders() as OutgoingHttpHeaders).end()
@@ -92,8 +94,8 @@ export function sendHead(reply: FastifyReply): FastifyReply {
 }
 
 /**
- * Frees the memory now. The garbage collector sees little need to: it let a listing of 300 MB hold 60 MB. Buffers of
- * Node's pool are small and shared, and stay.
+ * Frees the memory now. The garbage collector sees little need to: it let a listing of 300 MB hold 60 MB.
+ * Buffers of Node's pool are small and shared, and are left alone.
  */
 export function free(piece: Uint8Array): void {
   if (piece.buffer instanceof ArrayBuffer && piece.byteLength === piece.buffer.byteLength)

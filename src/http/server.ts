@@ -12,10 +12,16 @@ import { refuseUnrouted } from './method-not-allowed.ts'
 import { parseQuery } from './parameters.ts'
 import { Problem } from './problems.ts'
 
-/** Bytes of a request's body (L7), and of all its headers: an over-long token still gets its response (T8). */
+/**
+ * Maximum sizes in bytes of a request's body (L7) and of all its headers: an over-long token still gets its
+ * response (T8).
+ */
 const bodyLimit = 16 * 1024
 const headerLimit = 64 * 1024
-/** How often Node looks for requests that take too long to arrive: a share of the time that they have. Its default is 30 s. */
+/**
+ * Interval at which Node looks for requests that take too long to arrive, as a share of their time. Node's
+ * default is 30 s.
+ */
 const timeoutChecks = 1 / 30
 
 const noCompiler = () => () => {
@@ -31,7 +37,10 @@ interface Parts {
   readonly measures: Measures
 }
 
-/** A server without routes: its limits, the checks that every request passes first, body parsing, and error responses. */
+/**
+ * Creates a server without routes: its limits, the checks that every request passes first, body parsing, and
+ * error responses.
+ */
 export function createServer({ config, addresses, challenge, csrf, measures }: Parts): FastifyInstance {
   const answer = answerProblems({ addresses, challenge })
   const headers = securityHeaders(config)
@@ -43,14 +52,15 @@ export function createServer({ config, addresses, challenge, csrf, measures }: P
 
   const app = Fastify({
     bodyLimit,
-    // Nothing moves on a connection for so long. A request that arrives too slowly gets its 408 before.
+    // Time in ms after which an idle connection is ended. A request that arrives too slowly gets its 408
+    // before that.
     connectionTimeout: Math.max(config.listingPatience, patience),
     requestTimeout,
     http: {
       maxHeaderSize: headerLimit,
       // Node would answer a request without Host with an empty 400; ours says why.
       requireHostHeader: false,
-      // Node exchanges the two if this one is longer, which its default is; the body would have that time.
+      // Node swaps the two if this one is longer, as its default is, and the body would get that time.
       headersTimeout: requestTimeout,
       connectionsCheckingInterval,
     },
@@ -114,7 +124,7 @@ export function createServer({ config, addresses, challenge, csrf, measures }: P
   if (config.logLevel === 'info')
     app.addHook('onResponse', async (request, reply) => {
       const { method, originalUrl } = request
-      // The path only: a query may hold a token (T10).
+      // The log has only the path: a query may hold a token (T10).
       request.log.info({
         method,
         path: hideAccessTokens(pathOf(originalUrl)),
@@ -132,9 +142,9 @@ declare module 'fastify' {
 }
 
 /**
- * Counts requests by the pattern of their route (D5). Not by the framework's `onResponse`, which costs several times as
- * much and says nothing of a client that has left.
- * @returns to be called when a request begins
+ * Counts requests by the pattern of their route (D5). The framework's `onResponse` would cost several times
+ * as much, and isn't called for a client that has disconnected.
+ * @returns a function to call when a request begins
  */
 function countRequests(
   app: FastifyInstance,
@@ -159,13 +169,13 @@ function countRequests(
 }
 
 /**
- * The framework's HEAD routes send `Content-Length: 0` where GET sends no content. A 204 must not have the header, and in
- * a 304 it would be the length of the 200 (RFC 9110 §8.6).
+ * Corrects the framework's HEAD routes, which send `Content-Length: 0` where GET sends no content. A 204 must
+ * not have the header, and in a 304 it would be the length of the 200 (RFC 9110 §8.6).
  */
 function emptyHeads(app: FastifyInstance): void {
   app.addHook('onRoute', route => {
     if (route.method !== 'HEAD') return
-    // After the framework's own hook, which sets the header.
+    // Runs after the framework's own hook, which sets the header.
     route.onSend = [
       ...[route.onSend ?? []].flat(),
       (_request, reply, payload, done) => {
@@ -177,8 +187,9 @@ function emptyHeads(app: FastifyInstance): void {
 }
 
 /**
- * On every response, errors included (W2). Nothing may be cached: responses depend on the caller, and most carry a
- * token, a cookie or personal data. `no-referrer` also keeps `?authentication-token=` out of other servers' logs (T10).
+ * Headers of every response, errors included (W2). Nothing may be cached: responses depend on the caller, and
+ * most carry a token, a cookie or personal data. `no-referrer` also keeps `?authentication-token=` out of
+ * other servers' logs (T10).
  */
 const securityHeaders = ({ baseUrl }: Pick<Config, 'baseUrl'>): Readonly<Record<string, string>> => ({
   'x-content-type-options': 'nosniff',

@@ -3,9 +3,12 @@ import { mediaTypeOf } from '../lib/media-type.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { Problem } from './problems.ts'
 
-/** Bodies of type `text/uri-list` (RFC 2483 §5). The host doesn't matter: a client may know the service by another name. */
+/**
+ * Bodies of type `text/uri-list` (RFC 2483 §5). The host doesn't matter: a client may know the service by
+ * another name.
+ */
 const uriList = 'text/uri-list'
-/** How many addresses a list may have. They are one change. */
+/** Maximum number of addresses in a list, all of which are one change. */
 const maxUris = 100
 
 /** Lets the routes of this scope take such bodies. */
@@ -15,8 +18,8 @@ export function takeUriLists(app: FastifyInstance): void {
 }
 
 /**
- * The UUIDs at the ends of the addresses in a request's list, each once.
- * @param kind what may come before the UUID in the path, such as `/eperson/groups/`
+ * Reads the UUIDs at the ends of the addresses in a request's list, each once.
+ * @param kind what must come before the UUID in the path, such as `/eperson/groups/`
  * @throws Problem 415 for another media type, 422 for an address of something else
  */
 export function uuidsOf(request: FastifyRequest, kind: string): readonly string[] {
@@ -35,8 +38,9 @@ export function uuidsOf(request: FastifyRequest, kind: string): readonly string[
 }
 
 /**
- * The one address in a request's list, without what comes before the last part.
- * @param path below which it must be, such as `/core/bitstreams/`
+ * Reads the one address in a request's list.
+ * @param path what must come before the last part, such as `/core/bitstreams/`
+ * @returns the last part of the address
  * @throws Problem 415 or 422
  */
 export function readAddress(request: FastifyRequest, path: string): string {
@@ -47,7 +51,7 @@ export function readAddress(request: FastifyRequest, path: string): string {
   return last
 }
 
-/** The same of an object with a UUID. @throws Problem 415 or 422 */
+/** Reads the UUID at the end of the one address in a request's list. @throws Problem 415 or 422 */
 export function readAddressedUuid(request: FastifyRequest, path: string): string {
   const uuid = readUuid(readAddress(request, path))
   if (uuid === undefined)
