@@ -10,8 +10,8 @@ type What = Pick<AuditEvent, 'event' | 'outcome'> & {
 }
 
 /**
- * The event of something that the caller does. While they act on behalf of another eperson, it names both (B4). A change
- * that is made with it is made only if their sessions are still as they were (T12).
+ * The event of an action of the caller. If they act on behalf of another eperson, it names both (B4). A
+ * change recorded by it is made only if the caller's sessions are still the same (T12).
  */
 export function eventOf(caller: Caller, request: FastifyRequest, what: What): AuditEvent {
   const uuid = caller.kind === 'anonymous' ? null : caller.session.eperson.uuid
@@ -30,14 +30,17 @@ export function eventOf(caller: Caller, request: FastifyRequest, what: What): Au
   }
 }
 
-/** Why somebody acts, or which access token it was (K7). */
+/**
+ * The administrator's reason for acting on behalf of another eperson, or the access token that was used (K7);
+ * otherwise null.
+ */
 function reasonOf(caller: Caller): string | null {
   if (caller.kind === 'acting') return caller.reason
   const grant = grantOf(caller)
   return grant ? `access token ${grant.id}` : null
 }
 
-/** The event of a logout that a provider asks for: nobody here is the actor. */
+/** The event of a logout that a provider asks for: it has no actor, because no eperson asked for it. */
 export const providerLogoutEvent = (
   request: FastifyRequest,
   { id, scheme }: { readonly id: string; readonly scheme: LoginMethod },
@@ -52,7 +55,6 @@ export const providerLogoutEvent = (
   reason: null,
 })
 
-/** The event of a login, successful or not. */
 export const loginEvent = (
   request: FastifyRequest,
   eperson: string | null,
@@ -64,7 +66,7 @@ export const loginEvent = (
   event: 'login',
   outcome,
   eperson,
-  // After a failed login, nobody has proved to be the eperson.
+  // A failed login proves nothing about its sender, so it has no actor.
   actor: outcome === 'success' ? eperson : null,
   clientIp: clientAddress(request.ip),
   method,

@@ -18,11 +18,11 @@ import type { Tokens, Verified } from './tokens.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Who sent the request; set before the handler of every route in the scope that authenticates. */
+    /** The sender of the request; set before the handler of every route in the scope that authenticates. */
     caller: Caller
   }
   interface FastifyContextConfig {
-    /** The header Authorization may be a short-lived token without a scheme. */
+    /** True if the header Authorization may be a short-lived token without a scheme. */
     takesBareToken?: boolean
   }
 }
@@ -42,7 +42,10 @@ interface Verifying {
   readonly programs: Programs
 }
 
-/** @returns a hook that sets `request.caller`; no valid token means anonymous, not an error */
+/**
+ * @returns a hook that sets `request.caller`; without a valid token, the caller is anonymous, which is no
+ *   error
+ */
 export function authenticate({
   people,
   sessions,
@@ -52,14 +55,17 @@ export function authenticate({
   scopes,
   ...verifying
 }: Parts) {
-  /** A logout ends the session all the same: its token must not come back when the alert is gone (T4). */
+  /**
+   * True if a system-wide alert keeps the token out. A logout still ends the session: its token must not be
+   * valid again when the alert is gone (T4).
+   */
   function isKeptOut(verified: Verified, { routeOptions }: FastifyRequest): boolean {
     if (isAllowed(sessions.allowed(), verified) || routeOptions.url === logoutUrl) return false
     measures.tokenRefused(verified.grant ? 'access' : 'login', 'alert')
     return true
   }
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    // Both at once: where the store has to be asked, one look-up answers both.
+    // Both run at the same time: if the store has to be asked, one look-up answers both.
     const groups = specialGroups.ofAddress(clientAddress(request.ip))
     const [ipGroups, found] =
       groups instanceof Promise
@@ -82,7 +88,9 @@ export function authenticate({
 
 const nobody: Caller = { kind: 'anonymous', specialGroups: [] }
 
-/** If there is an Authorization header, it decides, even if it is not valid (T10). */
+/**
+ * Verifies the token of a request. An Authorization header takes precedence, even if it is not valid (T10).
+ */
 function verifiedToken({ tokens, programs }: Verifying, request: FastifyRequest) {
   const verify = (token: string) =>
     isAccessToken(token) ? programs.verify(token, clientAddress(request.ip)) : tokens.verify('login', token)
@@ -91,7 +99,8 @@ function verifiedToken({ tokens, programs }: Verifying, request: FastifyRequest)
     if (bare !== undefined) return tokens.verify('short-lived', bare)
     return verify(bearerToken(request) ?? '')
   }
-  // What clients of PuppetDB have for it (Q24). An array would be two headers.
+  // PuppetDB's clients send their token in X-Authentication (Q24). A header that is sent twice counts as no
+  // token.
   const given = request.headers['x-authentication']
   if (given !== undefined)
     return countHeader(request.raw, 'x-authentication') === 1 ? verify(String(given)) : undefined
@@ -99,22 +108,28 @@ function verifiedToken({ tokens, programs }: Verifying, request: FastifyRequest)
   return token === undefined || more.length > 0 ? undefined : tokens.verify('short-lived', token)
 }
 
-/** RFC 6750 §2.1; the scheme in any case (RFC 9110 §11.1). Two headers are none (T9). */
+/**
+ * Reads a bearer token (RFC 6750 §2.1); the scheme may be in any case (RFC 9110 §11.1). Two headers count as
+ * none (T9).
+ */
 export function bearerToken(request: FastifyRequest): string | undefined {
   if (countHeader(request.raw, 'authorization') !== 1) return undefined
   return /^bearer +([A-Za-z0-9._~+/=-]+)$/i.exec(request.headers.authorization ?? '')?.[1]
 }
 
 /**
- * A token without a scheme: DSpace's Python client sends a short-lived token for a download like this. On the routes that
- * accept it, it can only be a short-lived token (docs/decisions/0013).
+ * Reads a token without a scheme: DSpace's Python client sends a short-lived token for a download like this.
+ * On the routes that accept it, it can only be a short-lived token (docs/decisions/0013).
  */
 function bareToken(request: FastifyRequest): string | undefined {
   if (countHeader(request.raw, 'authorization') !== 1) return undefined
   return /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/.exec(request.headers.authorization ?? '')?.[0]
 }
 
-/** Cached for each verified token: clients send the same one again and again. */
+/**
+ * Callers without their address's groups, cached for each verified token: clients send the same token again
+ * and again.
+ */
 const withoutAddress = new WeakMap<Verified, Authenticated>()
 
 export async function authenticated(
@@ -132,7 +147,7 @@ export async function authenticated(
   return { ...caller, specialGroups: withoutRepeats([...caller.specialGroups, ...ipGroups]) }
 }
 
-/** The eperson of a token, and the administrator who acts as them, if any. */
+/** The eperson of a token, and the administrator who acts on their behalf, if any. */
 export async function callerOf(
   people: People,
   verified: Verified,
@@ -142,7 +157,10 @@ export async function callerOf(
   return verified.acting ? { ...caller, ...verified.acting, kind: 'acting' } : caller
 }
 
-/** For what people do about their own account: refuses access tokens, and administrators who act as somebody. */
+/**
+ * Requires a login for changes of the caller's own account: refuses access tokens, and administrators who act
+ * on behalf of another eperson.
+ */
 export function requireOwnLogin(caller: Caller): Authenticated {
   const loggedIn = requireEperson(caller)
   if (loggedIn.kind === 'acting')
@@ -151,7 +169,7 @@ export function requireOwnLogin(caller: Caller): Authenticated {
   return loggedIn
 }
 
-/** Refuses a short-lived token, whether or not a bearer token is there, too (T10). */
+/** Refuses a short-lived token, even beside a bearer token (T10). */
 export async function refuseShortLivedToken(request: FastifyRequest): Promise<void> {
   if ((request.query as Query).values.has(tokenParameter))
     throw new Problem(

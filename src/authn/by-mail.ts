@@ -12,11 +12,14 @@ import { mailEvent } from './registration-routes.ts'
 import type { Registrations } from './registrations.ts'
 
 export interface PasswordByMail {
-  /** @returns undefined where the request has no such token */
+  /** @returns undefined if the request has no such token */
   setPassword(request: FastifyRequest): Promise<Eperson> | undefined
 }
 
-/** What the owner of an email address may do with the token that a mail brought (docs/decisions/0045). */
+/**
+ * Lets the owner of an email address register or set a new password with the token from a mail
+ * (docs/decisions/0045).
+ */
 export function createByMail(registrations: Registrations): ByMail & PasswordByMail {
   async function register(request: FastifyRequest, token: string): Promise<Eperson> {
     const { password, email, ...body } = jsonObject(request)

@@ -1,13 +1,13 @@
 import type { LoginMethod } from '../model/accounts.ts'
 
-/** A way to log in, and the address where it starts, unless the client has its own form for it. */
+/** A login method, and the address where it starts, unless the client has its own form for it. */
 export interface Way {
   readonly method: LoginMethod
   readonly location?: string
 }
 
 /**
- * The value of WWW-Authenticate (L4, RFC 9110 §11.6.1): the ways to log in, in the configured order.
+ * The value of WWW-Authenticate (L4, RFC 9110 §11.6.1): the login methods in the configured order.
  * @param realm printable ASCII
  */
 export const challengeOf = (ways: readonly Way[], realm: string): string =>

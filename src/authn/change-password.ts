@@ -32,18 +32,18 @@ interface Parts {
   readonly csrf: Csrf
   readonly passwords: Passwords
   readonly throttle: Throttle
-  /** Whether epersons can log in by password. */
+  /** True if epersons can log in by password. */
   readonly password: boolean
   readonly asksAgreement: boolean
   readonly patchOther: PatchOther
-  /** Sets a password by the token of a mail; undefined: the service sends no mail. */
+  /** Sets a password by the token from a mail; undefined if the service sends no mail. */
   readonly byMail: PasswordByMail | undefined
 }
 
 /**
- * `PATCH /api/eperson/epersons/{uuid}`: epersons change their own password. `set-password.ts` does the rest. A stolen token, even an
- * administrator's, is not enough to take over an account: the current password is required, and verified in the same
- * queue, at the same cost and with the same throttle as at login.
+ * `PATCH /api/eperson/epersons/{uuid}`: epersons change their own password. `set-password.ts` does the rest.
+ * A stolen token, even an administrator's, is not enough to take over an account: the current password is
+ * required, and verified in the same queue, at the same cost and with the same throttle as at login.
  */
 export function changePasswordRoutes(
   app: FastifyInstance,
@@ -80,7 +80,7 @@ export function changePasswordRoutes(
       if (caller.kind === 'acting')
         throw await refuse('on-behalf-of-refused', 'A password can’t be changed on behalf of somebody.')
       const wanted = request.params.uuid.toLowerCase()
-      // The response is the same whether or not there is such an eperson.
+      // The response is the same whether or not this eperson exists.
       if (wanted !== uuid)
         throw await refuse(
           'access-denied',
@@ -106,7 +106,8 @@ export function changePasswordRoutes(
       )
       if (!isRight) throw await refuse('wrong-password', 'The current password is wrong.', { reason: remark })
       const hash = await passwords.hash(newPassword, client)
-      // Only if it is still the password that was verified: an operator may have set another one meanwhile.
+      // The password changes only if it is still the one that was verified: an operator may have set another
+      // one meanwhile.
       if (
         (await people.setPassword({ email }, hash, event('success'), {
           ...known,
@@ -125,7 +126,7 @@ async function requireLogin({ caller }: FastifyRequest): Promise<void> {
   requireEperson(caller)
 }
 
-/** Passwords in bytes: like a login, a change compares them byte by byte (L7). */
+/** Passwords as bytes: like a login, a change compares them byte by byte (L7). */
 interface PasswordChange {
   readonly currentPassword: Buffer
   readonly newPassword: Buffer
@@ -135,8 +136,8 @@ const operation =
   '[{"op": "add", "path": "/password", "value": {"new_password": "…", "current_password": "…"}}]'
 
 /**
- * The JSON Patch (RFC 6902) with which DSpace's clients (7.6 to 10) change a password. It has exactly one operation, and no
- * other is supported. Errors repeat nothing of the body.
+ * Reads the JSON Patch (RFC 6902) with which DSpace's clients (7.6 to 10) change a password. It has exactly
+ * one operation, and no other is supported. Errors quote nothing of the body.
  * @throws Problem 415; 400 for malformed JSON; 422 for any other patch (RFC 5789 §2.2)
  */
 function readPasswordPatch(request: FastifyRequest): PasswordChange {

@@ -28,7 +28,7 @@ import {
   WantedAccessToken,
 } from './schemas.ts'
 
-/** A new CSRF pair comes with it. */
+/** Headers of an answer that brings a new CSRF pair. */
 const pair = { 'DSPACE-XSRF-TOKEN': text, 'Set-Cookie': text }
 const maybe = Type.Optional(text)
 const ended = (what: string) => ({ 204: nothing(what) })

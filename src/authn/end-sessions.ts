@@ -24,10 +24,7 @@ interface Parts {
   readonly addresses: Addresses
 }
 
-/**
- * What an administrator does about the logins of others: end all sessions of an eperson, see their access tokens, and revoke
- * them (N5, K6).
- */
+/** Administrators end all sessions of an eperson, and list and revoke an eperson's access tokens (N5, K6). */
 export function endSessionsRoutes(
   app: FastifyInstance,
   { accessTokens, people, sessions, addresses }: Parts,

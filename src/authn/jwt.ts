@@ -1,22 +1,23 @@
 import { type Mac, sameText } from '../lib/hmac.ts'
 
 /**
- * JSON Web Tokens (RFC 7519) in the one form that Carrel issues: JWS Compact Serialization (RFC 7515 §3.1), HS256, always
- * the same header but for the key's name (docs/decisions/0004). A token is compared with what the service itself would have written, so nothing
- * in a token can influence how it is verified (RFC 8725 §3.1, contract T8).
+ * JSON Web Tokens (RFC 7519) in the one form that Carrel issues: JWS Compact Serialization (RFC 7515 §3.1),
+ * HS256, always the same header except for the key's name (docs/decisions/0004). A token is compared with the
+ * one that the service itself would have written, so nothing in a token can influence how it is verified (RFC
+ * 8725 §3.1, contract T8).
  */
 export interface Claims {
-  /** The eperson's uuid. */
+  /** The eperson's UUID. */
   readonly eid: string
   /** The ids of the special groups that came with the login. */
   readonly sg: readonly string[]
-  /** Seconds since 1970 (RFC 7519 §2, NumericDate): whole ones in login tokens, with a fraction in others (T2). */
+  /** Seconds since 1970 (RFC 7519 §2, NumericDate): whole in login tokens, with a fraction in others (T2). */
   readonly exp: number
 }
 
 /**
- * The header names the key (`kid`, RFC 7515 §4.1.4) by what only the token's issuer knew: when the session began, in ms
- * since 1970. Tokens of versions before docs/decisions/0024 don't have it.
+ * The encoded header. It names the key (`kid`, RFC 7515 §4.1.4) by a value that only the token's issuer knew:
+ * the start of the session, in ms since 1970. Tokens of versions before docs/decisions/0024 don't have it.
  */
 const headerOf = (begun: number | undefined) =>
   Buffer.from(JSON.stringify({ alg: 'HS256', typ: 'JWT', ...(begun && { kid: String(begun) }) })).toString(
@@ -24,7 +25,7 @@ const headerOf = (begun: number | undefined) =>
   )
 const oldHeader = headerOf(undefined)
 
-/** Longer than any token that Carrel issues; longer ones aren't parsed. */
+/** Maximum length of a token that is parsed, in characters: more than any token that Carrel issues. */
 const maxLength = 8 * 1024
 
 /** @param begun whole milliseconds since 1970; greater than 0 */
@@ -39,7 +40,7 @@ const encodeClaims = ({ eid, sg, exp }: Claims) =>
 /** A well-formed token whose signature is not verified yet. */
 export interface UnverifiedJwt {
   readonly claims: Claims
-  /** When the session began, in ms since 1970; undefined in tokens of old versions. */
+  /** Start of the session, in ms since 1970; undefined in tokens of old versions. */
   readonly begun: number | undefined
   isSignedWith(key: Mac): boolean
 }
@@ -52,15 +53,17 @@ export function readJwt(token: string): UnverifiedJwt | undefined {
   const begun = first === oldHeader ? undefined : readBegun(first)
   if (first !== headerOf(begun)) return undefined
   const claims = readClaims(Buffer.from(second, 'base64url'))
-  // Only the exact payload that Carrel writes: no other or repeated members, no other encoding of the same values.
+  // Requires the exact payload that Carrel writes: no other or repeated members, no other encoding of the
+  // same values.
   if (!claims || encodeClaims(claims) !== second) return undefined
-  // The encoded signature is compared: another encoding of the same bytes is another token (RFC 7515 §2).
+  // Compares the encoded signature, because another encoding of the same bytes is another token (RFC 7515
+  // §2).
   return { claims, begun, isSignedWith: key => sameText(signature(`${first}.${second}`, key), third) }
 }
 
 const signature = (input: string, key: Mac) => key(input).toString('base64url')
 
-/** Only finds the number: the whole header is compared afterwards. */
+/** Extracts the number; the whole header is compared afterwards. */
 function readBegun(header: string): number | undefined {
   const [, digits] = /"kid":"([1-9]\d{0,14})"/.exec(Buffer.from(header, 'base64url').toString()) ?? []
   return digits === undefined ? undefined : Number(digits)

@@ -16,8 +16,8 @@ interface Parts {
 }
 
 /**
- * Registration and forgotten passwords, if mail is configured and passwords can be used to log in. Without mail, its
- * library is not loaded.
+ * Creates registration and password recovery, if mail is configured and epersons can log in by password.
+ * Without mail, its library is not loaded.
  */
 export async function loadRegistrations(
   { mail, loginMethods }: Pick<Config, 'mail' | 'loginMethods'>,

@@ -32,19 +32,19 @@ interface Parts {
   readonly specialGroups: SpecialGroups
   readonly throttle: Throttle
   readonly tokens: Tokens
-  /** Whether epersons can log in by a password that they have here. */
+  /** True if epersons can log in by a password kept in the store. */
   readonly password: boolean
-  /** Verifies the passwords of others. */
+  /** Verifies the passwords of all other users; undefined if no directory is configured. */
   readonly directory: DirectoryLogins | undefined
-  /** Logins by single sign-on that are waiting for this request. */
+  /** Finished single sign-ons that this request may trade for a token; undefined without single sign-on. */
   readonly trade: Trade | undefined
 }
 
 /** An LDAP directory that verifies passwords (docs/decisions/0033). */
 export interface DirectoryLogins {
   /**
-   * Counts the attempt, and records its event.
-   * @returns undefined if the password is wrong, or there is no account that it could open
+   * Verifies a password; counts the attempt and records its event.
+   * @returns undefined if the password is wrong, or belongs to no account
    * @throws Problem
    */
   logIn(
@@ -53,11 +53,11 @@ export interface DirectoryLogins {
   ): Promise<Proven | undefined>
 }
 
-/** A finished login at an identity provider, which a cookie exchanges for a token (X2). */
+/** Finished logins at an identity provider, which a cookie exchanges for a token (X2). */
 export interface Trade {
-  /** Who has logged in. The cookie stays valid. */
+  /** Returns the login that the cookie stands for. The cookie stays valid. */
   waiting(request: FastifyRequest): Promise<Proven | undefined>
-  /** Uses the cookie and clears it. @returns undefined if there is no cookie, or it is not valid any more */
+  /** Uses the cookie and clears it. @returns undefined if there is no cookie, or it is no longer valid */
   pickUp(request: FastifyRequest, reply: FastifyReply): Promise<Proven | undefined>
   /** Discards the login when the caller logs out. */
   drop(request: FastifyRequest, reply: FastifyReply): Promise<void>
@@ -80,7 +80,8 @@ export function loginRoutes(app: FastifyInstance, parts: Parts): void {
         )
       const form = readBody(request)
       if (form) return handOut(reply, await byPassword(parts, form, request))
-      // Clients send a token on purpose; the cookie is sent by the browser.
+      // A token takes precedence over the cookie: clients send a token on purpose, but browsers send the
+      // cookie by themselves.
       const tradesCookie = request.caller.kind === 'anonymous'
       const traded = tradesCookie ? await parts.trade?.pickUp(request, reply) : undefined
       return handOut(reply, traded ?? (await byToken(parts, request)))
@@ -121,7 +122,8 @@ async function byPassword(
   const user = name.toString()
   const known = await people.credentials(user)
   const eperson = known?.uuid ?? null
-  // Only one of the two ever sees a password, and which one is decided before either is asked.
+  // A password goes either to the store's own check or to the directory, never to both, and this is decided
+  // before either is asked.
   const isOwn = parts.password && known !== undefined && known.passwordHash !== null
   const verified =
     directory && !isOwn
@@ -143,7 +145,7 @@ async function byOwnPassword(
   { user, password, known }: Claim,
   request: FastifyRequest,
 ): Promise<Proven | undefined> {
-  // Always one hash: for disabled accounts and those without a password, too (L5).
+  // A login always costs one hash, even for disabled accounts and those without a password (L5).
   const hash = known?.enabled ? known.passwordHash : null
   const { isRight, remark, client } = await throttle.verify(
     {
@@ -181,7 +183,7 @@ async function byToken({ clock, config, sessions }: Parts, request: FastifyReque
       'The request has no credentials (user and password as a form), no valid token, and no single sign-on of the last minute.',
     )
   const { session, begun } = caller
-  // The token's session was looked up at the head of the request.
+  // The token's session was looked up when the head of the request arrived.
   const { begun: used, expires } = newSession(clock.afterLookUp(), config)
   const refreshed = { begun, used, expires, stamp: session.stamp }
   const event = eventOf(caller, request, { event: 'refresh', outcome: 'success' })

@@ -24,7 +24,7 @@ interface Parts {
   readonly ways: readonly Way[]
 }
 
-/** What knows passwords, tokens and secrets: logins are made of it. */
+/** Creates the parts that logins share: secrets, passwords, tokens, special groups and the throttle. */
 export async function createLogins({ config, limits, measures, passwordCost, storage, ways }: Parts) {
   const { accessTokens, attempts, clock, identities, people, secrets, sessions, trail } = storage
   const keyring = keyringOf(config.tokenSecrets, secrets.current)

@@ -23,8 +23,8 @@ interface Parts {
 }
 
 /**
- * `POST /api/authn/logout` (O1–O3): ends every token of the caller. The body and the parameters `action` and `return` make
- * no difference, and a client is never redirected to an address that it sent.
+ * `POST /api/authn/logout` (O1–O3): ends every token of the caller. The body and the parameters `action` and
+ * `return` make no difference, and a client is never redirected to an address that it sent.
  */
 export function logoutRoutes(
   app: FastifyInstance,
@@ -35,9 +35,10 @@ export function logoutRoutes(
     { config: { actsOnlyAsItself: true, ...route('logOut').config }, preParsing: ignoreBody },
     async (request, reply) => {
       const { caller } = request
-      // Acting as somebody doesn't end their sessions (O3).
+      // A caller who acts on behalf of an eperson doesn't end that eperson's sessions (O3).
       if (caller.kind === 'eperson') {
-        // The response waits until the new session key is on disk. From then on, no node accepts an earlier token (T4).
+        // The response waits until the new session key is on disk. From then on, no node accepts an earlier
+        // token (T4).
         const last = await sessions.logout(
           caller.session.eperson.uuid,
           eventOf(caller, request, { event: 'logout', outcome: 'success' }),
@@ -45,7 +46,7 @@ export function logoutRoutes(
         if (last) await offerLogout?.(last, caller.method, reply)
       }
       await trade?.drop(request, reply)
-      // Only now: a client whose logout the store refused repeats it with the pair that it has.
+      // Issued last: if the store refuses the logout, the client can repeat it with its present pair.
       csrf.issue(request, reply)
       const page = caller.kind === 'eperson' ? config.logoutPageUrl : null
       return page === null ? reply.code(204).send() : reply.code(302).header('location', page).send()

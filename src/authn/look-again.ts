@@ -22,23 +22,30 @@ interface Parts {
 
 export interface LookAgain {
   /**
-   * Brings `request.caller` up to date with the store, and repeats the checks of the route if anything has changed.
-   * @returns whether it has
+   * Brings `request.caller` up to date with the store, and repeats the checks of the route if the caller has
+   * changed.
+   * @returns true if the caller has changed
    * @throws Problem as those checks do
    */
   afterWaiting(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
-  /** Does the same, but accepts a token that has only expired since the request began: otherwise no long upload would end. */
+  /**
+   * Works like `afterWaiting`, but accepts a token that has only expired since the request began: otherwise
+   * no long upload would end.
+   */
   thoughExpired(request: FastifyRequest, reply: FastifyReply): Promise<boolean>
   /** @returns true while the caller of a long answer may still see the rest of it */
   isStill(caller: Caller): Promise<boolean>
-  /** Makes every route of this scope, and of those in it, look again. To be called before routes are added. */
+  /**
+   * Makes every route of this scope, and of scopes inside it, look the caller up again. Call it before routes
+   * are added.
+   */
   guard(app: FastifyInstance): void
 }
 
 /** Maximum number of times that a handler runs if the caller's rights change while it runs. */
 const attempts = 3
 
-/** Adds a check of the caller to every route of a scope. To be called before routes are added. */
+/** Adds a check of the caller to every route of a scope. Call it before routes are added. */
 export function checkEach(app: FastifyInstance, check: Check): void {
   app.addHook('onRoute', route => {
     route.preParsing = [check, ...[route.preParsing ?? []].flat()]
@@ -46,9 +53,10 @@ export function checkEach(app: FastifyInstance, check: Check): void {
 }
 
 /**
- * The caller is identified from the head of a request. The body may arrive much later, and meanwhile the session may have
- * ended, or a right may have been taken away. So the caller is looked up again when the body is complete (T12,
- * docs/decisions/0056), and once more in the transaction of each change (the step `rights`).
+ * Looks callers up again. The caller is identified from the head of a request; the body may arrive much
+ * later, and meanwhile the session may have ended, or a right may have been taken away. So the caller is
+ * looked up again when the body is complete (T12, docs/decisions/0056), and once more in the transaction of
+ * each change (the step `rights`).
  */
 export function createLookAgain({ accessTokens, people, sessions, clock, specialGroups }: Parts): LookAgain {
   /** True if nothing about the caller has changed. Requests of the same turn of the event loop share the look-up. */
@@ -59,7 +67,10 @@ export function createLookAgain({ accessTokens, people, sessions, clock, special
     return involved.every(({ stamp }, at) => stamps[at] === stamp) && isLetIn(caller)
   }
 
-  /** True unless a system-wide alert keeps the caller out. Administrators who act are themselves. */
+  /**
+   * True unless a system-wide alert keeps the caller out. An administrator who acts on behalf of an eperson
+   * counts as an administrator.
+   */
   const isLetIn = (caller: Authenticated | Acting) =>
     isAllowed(sessions.allowed(), {
       session: caller.kind === 'acting' ? caller.actor : caller.session,
@@ -81,7 +92,7 @@ export function createLookAgain({ accessTokens, people, sessions, clock, special
     if (caller.kind === 'acting') {
       const actor = await sessions.of(caller.actor.eperson.uuid)
       const isActor = actor?.administrator === true && isStillAlive(actor, caller.actor, caller.begun)
-      // B2: nobody acts on behalf of an administrator.
+      // B2: administrators can't be acted on behalf of.
       if (!isActor || session.administrator) return nobody
       return letIn(await callerOf(people, { ...known, acting: { actor, reason: caller.reason } }, ipGroups))
     }
@@ -105,9 +116,9 @@ export function createLookAgain({ accessTokens, people, sessions, clock, special
   async function afterWaiting(request: FastifyRequest, reply: FastifyReply): Promise<boolean> {
     const { caller } = request
     const isSame = await isAsBefore(caller)
-    // After the look-up, which tells how far time has got elsewhere.
+    // Checked after the look-up, which shows how far time has advanced elsewhere.
     if (caller.kind === 'anonymous' || !hasExpired(caller)) return isSame ? false : update(request, reply)
-    // Otherwise the token would be valid again when the clock is set back (T11).
+    // Otherwise the token would be valid again if the clock is set back (T11).
     await clock.keep(caller.ends)
     const ipGroups = await specialGroups.ofAddress(clientAddress(request.ip))
     await bringUpToDate(request, reply, { kind: 'anonymous', specialGroups: ipGroups })
@@ -129,7 +140,7 @@ export function createLookAgain({ accessTokens, people, sessions, clock, special
     isStill: async (caller: Caller) => (await isAsBefore(caller)) && !hasExpired(caller),
     guard: app => {
       app.addHook('onRoute', route => {
-        // Read when it is needed: scopes inside add their own checks to the route.
+        // Evaluated when needed: scopes inside add their own checks to the route.
         const checks = () => [route.preParsing ?? []].flat() as unknown as readonly Check[]
         route.config = { ...route.config, checks }
         if (route.method === 'GET' || route.method === 'HEAD') return
@@ -155,10 +166,10 @@ export function createLookAgain({ accessTokens, people, sessions, clock, special
   }
 }
 
-/** A hook that runs before the body is read. None uses the scope or the body. */
+/** A hook that runs before the body is read. No such hook uses `this` or the body. */
 type Check = (request: FastifyRequest, reply: FastifyReply) => Promise<void>
 
-/** False once the session has been ended (T4, T6, N2). @param before the session as it was verified */
+/** True unless the session has been ended (T4, T6, N2). @param before the session as it was verified */
 const isStillAlive = (now: Authenticated['session'], before: Authenticated['session'], begun: number) =>
   isAlive(now, ownSession({ session: before, begun }))
 

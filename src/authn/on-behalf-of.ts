@@ -10,7 +10,7 @@ import type { Sessions } from '../storage/sessions.ts'
 import type { Trail } from '../storage/trail.ts'
 import { eventOf } from './audit.ts'
 
-/** @returns the eperson that an administrator acts as (B1–B5) @throws Problem if they may not */
+/** @returns the eperson on whose behalf an administrator acts (B1–B5) @throws Problem if they may not */
 export type OnBehalfOf = (
   caller: Caller,
   ipGroups: Caller['specialGroups'],
@@ -38,7 +38,7 @@ export function createOnBehalfOf({ people, sessions, trail, config }: Parts): On
         'X-On-Behalf-Of must be the UUID of one eperson, such as 5f7ac74e-…-8a9d0c2f1b3e.',
       )
 
-    // The short-lived token was made while acting as the same eperson (B5).
+    // The caller's short-lived token was made while acting on behalf of the same eperson (B5).
     if (caller.kind === 'acting' && caller.session.eperson.uuid === wanted) return caller
 
     const reason = readReason(request)
@@ -52,7 +52,7 @@ export function createOnBehalfOf({ people, sessions, trail, config }: Parts): On
       if (caller.kind !== 'anonymous') await record('failure', (await people.eperson(wanted))?.uuid ?? null)
       return new Problem('on-behalf-of-refused', why)
     }
-    // In this order, so that only an administrator learns whether an eperson exists (B2).
+    // The order of the checks ensures that only an administrator learns whether an eperson exists (B2).
     if (!config.loginOnBehalfOf)
       throw await refuse('Acting on behalf of others is disabled (CARREL_LOGIN_ON_BEHALF_OF).')
     if (!isAdministrator(caller)) throw await refuse('Only administrators may act on behalf of others.')
@@ -73,7 +73,8 @@ export function createOnBehalfOf({ people, sessions, trail, config }: Parts): On
       kind: 'acting',
       session,
       method: admin.method,
-      // Groups of the administrator's login stay with the administrator; groups of the address belong to the request (B3).
+      // Groups from the administrator's login don't apply to the eperson; groups from the address apply to
+      // the request (B3).
       sg: [],
       specialGroups: ipGroups,
       begun: admin.begun,
@@ -89,7 +90,7 @@ const header = (request: FastifyRequest, name: string): string => {
   return typeof value === 'string' ? value.trim() : ''
 }
 
-/** Node reads header bytes as Latin-1; people write UTF-8. */
+/** Decodes the header as UTF-8, which people write; Node reads header bytes as Latin-1. */
 function readReason(request: FastifyRequest): string | null {
   const text = Buffer.from(header(request, 'x-on-behalf-of-reason'), 'latin1').toString()
   return text === '' ? null : text.slice(0, maxReasonLength)
@@ -97,7 +98,7 @@ function readReason(request: FastifyRequest): string | null {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** X-On-Behalf-Of has no effect on this route. */
+    /** True if X-On-Behalf-Of has no effect on this route. */
     actsOnlyAsItself?: boolean
   }
 }

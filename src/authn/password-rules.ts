@@ -1,17 +1,21 @@
 import { emailKey } from '../model/accounts.ts'
 
 /**
- * The rules for a new password (L10), whichever way it is set: NIST SP 800-63B, section 3.1.1.2. Kinds of characters are
- * not prescribed. Characters are code points: all scripts are equal.
+ * The rules for a new password (L10), however it is set: NIST SP 800-63B, section 3.1.1.2. Kinds of
+ * characters are not prescribed. Characters are code points, so that all scripts are equal.
  */
 const minCharacters = 8
 const maxCharacters = 4_096
-/** As a form, in which a byte takes up to three, it must still fit into the body of a login (L7). */
+/**
+ * Maximum length in bytes. In a form, a byte takes up to three, and a login's body must still hold the
+ * password (L7).
+ */
 const maxBytes = 5_000
 
 /**
- * @param email of the eperson whose password it is to be
- * @returns what is wrong with it, as the end of a sentence that begins with `The password`; undefined: nothing
+ * Checks a new password against the rules.
+ * @param email the email address of the password's owner
+ * @returns the fault, as the end of a sentence that begins with `The password`; undefined if there is none
  */
 export async function passwordFault(password: Uint8Array, email: string): Promise<string | undefined> {
   const text = new TextDecoder('utf-8', { ignoreBOM: true }).decode(password)
@@ -27,8 +31,8 @@ export async function passwordFault(password: Uint8Array, email: string): Promis
 }
 
 /**
- * Whether a password is among the 49,000 most common ones, in upper or lower case. The list takes 4 MB of memory, so it is
- * loaded when the first password is set; most workers never need it.
+ * True if a password is among the 49,000 most common ones, in upper or lower case. The list takes 4 MB of
+ * memory, so it is loaded when the first password is set; most workers never need it.
  */
 async function isCommonPassword(password: string): Promise<boolean> {
   const { dictionary } = await import('@zxcvbn-ts/language-common')

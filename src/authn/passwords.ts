@@ -2,20 +2,22 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Client, FairQueue } from '../lib/fair-queue.ts'
 
 /**
- * Passwords: argon2id (RFC 9106) with the minimum parameters of OWASP's cheat sheet. Hashing runs in libuv's threads, never
- * on the event loop. The number of hashes at once has a limit, and so has the number of those that wait.
+ * Passwords are hashed with argon2id (RFC 9106) and the minimum parameters of OWASP's cheat sheet. Hashing
+ * runs in libuv's threads, never on the event loop. Both concurrent and waiting hashes are limited in number.
  */
 const usualCost: PasswordCost = { memory: 19_456, passes: 2, parallelism: 1, refusal: 1_000 }
 const saltBytes = 16
 const tagBytes = 32
 
 export interface Passwords {
-  /** @returns a PHC string, made when it is the client's turn */
+  /** Hashes a password when it is the client's turn. @returns a PHC string */
   hash(password: Uint8Array, client: Client): Promise<string>
   /**
-   * Always costs one hash, so that the time doesn't reveal whether an account exists (L5).
-   * @param phc null if there is no password to compare with: it is not right
-   * @param admit asked when it is this password's turn. If it throws, nothing is hashed, and this throws the same
+   * Verifies a password. Always costs one hash, so that the time doesn't reveal whether an account exists
+   * (L5).
+   * @param phc the hash to compare with; null if there is none, and the password is then wrong
+   * @param admit called when it is this password's turn. If it throws, nothing is hashed, and the error is
+   *   passed on
    */
   verify(
     password: Uint8Array,
@@ -23,13 +25,15 @@ export interface Passwords {
     client: Client,
     admit: () => Promise<void>,
   ): Promise<{ readonly isRight: boolean }>
-  /** How many ms a refusal is held back on average. */
+  /** Average delay of a refusal, in ms. */
   readonly refusal: number
-  /** Whether the hash was made with weaker parameters than the current ones. */
+  /**
+   * True if the hash uses weaker parameters than the current ones and should be replaced at the next login.
+   */
   isOutdated(phc: string): boolean
 }
 
-/** What one hash costs: memory in KiB, and the number of passes over it. */
+/** argon2id parameters: memory in KiB, number of passes over it, and parallelism. */
 interface HashCost {
   readonly memory: number
   readonly passes: number
@@ -37,13 +41,17 @@ interface HashCost {
 }
 
 export interface PasswordCost extends HashCost {
-  /** How many ms a refusal is held back on average: a client that asks again at once would take the time of everybody else. */
+  /**
+   * Average delay of a refusal, in ms: without it, a client that retries at once would take the time of all
+   * others.
+   */
   readonly refusal: number
 }
 
 /**
- * @param queue limits how many are hashed at once
- * @param cost not a setting: only another wiring than the service's own, such as the tests', gives another cost
+ * @param queue limits how many passwords are hashed at once
+ * @param cost not a setting: only a wiring other than the service's own, such as the tests', gives another
+ *   cost
  * @throws Overloaded (from its methods) if too many are waiting already
  */
 export function createPasswords(queue: FairQueue, { refusal, ...cost }: PasswordCost = usualCost): Passwords {
@@ -68,7 +76,7 @@ export function createPasswords(queue: FairQueue, { refusal, ...cost }: Password
   }
 }
 
-/** By itself, for a command. The service hashes in turn. @returns a PHC string */
+/** Hashes a password for a command, without a queue; the service uses `Passwords`. @returns a PHC string */
 export async function hashPassword(password: Uint8Array, cost: HashCost = usualCost): Promise<string> {
   const { memory, passes, parallelism } = cost
   const salt = randomBytes(saltBytes)
@@ -91,7 +99,7 @@ const derive = (message: Uint8Array, { salt, ...rest }: Parameters) =>
     ),
   )
 
-/** PHC string format (https://github.com/P-H-C/phc-string-format). */
+/** Parses a PHC string (https://github.com/P-H-C/phc-string-format). */
 function readPhc(phc: string) {
   const [, m, t, p, salt, tag] =
     /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/.exec(phc) ?? []

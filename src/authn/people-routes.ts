@@ -24,11 +24,11 @@ type Parts = Omit<
     Given<typeof registrationRoutes>,
   'byMail' | 'eventOf' | 'patchOther' | 'registrations'
 > & {
-  /** undefined: the service sends no mail. */
+  /** Undefined if the service sends no mail. */
   readonly registrations: Given<typeof registrationRoutes>['registrations'] | undefined
 }
 
-/** `{api}/eperson/…`: epersons and groups, their passwords and sessions, and how they register. */
+/** The routes below `{api}/eperson`: epersons and groups, their passwords and sessions, and registration. */
 export async function peopleRoutes(app: FastifyInstance, given: Parts): Promise<void> {
   const { registrations } = given
   if (registrations) registrationRoutes(app, { ...given, registrations })

@@ -12,7 +12,10 @@ import type { Verified } from './tokens.ts'
 
 /** Programs that authenticate by an access token (K1–K4, docs/decisions/0040). */
 export interface Programs {
-  /** @returns undefined for a token that is malformed, unknown, revoked or expired, or is not for this address */
+  /**
+   * Verifies an access token. @returns undefined for a token that is malformed, unknown, revoked or expired,
+   * or is not for this address
+   */
   verify(token: string, address: string | null): Awaitable<ByAccessToken | undefined>
 }
 
@@ -28,19 +31,23 @@ interface Parts {
   readonly measures: Pick<Measures, 'tokenRefused'>
 }
 
-/** Of cached tokens: they are looked up once, and the eperson's stamp is checked on every request, as of login tokens. */
+/**
+ * Maximum number of cached tokens. A cached token isn't looked up again, but the eperson's stamp is checked
+ * on every request, as for login tokens.
+ */
 const maxCached = 10_000
 
 interface Cached {
   readonly verified: ByAccessToken
   readonly isFrom: (address: string | null) => boolean
-  /** When its last use was sent to the store. */
+  /** Time of the last use that was sent to the store. */
   noted: number
 }
 
 export function createPrograms({ accessTokens, sessions, clock, config, measures }: Parts): Programs {
   const cached = new Map<string, Cached>()
-  // In ms. It is applied whenever a token is verified, so a changed setting applies to tokens that were made before.
+  // Maximum lifetime in ms. It is applied whenever a token is verified, so a changed setting also applies to
+  // existing tokens.
   const longest = config.accessTokenLifetime * 1000
 
   function refuse(reason: RefusalReason): undefined {
@@ -54,7 +61,8 @@ export function createPrograms({ accessTokens, sessions, clock, config, measures
     const session = known && (await sessions.of(known.eperson))
     if (!known) return refuse('signature')
     if (!session) return refuse('no-eperson')
-    // Again, now that the stamp is known: had it been revoked between the two, it would be cached with the stamp of after.
+    // Looked up again, now that the stamp is known: a token revoked between the two look-ups would be cached
+    // with the stamp from after its revocation.
     if (!(await find(id, token))) return refuse('signature')
     const fresh: Cached = {
       verified: {
@@ -85,14 +93,14 @@ export function createPrograms({ accessTokens, sessions, clock, config, measures
     const now = clock.now()
     if (now >= known.verified.ends) {
       cached.delete(token)
-      // Otherwise it would be valid again when the clock is set back.
+      // Otherwise it would be valid again if the clock is set back.
       const { ends } = known.verified
       return ends <= clock.kept() ? refuse('expired') : clock.keep(ends).then(() => refuse('expired'))
     }
     if (!known.isFrom(address)) return refuse('network')
     if (now - known.noted >= useInterval) {
       known.noted = now
-      // Nobody waits for it, and if it fails, a later use is kept.
+      // The request doesn't wait for this, and if it fails, a later use is kept.
       accessTokens.noteUse(known.verified.grant.id, now).catch(() => {})
     }
     return known.verified

@@ -12,7 +12,7 @@ import {
   scopeMethods,
 } from '../model/access-tokens.ts'
 
-/** What an access token is to be. */
+/** A new access token as its owner wants it, checked. */
 export interface WantedToken {
   readonly name: string
   readonly scope: Scope
@@ -21,24 +21,24 @@ export interface WantedToken {
   readonly expires: number
 }
 
-/** What was given, from a client or a command: nothing of it is checked yet. */
+/** The members given by a client or a command, not checked yet. */
 export type GivenToken = Members
 
-/** When a token ends. Times are milliseconds since 1970. */
+/** Limits of a token's end. Times are in milliseconds since 1970. */
 export interface Bounds {
   readonly now: number
-  /** In ms; how long it lives at most. */
+  /** Maximum lifetime in ms. */
   readonly longest: number
 }
 
-/** In ms: how long a token lives if nothing is said. */
+/** Default lifetime in ms. */
 const usual = 30 * 24 * 3600 * 1000
 const members = ['name', 'methods', 'parts', 'entities', 'networks', 'expires']
 
 /** A member that is wrong, and what would be right. */
 export class WrongMember extends Error {}
 
-/** @throws Problem 415, 400 or 422 */
+/** Reads a new access token from a request's body. @throws Problem 415, 400 or 422 */
 export function readTokenBody(request: FastifyRequest, bounds: Bounds): WantedToken {
   const given = jsonBody(request)
   if (!isObject(given))
@@ -51,7 +51,7 @@ export function readTokenBody(request: FastifyRequest, bounds: Bounds): WantedTo
   }
 }
 
-/** @throws WrongMember */
+/** Checks the members of a new access token. @throws WrongMember */
 export function readToken(given: GivenToken, { now, longest }: Bounds): WantedToken {
   const unknown = Object.keys(given).find(key => !members.includes(key))
   if (unknown !== undefined)
@@ -90,7 +90,7 @@ const isEntity: Element<string> = {
   takes: 'names of entities',
 }
 
-/** A list without repeats. An empty one counts only where that means something: `networks`. */
+/** Reads a list and drops repeats. An empty list is allowed only where it has a meaning: `networks`. */
 function listOf<T extends string>(
   given: GivenToken,
   name: 'methods' | 'parts' | 'entities' | 'networks',

@@ -22,8 +22,8 @@ interface Parts {
 }
 
 /**
- * `/api/eperson/registrations`: a mail with a link, for those who want an account and those who forgot their password. The
- * answer, and the time that it takes, are the same whether or not there is an account with the address.
+ * `/api/eperson/registrations`: requests a mail with a link, for a new account or a forgotten password. The
+ * answer and its time are the same whether or not there is an account with the address.
  */
 export function registrationRoutes(
   app: FastifyInstance,
@@ -67,7 +67,7 @@ export function registrationRoutes(
   })
 }
 
-/** The event of something that the owner of an email address did. */
+/** The event of an action by the owner of an email address. */
 export const mailEvent = (
   request: FastifyRequest,
   event: AuditEvent['event'],
@@ -91,6 +91,6 @@ function readEmail(request: FastifyRequest): string {
   return email.trim()
 }
 
-/** Nothing that would be more than one address in the header of a mail. */
+/** True for one address: refuses anything that a mail's header could read as more than one. */
 const isEmail = (text: string): boolean =>
   text.length <= 254 && /^[^\s\p{Cc}@<>"(),:;\\[\]]+@[^\s\p{Cc}@<>"(),:;\\[\]]+$/u.test(text)

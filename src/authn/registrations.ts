@@ -11,34 +11,39 @@ import { passwordFault } from './password-rules.ts'
 import type { Passwords } from './passwords.ts'
 import type { Tickets } from './tickets.ts'
 
-/** What somebody without a session may ask for by mail (docs/decisions/0045). */
+/** Requests by mail that need no session: a new account, or a new password (docs/decisions/0045). */
 export const registrationKinds = ['register', 'forgot'] as const
 export type RegistrationKind = (typeof registrationKinds)[number]
 
-/** How somebody proved who they are, in the audit trail: by a link in a mail. */
+/** The login method that the audit trail names for a link in a mail. */
 export const mailMethod = 'mail'
 
-/** What a link in a mail stands for. */
+/** The request that a link in a mail stands for. */
 export interface Registration {
   readonly kind: RegistrationKind
   readonly email: string
-  /** Who forgot their password, and which one. */
+  /** The eperson who forgot their password, and the stamp of that password; null for a new account. */
   readonly forgotten: { readonly eperson: string; readonly passwordStamp: number } | null
 }
 
 export interface Registrations {
   /**
-   * Sends a mail in the background, if there is one to send: the caller learns nothing of that.
-   * @throws Overloaded if too many wait already; Problem if nobody may register with this address
+   * Sends a mail in the background, if there is one to send; the caller doesn't learn if there is.
+   * @throws Overloaded if too many requests wait already; Problem if this address may not register
    */
   request(kind: RegistrationKind, email: string, event: AuditEvent): void
-  /** @throws Problem 404 if the token is unknown, used or expired */
+  /**
+   * Returns the request that a token stands for. @throws Problem 404 if the token is unknown, used or expired
+   */
   find(token: string): Promise<Registration>
-  /** The address that a token to register was sent to. @throws Problem if the token is refused */
+  /** Returns the address that a registration token was sent to. @throws Problem if the token is refused */
   addressOf(token: string): Promise<string>
-  /** Makes an eperson of a registration. @throws Problem if the token or the password is refused */
+  /** Creates the eperson of a registration. @throws Problem if the token or the password is refused */
   register(token: string, person: Registering, client: Client, event: AuditEvent): Promise<Eperson>
-  /** Sets a new password, which ends every session (T6). @throws Problem if the token or the password is refused */
+  /**
+   * Sets a new password, which ends every session (T6). @throws Problem if the token or the password is
+   * refused
+   */
   setPassword(
     token: string,
     eperson: string,
@@ -61,11 +66,11 @@ interface Parts {
   readonly tickets: Tickets
 }
 
-/** Seconds. */
+/** Seconds for which a link is valid. */
 const lifetime = 3_600
-/** So many seconds pass between two mails of one kind to one address. */
+/** Minimum time between two mails of one kind to one address, in seconds. */
 const silence = 300
-/** How many requests are worked on in the background. */
+/** Maximum number of requests processed in the background. */
 const maxPending = 1_000
 
 export function createRegistrations({
@@ -90,7 +95,7 @@ export function createRegistrations({
         : registrationMail(await issue({ kind, email, forgotten: null }))
       mailer.send({ ...text, to: email })
     } else if (known?.enabled && known.passwordHash !== null) {
-      // To the address of the account: the one that was typed may differ from it in more than it shows.
+      // Sent to the account's own address: the typed one may differ from it in ways that don't show.
       const to = (await people.eperson(known.uuid))?.email
       const forgotten = { eperson: known.uuid, passwordStamp: known.passwordStamp }
       if (to !== undefined)
@@ -113,7 +118,7 @@ export function createRegistrations({
     return passwords.hash(password, client)
   }
 
-  /** After everything that could be wrong: a token that was taken can't be used again. */
+  /** Uses up the token. Called after all other checks: a used token can't be used again. */
   async function take(token: string): Promise<void> {
     if (!(await tickets.take('registration', token))) throw refused()
   }
@@ -125,7 +130,7 @@ export function createRegistrations({
         throw new Overloaded('Too many registrations are worked on. Try again later.')
       pending++
       void answer(kind, email, event)
-        // The store doesn't answer: the person asks again, as for a mail that was lost.
+        // If the store fails, the person asks again, as for a lost mail.
         .catch(() => {})
         .finally(() => pending--)
     },
@@ -154,14 +159,15 @@ export function createRegistrations({
     setPassword: async (token, eperson, password, client, event) => {
       const { forgotten, email } = await read(token, 'forgot')
       if (forgotten?.eperson !== eperson) throw refused()
-      // An address that was taken from the account since, such as a stolen mailbox's, opens it no more.
+      // An address that was removed from the account since, such as a stolen mailbox's, no longer opens it.
       const owner = await people.eperson(eperson)
       if (!owner || emailKey(owner.email) !== emailKey(email)) throw refused()
       const passwordHash = await hashed(password, email, client)
       await take(token)
       const checked = { uuid: eperson, passwordStamp: forgotten.passwordStamp }
       const known = await people.eperson(eperson)
-      // Whose password changed since the mail was sent needs no other, and who was disabled may have none.
+      // Refused if the password has changed since the mail was sent, so that the link is not needed any more,
+      // or if the account was disabled.
       if (
         !known?.enabled ||
         (await people.setPassword({ email: known.email }, passwordHash, event, checked)) !== 'changed'
@@ -172,7 +178,7 @@ export function createRegistrations({
   }
 }
 
-/** @throws Problem if nobody may register with this address */
+/** @throws Problem if this address may not register */
 function refuseDomain(email: string, { registration, registrationDomains: domains }: Parts['config']): void {
   if (!registration)
     throw new Problem('registration-refused', 'Nobody can register here. An administrator adds accounts.')

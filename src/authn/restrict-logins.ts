@@ -3,13 +3,14 @@ import { type AuditEvent, failedLogin } from '../model/audit-events.ts'
 import type { Storage } from '../storage/storage.ts'
 
 /**
- * The same store, whose logins are for administrators only while a system-wide alert says so (S5, docs/decisions/0053).
- * Here, because every way to log in ends here, after it is known who it is: a wrong password gets the same answer as always.
+ * Restricts logins: returns the same store, in which only administrators can log in while a system-wide alert
+ * says so (S5, docs/decisions/0053). The check is here, because every way to log in ends here, after the
+ * eperson is known: a wrong password gets its usual answer.
  */
 export function restrictLogins(storage: Storage): Storage {
   const { identities, sessions, trail } = storage
 
-  /** @throws Problem 403 */
+  /** @throws Problem 403 unless the eperson may log in now */
   async function requireAllowed(uuid: string, event: AuditEvent): Promise<void> {
     const session = await sessions.of(uuid)
     if (sessions.allowed() === 'all' || session?.administrator) return

@@ -13,7 +13,7 @@ type Parts = Parameters<typeof loginRoutes>[1] &
   Parameters<typeof accessTokenRoutes>[1] &
   Parameters<typeof shortLivedTokenRoutes>[1]
 
-/** `{api}/authn/…`, but for the addresses of single sign-on. */
+/** The routes below `{api}/authn`, except those of single sign-on. */
 export function authnRoutes(app: FastifyInstance, parts: Parts): void {
   loginRoutes(app, parts)
   logoutRoutes(app, parts)

@@ -22,7 +22,7 @@ import {
   scopeMethods,
 } from '../model/access-tokens.ts'
 
-/** Sessions, tokens, and who is logged in. */
+/** Schemas of sessions, tokens and the status. */
 
 export const Status = named('Status', {
   okay: always(true),
@@ -65,7 +65,7 @@ const accessToken = {
   _links: links('self'),
 }
 export const AccessToken = named('AccessToken', accessToken, 'An access token without its secret.')
-/** For administrators. */
+/** An access token as administrators see it. */
 export const AccessTokenOf = named('AccessTokenOf', { ...accessToken, eperson: uuid })
 export const AccessTokenPage = pageOf('tokens', AccessToken, 'AccessTokenPage')
 export const NewAccessToken = named(

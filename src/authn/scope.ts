@@ -6,20 +6,21 @@ import { type Caller, grantOf } from '../model/caller.ts'
 import type { Measures } from '../model/measures.ts'
 
 /**
- * What access tokens reach (K2, docs/decisions/0040), whatever their eperson may do: decided here and before any route
- * runs. A route that isn't in this table is never reached by one.
+ * A group of routes that access tokens may reach (K2, docs/decisions/0040), whatever their eperson may do.
+ * This is decided here, before any route runs; a route that isn't in the table is never reached with an
+ * access token.
  */
 interface Place {
-  /** Beginnings of the patterns of routes, whole segments. */
+  /** Beginnings of route patterns, in whole segments. */
   readonly below: readonly string[]
-  /** undefined: every token may read here. */
+  /** The part of the API that the token's scope must include; undefined if every token may read here. */
   readonly part?: ApiPart
-  /** Nothing is changed here by any access token. */
+  /** True if no access token may change anything here. */
   readonly readOnly?: true
 }
 
 const placesOf = ({ queryBase }: Pick<Config, 'queryBase'>): readonly Place[] => [
-  // In this order: the query endpoints may be below any of the others.
+  // The first match counts: the query endpoints may be below any of the others.
   { below: [queryBase], part: 'query' },
   {
     below: [
@@ -36,11 +37,13 @@ const placesOf = ({ queryBase }: Pick<Config, 'queryBase'>): readonly Place[] =>
   },
   { below: [`${queryBase.replace(/\/query\/v4$/, '')}/meta/v1`], readOnly: true },
   { below: ['/api/core', '/api/authz/resourcepolicies', '/api/dso', '/api/pid'], part: 'items' },
-  // Who can change an address, a password or the members of Administrator has all rights, for ever.
+  // Read-only: a token that could change an address, a password or the members of Administrator would give
+  // all rights for good.
   { below: ['/api/eperson/epersons', '/api/eperson/groups'], part: 'people', readOnly: true },
-  // Who did what from where is the business of administrators, and the same for everybody on every page.
+  // The audit trail shows every eperson's actions and networks to all its readers, so it belongs to
+  // administration.
   { below: ['/api/system/auditevents'], part: 'administration', readOnly: true },
-  // Whose tokens end, and what they are signed with.
+  // Signing secrets, sessions, single sign-on and tokens: no access token may change them.
   {
     below: ['/api/admin/secret', '/api/admin/sessions', '/api/admin/sso', '/api/admin/tokens'],
     part: 'administration',
@@ -50,9 +53,12 @@ const placesOf = ({ queryBase }: Pick<Config, 'queryBase'>): readonly Place[] =>
   { below: ['/api/system/processes', '/api/system/scripts'], part: 'processes' },
 ]
 
-/** The one place below which there is everything else. */
+/** The root, which access tokens may read. It isn't in the table, because everything else is below it. */
 const root = '/api'
-/** Always answers, and is only about those who have logged in (O1). */
+/**
+ * The address of logout, which always answers (O1). It concerns only logins, so an access token counts as
+ * none there.
+ */
 export const logoutUrl = '/api/authn/logout'
 
 const isBelow = (url: string, beginning: string) => url === beginning || url.startsWith(`${beginning}/`)
@@ -61,7 +67,7 @@ export type Scopes = ReturnType<typeof createScopes>
 
 export function createScopes(config: Pick<Config, 'queryBase'>, measures: Pick<Measures, 'tokenRefused'>) {
   const places = placesOf(config)
-  /** Of each pattern, once. */
+  /** Places by route pattern. */
   const known = new Map<string, Place | undefined>()
   function placeOf(url: string): Place | undefined {
     if (url === root || url === `${root}/`) return { below: [root], readOnly: true }
@@ -73,7 +79,7 @@ export function createScopes(config: Pick<Config, 'queryBase'>, measures: Pick<M
     return known.get(url)
   }
 
-  /** @returns why not; undefined if the token is for this */
+  /** @returns the reason for refusing the token; undefined if the token is for this request */
   function faultOf(
     { method, pattern, params }: { method: string; pattern: string; params: unknown },
     { scope }: Grant,
@@ -87,14 +93,15 @@ export function createScopes(config: Pick<Config, 'queryBase'>, measures: Pick<M
     if (!scope.parts.includes(place.part)) return `It is not for the part ${place.part} of the API.`
     if (!scope.methods.includes(needed as ScopeMethod)) return `It is not for the method ${needed}.`
     if (!scope.entities || needed === 'GET') return undefined
-    // What is read is decided where each query asks which entities the caller may read.
+    // Reading is decided where each query asks which entities the caller may read.
     const { entity } = params as { readonly entity?: string }
     return entity !== undefined && scope.entities.includes(entity) ? undefined : 'It is not for this entity.'
   }
 
   return {
     /**
-     * @returns what was verified; undefined where the request counts as one without a token
+     * Checks that an access token is for this request.
+     * @returns `verified`; undefined if the request counts as one without a token
      * @throws Problem 403 if the token isn't for this request
      */
     admit: <T>(request: FastifyRequest, grant: Grant, verified: T): T | undefined => {
@@ -108,7 +115,7 @@ export function createScopes(config: Pick<Config, 'queryBase'>, measures: Pick<M
       measures.tokenRefused('access', 'scope')
       throw new Problem('access-token-refused', `This access token can’t be used for this request. ${fault}`)
     },
-    /** Says whether the caller may read at addresses with this pattern, as far as their token decides it. */
+    /** Returns true if the caller's token allows reading at addresses with this pattern. */
     reaches: (caller: Caller, pattern: string): boolean => {
       const grant = grantOf(caller)
       return grant === undefined || faultOf({ method: 'GET', pattern, params: {} }, grant) === undefined

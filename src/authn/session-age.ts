@@ -5,37 +5,44 @@ import type { UnverifiedJwt } from './jwt.ts'
 
 export type SessionLifetimes = Pick<Config, 'sessionLifetime' | 'tokenLifetime'>
 
-/** Of a token, in ms since 1970. */
+/** The life of a token, with times in ms since 1970. */
 export interface Life {
-  /** When its session began. */
+  /** Start of the token's session. */
   readonly begun: number
-  /** When it ends, with its session at the latest. */
+  /** End of the token, which is never after that of its session. */
   readonly ends: number
-  /** True at `exp` and without grace (T3, RFC 7519 §4.1.4), and for a session that begins in the future. */
+  /** True from `exp` on, without grace (T3, RFC 7519 §4.1.4), and for a session that begins in the future. */
   readonly isOver: boolean
-  /** True if the store keeps that it is over, so that it stays so when the clock is set back. */
+  /**
+   * True if the store has kept a time past the end, so that the token stays over if the clock is set back.
+   */
   readonly isKept: boolean
 }
 
 /**
- * How long sessions last (T11, docs/decisions/0024). The setting is applied whenever a token is verified, so a change
- * applies to sessions that have begun.
+ * The age of sessions (T11, docs/decisions/0024). The setting is applied whenever a token is verified, so a
+ * change also applies to sessions that have begun.
  */
 export function createSessionAge(clock: Clock, { sessionLifetime, tokenLifetime }: SessionLifetimes) {
   const endOf = (begun: number) =>
     sessionLifetime === null ? Number.POSITIVE_INFINITY : begun + Math.round(sessionLifetime * 1000)
-  /** With a fraction (T2); never after the session's end. To be called after the session was looked up. @param lifetime seconds */
+  /**
+   * The expiry in seconds with a fraction (T2), never after the session's end. Call it after the session was
+   * looked up. @param lifetime seconds
+   */
   const expiry = (begun: number, lifetime: number): number =>
     Math.min(Math.round(clock.afterLookUp() + lifetime * 1000), endOf(begun)) / 1000
 
   return {
-    /** When a session ends at the latest, in ms since 1970. */
+    /** The latest end of a session, in ms since 1970. */
     endOf,
     expiry,
 
     /**
-     * The expiry in whole seconds, which many JWT parsers require. It is rounded down, so that no token outlives its lifetime.
-     * @param before the end of the token that is refreshed, in ms since 1970: the new one ends in another second (T3), unless the session does
+     * The expiry in whole seconds, which many JWT parsers require. It is rounded down, so that no token
+     * outlives its lifetime.
+     * @param before the end of the token that is refreshed, in ms since 1970: the new one ends in another
+     *   second (T3), unless it ends with the session
      */
     wholeExpiry: (begun: number, lifetime: number, before: number | undefined): number => {
       const exp = Math.floor(expiry(begun, lifetime))
@@ -46,17 +53,17 @@ export function createSessionAge(clock: Clock, { sessionLifetime, tokenLifetime 
     lifeOf: ({ claims, begun: given }: Pick<UnverifiedJwt, 'claims' | 'begun'>): Life => {
       const now = clock.now()
       const exp = claims.exp * 1000
-      // A token of an old version doesn't say more than when it was refreshed.
+      // From a token of an old version, only the time of its last refresh can be derived.
       const begun = given ?? Math.max(1, Math.floor(Math.min(now, exp - tokenLifetime * 1000)))
       const ends = Math.min(exp, endOf(begun))
-      // A session that begins in the future is from a clock that was wrong.
+      // A session that begins in the future comes from a clock that was wrong.
       const isOver = now >= ends || begun >= now + plausibleStep
       return { begun, ends, isOver, isKept: isOver && ends <= clock.kept() }
     },
   }
 }
 
-/** A session that begins, with its first token. @param begun in ms since 1970 */
+/** A new session, with the end of its first token. @param begun in ms since 1970 */
 export const newSession = (begun: number, { tokenLifetime }: Pick<Config, 'tokenLifetime'>): NewSession => ({
   begun,
   expires: Math.ceil(begun + tokenLifetime * 1000),

@@ -22,7 +22,7 @@ interface Parts {
   readonly sessions: Sessions
 }
 
-/** `/api/authn/sessions`: where the caller is logged in (N1–N4, docs/decisions/0040). */
+/** `/api/authn/sessions`: the caller's sessions (N1–N4, docs/decisions/0040). */
 export function sessionRoutes(app: FastifyInstance, { addresses, clock, config, sessions }: Parts): void {
   type Route = { Params: { id: string } }
   const all = `${addresses.authn}/sessions`
@@ -39,7 +39,7 @@ export function sessionRoutes(app: FastifyInstance, { addresses, clock, config, 
       .map(one => bodyOf(one, caller))
   }
   const bodyOf = (one: ListedSession, caller: Authenticated) => ({
-    // Within the eperson it is unique, and it opens nothing: only one's own sessions are ever looked at.
+    // Unique for the eperson, and no secret: only the caller's own sessions are ever looked up by it.
     id: String(one.begun),
     current: one.begun === caller.begun,
     method: one.method,
@@ -61,7 +61,8 @@ export function sessionRoutes(app: FastifyInstance, { addresses, clock, config, 
     return found
   })
 
-  // The responses wait until the change is on disk. From then on, no node accepts a token of what was ended.
+  // The responses wait until the change is on disk. From then on, no node accepts a token of an ended
+  // session.
   app.delete('/sessions', { ...changing, ...route('endOtherSessions') }, async (request, reply) => {
     const caller = requireOwnLogin(request.caller)
     await sessions.endOthers(caller.session.eperson.uuid, ownSession(caller), ended(request, 'others'))
@@ -78,7 +79,7 @@ export function sessionRoutes(app: FastifyInstance, { addresses, clock, config, 
   })
 }
 
-/** The caller's own session, as the store recognises it while it is alive. */
+/** The caller's own session, in the form by which the store recognizes it while it is alive. */
 export const ownSession = ({ session, begun }: Pick<Authenticated, 'session' | 'begun'>) => ({
   begun,
   key: keyOfSession(session, begun),
@@ -91,7 +92,7 @@ const inWords = (time: number) => new Date(time).toISOString()
 
 const noSession = () => new Problem('not-found', 'You have no session with this id, or it has ended.')
 
-/** Runs before anything else: an anonymous caller learns nothing. */
+/** Runs first, so that an anonymous caller learns nothing. */
 async function requireLogin({ caller }: FastifyRequest): Promise<void> {
   requireOwnLogin(caller)
 }

@@ -18,16 +18,19 @@ interface Parts {
   readonly addresses: Addresses
   readonly passwords: Passwords
   readonly asksAgreement: boolean
-  /** What changes anything but a password. */
+  /** Handles every patch that is not about a password. */
   readonly patchEperson: (request: FastifyRequest) => Promise<object>
 }
 
-/** @returns the answer; undefined where epersons change their own password, which `change-password.ts` does */
+/**
+ * @returns the answer; undefined if `change-password.ts` is to answer, where epersons change their own
+ *   password
+ */
 export type PatchOther = (request: FastifyRequest, reply: FastifyReply) => Promise<object | undefined>
 
 /**
- * Tells the PATCHes of an eperson apart: epersons change their own password, administrators set that of others, and
- * everything else is no matter of passwords.
+ * Tells the patches of an eperson apart: epersons change their own password, administrators set the passwords
+ * of others, and `patchEperson` does everything else.
  */
 export function createPatchOther(parts: Parts): PatchOther {
   return async request => {
@@ -41,7 +44,10 @@ export function createPatchOther(parts: Parts): PatchOther {
   }
 }
 
-/** A body that can't be read is one, too: what changes passwords says what is wrong with it. */
+/**
+ * True if the body is about a password. That includes a body that can't be read: the code that changes
+ * passwords says what is wrong with it.
+ */
 function isAboutPassword(request: FastifyRequest): boolean {
   try {
     const parsed: unknown = JSON.parse(String(request.body ?? ''))
@@ -56,8 +62,8 @@ function isAboutPassword(request: FastifyRequest): boolean {
 }
 
 /**
- * An administrator sets somebody's password, as an operator does with `carrel eperson password`: every session of theirs
- * ends (T6).
+ * Sets the password of another eperson for an administrator, as an operator does with `carrel eperson
+ * password`: it ends every session of that eperson (T6).
  */
 async function setPassword(request: FastifyRequest, parts: Parts): Promise<object> {
   const { people, addresses, passwords, asksAgreement } = parts
@@ -83,7 +89,10 @@ async function setPassword(request: FastifyRequest, parts: Parts): Promise<objec
   return epersonBody(eperson, addresses, asksAgreement)
 }
 
-/** DSpace's clients since 7.3 send an object, older ones a text. The current password isn't the administrator's to know. */
+/**
+ * Reads the new password. DSpace's clients since 7.3 send an object, older ones a text. The current password
+ * isn't asked for, because the administrator doesn't know it.
+ */
 function passwordIn(value: unknown): Buffer {
   const text = isObject(value) ? value.new_password : value
   if (typeof text !== 'string' || !text.isWellFormed())

@@ -6,21 +6,24 @@ import type { Awaitable } from '../lib/awaitable.ts'
 import type { Group, LoginMethod } from '../model/accounts.ts'
 import type { People } from '../storage/people.ts'
 
-/** Groups that depend on the way of authenticating (contract section 6). */
+/**
+ * Groups that depend on the login method, the client's address or a provider's attributes (contract section
+ * 6).
+ */
 export interface SpecialGroups {
-  /** By client address, evaluated on every request (G1), with the groups that they are in. */
+  /** Groups by client address, evaluated on every request (G1), with their parents. */
   ofAddress(ip: string | null): Awaitable<readonly Group[]>
-  /** By login method, and by attributes of a provider: for the claim `sg` (G2). @returns ids */
+  /** Groups by login method and by a provider's attributes, for the claim `sg` (G2). @returns ids */
   ofLogin(method: LoginMethod, names?: readonly string[]): readonly string[]
-  /** What the configuration says, in its order. */
+  /** The rules of the configuration, in its order. */
   readonly rules: readonly SpecialGroupRule[]
 }
 
-/** Who gets a special group. */
+/** A rule that gives a special group. */
 export type SpecialGroupRule = { readonly group: Group } & (
   | { readonly how: 'address'; readonly ranges: readonly string[] }
   | { readonly how: 'method'; readonly method: LoginMethod }
-  /** What a provider says: one value of the attribute is this, or meets the pattern. */
+  /** Applies if one value of the provider's attribute equals the value or matches the pattern. */
   | ({
       readonly how: 'attribute'
       readonly provider: string
@@ -29,7 +32,7 @@ export type SpecialGroupRule = { readonly group: Group } & (
     } & ({ readonly value: string } | { readonly pattern: string }))
 )
 
-/** Creates the groups that the configuration names, if they don't exist. */
+/** Creates special groups from the configuration, and in the store those that don't exist. */
 export async function createSpecialGroups(
   { ipGroups, methodGroups, singleSignOn }: Pick<Config, 'ipGroups' | 'methodGroups' | 'singleSignOn'>,
   people: Pick<People, 'ensureGroups' | 'withParents'>,
@@ -86,14 +89,19 @@ export async function createSpecialGroups(
 
 const none: readonly Group[] = []
 
-/** As the configuration has it: what is read is a pattern of the whole value. */
+/**
+ * The pattern as the configuration has it: reading it adds anchors, so that it matches only a whole value.
+ */
 const patternOf = ({ source }: RegExp) => source.replace(/^\^\(\?:(.*)\)\$$/s, '$1')
 
-/** Each group once, even if several rules gave it. */
+/** Keeps each group once, even if several rules gave it. */
 export const withoutRepeats = (groups: readonly Group[]): readonly Group[] =>
   groups.length < 2 ? groups : [...new Map(groups.map(group => [group.uuid, group])).values()]
 
-/** One list for each address family: in a common list, `::/0` would contain every IPv4 address, too. */
+/**
+ * Returns a function that is true for addresses in the ranges. Each address family has a list of its own: in
+ * a common list, `::/0` would contain every IPv4 address, too.
+ */
 export function networkOf(ranges: readonly string[]): (ip: string) => boolean {
   const networks = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const range of ranges) {

@@ -23,7 +23,10 @@ interface Parts {
   readonly asksAgreement: boolean
 }
 
-/** Also keeps the framework from adding a `charset`, which JSON doesn't have (RFC 8259 §11). */
+/**
+ * Sends a text unchanged; this also keeps the framework from adding a `charset`, which JSON doesn't have (RFC
+ * 8259 §11).
+ */
 const asIs = (body: string) => body
 
 /** `GET /api/authn/status` and its page of special groups (S1–S4). */
@@ -32,9 +35,9 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
   const self = `${addresses.authn}/status`
 
   /**
-   * One of the most frequent requests. A caller is the same object until something about them changes (`authenticate`), so
-   * the body is serialized once. It stays text: Node sends headers and text in one piece, which takes a tenth less
-   * processor time for the whole request than headers and bytes.
+   * The body of one of the most frequent answers. A caller is the same object until something about them
+   * changes (`authenticate`), so the body is serialized once. It stays text: Node sends headers and text in
+   * one piece, which takes a tenth less processor time for the whole request than headers and bytes.
    */
   const statusOf = memo((caller: Caller) => JSON.stringify(statusBody(caller)))
 
@@ -65,7 +68,10 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
       `${self}/specialGroups`,
     )
 
-  /** After single sign-on, clients ask here whether it worked before they exchange the cookie for a token (X2). */
+  /**
+   * The caller, or the eperson of a finished single sign-on: clients ask here whether it worked before they
+   * exchange the cookie for a token (X2).
+   */
   async function callerOf(request: FastifyRequest): Promise<Caller> {
     const { caller } = request
     const waiting = caller.kind === 'anonymous' ? await trade?.waiting(request) : undefined

@@ -9,46 +9,46 @@ import type { Measures } from '../model/measures.ts'
 import type { Keys } from '../model/throttle.ts'
 import type { Attempt, Attempts, Begun } from '../storage/attempts.ts'
 
-/** Whose password somebody sends. */
+/** The account being logged in to. */
 export interface Account {
-  /** The e-mail address or the name as it was typed, or what else there is only one of for the account. */
+  /** The email address or name as it was typed, or another text that is unique to the account. */
   readonly user: string
-  /** null: there is no such account. */
+  /** The eperson's UUID; null if there is no such account. */
   readonly eperson: string | null
 }
 
-/** A password that somebody sends to prove who they are. */
+/** A password sent as proof of identity. */
 export interface Guess extends Account {
   readonly method: LoginMethod
-  /** In canonical form; null: unknown. */
+  /** The client's address in canonical form; null if unknown. */
   readonly address: string | null
-  /** Who waits for the answer. */
+  /** The client that waits for the answer. */
   readonly client: Client
 }
 
 /**
- * Looks at a password, when it is its turn. It calls `admit` before, once, and throws what that throws.
+ * Checks a password when it is its turn. It calls `admit` once before that, and passes its errors on.
  * @param client whose turn it is
- * @param admit counts the attempt, of another account than was typed if one is given
+ * @param admit counts the attempt, for the given account instead of the typed one if there is one
  */
 export type Prove<T> = (client: Client, admit: (account?: Account) => Promise<void>) => Promise<T>
 
 export interface Verdict {
-  /** For the audit trail: that the next attempt has to wait; null: it hasn't. */
+  /** The reason in the audit trail if the next attempt has to wait; null if it doesn't. */
   readonly remark: string | null
-  /** For the queue of hashing, if something else is to be hashed. */
+  /** The client for the hashing queue, if something else is to be hashed. */
   readonly client: Client
 }
 
 /** Verifies passwords, and throttles guessing (L8, docs/decisions/0023). */
 export interface Throttle {
   /**
-   * An attempt that fails without an answer counts for nothing.
+   * Verifies a password. An attempt that fails without an answer isn't counted.
    * @throws Problem `too-many-attempts` if it has to wait; Overloaded if too many are waiting already
    */
   verify<T extends { readonly isRight: boolean }>(guess: Guess, prove: Prove<T>): Promise<T & Verdict>
   /**
-   * Counts something else that may be done only so often, such as asking for a mail. It counts apart from guesses.
+   * Counts another action that has a limit, such as asking for a mail. It is counted apart from guesses.
    * @throws Problem `too-many-attempts` if it has to wait
    */
   count(what: string, address: string | null): Promise<void>
@@ -58,13 +58,16 @@ interface Parts {
   readonly attempts: Attempts
   readonly keyring: Keyring
   readonly measures: Pick<Measures, 'loginThrottled'>
-  /** How many ms a refusal is held back on average. */
+  /** Average delay of a refusal, in ms. */
   readonly refusal: number
-  /** Whether wrong passwords are held back so long, too: what looked at them must not show (docs/decisions/0033). */
+  /**
+   * True if wrong passwords are answered only after that delay, too, so that the time doesn't show where they
+   * were verified (docs/decisions/0033).
+   */
   readonly holdsWrong: boolean
 }
 
-/** How many refusals are held back at once; others get theirs immediately. */
+/** Maximum number of refusals held back at once; others are sent immediately. */
 const maxHeld = 1_000
 
 export function createThrottle({ attempts, keyring, measures, refusal: pause, holdsWrong }: Parts): Throttle {
@@ -82,7 +85,7 @@ export function createThrottle({ attempts, keyring, measures, refusal: pause, ho
   async function refuse(error: unknown, method: LoginMethod): Promise<never> {
     const isThrottled = error instanceof Problem && error.code === 'too-many-attempts'
     if (isThrottled) measures.loginThrottled(method)
-    // Not all equally long: those who were refused together would come again together.
+    // The delays differ: clients that were refused together would come again together.
     if (isThrottled || error instanceof Overloaded) await hold(pause * (0.5 + Math.random()))
     throw error
   }
@@ -99,11 +102,11 @@ export function createThrottle({ attempts, keyring, measures, refusal: pause, ho
       network,
     })
     let attempt = attemptOn({ user, eperson })
-    // First without counting: most of a flood ends here, and costs no write.
+    // Looked up without counting first: most of a flood ends here, and costs no write.
     const standing = await attempts.look(attempt)
     if (standing.wait > 0) throw refusal(standing.wait)
     const client = { ...asking, first: standing.isFamiliar }
-    // Not before its turn: what waits, and what the queue has no room for, is no guess yet.
+    // Counted only at its turn: an attempt that waits, or that the queue refuses, is no guess yet.
     let begun: Begun | undefined
     const takeBack = async () => begun && attempts.takeBack(attempt, begun)
     let proof: T
@@ -140,7 +143,7 @@ export function createThrottle({ attempts, keyring, measures, refusal: pause, ho
 
 const seconds = (ms: number) => Math.ceil(ms / 1000)
 
-/** The same for every account, and for what is none. */
+/** The refusal of a guess, which is the same whether or not the account exists. */
 const refusal = (wait: number) => tooMany('wrong passwords', wait)
 
 const tooMany = (what: string, wait: number) =>
@@ -149,8 +152,8 @@ const tooMany = (what: string, wait: number) =>
   })
 
 /**
- * Names typed by anybody are kept only as keyed hashes: some type their password where the name belongs. After a rotation
- * of the secret, counting starts again.
+ * Makes the keys of the counters. Typed names are kept only as keyed hashes: some people type their password
+ * where the name belongs. After a rotation of the secret, counting starts again.
  */
 function createKeys(keyring: Keyring): (user: string, network: string, site: string) => Keys {
   let secret: Uint8Array | undefined
@@ -175,5 +178,5 @@ function createKeys(keyring: Keyring): (user: string, network: string, site: str
   }
 }
 
-/** In bytes. */
+/** Length of a key in bytes. */
 const keyLength = 16

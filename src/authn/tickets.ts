@@ -2,15 +2,21 @@ import { hash, randomBytes } from 'node:crypto'
 import type { Clock } from '../storage/clock.ts'
 import type { Identities } from '../storage/identities.ts'
 
-/** Records that every node can read by their name for a while: single-use tickets (docs/decisions/0010), who acts (0013). */
+/**
+ * Records that every node can read by name for a limited time: single-use tickets (docs/decisions/0010), and
+ * the administrator who acts on behalf of an eperson (docs/decisions/0013).
+ */
 export interface Tickets {
-  /** @returns the name. The store has only its hash, so nothing else leads to the ticket. */
+  /**
+   * Keeps a record under a random name. @returns the name. The store has only its hash, so nothing else leads
+   * to the record.
+   */
   issue(purpose: Purpose, content: object, seconds: number): Promise<string>
-  /** The same under a given name. */
+  /** Keeps a record under a given name. */
   keep(purpose: Purpose, name: string, content: object, seconds: number): Promise<void>
   read<T>(purpose: Purpose, name: string): Promise<T | undefined>
   take<T>(purpose: Purpose, name: string): Promise<T | undefined>
-  /** @returns true for the first call within that time, false for all others */
+  /** @returns true for the first call with this name within `seconds`, false for all others */
   isFirst(purpose: Purpose, name: string, seconds: number): Promise<boolean>
 }
 
@@ -32,7 +38,7 @@ export function createTickets(store: Identities, { now, certain, kept, keep: kee
   const keep: Tickets['keep'] = async (purpose, name, content, seconds) => {
     await store.keepTicket(idOf(purpose, name), JSON.stringify(content), expiry(seconds), certain())
   }
-  /** Keeps the time of an expired ticket, so that it stays expired when the clock is set back. */
+  /** Keeps the time of an expired ticket, so that it stays expired if the clock is set back. */
   async function expired(id: string): Promise<undefined> {
     const time = now()
     if (kept() < time && (await store.readTicket(id, kept())) !== undefined) await keepTime(time)

@@ -14,52 +14,60 @@ import { createSessionAge, type Life, type SessionLifetimes } from './session-ag
 import type { Tickets } from './tickets.ts'
 
 /**
- * Tokens (contract section 2). The signing key depends on the service's secret, on the token's purpose, on how the session
- * began and on the eperson's session key. So a token needs no claim to tell these apart, and a new session key ends all
- * tokens of the eperson at once (T4). The key of a token that was made while acting on behalf of somebody also depends on
- * the actor's session key, so it ends with either session; who acts and why is stored in a ticket (docs/decisions/0013).
- * When the session began is in the key's name and in the key, and stays the same when a token is refreshed (T11). So it also
- * tells the sessions of an eperson apart, which can be ended by themselves (docs/decisions/0040).
+ * Tokens (contract section 2). The signing key depends on the service's secret, the token's purpose, the
+ * login method and the eperson's session key. So a token needs no claim to tell these apart, and a new
+ * session key ends all tokens of the eperson at once (T4). The key of a token that was made while acting on
+ * behalf of an eperson also depends on the actor's session key, so that it ends with either session; the
+ * actor and the reason are stored in a ticket (docs/decisions/0013). The start of the session is part of both
+ * the key's name and the key, and stays the same when a token is refreshed (T11). So it also tells the
+ * sessions of an eperson apart, which can be ended one by one (docs/decisions/0040).
  */
 export type TokenKind = TokenPurpose
 
-/** An eperson's current session, and how it began: what a token is made from. */
+/** An eperson's current session and its origin, from which a token is made. */
 export interface Proven {
   readonly session: Session
   readonly method: LoginMethod
   readonly sg: readonly string[]
-  /** When the session began, in ms since 1970. */
+  /** Start of the session, in ms since 1970. */
   readonly begun: number
-  /** When the login token ends, in ms since 1970; undefined for other tokens, and for a login that has none yet. */
+  /**
+   * End of the login token, in ms since 1970; undefined for other tokens, and for a login that has no token
+   * yet.
+   */
   readonly ends?: number
-  /** What an access token may do; undefined for login tokens and what is made from them. */
+  /** The scope of an access token; undefined for login tokens and tokens made from them. */
   readonly grant?: Grant
-  /** The administrator who acts as the eperson, if any (B4). */
+  /** The administrator who acts on behalf of the eperson, if any (B4). */
   readonly acting?: Pick<Acting, 'actor' | 'reason'>
 }
 
 /** The content of a valid token. */
 export interface Verified extends Proven {
-  /** When the token expires, in ms since 1970. */
+  /** End of the token, in ms since 1970. */
   readonly ends: number
 }
 
 export interface Tokens {
   /**
-   * The session must be the one that was verified. If it has ended meanwhile, the token is not valid.
+   * Makes a token. The session must be the one that was verified: if it has ended meanwhile, the token is not
+   * valid.
    * @param lifetime seconds
    */
   mint(kind: TokenKind, verified: Minted, lifetime: number): string
-  /** The same while acting on behalf of somebody. */
+  /** Makes a token while acting on behalf of an eperson. @param lifetime seconds */
   mintActing(kind: Exclude<TokenKind, 'login'>, caller: Acting, lifetime: number): Promise<string>
   /** @returns undefined for a token that is malformed, forged, expired, invalidated or of another kind */
   verify(kind: TokenKind, token: string): Awaitable<Verified | undefined>
 }
 
-/** With the end of the token that is refreshed, if one is. */
+/** `ends` is the end of the token being refreshed, if any. */
 type Minted = Omit<Proven, 'acting'> & Partial<Pick<Verified, 'ends'>>
 
-/** Of cached login tokens: the signature is verified once, the session is checked on every request. */
+/**
+ * Maximum number of cached login tokens. The signature of a cached token isn't verified again, but its
+ * session is checked on every request.
+ */
 const maxCached = 10_000
 
 interface Parts {
@@ -67,10 +75,13 @@ interface Parts {
   readonly clock: Clock
   readonly config: SessionLifetimes
   readonly keyring: Keyring
-  /** The enabled ones: disabling a login method ends its tokens. Tokens of `carrel token` are always accepted. */
+  /** The enabled methods: disabling one ends its tokens. Tokens of `carrel token` are always accepted. */
   readonly loginMethods: readonly LoginMethod[]
   readonly tickets: Tickets
-  /** Whether administrators may act on behalf of others. If not, tokens that were made while acting are not valid. */
+  /**
+   * True if administrators may act on behalf of others. Otherwise, tokens that were made while acting are not
+   * valid.
+   */
   readonly mayAct: boolean
   readonly measures: Pick<Measures, 'tokenRefused'>
 }
@@ -98,7 +109,7 @@ export function createTokens({
     cached.set(token, verified)
   }
 
-  /** Derived keys are cached by session, which is the same object until something about its eperson changes. */
+  /** Derived keys, cached by session, which is the same object until something about its eperson changes. */
   const derived = new WeakMap<Session, { readonly secret: Uint8Array; readonly keys: Map<string, Mac> }>()
   function keyOf(
     secret: Uint8Array,
@@ -114,7 +125,8 @@ export function createTokens({
     }
     const purpose = `${kind}/${method}` as const
     const material = keyOfSession(session, begun)
-    // Each bitstream has its own lease key, and only one session has a key of its own, so these are not cached.
+    // Each bitstream has its own lease key, and a key that differs from the session key belongs to one
+    // session only, so these are not cached.
     if (kind.startsWith('lease/') || material !== session.sessionKey)
       return deriveKey(secret, purpose, material)
     const key = known.keys.get(purpose) ?? deriveKey(secret, purpose, material)
@@ -131,7 +143,7 @@ export function createTokens({
     if (!jwt) return refuse(kind, 'malformed')
     if (age.lifeOf(jwt).isKept) return refuse(kind, 'expired')
     const session = await sessions.of(jwt.claims.eid)
-    // After the look-up, which tells how far time has got elsewhere.
+    // Computed again after the look-up, which shows how far time has advanced elsewhere.
     const life = age.lifeOf(jwt)
     const refuseFor = (reason: RefusalReason) => refuse(kind, life.isOver ? 'expired' : reason)
     if (!session) return refuseFor('no-eperson')
@@ -144,14 +156,17 @@ export function createTokens({
       if (kind === 'login') addToCache(token, verified)
       return verified
     }
-    // The same rules as for X-On-Behalf-Of (B1, B2).
+    // The rules are those of X-On-Behalf-Of (B1, B2).
     const mayBe = kind !== 'login' && mayAct && !session.administrator
     const acting = mayBe ? await verifyActing(kind, token, jwt, session, begun) : undefined
     if (!acting) return refuseFor('signature')
     return life.isOver ? expire(kind, life) : { ...acting, session, sg: jwt.claims.sg, begun, ends }
   }
 
-  /** Only what the service has signed moves the mark, or tokens that anybody makes up would. */
+  /**
+   * Keeps the time of an expired token. Its signature must be verified before, or forged tokens could advance
+   * the kept time.
+   */
   async function expire(kind: TokenKind, { ends }: Life): Promise<undefined> {
     if (ends <= clock.now()) await clock.keep(ends)
     return refuse(kind, 'expired')
@@ -195,7 +210,7 @@ export function createTokens({
 
   return {
     mint: (kind, minted, lifetime) => {
-      // Their routes are never reached with one (`scope.ts`); this holds even if one is.
+      // The routes that make tokens refuse access tokens (`scope.ts`); this holds even if one doesn't.
       if (minted.grant) throw new Error('an access token never gives another token')
       const { method, session, begun } = minted
       return sign(kind, minted, lifetime, keyOf(newestSecret(), kind, method, session, begun))
@@ -228,7 +243,7 @@ export function createTokens({
   }
 }
 
-/** @param begun undefined: the key of tokens from before docs/decisions/0024 */
+/** @param begun undefined for tokens from before docs/decisions/0024 */
 const ofSession = (key: Mac, begun: number | undefined): Mac =>
   begun === undefined ? key : macWith(key(Buffer.from(String(begun))))
 

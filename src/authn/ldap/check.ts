@@ -6,7 +6,10 @@ import { findIn } from './directory.ts'
 import { ServerFault } from './inbox.ts'
 import { converse } from './servers.ts'
 
-/** Asks each server of a directory for a name that nobody has, as a login does. No password of a person is sent. */
+/**
+ * Searches each server of a directory for a name that doesn't exist, as a login would. No person's password
+ * is sent.
+ */
 export async function* checkDirectory(config: LdapConfig): AsyncIterable<Found> {
   for (const server of config.servers) {
     if (server.security === 'none' && !isLoopbackName(server.host))

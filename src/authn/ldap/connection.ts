@@ -16,11 +16,9 @@ import {
   unbindRequest,
 } from './messages.ts'
 
-/**
- * One conversation with a directory server: a request, then its answer, and so on (RFC 4511).
- */
+/** A conversation with a directory server: requests and their answers, one after the other (RFC 4511). */
 export interface Connection {
-  /** @returns the result code; 0: the password is right */
+  /** @returns the result code; 0 means that the password is right */
   bind(dn: string, password: string): Promise<number>
   /** @returns the entries, at most one more than `max`, and the result code */
   search(search: Search): Promise<{ readonly code: number; readonly entries: readonly Entry[] }>
@@ -28,23 +26,23 @@ export interface Connection {
 }
 
 interface Parts {
-  /** The only certificates that are trusted; null: those that Node trusts. */
+  /** The only trusted certificates; null for those that Node trusts. */
   readonly ca: string | null
-  /** For everything, in ms. */
+  /** Time for the whole conversation, in ms. */
   readonly timeout: number
 }
 
-/** @throws ServerFault (from its methods, too) if the server can't be reached or does something else than it should */
+/** @throws ServerFault (from its methods, too) if the server can't be reached or violates the protocol */
 export async function connect(server: LdapServer, parts: Parts): Promise<Connection> {
   const { host, port, security } = server
   const conversation = new Conversation(parts.timeout)
   const secured = {
     host,
-    // RFC 6066 §3: an address is no server name.
+    // RFC 6066 §3: an IP address is no server name.
     ...(isIP(host) ? {} : { servername: host }),
     ...(parts.ca && { ca: parts.ca }),
     minVersion: 'TLSv1.2',
-    // Whatever the environment says.
+    // Certificates are verified even if the environment disables that.
     rejectUnauthorized: true,
   } as const
   try {
@@ -65,14 +63,14 @@ class Conversation implements Connection {
   #inbox = new Inbox()
   #id = 0
 
-  /** @param timeout in ms, for all of it */
+  /** @param timeout time for the whole conversation, in ms */
   constructor(timeout: number) {
     this.#timeout = timeout
     this.#deadline = AbortSignal.timeout(timeout)
     this.#deadline.addEventListener('abort', () => this.end())
   }
 
-  /** Goes on over this socket, once this event says that it is ready. Nothing that came before counts. */
+  /** Continues over this socket after `ready` was emitted, and drops whatever came before. */
   async goOn(socket: Socket, ready: 'connect' | 'secureConnect'): Promise<void> {
     const inbox = new Inbox()
     this.#inbox = inbox
@@ -88,7 +86,8 @@ class Conversation implements Connection {
   async startTls(secure: (socket: Socket) => Socket): Promise<void> {
     const { code } = await this.#askOnce(startTlsRequest(++this.#id), 'extended')
     if (code !== success) throw new ServerFault(`it refused StartTLS (result ${code})`)
-    // Somebody on the way may have added the beginning of a message, which what comes over TLS would complete.
+    // An attacker on the path may have injected the beginning of a message, which the data inside TLS would
+    // complete.
     if (!this.#inbox.isEmpty)
       throw new ServerFault('it sent something unencrypted after its answer to StartTLS')
     const plain = this.#socket
@@ -97,7 +96,8 @@ class Conversation implements Connection {
   }
 
   async bind(dn: string, password: string): Promise<number> {
-    // RFC 4513 §5.1: without a name or a password, that would be nobody, and the answer yes.
+    // RFC 4513 §5.1: without a name or a password, the bind would be anonymous or unauthenticated, and
+    // succeed.
     if (dn === '' || password === '') throw new Error('a bind needs a name and a password')
     const { code } = await this.#askOnce(bindRequest(++this.#id, dn, password), 'bind')
     return code
@@ -117,7 +117,7 @@ class Conversation implements Connection {
   }
 
   close(): void {
-    // If the server doesn't even take that, the deadline ends the connection.
+    // If the server doesn't even accept that, the deadline ends the connection.
     this.#socket.end(unbindRequest(++this.#id), () => this.end())
   }
 

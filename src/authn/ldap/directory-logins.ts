@@ -28,7 +28,7 @@ export interface DirectoryParts {
   readonly directory: LdapConfig
   readonly identities: Identities
   readonly log: Pick<FastifyBaseLogger, 'warn'>
-  /** Where logins wait for a connection to the directory. */
+  /** The queue in which logins wait for a connection to the directory. */
   readonly queue: FairQueue
   readonly specialGroups: SpecialGroups
   readonly throttle: Throttle
@@ -36,11 +36,10 @@ export interface DirectoryParts {
   readonly tokenLifetime: number
 }
 
-/** What became of an attempt. */
 interface Outcome {
   readonly isRight: boolean
   readonly verified?: Proven
-  /** Whose entry it was, if that is known. */
+  /** The eperson that the entry belongs to, if known. */
   readonly eperson: string | null
 }
 
@@ -50,7 +49,7 @@ export function createDirectoryLogins(parts: DirectoryParts): DirectoryLogins {
   const directory = createDirectory(config, log)
   const matching = matchingOf(config)
 
-  /** The eperson whose entry it seems to be, for the counts of guesses: nothing is proved yet. */
+  /** The eperson that the entry seems to belong to, for counting guesses; nothing is proved yet. */
   async function epersonOf(found: Found): Promise<string | null> {
     const read = found.attributes && readIdentity(config, found.attributes)
     if (read === undefined || typeof read === 'string') return null
@@ -83,7 +82,7 @@ export function createDirectoryLogins(parts: DirectoryParts): DirectoryLogins {
       },
       { ...event, eperson: uuid, actor: uuid },
     )
-    // It has its event: somebody logged them out at this moment.
+    // The store has recorded the failed login: the eperson was logged out at this moment.
     if (!begun) throw new Problem('login-failed', 'A logout ended this login.')
     const verified = { ...begun, method: ldapMethod, sg: specialGroups.ofLogin(ldapMethod, groups) }
     return { isRight: true, verified, eperson: uuid }
@@ -104,7 +103,7 @@ export function createDirectoryLogins(parts: DirectoryParts): DirectoryLogins {
           try {
             const person = await directory.verify(user, password, async found => {
               if (found) whose = (await epersonOf(found)) ?? eperson
-              // However many names an entry has, its guesses are counted together.
+              // Guesses at an entry are counted together, however many names it has.
               await admit(found && { user: `${config.id}\0${found.dn}`, eperson: whose })
             })
             return person ? await begin(person, request) : { isRight: false, eperson: whose }
@@ -124,7 +123,7 @@ export function createDirectoryLogins(parts: DirectoryParts): DirectoryLogins {
   }
 }
 
-/** In seconds: by then a server may be back. */
+/** Seconds after which a server may be back. */
 const retryAfter = 10
 
 const unavailable = () =>

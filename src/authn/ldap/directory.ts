@@ -7,12 +7,14 @@ import { ServerFault } from './inbox.ts'
 import { type Entry, parseFilter, type Search } from './messages.ts'
 import { createServers } from './servers.ts'
 
-/** An LDAP directory, as one that verifies passwords (docs/decisions/0033). */
+/** An LDAP directory that verifies passwords (docs/decisions/0033). */
 export interface Directory {
   /**
-   * @param admit is called once before the password is sent, with what is known of the person by then
-   * @returns undefined if there is nobody of that name, or the password is wrong
-   * @throws DirectoryUnavailable; Refused if the password is right, and the directory doesn't say who it is
+   * Verifies a password.
+   * @param admit called once before the password is sent, with what is known about the person by then
+   * @returns undefined if no entry has the name, or the password is wrong
+   * @throws DirectoryUnavailable; Refused if the password is right, but the directory doesn't reveal enough
+   *   about the person
    */
   verify(
     user: string,
@@ -24,23 +26,23 @@ export interface Directory {
 /** An entry that stands for one person. */
 export interface Found {
   readonly dn: string
-  /** undefined as long as only the person may read them. */
+  /** Undefined while the attributes are readable only by the person. */
   readonly attributes: Attributes | undefined
 }
 
 export interface Person extends Found {
   readonly attributes: Attributes
-  /** The names of all attributes that came. */
+  /** The names of all attributes that the directory sent. */
   readonly names: readonly string[]
 }
 
-/** Of one person. More would not fit into a token anyway. */
+/** Maximum number of groups of a person. More would not fit into a token anyway. */
 const maxGroups = 1_000
 
 /**
- * What it means that a password is wrong, or that this account can't log in (RFC 4511 appendix A): constraintViolation,
- * noSuchObject, invalidDNSyntax, inappropriateAuthentication, invalidCredentials, insufficientAccessRights,
- * unwillingToPerform. Some servers use them for accounts that are locked.
+ * Result codes that mean a wrong password, or an account that can't log in (RFC 4511 appendix A):
+ * constraintViolation, noSuchObject, invalidDNSyntax, inappropriateAuthentication, invalidCredentials,
+ * insufficientAccessRights, unwillingToPerform. Some servers use them for locked accounts.
  */
 const refusingCodes: readonly number[] = [19, 32, 34, 48, 49, 50, 53]
 const success = 0
@@ -48,7 +50,7 @@ const sizeLimitExceeded = 4
 
 type Log = Pick<FastifyBaseLogger, 'warn'>
 
-/** @throws ConfigError if a filter isn't one */
+/** @throws ConfigError if a filter is malformed */
 export function createDirectory(config: LdapConfig, log: Log): Directory {
   requireFilters(config)
   const servers = createServers(config, log)
@@ -65,7 +67,7 @@ export function createDirectory(config: LdapConfig, log: Log): Directory {
   async function groupsOf(connection: Connection, dn: string): Promise<readonly string[]> {
     const { find, groupSearch } = config
     if (groupSearch === null) return []
-    // As the account that searches; without one, as the person.
+    // Groups are searched with the configured account; without one, as the person.
     if (find.kind === 'search' && find.account) await bindAccount(find, connection)
     const filter = groupSearch.filter.replaceAll('{dn}', () => escapeInFilter(dn))
     const place = {
@@ -91,7 +93,7 @@ export function createDirectory(config: LdapConfig, log: Log): Directory {
             'several entries of the directory match one name: nobody can log in with it',
           )
         const found = entry === 'several' ? undefined : entry
-        // Another server may have failed after that.
+        // Counted once: if a server fails after this, the next one comes here again.
         if (!isAdmitted) await admit(found && { dn: found.dn, attributes: knownBefore(config, found) })
         isAdmitted = true
         const text = passwordText(password)
@@ -111,7 +113,10 @@ export function createDirectory(config: LdapConfig, log: Log): Directory {
   }
 }
 
-/** @returns the entry of that name, or what is known of it before the password: its DN */
+/**
+ * Finds the entry with a name.
+ * @returns the entry; without a search, only its DN; undefined if there is none
+ */
 export async function findIn(
   connection: Connection,
   config: LdapConfig,
@@ -125,16 +130,19 @@ export async function findIn(
   const filter = find.filter.replaceAll('{user}', () => escapeInFilter(user))
   const place = { base: find.base, filter, scope: 'sub', attributes: wantedBy(config), max: 1 } as const
   const [entry, another] = await searchIn(connection, place)
-  // RFC 4513 §5.1.2: a DN without a name would be nobody's, with any password.
+  // RFC 4513 §5.1.2: a bind with an empty DN would be anonymous, and succeed with any password.
   if (entry?.dn === '') return undefined
   return another ? 'several' : entry
 }
 
-/** What a search has shown. */
+/** The attributes known before the password is verified: those that a search has returned. */
 const knownBefore = ({ find }: LdapConfig, entry: Entry): Attributes | undefined =>
   find.kind === 'search' ? attributesOf(entry, []) : undefined
 
-/** Names are compared case-insensitively (RFC 4512 §2.5). `dn` is the name of the entry. */
+/**
+ * Looks attributes up by name. Names are case-insensitive (RFC 4512 §2.5); `dn` stands for the DN of the
+ * entry.
+ */
 const attributesOf =
   (entry: Entry, groups: readonly string[]): Attributes =>
   given => {
@@ -147,7 +155,7 @@ const attributesOf =
 const wantedBy = ({ attributes, groups, require }: LdapConfig): readonly string[] => {
   const names = [...Object.values(attributes), ...[...groups, ...require].map(rule => rule.attribute)]
   const wanted = [...new Set(names.filter(name => name.toLowerCase() !== 'dn'))]
-  // RFC 4511 §4.5.1.8: no attributes. An empty list would stand for all.
+  // RFC 4511 §4.5.1.8: `1.1` asks for no attributes; an empty list would ask for all.
   return wanted.length === 0 ? ['1.1'] : wanted
 }
 
@@ -183,8 +191,9 @@ function requireFilters({ find, groupSearch }: LdapConfig): void {
 }
 
 /**
- * Whether this can be somebody's name. A directory ignores cases, spaces at the ends, and what Unicode holds to be the same
- * (RFC 4518); with one spelling only, guesses at an account are counted together (L8). NUL ends a text in some servers.
+ * True if the text can be a name. A directory ignores case, spaces at the ends and differences between
+ * equivalent Unicode spellings (RFC 4518); allowing one spelling counts all guesses at an account together
+ * (L8). Some servers end a text at NUL.
  */
 const isName = (text: string): boolean =>
   text.length <= longest &&
@@ -193,18 +202,18 @@ const isName = (text: string): boolean =>
 
 const longest = 256
 
-/** As a value in a filter (RFC 4515 §3). */
+/** Escapes a value in a filter (RFC 4515 §3). */
 const escapeInFilter = (text: string): string => text.replaceAll(/[\0()*\\]/g, hexPair)
 
-/** As a value in a DN (RFC 4514 §2.4). */
+/** Escapes a value in a DN (RFC 4514 §2.4). */
 const escapeInDn = (text: string): string => text.replaceAll(/[\0"#+,;<=>\\]|^ | $/g, hexPair)
 
 const hexPair = (character: string) => `\\${character.charCodeAt(0).toString(16).padStart(2, '0')}`
 
 /**
- * A password as text, as it is sent. RFC 4513 §5.1.2: without one, a server answers everybody that all is well. A server
- * that is written in C may take one that begins with NUL for none.
- * @returns undefined if it can't be right
+ * Decodes a password for a bind. RFC 4513 §5.1.2: a server accepts any bind without a password. A server
+ * written in C may take a password that begins with NUL for none.
+ * @returns undefined if the password can't be right
  */
 function passwordText(password: Uint8Array): string | undefined {
   const text = Buffer.from(password).toString()

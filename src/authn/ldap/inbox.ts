@@ -1,14 +1,17 @@
-/** What a server says in one conversation, in bytes. */
+/** Maximum number of bytes that a server may send in one conversation. */
 const maxBytes = 1_048_576
-/** Constructed values inside of each other. No message that is read here has more than five. */
+/** Maximum nesting of constructed values. No message that is read here has more than five levels. */
 const maxDepth = 10
 
-/** A directory server that can't be used for this login: another may be. The message has nothing of what was sent. */
+/**
+ * A directory server that can't be used for this login; another may be. The message quotes nothing that was
+ * sent.
+ */
 export class ServerFault extends Error {}
 
 /**
- * Takes in what a server sends, and hands on whole LDAP messages that are well-formed BER (X.690 §8.1): the library that
- * reads them would go on and on where a length is wrong, and keeps whatever comes.
+ * Receives a server's bytes and passes on whole LDAP messages that are well-formed BER (X.690 §8.1): the
+ * library that decodes them would loop endlessly on a wrong length, and keeps everything it gets.
  */
 export class Inbox {
   #rest: Buffer = Buffer.alloc(0)
@@ -38,13 +41,13 @@ export class Inbox {
     this.#wake()
   }
 
-  /** Nothing that comes later counts. */
+  /** Fails the reader once the received messages are read; a later error is ignored. */
   fail(error: unknown): void {
     this.#fault ??= error instanceof Error ? error : new Error(String(error))
     this.#wake()
   }
 
-  /** @returns the next message. Only one caller may wait at a time */
+  /** @returns the next message. Only one caller may wait at a time. */
   async next(): Promise<Buffer> {
     for (;;) {
       const message = this.#messages.shift()
@@ -56,7 +59,7 @@ export class Inbox {
     }
   }
 
-  /** Whether nothing has come that wasn't read. */
+  /** True if all received bytes were read. */
   get isEmpty(): boolean {
     return this.#rest.length === 0 && this.#messages.length === 0
   }
@@ -64,13 +67,13 @@ export class Inbox {
 
 const sequence = 0x30
 
-/** @returns where the value ends that begins there; undefined as long as its length has not come */
+/** @returns the end of the value that begins there; undefined until its length has arrived */
 function endOf(bytes: Buffer, at: number): number | undefined {
   const head = headOf(bytes, at)
   return head && head.from + head.length
 }
 
-/** RFC 4511 §5.1: lengths are definite. Tags of LDAP have one byte. */
+/** Reads a value's head (RFC 4511 §5.1): lengths are definite, and the tags of LDAP have one byte. */
 function headOf(bytes: Buffer, at: number): { readonly from: number; readonly length: number } | undefined {
   const first = bytes[at + 1]
   if (first === undefined) return undefined
@@ -83,7 +86,7 @@ function headOf(bytes: Buffer, at: number): { readonly from: number; readonly le
   return { from: at + 2 + count, length }
 }
 
-/** Whether values fill the place exactly, and those inside of them, too. */
+/** True if values fill the range exactly, and nested values fill theirs. */
 function isWellFormed(bytes: Buffer, from: number, to: number, depth: number): boolean {
   if (depth > maxDepth) return false
   let at = from

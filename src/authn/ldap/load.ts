@@ -2,7 +2,10 @@ import type { Config } from '../../config/config.ts'
 import type { DirectoryLogins } from '../login.ts'
 import type { DirectoryParts } from './directory-logins.ts'
 
-/** Loaded where a directory is configured: what speaks its protocol takes its time and memory at every start. */
+/**
+ * Loads logins by directory only if one is configured: the protocol's library takes time and memory at every
+ * start.
+ */
 export async function loadDirectory(
   { singleSignOn, tokenLifetime }: Pick<Config, 'singleSignOn' | 'tokenLifetime'>,
   parts: Omit<DirectoryParts, 'directory' | 'tokenLifetime'>,

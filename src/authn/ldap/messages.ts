@@ -15,29 +15,30 @@ import {
 import { ServerFault } from './inbox.ts'
 
 /**
- * The messages of a conversation (RFC 4511), by the library. Its client is not used: docs/decisions/0033 says why.
+ * The messages of a conversation (RFC 4511), encoded and decoded by the library. Its client is not used:
+ * docs/decisions/0033 says why.
  */
 
 export interface Search {
   readonly base: string
-  /** Just the entry at the base, or everything below. */
+  /** The entry at the base alone, or all entries below it, too. */
   readonly scope: 'base' | 'sub'
-  /** RFC 4515 */
+  /** A filter in its string form (RFC 4515). */
   readonly filter: string
-  /** Those that are wanted. */
+  /** The wanted attributes. */
   readonly attributes: readonly string[]
   readonly max: number
 }
 
 export interface Entry {
   readonly dn: string
-  /** By names in lower case. Values that are no text are hexadecimal. */
+  /** Values by attribute name in lower case. Values that are not text are hexadecimal. */
   readonly attributes: ReadonlyMap<string, readonly string[]>
 }
 
 export type Answer = Result | Done | Found | { readonly kind: 'reference' }
 
-/** To a password or to StartTLS. */
+/** An answer to a bind or to StartTLS. */
 export interface Result {
   readonly kind: 'bind' | 'extended'
   readonly code: number
@@ -53,7 +54,7 @@ interface Found {
   readonly entry: Entry
 }
 
-/** RFC 4511 §4.14 */
+/** The name of the StartTLS request (RFC 4511 §4.14). */
 const startTlsOid = '1.3.6.1.4.1.1466.20037'
 
 export const startTlsRequest = (messageId: number): Buffer =>
@@ -74,7 +75,7 @@ export const searchRequest = (
     scope,
     filter: parseFilter(filter),
     attributes: [...attributes],
-    // One more tells that there are more.
+    // Asking for one more shows that there are more.
     sizeLimit: max + 1,
     timeLimit: Math.ceil(timeout / 1000),
   }).write()
@@ -84,22 +85,22 @@ export const parseFilter = (text: string): Filter => FilterParser.parseString(te
 
 export const otherAnswer = 'it gave an answer to another question'
 
-/** By the tag of the operation (RFC 4511 §4.2). */
+/** Decodes an answer by the tag of its operation (RFC 4511 §4.2). */
 export function answerIn(message: Buffer, messageId: number): Answer {
   const reader = new BerReader(message)
   reader.readSequence()
   const given = reader.readInt()
-  // RFC 4511 §4.4.1: a server that ends the conversation says so with the number 0.
+  // RFC 4511 §4.4.1: a server that ends the conversation says so with the message ID 0.
   if (given !== messageId) throw new ServerFault(given === 0 ? 'it ended the conversation' : otherAnswer)
   const tag = reader.readSequence()
   if (tag === 0x73) return { kind: 'reference' }
   const read = <T extends MessageResponse>(response: T): T => {
-    // Without a result code, the library would take it for success.
+    // The library would take a missing result code for success.
     const result = reader.remainingBuffer
     if (!(response instanceof SearchEntry) && !(result[0] === 0x0a && result[1] === 1))
       throw new ServerFault('it sent an answer without a result')
     try {
-      // Not `parse`, which would read controls as well. None is asked for.
+      // `parse` would read controls as well; none are asked for.
       response.parseMessage(reader)
     } catch (cause) {
       throw new ServerFault('it sent a malformed message', { cause })
@@ -123,7 +124,10 @@ function entryOf({ name, attributes }: SearchEntry): Entry {
   return { dn: name, attributes: values }
 }
 
-/** Some bytes of these happen to be text, and others are not (Active Directory). */
+/**
+ * Binary attributes (Active Directory): their values may look like text by chance, so they are always
+ * hexadecimal.
+ */
 const binaryTypes = /^object(guid|sid)$|;binary$/i
 
 function textOf(type: string, value: Buffer): string {

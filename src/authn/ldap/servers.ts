@@ -6,16 +6,15 @@ import { ServerFault } from './inbox.ts'
 /** No server of the directory can be used. */
 export class DirectoryUnavailable extends Error {}
 
-/** The servers of one directory. */
 export interface Servers {
   /**
-   * Does the work with the first server that can be used. If one fails, the work begins again with the next.
+   * Does the work with the first usable server. If a server fails, the work starts again with the next.
    * @throws DirectoryUnavailable if none can be used
    */
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T>
 }
 
-/** How long a server that has failed is asked only after the others, in ms. */
+/** Time in ms during which a failed server is tried last. */
 const pause = 30_000
 
 type Parts = Pick<LdapConfig, 'id' | 'servers' | 'ca' | 'timeout'>
@@ -33,7 +32,7 @@ export function createServers(parts: Parts, log: Pick<FastifyBaseLogger, 'warn'>
           return done
         } catch (error) {
           if (!(error instanceof ServerFault)) throw error
-          // Once for each pause, however many logins wait for it.
+          // Logged once for each pause, however many logins were waiting.
           if (state.pausedUntil > performance.now()) continue
           log.warn(
             { provider: parts.id, server: `${host}:${port}`, why: error.message },

@@ -6,15 +6,18 @@ import type { WaysOn } from './refusals.ts'
 
 /** The addresses of single sign-on, exactly as providers are configured with them. */
 export interface SignOnAddresses {
-  /** What a client is told (L4): it may put an address of its own after the last `=`. */
+  /**
+   * The address in WWW-Authenticate (L4): a client may replace what follows the last `=` with an address of
+   * its own.
+   */
   location(scheme: string, redirectUrl: string): string
-  /** Without parameters. */
+  /** The address of a scheme, without parameters. */
   scheme(scheme: string): string
-  /** The same with the address encoded, so that more can follow. */
+  /** The start of a login, with `redirectUrl` encoded, so that more parameters can follow. */
   start(scheme: string, redirectUrl: string): string
-  /** The same after a silent attempt: the next one shows something. */
+  /** The start of a login after a silent attempt: this time the provider may show its login page. */
   ask(scheme: string, redirectUrl: string): string
-  /** The same for a provider that has to ask for a login. */
+  /** The start of a login at a provider that must ask for credentials. */
   force(scheme: string, redirectUrl: string, provider: string): string
   waysOn(scheme: string, redirectUrl: string): WaysOn
   readonly samlMetadata: string
@@ -31,7 +34,8 @@ export function signOnAddresses({ authn }: Pick<Addresses, 'authn'>): SignOnAddr
   const start = (scheme: string, redirectUrl: string) =>
     `${authn}/${scheme}?redirectUrl=${encodeURIComponent(redirectUrl)}`
   return {
-    // As the last parameter and not encoded: DSpace's user interface replaces it with its own address.
+    // `redirectUrl` is the last parameter and not encoded: DSpace's user interface replaces it with its own
+    // address.
     location: (scheme, redirectUrl) => `${authn}/${scheme}?redirectUrl=${redirectUrl}`,
     scheme: scheme => `${authn}/${scheme}`,
     start,
@@ -48,14 +52,14 @@ export function signOnAddresses({ authn }: Pick<Addresses, 'authn'>): SignOnAddr
   }
 }
 
-/** Each way to log in with its `location` (L4). */
+/** Lists the login methods with their `location` (L4). */
 export function waysToLogIn(
   { loginMethods, singleSignOn }: Pick<Config, 'loginMethods' | 'singleSignOn'>,
   addresses: Addresses,
 ): readonly Way[] {
   const { location } = signOnAddresses(addresses)
   const schemes = new Set(singleSignOn?.providers.map(({ scheme }) => scheme))
-  // To a client, a password that a directory verifies is one like any other.
+  // To a client, a password verified by a directory is like any other.
   const shown = loginMethods.map(method => (method === ldapMethod ? passwordMethod : method))
   return [...new Set(shown)].map(method =>
     singleSignOn && schemes.has(method)

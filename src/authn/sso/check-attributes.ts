@@ -4,9 +4,9 @@ import { error, type Found, ok, warning } from './findings.ts'
 import type { IdpMetadata } from './metadata/idp.ts'
 import { transient } from './saml-assertion.ts'
 
-/** Whether what a provider announces is enough for what the configuration takes from it. */
+/** Checks that a provider announces everything that the configuration takes from it. */
 
-/** A subject must be the same at each login (SAML 2.0 Core §8.3.8: transient names are not). */
+/** Checks that the subject is the same at each login (SAML 2.0 Core §8.3.8: transient names are not). */
 export function* checkNameIds(
   { attributes, nameIdFormat }: SamlConfig,
   { nameIdFormats }: Pick<IdpMetadata, 'nameIdFormats'>,
@@ -42,8 +42,8 @@ export function* checkAttributes(
 }
 
 /**
- * @param announced `claims_supported` (Discovery §3), which need not be complete. Where it has none of the claims about
- * people, it says nothing of them.
+ * @param announced `claims_supported` (Discovery §3), which need not be complete. If it has none of the
+ *   claims about people, it says nothing about them.
  */
 export function* checkClaims(
   provider: OidcConfig,
@@ -61,7 +61,7 @@ export function* checkClaims(
     : ok(`does not announce what it says about people; the configuration takes ${names}`)
 }
 
-/** Core §3.1.3.7, 7: the algorithms must be of keys that are published. */
+/** Core §3.1.3.7, 7: the algorithms must use published keys. */
 export const checkAlgorithms = (announced: readonly string[] | undefined): Iterable<Found> =>
   announced?.length && announced.every(one => /^(HS|none)/.test(one))
     ? [
@@ -71,7 +71,7 @@ export const checkAlgorithms = (announced: readonly string[] | undefined): Itera
       ]
     : []
 
-/** What the configuration takes of a provider's attributes to know somebody, and to let them in. */
+/** The names of a provider's attributes that the configuration uses to recognize and admit users. */
 function wantedOf({ attributes, email, create, groups, require }: ProviderConfig): readonly string[] {
   const { subject, email: address, emailVerified } = attributes
   const needsEmail = create || email.match
@@ -87,7 +87,10 @@ function wantedOf({ attributes, email, create, groups, require }: ProviderConfig
   ]
 }
 
-/** A proxy should have its own answer to somebody who isn't logged in: Carrel's own shows that it guards nothing. */
+/**
+ * Checks that a proxy guards the start of logins. It should answer an anonymous request itself: an answer
+ * from Carrel shows that it guards nothing.
+ */
 export async function* checkProxyPath({ loginUrl }: ProxyConfig, start: string): AsyncIterable<Found> {
   const answer = await ask(start)
   const type = answer?.headers.get('content-type') ?? ''

@@ -1,7 +1,7 @@
 import { error, type Found, warning } from './findings.ts'
 import { boundedFetch } from './oidc-client.ts'
 
-/** Milliseconds that a provider has to answer. */
+/** Time in ms that a provider has to answer. */
 const patience = 5_000
 
 /** @param tolerance in seconds */
@@ -19,7 +19,7 @@ export async function* checkClock(url: string, tolerance: number): AsyncIterable
     )
 }
 
-/** @returns undefined when there is no response in time */
+/** @returns undefined if there is no response in time */
 export async function ask(url: string): Promise<Response | undefined> {
   try {
     return await boundedFetch(url, { redirect: 'manual', signal: AbortSignal.timeout(patience) })

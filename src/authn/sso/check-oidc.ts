@@ -7,7 +7,7 @@ import { error, type Found, ok, warning } from './findings.ts'
 import { clockTolerance, createOidcClient } from './oidc-client.ts'
 import { Refused, Unavailable } from './protocol.ts'
 
-/** Asks an OpenID provider what it knows of Carrel. */
+/** Asks an OpenID provider about itself and about Carrel's registration there. */
 export async function* checkOidc(
   provider: OidcConfig,
   { addresses }: { readonly addresses: SignOnAddresses },
@@ -50,7 +50,7 @@ export async function* checkOidc(
   }
 }
 
-/** Logouts that the provider asks for. */
+/** Checks the logouts that the provider can send. */
 function* checkLogout(
   { frontChannelLogout }: OidcConfig,
   server: Awaited<ReturnType<ReturnType<typeof createOidcClient>['discover']>>,
@@ -77,7 +77,10 @@ async function checkKeys(uri: string): Promise<Found> {
     : error(`its keys cannot be read at ${uri}`)
 }
 
-/** A provider tells anyone at once whether it knows a client and its redirect URI. */
+/**
+ * Checks the redirect URI. A provider shows any client at once whether it knows the client and its redirect
+ * URI.
+ */
 async function checkRedirectUri(
   client: ReturnType<typeof createOidcClient>,
   provider: OidcConfig,

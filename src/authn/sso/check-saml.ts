@@ -11,7 +11,7 @@ type Parts = Pick<Config, 'baseUrl'> & { readonly singleSignOn: SingleSignOnConf
 
 const day = 24 * 3_600_000
 
-/** Reads the metadata of a SAML provider, and looks at what it says. */
+/** Reads and checks the metadata of a SAML provider. */
 export async function* checkSaml(provider: SamlConfig, parts: Parts): AsyncIterable<Found> {
   const { metadata, federation } = provider
   const place = metadata.from === 'file' ? metadata.path : metadata.url
@@ -26,9 +26,10 @@ export async function* checkSaml(provider: SamlConfig, parts: Parts): AsyncItera
   }
 }
 
-/** Who could change the metadata without being noticed. */
+/** Checks that the metadata can't be changed unnoticed. */
 function* checkTrust({ metadata: { certificates, from }, federation }: SamlConfig): Iterable<Found> {
-  // Only its key matters here, and federations keep that for longer than a certificate is valid.
+  // An expired certificate is only a warning: its key is what matters, and federations keep a key for longer
+  // than its certificate is valid.
   for (const certificate of certificates)
     for (const found of checkCertificate('metadataCertificate', certificate))
       yield found.level === 'error' ? warning(found.what) : found
@@ -94,7 +95,7 @@ async function* checkIdp(
   yield* checkClock(idp.signInUrl, singleSignOn.saml.clockSkew)
 }
 
-/** The operating system's messages name the file again. */
+/** Shortens an error: the operating system's messages would name the file again. */
 const reasonOf = (cause: unknown): string =>
   (cause as NodeJS.ErrnoException).code === 'ENOENT'
     ? 'there is no such file (ENOENT); download the metadata from the provider and save it there'

@@ -51,7 +51,7 @@ function* checkSelf({ baseUrl, allowedOrigins, singleSignOn, addresses }: Parts)
     )
   for (const id of singleSignOn.switchedOff)
     yield warning(`the provider ${id} is switched off: its scheme is not among methods`)
-  // No browser is sent anywhere for a directory.
+  // A directory is used without sending browsers anywhere.
   if (singleSignOn.providers.length === 0) return
   if (allowedOrigins.length === 0)
     yield warning(

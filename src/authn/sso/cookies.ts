@@ -1,16 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { cookieNames, cookiesOf, setCookie } from '../../http/cookies.ts'
 
-/** The cookies of single sign-on, by the protection that the public address allows. */
+/** The cookies of single sign-on, with the protection that the public address allows. */
 export function signOnCookies(baseUrl: string) {
   const secure = baseUrl.startsWith('https:')
   const attributes = `Path=/; HttpOnly; ${secure ? 'Secure; SameSite=None' : 'SameSite=Lax'}`
-  // __Host-: no neighbouring host can plant one (RFC 6265bis §4.1.3.2).
+  // `__Host-` keeps neighboring hosts from planting one (RFC 6265bis §4.1.3.2).
   const nameOf = (name: string) => (secure ? `__Host-${name}` : name)
   const read = (request: FastifyRequest, name: string) => cookiesOf(request, nameOf(name))
   const set = (reply: FastifyReply, name: string, value: string, seconds: number) =>
     setCookie(reply, nameOf(name), `${value}; Max-Age=${seconds}; ${attributes}`)
-  /** Of those that came, oldest first, as browsers send them (RFC 6265 §5.4). */
+  /** The request's cookies of a family, oldest first, as browsers send them (RFC 6265 §5.4). */
   const names = (request: FastifyRequest, { pattern }: Pick<CookieFamily, 'pattern'>) =>
     cookieNames(request)
       .filter(name => name.startsWith(nameOf('')))
@@ -20,9 +20,12 @@ export function signOnCookies(baseUrl: string) {
   return {
     read,
     names,
-    /** @param seconds 0: clears it */
+    /** @param seconds 0 clears the cookie */
     set,
-    /** Sets one more of a family. The oldest give way, or the browser's headers would grow too long for any server. */
+    /**
+     * Sets another cookie of a family. The oldest ones are cleared, or the browser's headers would grow too
+     * long for any server.
+     */
     add: (request: FastifyRequest, reply: FastifyReply, family: CookieFamily, added: Cookie) => {
       const bytes = (name: string) =>
         read(request, name).reduce((sum, value) => sum + name.length + value.length, 0)
@@ -39,12 +42,15 @@ export function signOnCookies(baseUrl: string) {
   }
 }
 
-/** Cookies of the same purpose, one for each tab: two that are set at once would replace each other under one name. */
+/**
+ * Cookies of the same purpose, one for each tab: under one name, two that are set at once would replace each
+ * other.
+ */
 export interface CookieFamily {
   readonly pattern: RegExp
-  /** How many a browser may have. */
+  /** Maximum number of these cookies in one browser. */
   readonly max: number
-  /** Of their names and values together. */
+  /** Maximum length of all their names and values together. */
   readonly maxBytes: number
 }
 

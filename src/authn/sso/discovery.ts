@@ -8,19 +8,24 @@ import type { Found } from './metadata/search.ts'
 import { Refused } from './protocol.ts'
 import type { SamlProvider } from './providers.ts'
 
-/** How a user of a federation says which identity provider is theirs. */
+/** The choice of an identity provider by a user of a federation. */
 export interface Choice {
   readonly provider: SamlProvider
   readonly federation: FederationConfig
   readonly redirectUrl: string
   readonly client: Client
-  /** The parameters of the start as they came. */
+  /** The parameters of the start, as they came. */
   readonly given: Partial<Record<'returned' | 'force' | 'search' | 'page', string>>
 }
 
 const longestSearch = 200
 
-/** @param sender our entity id @param realm the name of the service @throws Refused, Unavailable */
+/**
+ * Sends the browser to the discovery service, or shows the page for choosing an identity provider.
+ * @param sender Carrel's entity id
+ * @param realm the name of the service
+ * @throws Refused, Unavailable
+ */
 export async function choose(
   reply: FastifyReply,
   { provider, federation, redirectUrl, client, given }: Choice,
@@ -56,7 +61,7 @@ export async function choose(
 const startOf = ({ scheme, id }: SamlConfig, redirectUrl: string, { start }: SignOnAddresses): string =>
   `${start(scheme, redirectUrl)}&provider=${id}`
 
-/** Identity Provider Discovery Service Protocol and Profile §2.4.1. */
+/** The request to a discovery service (Identity Provider Discovery Service Protocol and Profile §2.4.1). */
 function discoveryAddress(service: string, entityID: string, back: string): string {
   const url = new URL(service)
   for (const [name, value] of Object.entries({ entityID, return: back, returnIDParam: 'entityID' }))
@@ -70,7 +75,7 @@ function pageIn(given: string | undefined): number {
   throw badParameter('page', given, 'The parameter page is a number from 1.')
 }
 
-/** It is sent to the address that it came from. */
+/** The form of a search, which is sent to the page's own address. */
 const searchForm = (fields: Readonly<Record<string, string>>, search: string): string =>
   `<form method="get" role="search"><label for="search">Search for your institution, by its name, its domain or your e-mail address</label>${Object.entries(
     fields,

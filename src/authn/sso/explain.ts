@@ -8,26 +8,25 @@ import type { Attributes, VouchingIdp } from './protocol.ts'
 import { attributesOf, matchingOf, readIdentity } from './read-identity.ts'
 import { refusals } from './refusals.ts'
 
-/** What is explained. */
 export interface ExplainRequest {
-  /** null: the only one. */
+  /** The provider's id; null for the only provider. */
   readonly provider: string | null
-  /** Of a federation, the identity provider; null: the issuer of the assertion. */
+  /** The identity provider of a federation; null for the issuer of the assertion. */
   readonly entityId: string | null
   readonly given:
     | { readonly kind: 'attributes'; readonly attributes: Readonly<Record<string, unknown>> }
-    /** What a provider has sent: a SAML response or assertion, as XML or in base64, or an ID token. */
+    /** A message from a provider: a SAML response or assertion, as XML or in base64, or an ID token. */
     | { readonly kind: 'assertion'; readonly text: string }
 }
 
 export interface Explained {
   readonly provider: string
-  /** Of an assertion: `valid`, `not checked`, or what is wrong with it. Of attributes: null. */
+  /** For an assertion: `valid`, `not checked`, or what is wrong with it. For attributes: null. */
   readonly signature: string | null
   readonly subject: string | null
   readonly email: string | null
   readonly emailIgnored: string | null
-  /** What would happen: known, linked, created or refused. */
+  /** The outcome of a login: known, linked, created or refused. */
   readonly outcome: string
   readonly why: string | null
   readonly eperson: { readonly uuid: string; readonly email: string } | null
@@ -35,7 +34,7 @@ export interface Explained {
   readonly specialGroups: readonly string[]
 }
 
-/** What is asked names no provider, or no identity provider of a federation. */
+/** The request names no provider, or no identity provider of a federation. */
 export class WrongProvider extends OperatorError {
   readonly parameter: 'provider' | 'entityId'
 
@@ -45,7 +44,7 @@ export class WrongProvider extends OperatorError {
   }
 }
 
-/** What somebody pastes is short. */
+/** Maximum length in characters: a pasted assertion is short. */
 export const maxAssertion = 512 * 1024
 
 interface Parts {
@@ -54,8 +53,8 @@ interface Parts {
 }
 
 /**
- * Says which eperson and which special groups a login with these attributes would give. Logs nobody in, changes nothing, and
- * asks nobody but the metadata of the provider.
+ * Explains which eperson and which special groups a login with these attributes would give. It logs in no
+ * user, changes nothing, and asks no server except that of the provider's metadata.
  * @throws WrongProvider, OperatorError
  */
 export async function explain(
@@ -98,7 +97,7 @@ export async function explain(
   }
 }
 
-/** @throws WrongProvider where the configuration has no such provider, or several and none is named */
+/** @throws WrongProvider if there is no such provider, or if there are several and none is named */
 export function providerOf(config: SingleSignOnConfig, id: string | null): AnyProvider {
   const providers = providersIn(config)
   const [only, ...more] = providers
@@ -108,7 +107,7 @@ export function providerOf(config: SingleSignOnConfig, id: string | null): AnyPr
   throw new WrongProvider('provider', `must be one of ${providers.map(one => one.id).join(', ')}`)
 }
 
-/** The metadata says which scopes its word is good for. */
+/** Reads the identity provider's metadata, which says in which scopes its attributes count. */
 async function idpOf(provider: AnyProvider, entityId: string | null): Promise<VouchingIdp | undefined> {
   const isFederation = federationOf(provider) !== undefined
   if (isFederation && entityId === null)
@@ -142,7 +141,7 @@ async function read(
     return { attributes: attributesOf(claimsIn(text)), idp: undefined, signature: 'not checked' }
   if (provider.kind !== 'saml')
     throw new OperatorError(`${provider.id} sends no assertions; give the attributes`)
-  // The library is loaded where it is needed.
+  // The library is loaded only when needed.
   const { readPasted } = await import('./read-pasted.ts')
   const { attributes, idp, signature } = await readPasted(provider, entityId, text.trim(), saml).catch(
     (error: Error) => {
@@ -152,7 +151,7 @@ async function read(
   return { attributes, idp: federationOf(provider) ? idp : undefined, signature }
 }
 
-/** The claims of an ID token, or of its middle part alone (RFC 7519 §3). */
+/** Reads the claims of an ID token, or of its middle part alone (RFC 7519 §3). */
 function claimsIn(token: string): Readonly<Record<string, unknown>> {
   const parts = token.trim().split('.')
   const payload = Buffer.from(parts[1] ?? parts[0] ?? '', 'base64url').toString()
@@ -160,7 +159,7 @@ function claimsIn(token: string): Readonly<Record<string, unknown>> {
     const claims: unknown = JSON.parse(payload)
     if (isObject(claims)) return claims
   } catch {
-    // The same answer.
+    // The error below covers this case, too.
   }
   throw new OperatorError('the assertion must be an ID token: three parts with dots between them')
 }

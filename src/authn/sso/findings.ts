@@ -1,4 +1,4 @@
-/** One thing that `carrel sso check` has looked at. */
+/** One result of `carrel sso check`. */
 export interface Finding {
   readonly level: 'ok' | 'warning' | 'error'
   /** A provider's id, or `carrel`. */

@@ -2,17 +2,21 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SignOnCookies } from './cookies.ts'
 
 /**
- * The provider at which this browser's session began: it is asked silently when single sign-on begins again (X6,
- * docs/decisions/0032). The cookie is no proof of anything, and anyone may read and change it.
+ * Remembers the provider at which this browser's session began: it is asked silently when single sign-on
+ * begins again (X6, docs/decisions/0032). The cookie is no proof of anything, and anyone may read and change
+ * it.
  */
 export interface LastProvider {
   remember(reply: FastifyReply, provider: string): void
-  /** Forgets it, so that there is one silent attempt. @returns its id, which may be that of no provider */
+  /**
+   * Forgets the provider, so that there is only one silent attempt. @returns its id, which may not belong to
+   * any provider
+   */
   take(request: FastifyRequest, reply: FastifyReply): string | undefined
 }
 
 const cookie = 'CARREL-PROVIDER'
-/** Seconds: a month of days on which somebody may come back. */
+/** Seconds for which the provider is remembered after a login: 30 days. */
 const lifetime = 30 * 86_400
 
 export const createLastProvider = (cookies: SignOnCookies): LastProvider => ({

@@ -1,7 +1,10 @@
 import type { Config } from '../../config/config.ts'
 import type { SingleSignOn, SingleSignOnParts } from './single-sign-on.ts'
 
-/** Loaded where it is configured: what speaks its protocols takes its time and memory at every start. */
+/**
+ * Loads single sign-on only if it is configured: its protocols' libraries take time and memory at every
+ * start.
+ */
 export async function loadSingleSignOn(
   { singleSignOn, ...config }: Config,
   parts: Omit<SingleSignOnParts, 'config'>,

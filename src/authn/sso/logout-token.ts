@@ -4,7 +4,7 @@ import { isObject } from '../../lib/json.ts'
 import { boundedFetch, clockTolerance } from './oidc-client.ts'
 import { Refused, Unavailable } from './protocol.ts'
 
-/** What a logout token says (OpenID Connect Back-Channel Logout §2.4). */
+/** The claims of a logout token that are used (OpenID Connect Back-Channel Logout §2.4). */
 export interface LogoutToken {
   readonly jti: string
   readonly sub: string | null
@@ -18,10 +18,10 @@ interface Expected {
   readonly type: OidcConfig['logoutTokenType']
 }
 
-/** Seconds after it was made that a logout token is accepted (ASVS 5.0, 10.5.5). */
+/** Maximum age of an accepted logout token, in seconds (ASVS 5.0, 10.5.5). */
 const longestAge = 120
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
-/** Anything that only the provider can sign: never `none`, never with a secret that others have. */
+/** Algorithms by which only the provider can sign: never `none`, and none with a shared secret. */
 const algorithms = [
   'RS256',
   'RS384',
@@ -35,7 +35,7 @@ const algorithms = [
   'EdDSA',
   'Ed25519',
 ]
-/** Milliseconds: an unknown key is looked up again, but not once for each bad token that somebody sends. */
+/** Minimum time between two look-ups of unknown keys, in ms, so that bad tokens don't each cause one. */
 const keysCooldown = 2_000
 const keysTimeout = 5_000
 
@@ -64,7 +64,7 @@ export function createLogoutTokens() {
       maxTokenAge: longestAge,
       requiredClaims: ['jti', 'events'],
     }).catch(explain)
-    // §2.4, RFC 8725 §3.11: its own type; never that of a token for something else.
+    // §2.4, RFC 8725 §3.11: a logout token has a type of its own, and never that of another kind of token.
     const { typ = '' } = protectedHeader
     const isUntyped = /^(jwt)?$/i.test(typ)
     if (isUntyped && type !== 'any')

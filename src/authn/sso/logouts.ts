@@ -22,11 +22,11 @@ interface Parts {
   readonly tickets: Tickets
 }
 
-/** Single logout: the way to a provider's own, and OpenID Connect's back channel (docs/decisions/0010). */
+/** Single logout: the way to the provider's own logout, and OpenID Connect's logout (docs/decisions/0010). */
 export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
   const { addresses, config, logins, providers, identities, tickets } = parts
 
-  /** A browser comes here after POST logout, with the cookie that it was given there. */
+  /** Browsers come here after POST logout, with the cookie that it set. */
   app.get(
     '/sso/logout',
     { config: { isPage: true, ...route('logOutAtProvider').config } },
@@ -48,7 +48,7 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
     try {
       return await provider.protocol.logoutUrl(session)
     } catch (error) {
-      // The session here has ended. The log says that the provider's has not.
+      // The session here has ended; the log says that the provider's has not.
       if (!(error instanceof Refused) && !(error instanceof Unavailable)) throw error
       noteRefusal(request.log, session.provider, `its logout cannot be reached: ${error.message}`)
       return undefined

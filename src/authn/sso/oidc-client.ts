@@ -2,20 +2,23 @@ import * as client from 'openid-client'
 import { isLoopback, type OidcConfig } from '../../config/providers.ts'
 import { Declined, Refused, Unavailable } from './protocol.ts'
 
-/** The one file that knows the OpenID Connect library: what Carrel asks of a provider, and what its errors mean. */
+/**
+ * The one file that knows the OpenID Connect library: requests to a provider, and the meaning of the
+ * library's errors.
+ */
 export interface OidcClient {
-  /** Remembered for ten minutes. @throws Unavailable */
+  /** Returns the discovery document, which is kept for ten minutes. @throws Unavailable */
   discover(): Promise<client.ServerMetadata>
   authorizationUrl(parameters: Readonly<Record<string, string>>): Promise<string>
   codeChallenge(verifier: string): Promise<string>
-  /** Trades the code of a callback (Core §3.1.3), and checks what comes. @throws Refused, Unavailable */
+  /** Trades the code of a callback for tokens (Core §3.1.3) and checks them. @throws Refused, Unavailable */
   redeem(callback: URL, checks: Checks): Promise<Redeemed>
-  /** undefined where the provider has no such page. */
+  /** Returns the address of the provider's logout page; undefined if it has none. */
   logoutUrl(parameters: Readonly<Record<string, string>>): Promise<string | undefined>
   /**
    * Asks for a token with a code that can't be right.
-   * @param way how the client authenticates; without it, as configured
-   * @returns the error code: `invalid_grant` is what should come
+   * @param way how the client authenticates; by default, as configured
+   * @returns the error code, which should be `invalid_grant`
    */
   tryCredentials(redirectUri: string, way?: OidcConfig['clientAuthentication']): Promise<string>
 }
@@ -29,17 +32,17 @@ export interface Checks {
 export interface Redeemed {
   readonly claims: Readonly<Record<string, unknown>> & { readonly sub: string }
   readonly idToken: string
-  /** Of the userinfo endpoint, if the configuration asks for it. */
+  /** Claims of the userinfo endpoint, if the configuration asks for it. */
   readonly more: Readonly<Record<string, unknown>>
 }
 
-/** Seconds that the provider has to answer. */
+/** Time in seconds that the provider has to answer. */
 const timeout = 5
-/** Seconds that the clocks may differ. */
+/** Seconds by which the clocks may differ. */
 export const clockTolerance = 30
-/** Milliseconds that what was discovered is used. */
+/** Time in ms for which a discovery document is used. */
 const discoveredFor = 10 * 60_000
-/** Bytes of a response: keys, claims and tokens are far smaller. */
+/** Maximum length of a response in bytes: keys, claims and tokens are far smaller. */
 const maxBytes = 1024 * 1024
 
 export function createOidcClient(provider: OidcConfig): OidcClient {
@@ -51,7 +54,10 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
   }
   const metadata = { [client.clockTolerance]: clockTolerance }
 
-  /** The library allows http only where it is told to, and refuses it with an error that isn't one of its usual ones. */
+  /**
+   * True if the library accepts the URL: it allows http only where it is told to, and refuses it with an
+   * unusual error.
+   */
   const isAddress = (url: string | undefined) =>
     (isLocal ? /^https?:$/ : /^https:$/).test(URL.parse(url ?? '')?.protocol ?? '')
 
@@ -70,7 +76,7 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
   }
 
   let asked: { readonly server: Promise<client.ServerMetadata>; readonly until: number } | undefined
-  /** Requests that come while it is being asked share the answer, so a provider that is down is asked once. */
+  /** Requests that arrive during discovery share its answer, so a provider that is down is asked once. */
   function discover(): Promise<client.ServerMetadata> {
     if (asked && performance.now() < asked.until) return asked.server
     const asking = { server: ask(), until: performance.now() + discoveredFor }
@@ -81,13 +87,16 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
     return asking.server
   }
 
-  /** A new one for each login: the library would keep using keys that the provider has replaced. */
+  /**
+   * Makes a new configuration for each login: the library would keep using keys that the provider has
+   * replaced.
+   */
   async function configuration(way = clientAuthentication): Promise<client.Configuration> {
     const made = new client.Configuration(await discover(), clientId, metadata, authenticationBy(way))
     made.timeout = timeout
     made[client.customFetch] = boundedFetch
     if (isLocal) client.allowInsecureRequests(made)
-    // The ID token's signature is checked although it comes over TLS (Core §3.1.3.7, 6).
+    // The ID token's signature is checked although the token comes over TLS (Core §3.1.3.7, 6).
     client.enableNonRepudiationChecks(made)
     return made
   }
@@ -145,8 +154,9 @@ export function createOidcClient(provider: OidcConfig): OidcClient {
 }
 
 /**
- * RFC 6749 §2.3.1. The library also encodes `-`, `.` and `_`, which form-urlencoding leaves as they are (appendix B):
- * providers that don't decode would refuse every client id that is a UUID.
+ * Authenticates by RFC 6749 §2.3.1. The library's own function also encodes `-`, `.` and `_`, which
+ * form-urlencoding leaves as they are (appendix B): providers that don't decode would refuse every client id
+ * that is a UUID.
  */
 const basic =
   (secret: string): client.ClientAuth =>
@@ -172,7 +182,10 @@ export const boundedFetch = async (url: string, options: object): Promise<Respon
   return new Response(hasBody ? Buffer.concat(chunks) : null, { status, headers })
 }
 
-/** The library's errors by what they mean here. Their messages quote nothing; what they quote is in their cause. */
+/**
+ * Translates the library's errors into their meaning here. Their messages quote nothing; quoted data is in
+ * their cause.
+ */
 async function answered<T>(work: Promise<T>): Promise<T> {
   try {
     return await work
@@ -181,7 +194,7 @@ async function answered<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** An error during discovery is the provider's fault, not the login's. */
+/** Treats an error during discovery as the provider's fault, not the login's. */
 const discovering = <T>(work: Promise<T>): Promise<T> =>
   answered(work).catch(error => {
     throw error instanceof Refused ? new Unavailable(error.message) : error
@@ -191,7 +204,7 @@ function translate(error: unknown): Error {
   if (error instanceof Refused || error instanceof Unavailable) return error
   if (error instanceof client.AuthorizationResponseError)
     return new Declined(`the provider said ${codeOf(error.error)}`)
-  // RFC 6749 §5.2, RFC 6750 §3: a status 401 with this header.
+  // RFC 6749 §5.2, RFC 6750 §3: status 401 with the header WWW-Authenticate.
   if (error instanceof client.WWWAuthenticateChallengeError)
     return new Refused('the provider refused the client’s credentials (invalid_client) or the access token')
   if (error instanceof client.ResponseBodyError)
@@ -209,7 +222,7 @@ function translate(error: unknown): Error {
       ? new Unavailable(error.message)
       : new Refused(`${error.message}${about}`)
   }
-  // What fetch throws when there is no connection; anything else is a fault of ours.
+  // fetch throws a TypeError if there is no connection; any other error is a fault of Carrel.
   if (!(error instanceof TypeError)) return error as Error
   const { code } = (error.cause ?? {}) as { code?: unknown }
   return new Unavailable(
@@ -217,7 +230,7 @@ function translate(error: unknown): Error {
   )
 }
 
-/** Codes of what is wrong with the provider as such, not with this login. */
+/** Error codes that mean a fault of the provider itself, not of this login. */
 const isItsFault: ReadonlySet<string> = new Set([
   'OAUTH_TIMEOUT',
   'OAUTH_ABORT',

@@ -20,12 +20,15 @@ interface Parts {
   readonly tickets: Tickets
 }
 
-/** Seconds that a logout token that was used is remembered: longer than one is accepted. */
+/** Seconds for which a used logout token is remembered, which is longer than a token is accepted. */
 const usedFor = 900
-/** Characters; longer ones are in no ID token that has a use. */
+/** Maximum length of a `sid` in characters; no usable ID token has a longer one. */
 const longestSid = 1_000
 
-/** Logouts that an OpenID provider asks for: a POST of its own, or a GET of a frame in the user's browser (X7). */
+/**
+ * Logouts that an OpenID provider sends: by a POST of its own, or by a GET from a frame in the user's browser
+ * (X7).
+ */
 export function oidcLogoutRoutes(
   app: FastifyInstance,
   { config, protocol }: OidcProvider,
@@ -39,13 +42,17 @@ export function oidcLogoutRoutes(
     request: FastifyRequest,
   ): Promise<void> {
     const filter = { ...which, provider: config.id }
-    // A look-up first: strangers can make frames load this, and a change takes its turn with all others.
+    // Looked up first: any site can load this address in a frame, and a change has to take its turn with all
+    // others.
     const isKnown = await identities.isAtProvider(filter)
     const ended = isKnown ? await identities.endAtProvider(filter, providerLogoutEvent(request, config)) : 0
     if (ended === 0) noteRefusal(request.log, config.id, `logout: nobody has a session here with that ${by}`)
   }
 
-  /** OpenID Connect Back-Channel Logout §2.5. Somebody who is logged out already was logged out successfully (§2.7). */
+  /**
+   * OpenID Connect Back-Channel Logout §2.5. If the session has ended already, the logout counts as
+   * successful (§2.7).
+   */
   app.post(
     url,
     { config: { isProviderMessage: true, ...route('acceptLogoutToken', config.id).config } },
@@ -66,8 +73,9 @@ export function oidcLogoutRoutes(
 
   if (!config.frontChannelLogout) return
   /**
-   * OpenID Connect Front-Channel Logout §3. No cookie counts, because browsers don't send it to a frame of another site,
-   * and any page can load this: only a `sid` that the provider gave to a session ends something.
+   * OpenID Connect Front-Channel Logout §3. No cookie is used, because browsers don't send it to a frame of
+   * another site, and any page can load this address: only a `sid` that the provider gave to a session ends
+   * something.
    */
   app.get(url, route('acceptFrontChannelLogout', config.id), async (request, reply) => {
     const query = request.query as Query
@@ -81,7 +89,7 @@ export function oidcLogoutRoutes(
         'The parameter sid must be the id of the session (frontchannel_logout_session_required).',
       )
     await end({ name: null, sid }, 'sid', request)
-    // Whether something ended is nobody's business.
+    // The answer doesn't reveal whether a session ended.
     return sendFramed(reply, 'The logout was received', await protocol.origins())
   })
 }

@@ -7,20 +7,20 @@ import { requireSignedIn } from './requirements.ts'
 
 /** OpenID Connect: code flow with PKCE, state and nonce (Core §3.1), and both logouts. */
 export interface Oidc extends Protocol {
-  /** @param query of the callback, as it came @throws Refused, Unavailable */
+  /** Accepts a callback. @param query of the callback, as it came @throws Refused, Unavailable */
   accept(query: string, pendingLogin: PendingLogin): Promise<Vouched>
-  /** The provider's own logout. @throws Refused, Unavailable */
+  /** Accepts a logout that the provider sends. @throws Refused, Unavailable */
   acceptLogout(token: string): Promise<LogoutToken>
-  /** Whether this names the provider, as the parameter `iss` of front-channel logout does. */
+  /** Returns true if the name is the provider's, as in the parameter `iss` of front-channel logout. */
   isIssuer(name: string): boolean
-  /** The origins of its pages, as far as they are known. */
+  /** The origins of the provider's pages, as far as they are known. */
   origins(): Promise<readonly string[]>
 }
 
 interface Parts {
   readonly provider: OidcConfig
   readonly callbackUrl: string
-  /** Where the provider sends the browser after its own logout. */
+  /** Address to which the provider sends the browser after its own logout. */
   readonly afterLogoutUrl: string
 }
 
@@ -30,7 +30,7 @@ const prompts: Readonly<Record<Asking, { readonly prompt?: string }>> = {
   forced: { prompt: 'login' },
 }
 
-/** Characters of an ID token that is kept as a hint for the logout. */
+/** Maximum length in characters of an ID token that is kept as a hint for the logout. */
 const longestHint = 4_000
 
 export function createOidc({ provider, callbackUrl, afterLogoutUrl }: Parts): Oidc {
@@ -41,7 +41,7 @@ export function createOidc({ provider, callbackUrl, afterLogoutUrl }: Parts): Oi
     begin: async pendingLogin =>
       client.authorizationUrl({
         ...provider.parameters,
-        // Core §3.1.2.1.
+        // Parameters of an authentication request (Core §3.1.2.1).
         ...prompts[pendingLogin.asking],
         ...(maxAge !== undefined && { max_age: String(maxAge) }),
         ...(acrValues && { acr_values: acrValues.join(' ') }),
@@ -59,7 +59,7 @@ export function createOidc({ provider, callbackUrl, afterLogoutUrl }: Parts): Oi
         nonce: pendingLogin.secret('nonce'),
         verifier: pendingLogin.secret('pkce'),
       })
-      // Core §3.1.3.7, 5: whom it was made for, also where there is one audience.
+      // Core §3.1.3.7, 5: the authorized party must be this client, even if there is only one audience.
       if (claims.azp !== undefined && claims.azp !== provider.clientId)
         throw new Refused('another authorized party (azp)')
       const { auth_time: time, acr } = claims
@@ -100,7 +100,7 @@ export function createOidc({ provider, callbackUrl, afterLogoutUrl }: Parts): Oi
     isIssuer: name => URL.parse(name)?.href === new URL(provider.issuer).href,
 
     origins: async () => {
-      // Its own address is known even if it can't be reached.
+      // The provider's own address is known even if it can't be reached.
       const found = await client.discover().catch(() => undefined)
       const pages = [provider.issuer, found?.authorization_endpoint, found?.end_session_endpoint]
       const origins = pages.map(page => URL.parse(page ?? '')?.origin ?? '')

@@ -7,22 +7,29 @@ import type { CookieFamily, SignOnCookies } from './cookies.ts'
 import type { Asking, PendingLogin } from './protocol.ts'
 
 /**
- * Pending logins live in the browser that began them, in a cookie that only the nodes can sign. A start costs the store
- * nothing, and a response counts only in the same browser (RFC 6819 §4.4.1.8, OpenID Connect Core §15.5.2).
+ * Pending logins are kept in the browser that began them, in a cookie that only the nodes can sign. A start
+ * costs the store nothing, and a response counts only in the same browser (RFC 6819 §4.4.1.8, OpenID Connect
+ * Core §15.5.2).
  */
 export interface PendingLogins {
-  /** @param entityId of the identity provider, where the provider is a federation */
+  /** @param entityId of the identity provider if the provider is a federation; null otherwise */
   create(provider: string, entityId: string | null, redirectUrl: string, asking: Asking): PendingLogin
   /** Sets the attempt's cookie, and clears the oldest if there are too many. */
   keep(request: FastifyRequest, reply: FastifyReply, pendingLogin: PendingLogin): void
-  /** Clears the attempt's cookie. @returns undefined when this browser has no such attempt, or it is too old */
+  /**
+   * Clears the attempt's cookie. @returns undefined if this browser has no such attempt, or the attempt is
+   * too old
+   */
   resume(request: FastifyRequest, reply: FastifyReply, state: string): Promise<PendingLogin | undefined>
 }
 
 /** Seconds that a user may take at the provider. */
 const lifetime = 15 * 60
 const prefix = 'CARREL-SSO-'
-/** Another page could begin any number of logins. A proxy such as nginx accepts 8 kB of cookies by default. */
+/**
+ * Bounds of the cookies: another page could begin any number of logins, and a proxy such as nginx accepts 8
+ * kB of cookies by default.
+ */
 const family: CookieFamily = { pattern: /^CARREL-SSO-.{8}$/, max: 5, maxBytes: 6_000 }
 const nothing = new Uint8Array()
 
@@ -54,13 +61,13 @@ export function createPendingLogins(cookies: SignOnCookies, keyring: Keyring, cl
     const key = keys().find(one => sameText(signature(one, content), mac))
     if (!key) return undefined
     const json = Buffer.from(content, 'base64url').toString()
-    // An older node doesn't say how.
+    // Cookies of an older node lack the last members.
     const [state, provider, redirectUrl, begun, asking = 'usual', entityId = null] = JSON.parse(
       json,
     ) as Content
     const ends = begun + lifetime * 1000
     if (clock.now() < ends) return toAttempt(key, { state, provider, entityId, redirectUrl, asking })
-    // Otherwise it would be valid again when a clock that was ahead is set back (T11).
+    // Otherwise it would be valid again if a clock that was ahead is set back (T11).
     await clock.keep(ends)
     return undefined
   }

@@ -2,31 +2,31 @@ import type { ProviderConfig } from '../../config/providers.ts'
 import type { Client } from '../../lib/fair-queue.ts'
 import type { ProviderSession } from '../../model/identities.ts'
 
-/** What every protocol comes down to (docs/decisions/0010): a provider vouches for somebody. */
+/** The result of every protocol (docs/decisions/0010): a provider vouches for a user. */
 export interface Vouched {
   readonly provider: ProviderConfig
-  /** Of a federation, which identity provider. */
+  /** The identity provider, if the provider is a federation. */
   readonly idp?: VouchingIdp
   readonly attributes: Attributes
-  /** The names of all that came, for the log. */
+  /** The names of all attributes that came, for the log. */
   readonly names: readonly string[]
   readonly session: Pick<ProviderSession, 'name' | 'sid' | 'detail'>
 }
 
-/** What the metadata says of an identity provider that bears on how far its word goes. */
+/** The parts of an identity provider's metadata that limit which users it may vouch for. */
 export interface VouchingIdp {
   readonly entityId: string
   readonly displayName: string | null
-  /** In lower case. */
+  /** Domains in lower case. */
   readonly scopes: readonly string[]
 }
 
-/** The values of an attribute or claim, by its name as the configuration has it. */
+/** The values of an attribute or claim, by its name in the configuration. */
 export type Attributes = (name: string) => readonly string[]
 
 /**
- * How a provider is asked (docs/decisions/0032): without showing anything, as it likes, or for a login even if it has a
- * session.
+ * The way a provider is asked (docs/decisions/0032): without showing a page, in its usual way, or for a new
+ * login even if it has a session.
  */
 export type Asking = 'silent' | 'usual' | 'forced'
 
@@ -34,9 +34,9 @@ export type Asking = 'silent' | 'usual' | 'forced'
 export interface PendingLogin {
   readonly provider: string
   readonly asking: Asking
-  /** Of the identity provider, where the entry stands for those of a federation; null otherwise. */
+  /** The entity id of the identity provider if the entry is for a federation; null otherwise. */
   readonly entityId: string | null
-  /** Known to be allowed. */
+  /** The address to return to, known to be allowed. */
   readonly redirectUrl: string
   /** 256 random bits in base64url. */
   readonly state: string
@@ -44,17 +44,18 @@ export interface PendingLogin {
   secret(purpose: 'nonce' | 'pkce' | 'saml-request'): string
 }
 
-/** How the browser is sent to a provider, and told there that the session here has ended. */
+/** A protocol's way to a provider, and the way to the provider's logout. */
 export interface Protocol {
-  /** @returns where the browser goes @throws Refused, Unavailable, Overloaded */
+  /** @returns the address to which the browser is sent @throws Refused, Unavailable, Overloaded */
   begin(pendingLogin: PendingLogin, client: Client): Promise<string>
-  /** @returns where the browser goes to end the provider's session; undefined where the provider has no such place */
+  /**
+   * @returns the address to which the browser is sent to end the provider's session; undefined if there is
+   *   none
+   */
   logoutUrl(session: ProviderSession): Promise<string | undefined>
 }
 
-/**
- * A message of a provider can't be accepted. The reason is for the log; it quotes nothing of the message.
- */
+/** A message of a provider can't be accepted. The reason is for the log; it quotes nothing of the message. */
 export class Refused extends Error {}
 
 /** The provider answers that it has not authenticated the user: a silent attempt may end so. */

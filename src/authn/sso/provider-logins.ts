@@ -20,13 +20,15 @@ import { hasLogout, mayBeAskedSilently, type Provider } from './providers.ts'
 import { isClean, matchingOf, readIdentity } from './read-identity.ts'
 import { noteRefusal, refusals } from './refusals.ts'
 
-/** What all protocols share once a provider has vouched for somebody (X2, X3; docs/decisions/0010). */
+/**
+ * The shared part of all protocols, after a provider has vouched for a user (X2, X3; docs/decisions/0010).
+ */
 export interface ProviderLogins {
   readonly trade: Trade
   /**
-   * Finds who it is, makes a session ready for this browser, and sends it on its way.
+   * Finds the eperson, makes a session ready for this browser, and redirects it.
    * @param redirectUrl known to be allowed
-   * @throws Problem 403 when there is no eperson for this identity
+   * @throws Problem 403 if there is no eperson for this identity
    */
   admit(
     vouched: Vouched,
@@ -34,7 +36,10 @@ export interface ProviderLogins {
     request: FastifyRequest,
     reply: FastifyReply,
   ): Promise<FastifyReply>
-  /** After a logout here of a session that began by the method: a cookie and a link for the provider's own. */
+  /**
+   * Sets a cookie and a link for the provider's own logout, after the logout of a session that began by
+   * `method`.
+   */
   offerLogout(session: ProviderSession, method: string, reply: FastifyReply): Promise<void>
   /** @returns the session whose logout was offered to this browser, once */
   takeLogout(request: FastifyRequest, reply: FastifyReply): Promise<ProviderSession | undefined>
@@ -57,14 +62,14 @@ interface Parts {
 /** A session that waits to be picked up, as its ticket holds it. */
 interface Waiting {
   readonly uuid: string
-  /** In base64: a logout meanwhile has replaced it. */
+  /** The session key in base64; if it is no longer current, a logout has replaced it. */
   readonly sessionKey: string
   readonly method: string
   readonly sg: readonly string[]
   readonly session: ProviderSession
 }
 
-/** Seconds that a finished login, or an offered logout, waits for the browser. */
+/** Seconds for which a finished login, or an offered logout, waits for the browser. */
 const patience = 60
 const logoutCookie = 'CARREL-SSO-LOGOUT'
 
@@ -81,7 +86,7 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
   ): Promise<FastifyReply> {
     const { provider } = vouched
     const providerName = vouched.idp?.displayName ?? provider.name
-    // The provider knows this browser, and would send the same person again.
+    // Trying again forces a login: the provider knows this browser, and would send the same person.
     const ways = addresses.waysOn(provider.scheme, redirectUrl)
     const members = { ...ways, begin: addresses.force(provider.scheme, redirectUrl, provider.id) }
     const event = (uuid: string | null, outcome: 'success' | 'failure') =>
@@ -202,13 +207,13 @@ const isSameKey = (key: Uint8Array, { sessionKey }: Waiting) =>
   Buffer.from(key).toString('base64') === sessionKey
 
 /**
- * The tickets of finished logins that this browser may trade for tokens (X2): a cookie for each, because several tabs may
- * return from a provider at once.
+ * The tickets of finished logins that this browser may trade for tokens (X2): a cookie for each, because
+ * several tabs may return from a provider at once.
  */
 interface TradeCookies {
   /** Sets the ticket's cookie, and clears the oldest if there are too many. */
   add(request: FastifyRequest, reply: FastifyReply, ticket: string, seconds: number): void
-  /** The newest first: one that was left behind doesn't come before what the browser did last. */
+  /** Lists the tickets, newest first, so that an abandoned login isn't used before the latest one. */
   tickets(request: FastifyRequest): readonly string[]
   clear(reply: FastifyReply, ticket: string): void
 }
@@ -220,7 +225,7 @@ function createTradeCookies(cookies: SignOnCookies): TradeCookies {
   return {
     add: (request, reply, ticket, seconds) =>
       cookies.add(request, reply, family, { name: nameOf(ticket), value: ticket, seconds }),
-    // A client that is no browser may send any number.
+    // Limited, because a client that is no browser may send any number.
     tickets: request =>
       cookies
         .names(request, family)
@@ -232,5 +237,5 @@ function createTradeCookies(cookies: SignOnCookies): TradeCookies {
   }
 }
 
-/** As `Tickets` makes them. */
+/** True if the text has the form of a name that `Tickets` makes. */
 const isTicket = (text: string): boolean => /^[\w-]{43}$/.test(text)

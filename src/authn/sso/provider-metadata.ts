@@ -10,22 +10,26 @@ import type { Found } from './metadata/search.ts'
 import type { MetadataHandlers, MetadataThreadData } from './metadata/thread.ts'
 import { Refused, Unavailable } from './protocol.ts'
 
-/** The metadata of all SAML providers, as the service's thread has it (docs/decisions/0030). */
+/** The metadata of all SAML providers, asked of the service's thread (docs/decisions/0030). */
 export interface ProviderMetadata {
   of(provider: SamlConfig): MetadataOf
   close(): Promise<void>
 }
 
-/** That of one entry of the configuration. */
+/** The metadata of one entry of the configuration. */
 export interface MetadataOf {
   /**
-   * @param entityId of a federation, the identity provider; null otherwise
+   * Finds the metadata of an identity provider.
+   * @param entityId the identity provider of a federation; null otherwise
    * @throws Unavailable; Overloaded; Refused if the entry doesn't stand for an identity provider of that name
    */
   find(entityId: string | null, client: Client): Promise<IdpMetadata>
-  /** The same for a name that somebody else gave. @returns undefined if the entry doesn't stand for it */
+  /**
+   * Finds the metadata for a name from outside, such as a message's issuer. @returns undefined if the entry
+   * doesn't stand for it
+   */
   lookUp(entityId: string, client: Client): Promise<IdpMetadata | undefined>
-  /** @throws Unavailable, Overloaded */
+  /** Searches the identity providers of a federation. @throws Unavailable, Overloaded */
   search(text: string, page: number, client: Client): Promise<Found>
 }
 
@@ -36,16 +40,19 @@ interface Parts {
   readonly threads: Threads
 }
 
-/** Calls without an answer, of one event loop. Most take less than a millisecond; a query server may take seconds. */
+/**
+ * Maximum numbers of unanswered calls of an event loop, in total and for one client, and of waiting calls.
+ * Most calls take less than a millisecond; a query server may take seconds.
+ */
 const maxAtOnce = 64
 const maxAtOnceOfOne = 32
 const maxWaiting = 500
-/** Milliseconds between two looks for what went wrong in the thread. */
+/** Interval in ms at which the thread's complaints are taken. */
 const lookEvery = 5_000
-/** Milliseconds before a thread that has ended is started again: what has ended it may end it again. */
+/** Time in ms before a thread that has ended is started again: the cause may end it again. */
 const restartAfter = 10_000
 
-/** @throws Unavailable where the thread has ended meanwhile */
+/** @throws Unavailable if the thread has ended meanwhile */
 async function answered<T>(call: Promise<T>): Promise<T> {
   try {
     return await call

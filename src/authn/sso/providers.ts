@@ -15,7 +15,7 @@ import { createProxy, type TrustedProxy } from './proxy.ts'
 import { createSaml, type Saml } from './saml.ts'
 import type { SamlMessages } from './saml-messages.ts'
 
-/** The configured providers, each with what speaks its protocol. */
+/** The configured providers, each with the implementation of its protocol. */
 export type Provider = SamlProvider | OidcProvider | ProxyProvider
 
 export interface SamlProvider {
@@ -62,16 +62,17 @@ function createProvider(
   return { kind: 'saml', config, protocol, metadata }
 }
 
-/** Whether a person who is signed in there may come back without a question (X6). */
+/** True if a user who is signed in at the provider may come back without being asked (X6). */
 export function mayBeAskedSilently(provider: Provider): boolean {
   if (provider.kind === 'proxy' || !provider.config.silent) return false
-  // Of a federation it isn't known which one to ask. With a prompt, the operator has said what the provider should do.
+  // In a federation it isn't known which identity provider to ask. With a prompt, the operator has decided
+  // what the provider does.
   return provider.kind === 'saml'
     ? provider.config.federation === undefined
     : provider.config.parameters.prompt === undefined
 }
 
-/** Whether the provider of the session has a logout of its own, as far as that is known without asking it. */
+/** True if the provider of the session has a logout of its own, as far as that is known without asking it. */
 export async function hasLogout(provider: Provider, { detail }: ProviderSession): Promise<boolean> {
   if (provider.kind === 'proxy') return provider.config.logoutUrl !== undefined
   if (provider.kind === 'oidc') return true

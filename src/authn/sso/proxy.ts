@@ -8,17 +8,18 @@ import { networkOf } from '../special-groups.ts'
 import { Refused, type Vouched } from './protocol.ts'
 
 /**
- * A reverse proxy that has authenticated somebody (mod_shib, oauth2-proxy). Its headers count only on a connection from
- * one of its addresses and with the secret that it shares with us; headers of these names from anyone else do not.
+ * A reverse proxy that has authenticated a user (mod_shib, oauth2-proxy). Its headers count only on a
+ * connection from one of its addresses and with the secret that it shares with Carrel; headers of these names
+ * from anyone else are ignored.
  */
 export interface TrustedProxy {
-  /** @returns undefined when the proxy sent no user @throws Refused */
+  /** @returns undefined if the proxy sent no user @throws Refused */
   vouchedBy(request: FastifyRequest): Vouched | undefined
-  /** Whether the request comes from the proxy. */
+  /** True if the request comes from the proxy. */
   isTrusted(request: FastifyRequest): boolean
-  /** Whether the request has headers that only the proxy should send. */
+  /** True if the request has headers that only the proxy should send. */
   hasAttributes(request: FastifyRequest): boolean
-  /** Whether the request has a placeholder such as `${NAME}` in place of the secret. */
+  /** True if the request has a placeholder such as `${NAME}` in place of the secret. */
   hasPlaceholder(request: FastifyRequest): boolean
 }
 
@@ -29,7 +30,7 @@ export function createProxy(provider: ProxyConfig): TrustedProxy {
   const names = [...Object.values(attributes), ...conditions].map(name => name.toLowerCase())
 
   function isTrusted(request: FastifyRequest): boolean {
-    // The connection's own address: anyone can write X-Forwarded-For.
+    // The address is that of the connection itself: anyone can write X-Forwarded-For.
     const address = clientAddress(request.raw.socket.remoteAddress ?? '')
     const given = request.headers[secretHeader]
     return (
@@ -44,14 +45,14 @@ export function createProxy(provider: ProxyConfig): TrustedProxy {
   function valuesOf(request: FastifyRequest, name: string): readonly string[] {
     const given = request.headers[name]
     if (typeof given !== 'string') return []
-    // Bytes of UTF-8, which Node reads as Latin-1.
+    // Node reads bytes as Latin-1; these are UTF-8.
     return split(Buffer.from(given, 'latin1').toString(), separator)
   }
 
   return {
     vouchedBy: request => {
       if (!isTrusted(request)) return undefined
-      // One may be the client's own: nothing tells them apart.
+      // One of them may come from the client: nothing tells them apart.
       if (names.some(name => countHeader(request.raw, name) > 1))
         throw new Refused('an attribute header came twice: the proxy must remove what clients send')
       const [subject] = valuesOf(request, attributes.subject.toLowerCase())
@@ -69,7 +70,7 @@ export function createProxy(provider: ProxyConfig): TrustedProxy {
   }
 }
 
-/** Values as mod_shib joins them: a backslash before a separator makes it a part of the value. */
+/** Splits values as mod_shib joins them: a backslash before a separator makes it part of the value. */
 function split(text: string, separator: string): string[] {
   const values: string[] = []
   let value = ''

@@ -3,16 +3,19 @@ import type { Identity, Matching } from '../../model/identities.ts'
 import { federationOf, isWithin, nameAt, withinScopes } from './federation.ts'
 import type { Attributes, VouchingIdp } from './protocol.ts'
 
-/** What a provider's attributes say about somebody (X3, G2): who it is, and which groups they give. */
+/** An identity and its groups, read from a provider's attributes (X3, G2). */
 export interface ReadIdentity {
   readonly identity: Identity
   /** Names of special groups, each once, in the order of the rules. */
   readonly groups: readonly string[]
-  /** Why an e-mail address is ignored. */
+  /** The reason for ignoring the email address; null if it isn't ignored, or there is none. */
   readonly emailIgnored: string | null
 }
 
-/** How an identity becomes an eperson. A directory takes no account whose owner has a password here (docs/decisions/0033). */
+/**
+ * The rules by which an identity becomes an eperson. A directory never takes over an account whose owner has
+ * a password in the store (docs/decisions/0033).
+ */
 export const matchingOf = ({ kind, email, create }: AnyProvider): Matching => ({
   byEmail: email.match,
   create,
@@ -20,8 +23,9 @@ export const matchingOf = ({ kind, email, create }: AnyProvider): Matching => ({
 })
 
 /**
- * @param idp of a federation, which identity provider has sent the attributes
- * @returns the reason, in a few words and without a value, where the attributes name nobody
+ * Reads an identity from attributes.
+ * @param idp the identity provider that sent them, if the provider is a federation
+ * @returns a short reason without any value if the attributes give no identity
  */
 export function readIdentity(
   provider: AnyProvider,
@@ -67,8 +71,8 @@ export function readIdentity(
 }
 
 /**
- * No control characters, and no replacement characters: two people whose names were damaged in the same way must not
- * become one.
+ * True if the text has no control characters and no replacement characters: two people whose names were
+ * damaged in the same way must not become one.
  */
 export const isClean = (text: string): boolean =>
   text.isWellFormed() && !text.includes('\uFFFD') && !/\p{Cc}/u.test(text)
@@ -85,7 +89,7 @@ function whyIgnored(
 ): string | null {
   if (!/^[^\s@]+@[^\s@]+$/.test(address) || address.length > 320 || !isClean(address))
     return 'it is not an e-mail address'
-  // Letters that only look like others, such as the Kelvin sign, equal them when case is ignored.
+  // Some letters only look like others, such as the Kelvin sign, but equal them when case is ignored.
   if (address.normalize('NFKC') !== address) return 'it has characters that look like others'
   if (email.verified === 'never') return 'addresses of this provider are never trusted (email.verified)'
   const claim = names.emailVerified ?? ''
@@ -109,8 +113,8 @@ function nameIn(attributes: Attributes, name: string | undefined): string | null
 }
 
 /**
- * Attributes from JSON: claims of OpenID Connect, or a file of `carrel sso explain`. A name is looked up as it is,
- * and then as a path with dots (`realm_access.roles`).
+ * Attributes from JSON: claims of OpenID Connect, or a file of `carrel sso explain`. A name is looked up as
+ * it is, and then as a path with dots (`realm_access.roles`).
  */
 export function attributesOf(json: Readonly<Record<string, unknown>>): Attributes {
   const valueAt = (name: string): unknown => {

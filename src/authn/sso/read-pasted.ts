@@ -9,8 +9,9 @@ import { type Keys, mustBeSigned, openResponse } from './saml-signed.ts'
 import { children, decode, namespaces, parse, readHead, serialize } from './saml-xml.ts'
 
 /**
- * Reads a SAML response or assertion that somebody pasted, to explain it. It is old, and answers no request; whether its
- * signature is good is said beside, because it may have been shortened. Nothing is decrypted that isn't signed.
+ * Reads a pasted SAML response or assertion, to explain it. It is old, and answers no request. The result
+ * says separately if its signature is valid, because it may have been shortened. Nothing unsigned is
+ * decrypted.
  * @throws Refused, or an Error that says what is wrong with the metadata
  */
 export async function readPasted(

@@ -5,7 +5,7 @@ import { countRepeats, type Repeats } from '../../lib/repeats.ts'
 import type { Refusal } from '../../model/identities.ts'
 import { Refused, Unavailable } from './protocol.ts'
 
-/** Why there is no eperson, for the log and for `carrel sso explain`. */
+/** The reasons for having no eperson, for the log and for `carrel sso explain`. */
 export const refusals: Readonly<Record<Refusal, string>> = {
   unknown: 'no eperson has this subject or e-mail address, and create is off',
   disabled: 'the eperson is disabled',
@@ -18,7 +18,7 @@ export const refusals: Readonly<Record<Refusal, string>> = {
 type Log = Pick<FastifyBaseLogger, 'warn'>
 
 /**
- * Says which provider and why, never whom or what.
+ * Logs a refusal with the provider and the reason, never with a person or a value.
  * @param came the names of the attributes or claims that came
  */
 export function noteRefusal(log: Log, provider: string, why: string, came?: readonly string[]): void {
@@ -31,8 +31,8 @@ export function noteRefusal(log: Log, provider: string, why: string, came?: read
 }
 
 /**
- * Anybody can have any number of messages refused. The first of identical lines is written at once, and the number of the
- * others within six minutes.
+ * Logs the first of identical lines at once, and the number of the others within six minutes: anyone can have
+ * any number of messages refused.
  */
 export function noteOnce(log: Log, text: string, entry: object, key: object = entry): void {
   const repeats = repeatsIn.get(log) ?? countRepeats()
@@ -43,24 +43,27 @@ export function noteOnce(log: Log, text: string, entry: object, key: object = en
   })
 }
 
-/** Writes the numbers that were counted. */
+/** Writes the counts of repeated lines. */
 export const noteRepeats = async (log: Log): Promise<void> => repeatsIn.get(log)?.close()
 
-/** By the log of the service: that of a request is the same. */
+/** Repeats by log: a request's log is the same object as the service's. */
 const repeatsIn = new WeakMap<Log, Repeats>()
 
-/** A provider may send thousands. */
+/** Maximum number of logged names; a provider may send thousands. */
 const maxNames = 50
 
-/** Where somebody who was refused may go. */
+/** Addresses for a user after a refusal. */
 export type WaysOn = Readonly<{
-  /** Where a login begins again. */
+  /** The start of a new login. */
   begin: string
-  /** The page that the login began at. */
+  /** The page on which the login began. */
   back: string
 }>
 
-/** What the user is told: little, whatever the reason. The reason goes to the log. */
+/**
+ * Turns a failed login into a problem. It tells the user little, whatever the reason; the reason goes to the
+ * log.
+ */
 export function refusalOf(error: unknown, { id, name }: ProviderConfig, members: WaysOn, log: Log): unknown {
   if (error instanceof Refused) {
     noteRefusal(log, id, error.message)
@@ -86,8 +89,8 @@ export const notBegun = (members: WaysOn): Problem =>
   )
 
 /**
- * A logout that a provider asks for, and that can't be answered to it.
- * @param home where a browser can go on; undefined where the message came without one
+ * Turns a provider's logout that failed into a problem, if no answer can be sent to the provider.
+ * @param home an address for the browser; undefined if the message came without one
  */
 export function logoutRefusalOf(error: unknown, provider: string, log: Log, home?: string): unknown {
   if (!(error instanceof Refused) && !(error instanceof Unavailable)) return error
@@ -100,7 +103,7 @@ export function logoutRefusalOf(error: unknown, provider: string, log: Log, home
       )
 }
 
-/** @param home where a browser can go on; undefined where the message came without one */
+/** @param home an address for the browser; undefined if the message came without one */
 export const logoutNotUnderstood = (home: string | undefined): Problem =>
   home === undefined
     ? new Problem('logout-not-understood', 'The logout message was not accepted. Nobody was logged out.')

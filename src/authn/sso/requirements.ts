@@ -1,10 +1,13 @@
 import { Refused, TooOld } from './protocol.ts'
 
-/** What is required of a sign-on at the provider itself: its age and how it was done (docs/decisions/0032). */
+/**
+ * A sign-on at the provider, as far as requirements apply to it: its time and its class
+ * (docs/decisions/0032).
+ */
 interface SignedIn {
-  /** Milliseconds since 1970; undefined or NaN where the provider does not say. */
+  /** Milliseconds since 1970; undefined or NaN if the provider does not say. */
   readonly at: number | undefined
-  /** The class of the authentication; undefined where the provider does not say. */
+  /** The class of the authentication; undefined if the provider does not say. */
   readonly class: string | undefined
 }
 
@@ -12,13 +15,13 @@ interface Required {
   /** Seconds. */
   readonly maxAge: number | undefined
   readonly classes: readonly string[] | undefined
-  /** Milliseconds that the clocks may differ. */
+  /** Difference between the clocks that is tolerated, in ms. */
   readonly skew: number
-  /** What the protocol calls the two, for the log. */
+  /** The protocol's names of the two values, for the log. */
   readonly names: { readonly at: string; readonly class: string }
 }
 
-/** @throws TooOld, or Refused where the provider says nothing, or something else than what was asked for */
+/** @throws TooOld; Refused if the provider doesn't say, or says something else than required */
 export function requireSignedIn(given: SignedIn, { maxAge, classes, skew, names }: Required): void {
   if (classes !== undefined && !classes.includes(given.class ?? ''))
     throw new Refused(`the user did not sign in as required (${names.class})`)

@@ -27,10 +27,13 @@ interface Parts {
 
 /** Maximum size, in bytes, of a message that an identity provider makes the browser post. */
 const messageLimit = 256 * 1024
-/** Seconds that an attempt that was used is remembered: longer than it lives. */
+/** Seconds for which a used attempt is remembered, which is longer than it is valid. */
 const usedFor = 3_600
 
-/** Where browsers come back from providers: SAML's assertion consumer service, OpenID Connect's redirection endpoint. */
+/**
+ * The addresses to which browsers return from providers: SAML's assertion consumer service, OpenID Connect's
+ * redirection endpoint.
+ */
 export function returnRoutes(app: FastifyInstance, parts: Parts): void {
   const { addresses, pendingLogins, config, logins, providers, tickets } = parts
   const saml = providers.filter((one): one is SamlProvider => one.kind === 'saml')
@@ -42,7 +45,6 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
     readonly ways: WaysOn
   }
 
-  /** The attempt that this browser made. */
   async function resume<P extends Provider>(
     state: string,
     from: readonly P[],
@@ -71,16 +73,19 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
     } catch (error) {
       const next = nextAttempt(error, pendingLogin, provider)
       if (next !== undefined) return reply.redirect(next, 303)
-      // It is sent again when the page is loaded again.
+      // Keeps the pending login, because the browser sends the response again when the page is reloaded.
       if (error instanceof Overloaded) pendingLogins.keep(request, reply, pendingLogin)
       throw refusalOf(error, provider.config, ways, request.log)
     }
-    // A response counts once. One that is refused costs the store nothing.
+    // A response counts once. A refused one costs the store nothing.
     if (!(await tickets.isFirst('state', pendingLogin.state, usedFor))) throw notBegun(ways)
     return logins.admit(vouched, pendingLogin.redirectUrl, request, reply)
   }
 
-  /** Where an attempt goes on that may be tried in another way; each way follows from an earlier one, so this ends. */
+  /**
+   * Returns the address of the next attempt, if another way may be tried. Each way follows only from an
+   * earlier one, so this ends.
+   */
   function nextAttempt(
     error: unknown,
     { asking, redirectUrl }: PendingLogin,
@@ -138,7 +143,8 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
       async (request, reply) => {
         const query = request.originalUrl.slice(request.originalUrl.indexOf('?') + 1)
         const state = new URLSearchParams(query).get('state') ?? ''
-        // Its own address for each provider: one can't pass off its answer as another's (RFC 9700 §4.4.2.2).
+        // Each provider has an address of its own, so that it can't pass off its answer as another's (RFC
+        // 9700 §4.4.2.2).
         const resumed = await resume(state, [provider], request, reply)
         return arrive(() => provider.protocol.accept(query, resumed.pendingLogin), resumed, request, reply)
       },
@@ -148,7 +154,10 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** An identity provider sends this, by way of a browser or itself: no client of ours, and no CSRF pair (C1). */
+    /**
+     * True if an identity provider sends this, through a browser or directly: it isn't one of Carrel's
+     * clients, and has no CSRF pair (C1).
+     */
     isProviderMessage?: boolean
   }
 }

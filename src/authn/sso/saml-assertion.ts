@@ -13,13 +13,13 @@ interface Expected {
   readonly provider: Pick<SamlConfig, 'authnContext' | 'maxAge'>
   readonly idp: IdpMetadata
   readonly acsUrl: string
-  /** Milliseconds. */
+  /** Tolerated difference between the clocks, in ms. */
   readonly skew: number
   readonly requestId: string
   readonly head: MessageHead
 }
 
-/** Its elements. */
+/** An element as the library parses it. */
 interface Node {
   readonly $?: Readonly<Record<string, string>>
   readonly _?: string
@@ -33,8 +33,8 @@ const nodesIn = (node: Node | undefined, name: string): readonly Node[] => {
 }
 
 /**
- * What SAML Profiles §4.1.4.3 asks of an assertion beyond its signature, validity and audience, and what the configuration
- * asks of the sign-on itself.
+ * Checks an assertion as SAML Profiles §4.1.4.3 demands, beyond its signature and audience, and the sign-on
+ * itself as the configuration demands.
  * @throws Refused, TooOld
  */
 export function confirm({ assertion: read }: ReadAssertion, expected: Expected): void {
@@ -119,5 +119,5 @@ export function vouched(
   }
 }
 
-/** The text of a value, or of the NameID that is in it (eduPersonTargetedID). */
+/** The text of a value, or of the NameID in it (eduPersonTargetedID). */
 const textOf = (value: Node): string => (value._ ?? nodesIn(value, 'NameID')[0]?._ ?? '').trim()

@@ -1,35 +1,38 @@
 import { Refused } from './protocol.ts'
 
 /**
- * Bounds on everything in a message that costs time. Most of what is done happens before the sender is known, and the
- * libraries are quadratic in the number of elements, or worse (docs/decisions/0031).
+ * Bounds on everything in a message that costs time. Most of the work happens before the sender is known, and
+ * the libraries are quadratic in the number of elements, or worse (docs/decisions/0031).
  */
 export interface Bounds {
-  /** Uncompressed. */
+  /** Bytes of the uncompressed message. */
   readonly bytes: number
   readonly elements: number
 }
 
 export const bounds = {
-  /** Signed twice and with 30 attributes, one has about 110 elements. This leaves room for 500 values, such as groups. */
+  /**
+   * A response that is signed twice and has 30 attributes has about 110 elements. This leaves room for 500
+   * values, such as groups.
+   */
   response: { bytes: 256 * 1024, elements: 600 },
-  /** Signed and with an encrypted name, one has about 40 elements in 8 kB. */
+  /** A request that is signed and has an encrypted name has about 40 elements in 8 kB. */
   logout: { bytes: 32 * 1024, elements: 100 },
 } satisfies Record<string, Bounds>
 
-/** For each of the above. */
+/** Bounds that hold for every message. */
 const max = {
-  /** A real one has at most 12 levels. */
+  /** A real message has at most 12 levels. */
   depth: 20,
-  /** An attribute of SAML has up to three, and its value as many with its type. */
+  /** A SAML attribute has up to three XML attributes, and so has its value if it has a type. */
   attributesPerElement: 4,
   attributesOfOne: 20,
-  /** Of the response and of its assertion. */
+  /** Signatures of the response and of its assertion. */
   signatures: 2,
   prefixes: 200,
 }
 
-/** What costs nothing to see, before anything is parsed. @throws Refused */
+/** Checks the bounds that cost nothing to check, before the message is parsed. @throws Refused */
 export function refuseLarge(xml: string, { bytes, elements }: Bounds): void {
   if (Buffer.byteLength(xml) > bytes) throw new Refused(`it has more than ${bytes / 1024} kB`)
   let tags = 0
@@ -38,7 +41,7 @@ export function refuseLarge(xml: string, { bytes, elements }: Bounds): void {
     if (++tags > 2 * elements + 1) throw tooMany(elements)
 }
 
-/** Before anything is searched or canonicalised. @throws Refused */
+/** Checks the parsed message, before anything is searched or canonicalized. @throws Refused */
 export function refuseExcess(root: Element, { elements }: Bounds): void {
   const count = { elements: 0, attributes: 0, signatures: 0 }
   const open: { element: Element; depth: number }[] = [{ element: root, depth: 1 }]

@@ -15,7 +15,7 @@ class Reader extends SAML {
   }
 }
 
-/** What an assertion says, as data that can go to another thread. */
+/** The content of an assertion, as data that can go to another thread. */
 export interface ReadAssertion {
   readonly profile: {
     readonly nameID?: string | undefined
@@ -24,11 +24,11 @@ export interface ReadAssertion {
     readonly spNameQualifier?: string | undefined
     readonly sessionIndex?: string | undefined
   }
-  /** Its elements. */
+  /** The elements of the assertion. */
   readonly assertion: unknown
 }
 
-/** Reads an assertion whose signature was checked, and checks its audience; `confirm` checks when it is valid. */
+/** Reads an assertion whose signature was checked, and checks its audience; `confirm` checks its time. */
 export async function readAssertion(
   signedAssertion: string,
   certificates: readonly string[],
@@ -59,9 +59,9 @@ export const signedMessage = (xml: string, privateKey: string): string =>
   )
 
 /**
- * Verifies the signature of an element: exactly one signature, by one of the certificates, with one reference to exactly
- * that element.
- * @returns the content that the signature was made over; null where none of the certificates made it
+ * Verifies the signature of an element: exactly one signature, by one of the certificates, with one reference
+ * to exactly that element.
+ * @returns the content that was signed; null if none of the certificates signed it
  */
 export const verifiedContent = (
   xml: string,
@@ -69,7 +69,7 @@ export const verifiedContent = (
   certificates: readonly string[],
 ): string | null => getVerifiedXml(xml, element, [...certificates])
 
-/** The library's messages that may be logged: beginnings that quote nothing of the SAML message. */
+/** Beginnings of the library's messages that may be logged: they quote nothing of the SAML message. */
 const speakable =
   /^(Invalid signature|Too many signatures|SAML assertion (not yet valid|expired|has no AudienceRestriction|AudienceRestriction has no|audience mismatch)|Unable to process multiple conditions)[^.:(\n]*/
 

@@ -3,15 +3,15 @@ import type { IdpMetadata } from './metadata/idp.ts'
 import type { LogoutMessage } from './saml-logout.ts'
 import { type LogoutStatus, logoutResponseXml, redirectWith } from './saml-logout-response.ts'
 
-/** Where the browser goes with the answer to a provider's logout request. */
+/** The answer to a provider's logout request, which the browser delivers. */
 export type LogoutAnswer =
   | { readonly kind: 'redirect'; readonly url: string }
   | { readonly kind: 'form'; readonly action: string; readonly fields: Readonly<Record<string, string>> }
 
-/** A logout request as it is answered. */
+/** The parts of a logout request that an answer needs. */
 export interface Answerable {
   readonly id: string
-  /** Whether the provider has signed it. */
+  /** True if the provider has signed it. */
   readonly isSigned: boolean
   readonly message: Pick<LogoutMessage, 'binding' | 'relayState'>
 }
@@ -24,16 +24,16 @@ interface Parts {
   readonly sign: (xml: string, privateKey: string) => Promise<string>
 }
 
-/** As an ID must be (XML Schema §3.3.8), of characters that are the same in every encoding. */
+/** The form of an ID (XML Schema §3.3.8), limited to characters that are the same in every encoding. */
 const idPattern = /^[A-Za-z_][\w.-]{0,255}$/
-/** SAML says 80 bytes (Bindings §3.4.3), and products take more. */
+/** Maximum length in characters: SAML says 80 bytes (Bindings §3.4.3), and products accept more. */
 const longestRelayState = 1_000
 
 /**
- * Only the address in the metadata is used, and only what the provider has signed is signed in return: the answer to a
- * request that it has not signed isn't signed, so it is nothing that the sender couldn't have sent there without us
- * (docs/decisions/0031).
- * @returns undefined where there is no such address, or the request has nothing to refer to
+ * Answers a logout request. The answer goes only to the address in the metadata, and is signed only if the
+ * provider has signed the request: an unsigned answer is nothing that the sender couldn't have sent there
+ * without Carrel (docs/decisions/0031).
+ * @returns undefined if there is no such address, or the request has no valid ID or too long a RelayState
  */
 export async function answerLogout(parts: Parts): Promise<LogoutAnswer | undefined> {
   const { request, status, idp, self, sign } = parts
@@ -43,7 +43,7 @@ export async function answerLogout(parts: Parts): Promise<LogoutAnswer | undefin
   const xmlFor = (destination: string) =>
     logoutResponseXml({ issuer: self.entityId, destination, inResponseTo: id, status })
 
-  // By the binding of the request, if the provider has it.
+  // The binding of the request is used if the provider has it.
   const [redirectUrl, postUrl] = [idp.logout?.responseUrl ?? null, idp.logoutResponsePostUrl]
   if (postUrl !== null && (message.binding === 'post' || redirectUrl === null)) {
     const xml = xmlFor(postUrl)

@@ -3,14 +3,17 @@ import { promisify } from 'node:util'
 import { deflateRaw } from 'node:zlib'
 import { escapeHtml } from '../../http/html-page.ts'
 
-/** What became of a provider's logout request (SAML Core §3.2.2.2). */
+/** The outcome of a provider's logout request (SAML Core §3.2.2.2). */
 export type LogoutStatus =
   | 'Success'
-  /** Nobody has a session under that name. */
+  /** No session exists under that name. */
   | 'UnknownPrincipal'
-  /** It isn't known to be the provider's, is old, for somebody else, or was used. */
+  /**
+   * The request isn't known to be the provider's, is too old, is meant for another recipient, or was used
+   * before.
+   */
   | 'RequestDenied'
-  /** It is the provider's, and can't be read. */
+  /** The request is the provider's, but can't be read. */
   | 'RequestUnsupported'
 
 const statuses = 'urn:oasis:names:tc:SAML:2.0:status:'
@@ -37,9 +40,9 @@ const signWith = promisify(sign)
 
 interface Redirect {
   readonly url: string
-  /** Not sent where it is empty. */
+  /** Left out if it is empty. */
   readonly relayState: string
-  /** PEM; null: the message isn't signed. */
+  /** PEM; null if the message isn't signed. */
   readonly privateKey: string | null
 }
 

@@ -7,7 +7,9 @@ import { understood } from './saml-library.ts'
 import { type Keys, mustBeSigned, secretIn } from './saml-signed.ts'
 import { children, namespaces, parse } from './saml-xml.ts'
 
-/** A provider's logout request, by the way it came (SAML Bindings §3.4, §3.5); its signature is not verified yet. */
+/**
+ * A provider's logout request by its binding (SAML Bindings §3.4, §3.5); its signature is not verified yet.
+ */
 export type LogoutMessage = {
   readonly xml: string
   readonly relayState: string
@@ -23,9 +25,10 @@ interface SignedQuery {
 const inflate = promisify(inflateRaw)
 
 /**
- * A message in a query. The same characters are read and verified: a name counts only as it was sent, and only once,
- * because some parsers take another spelling (`SAMLReques%74`) for the same name and others don't.
- * @throws Refused, or what the unpacking throws
+ * Reads a message in a query. The same characters are read and verified: a name counts only in its plain
+ * spelling, and only once, because some parsers take another spelling (`SAMLReques%74`) for the same name and
+ * others don't.
+ * @throws Refused, or the error of unpacking
  */
 export async function messageInQuery(query: string): Promise<LogoutMessage> {
   const tokens = query.split('&')
@@ -71,7 +74,7 @@ const digests: Readonly<Record<string, string>> = {
   'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512': 'sha512',
 }
 
-/** @returns the request that the provider has signed @throws Refused where it has not */
+/** @returns the request that the provider has signed @throws Refused if it has not */
 function signedRequest(message: LogoutMessage, keys: Keys): Element {
   if (message.binding === 'post') return parse(mustBeSigned(message.xml, parse(message.xml), keys))
   if (message.signed === null) throw new Refused('no signature')
@@ -86,21 +89,21 @@ function signedRequest(message: LogoutMessage, keys: Keys): Element {
 /** A logout request that the provider has signed. */
 export interface OpenedLogout {
   readonly id: string
-  /** What it says, or why that can't be read. */
+  /** The content, or the reason why it can't be read. */
   readonly content: LogoutContent | { readonly refused: string }
 }
 
 export interface LogoutContent {
   readonly issuer: string
   readonly destination: string | null
-  /** Milliseconds since 1970; NaN where it is none. */
+  /** Milliseconds since 1970; NaN if it is no time. */
   readonly issued: number
   readonly notOnOrAfter: number
   /** The NameID of the user who logs out. */
   readonly name: string
 }
 
-/** @throws Refused, or whatever the libraries throw, where the provider has not signed it */
+/** @throws Refused, or any error of the libraries, if the provider has not signed it */
 export async function openLogout(message: LogoutMessage, keys: Keys): Promise<OpenedLogout> {
   const root = signedRequest(message, keys)
   const id = root.getAttribute('ID') ?? ''

@@ -32,9 +32,11 @@ interface Parts {
   readonly tickets: Tickets
 }
 
-/** Bytes of a form with a logout request: the request in base64, with its `+` and `/` encoded. */
+/**
+ * Maximum size in bytes of a form with a logout request: the request in base64, with its `+` and `/` encoded.
+ */
 const formLimit = 64 * 1024
-/** Seconds that a logout request that was used is remembered: longer than one is accepted. */
+/** Seconds for which a used logout request is remembered, which is longer than a request is accepted. */
 const usedFor = 900
 
 /** A provider that the issuer of a message stands for. */
@@ -43,24 +45,24 @@ interface Known {
   readonly idp: IdpMetadata
 }
 
-/** A logout request of a provider; `request` is why it isn't known to be the provider's, where it isn't. */
+/** A received logout request; `request` is a Refused if it isn't known to be a provider's. */
 interface Received {
   readonly message: LogoutMessage
-  /** As the message has it. */
+  /** The ID in the message. */
   readonly id: string
-  /** One provider may be configured several times, for example with other rules for other people. */
+  /** A provider may be configured several times, for example with other rules for other people. */
   readonly known: readonly [Known, ...Known[]]
   readonly request: LogoutRequest | Refused
 }
 
-/** What came of it. */
+/** The result of a logout request. */
 interface Ended {
   readonly status: LogoutStatus
-  /** Why nobody was logged out. */
+  /** The reason why no session ended; null if one did. */
   readonly why: string | null
 }
 
-/** SAML's single logout: what a provider asks for by way of a browser (SAML Profiles §4.4). */
+/** SAML's single logout: requests that a provider sends through a browser (SAML Profiles §4.4). */
 export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
   const { config, providers, identities, messages, tickets } = parts
   const url = '/sso/saml/logout'
@@ -69,7 +71,7 @@ export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
   app.get(url, { config: { ...marks, ...contract('receiveLogout').config } }, async (request, reply) => {
     const names = ['SAMLRequest', 'SAMLResponse', 'RelayState', 'SigAlg', 'Signature'] as const
     const given = singleParameters(request.query as Query, names)
-    // The provider's answer to our own request: whatever it says, the session here has ended.
+    // A response answers Carrel's own request: whatever it says, the session here has ended.
     if (given.SAMLRequest === undefined) return reply.redirect(config.defaultRedirectUrl, 303)
     const query = request.originalUrl.slice(request.originalUrl.indexOf('?') + 1)
     return logOut(request, reply, () => messageInQuery(query))
@@ -120,11 +122,11 @@ export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
     }
   }
 
-  /** @throws Refused where nobody is known who could be answered; Overloaded */
+  /** @throws Refused if there is no known provider to answer; Overloaded */
   async function receive(request: FastifyRequest, message: LogoutMessage): Promise<Received> {
     const client = clientOf(request)
     const { issuer, id } = await messages.inTurn(client, reader => reader.head(message.xml, bounds.logout))
-    // Between two turns: a metadata query server may take its time.
+    // Looked up between two turns in the queue: a metadata query server may take its time.
     const [first, ...more] = issuer === null ? [] : await knownAs(issuer, client)
     if (!first) throw new Refused('its issuer is not a configured provider')
     const read = await messages.inTurn(client, reader => readBySigners(message, [first, ...more], reader))
@@ -152,7 +154,7 @@ export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
       : { status: 'UnknownPrincipal', why: 'nobody has a session here under that NameID' }
   }
 
-  /** A provider whose metadata can't be read now has no name. */
+  /** Lists the providers that the issuer stands for, without those whose metadata can't be read now. */
   async function knownAs(issuer: string, client: Client): Promise<Known[]> {
     const found = await Promise.all(
       providers.map(async provider => {
@@ -167,8 +169,8 @@ export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
 }
 
 /**
- * Entries with other metadata may know another identity provider by the same name. The message counts for those entries
- * only whose keys have signed it.
+ * Reads a message with the keys of each entry. Entries with other metadata may know another identity provider
+ * by the same name, so the message counts only for entries whose keys have signed it.
  */
 async function readBySigners(
   message: LogoutMessage,

@@ -12,21 +12,21 @@ import type { Keys } from './saml-signed.ts'
 import type { Outcome, SamlThreadHandlers } from './saml-thread.ts'
 import type { MessageHead } from './saml-xml.ts'
 
-/** Reads SAML messages in a thread of the service, so that none keeps an event loop from answering (X10). */
+/** Reads SAML messages in a thread of the service, so that none blocks an event loop (X10). */
 export interface SamlMessages {
-  /** Runs the work when it is the client's turn. @throws Overloaded if too much is waiting */
+  /** Runs the work when it is the client's turn. @throws Overloaded if too many are waiting */
   inTurn<T>(client: Client, work: (reader: SamlReader) => Promise<T>): Promise<T>
-  /** Signs a message of ours. Nobody waits for a turn: it answers a message that had one. */
+  /** Signs one of Carrel's messages. It takes no turn, because it answers a message that had one. */
   sign(xml: string, privateKey: string): Promise<string>
   close(): Promise<void>
 }
 
 export interface SamlReader {
-  /** What a message says about itself, before anything is verified. @throws Refused */
+  /** Reads the head of a message, before anything is verified. @throws Refused */
   head(xml: string, its: Bounds): Promise<MessageHead>
   /** @throws Refused */
   openResponse(xml: string, keys: Keys, audience: string): Promise<ReadAssertion>
-  /** @throws Refused where the provider has not signed it */
+  /** @throws Refused if the provider has not signed it */
   openLogout(message: LogoutMessage, keys: Keys): Promise<OpenedLogout>
 }
 
@@ -36,11 +36,11 @@ interface Parts {
   readonly measures: QueueMeasures
 }
 
-/** How many messages may wait, in all event loops together. Each has at most 256 kB. */
+/** Maximum number of waiting messages in all event loops together. Each has at most 256 kB. */
 const maxWaiting = 128
 
 export function createSamlMessages({ threads, loops, measures }: Parts): SamlMessages {
-  // The thread has the next message at hand when it has read one.
+  // Two run at a time, so that the thread has the next message at hand when it has read one.
   const queue = createLoopQueue(loops().wanted, 2, { maxWaiting, measures })
 
   let known: Thread<SamlThreadHandlers> | undefined
@@ -67,7 +67,7 @@ async function resultOf<T>(answer: Promise<Outcome<T>>): Promise<T> {
   return outcome.result
 }
 
-/** That a thread has ended says nothing of the store. */
+/** Replaces the error of a thread that has ended: it says nothing about the store. */
 const inThread = <T>(answer: Promise<T>): Promise<T> =>
   answer.catch(error => {
     throw error instanceof StoreUnavailable

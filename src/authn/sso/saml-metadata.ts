@@ -3,8 +3,8 @@ import { escapeHtml } from '../../http/html-page.ts'
 import type { SignOnAddresses } from './addresses.ts'
 
 /**
- * What an identity provider needs to know about Carrel (SAML 2.0 Metadata §2.4.4), and a discovery service: where it may
- * send browsers back to (Identity Provider Discovery Service Protocol and Profile §3).
+ * Carrel's metadata for an identity provider (SAML 2.0 Metadata §2.4.4), and for a discovery service: the
+ * addresses to which it may send browsers back (Identity Provider Discovery Service Protocol and Profile §3).
  */
 export function serviceProviderMetadata(
   { entityId, keys }: SamlServiceProvider,

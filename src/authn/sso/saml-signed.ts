@@ -6,20 +6,21 @@ import { signersOf } from './saml-signers.ts'
 import { all, children, namespaces, parse, refuseUnsound, serialize } from './saml-xml.ts'
 
 export interface Keys {
-  /** Of the provider, PEM; one of them must have signed. */
+  /** The provider's certificates, in PEM; one of them must have signed. */
   readonly certificates: readonly string[]
-  /** Ours, PEM. */
+  /** Carrel's own private key, in PEM. */
   readonly privateKey: string | null
 }
 
 /**
- * Finds the one assertion in a Response that the provider has signed, by itself or as part of the whole. Returns the content
- * that the signature was verified over, never what is at the same place in the document, which signature wrapping relies on.
+ * Finds the one assertion in a Response that the provider has signed, by itself or as part of the whole.
+ * Returns the content that the signature was verified over, never the content at the same place in the
+ * document, on which signature wrapping relies.
  *
- * The library's own decryption doesn't know today's key transports (RSA-OAEP with SHA-256) and checks nothing inside an
- * encrypted assertion. Only its verification of signatures is used.
+ * The library's own decryption doesn't know today's key transports (RSA-OAEP with SHA-256) and checks nothing
+ * inside an encrypted assertion. Only its verification of signatures is used.
  * @param xml checked by `readHead`
- * @throws Refused, or whatever the libraries throw
+ * @throws Refused, or any error of the libraries
  */
 export async function openResponse(xml: string, keys: Keys): Promise<string> {
   const root = parse(xml)
@@ -40,12 +41,13 @@ export async function openResponse(xml: string, keys: Keys): Promise<string> {
   return withSecrets(whole === undefined ? mustBeSigned(opened, inside, keys) : opened, keys)
 }
 
-/** Each takes a private key's time. */
+/** Maximum number of encrypted attributes: decrypting each takes an operation with the private key. */
 const maxEncrypted = 50
 
 /**
- * Decrypts the subject's name and attributes where they stand (SAML Core §2.2.4, §2.7.3.2): the library wouldn't see them.
- * @param assertion whose signature was verified, so it covers what is encrypted
+ * Decrypts the subject's name and attributes in place (SAML Core §2.2.4, §2.7.3.2): the library wouldn't see
+ * them.
+ * @param assertion whose signature was verified, so that it covers the encrypted parts
  */
 async function withSecrets(assertion: string, keys: Keys): Promise<string> {
   const root = parse(assertion)
@@ -64,7 +66,9 @@ async function withSecrets(assertion: string, keys: Keys): Promise<string> {
   return serialize(root)
 }
 
-/** @returns what is in an encrypted element that a signature covers @throws Refused if it has another name */
+/**
+ * @returns the content of an encrypted element that a signature covers @throws Refused if it has another name
+ */
 export async function secretIn(encrypted: Element, name: string, keys: Keys): Promise<Element> {
   const secret = parse(await decryptIn(encrypted, keys, true))
   if (secret.localName !== name || secret.namespaceURI !== namespaces.assertion)
@@ -72,7 +76,10 @@ export async function secretIn(encrypted: Element, name: string, keys: Keys): Pr
   return secret
 }
 
-/** @returns what was signed; undefined where the element has no signature of its own @throws Refused where it is wrong */
+/**
+ * @returns the signed content; undefined if the element has no signature of its own @throws Refused if the
+ *   signature is wrong
+ */
 function signedContent(xml: string, element: Element, { certificates }: Keys): string | undefined {
   const [signature] = children(element, namespaces.signature, 'Signature')
   if (!signature) return undefined
@@ -82,7 +89,7 @@ function signedContent(xml: string, element: Element, { certificates }: Keys): s
   return content
 }
 
-/** @returns what the element's own signature was made over @throws Refused where there is none */
+/** @returns the content that the element's own signature covers @throws Refused if there is none */
 export function mustBeSigned(xml: string, element: Element, keys: Keys): string {
   const content = signedContent(xml, element, keys)
   if (content === undefined) throw new Refused('no signature')
@@ -92,9 +99,9 @@ export function mustBeSigned(xml: string, element: Element, keys: Keys): string 
 const decryptWith = promisify(decrypt)
 
 /**
- * What is in an EncryptedAssertion or EncryptedID.
- * @param isSigned whether the signature of something around it covers it
- * @throws Refused, or what the library throws
+ * Returns the content of an EncryptedAssertion or EncryptedID.
+ * @param isSigned true if the signature of an element around it covers it
+ * @throws Refused, or the library's error
  */
 export async function decryptIn(
   encrypted: Element,
@@ -102,7 +109,8 @@ export async function decryptIn(
   isSigned: boolean,
 ): Promise<string> {
   if (privateKey === null) throw new Refused('it is encrypted, and saml.privateKey is not set')
-  // Without integrity, blocks can be changed unnoticed, and our responses would tell an attacker what is in them.
+  // Without integrity, blocks can be changed unnoticed, and Carrel's responses would reveal their content to
+  // an attacker.
   const byBlocks = all(encrypted, '*', 'EncryptionMethod').some(one =>
     one.getAttribute('Algorithm')?.endsWith('-cbc'),
   )

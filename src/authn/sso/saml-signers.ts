@@ -3,7 +3,7 @@ import { ExclusiveCanonicalization } from 'xml-crypto'
 import { Refused } from './protocol.ts'
 import { all, children, namespaces } from './saml-xml.ts'
 
-/** A signature as `crypto.verify` knows it. */
+/** A signature algorithm in the terms of `crypto.verify`. */
 interface Algorithm {
   readonly digest: string
   readonly padding: number
@@ -24,13 +24,16 @@ const algorithms: Readonly<Record<string, Algorithm>> = {
   },
 }
 const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'
-/** One with all that exclusive canonicalisation may need has 12. */
+/**
+ * Maximum number of elements: a SignedInfo with everything that exclusive canonicalization may need has 12.
+ */
 const maxElements = 20
 
 /**
- * Looks which of the certificates have made the signature over SignedInfo, which is small. The library begins with the
- * digest of the whole message, once for each certificate: a sender who has signed nothing would make it do most.
- * @returns those that the rest of the verification is worth while with
+ * Finds the certificates that have signed SignedInfo, which is small. The library begins with the digest of
+ * the whole message, once for each certificate: a sender who has signed nothing would make it do most of its
+ * work.
+ * @returns the certificates with which the rest of the verification is worthwhile
  * @throws Refused for a signature that no certificate can have made
  */
 export function signersOf(signature: Element, certificates: readonly string[]): readonly string[] {

@@ -6,9 +6,14 @@ import { type LogoutMessage, type OpenedLogout, openLogout } from './saml-logout
 import { type Keys, openResponse } from './saml-signed.ts'
 import { type MessageHead, readHead } from './saml-xml.ts'
 
-/** The service's thread for SAML messages: whatever parses, verifies, decrypts or signs one (docs/decisions/0031). */
+/**
+ * The service's thread for SAML messages: it parses, verifies, decrypts and signs them (docs/decisions/0031).
+ */
 
-/** An error has no class on its way between threads, and a refusal is no fault of the thread. */
+/**
+ * A result or a refusal as data: an error loses its class between threads, and a refusal is no fault of the
+ * thread.
+ */
 export type Outcome<T> = { readonly result: T } | { readonly refused: string }
 
 export interface SamlThreadHandlers {
@@ -38,6 +43,6 @@ const handlers: SamlThreadHandlers = {
   sign: signedMessage,
 }
 
-// Below the event loops, and above long listings: somebody waits for a login.
+// Below the event loops, and above long listings: users are waiting for their login.
 lowerPriority(5)
 serveThread(() => ({ handlers, close: () => {} }))

@@ -11,14 +11,14 @@ export const namespaces = {
   display: 'urn:oasis:names:tc:SAML:metadata:ui',
 }
 
-/** What a message says about itself; nothing of it is trusted before its signature is verified. */
+/** A message's statements about itself; nothing in it is trusted before its signature is verified. */
 export interface MessageHead {
   readonly name: string
   readonly id: string
   readonly issuer: string | null
   readonly destination: string | null
   readonly inResponseTo: string | null
-  /** The last part of the status code, such as `Success`; null where there is none. */
+  /** The last part of the status code, such as `Success`; null if there is none. */
   readonly status: string | null
 }
 
@@ -30,7 +30,7 @@ const soundSignatures: ReadonlySet<string> = new Set([
   'http://www.w3.org/2001/04/xmlenc#sha256',
   'http://www.w3.org/2001/04/xmlenc#sha512',
 ])
-/** Without RSA with PKCS #1 1.5, which is open to padding oracles. */
+/** Accepted encryption. RSA with PKCS #1 1.5 is missing, because it is open to padding oracles. */
 const soundEncryption: ReadonlySet<string> = new Set([
   'http://www.w3.org/2009/xmlenc11#aes128-gcm',
   'http://www.w3.org/2009/xmlenc11#aes256-gcm',
@@ -67,19 +67,19 @@ export function readHead(xml: string, its: Bounds): MessageHead {
 }
 
 /**
- * Refuses what no honest provider sends: comments and instructions, which split a text in two for some parsers and not for
- * others; document types and entities; broken algorithms; and anything in excess.
+ * Refuses what no honest provider sends: comments and instructions, which split a text in two for some
+ * parsers and not for others; document types and entities; broken algorithms; and anything in excess.
  * @returns the outermost element
  * @throws Refused
  */
 export function refuseUnsound(xml: string, its: Bounds = bounds.response): Element {
   refuseLarge(xml, its)
-  // The declaration stands at the beginning or nowhere.
+  // A declaration is allowed only at the beginning.
   if (/<!|<\?/.test(xml.replace(/^<\?xml[ \t\r\n][^<>]*\?>/, '')))
     throw new Refused('the message has a comment, a processing instruction or a document type')
   const root = parse(xml)
   refuseExcess(root, its)
-  // By local name: libraries look for them in any namespace, or in none.
+  // Found by local name: libraries look for them in any namespace, or in none.
   for (const one of [...all(root, '*', 'SignatureMethod'), ...all(root, '*', 'DigestMethod')]) {
     const isOfEncryption = (one.parentNode as Element | null)?.localName === 'EncryptionMethod'
     if (!isOfEncryption && !soundSignatures.has(one.getAttribute('Algorithm') ?? ''))
@@ -91,7 +91,7 @@ export function refuseUnsound(xml: string, its: Bounds = bounds.response): Eleme
   return root
 }
 
-/** @throws Refused, quoting nothing of what was read */
+/** @throws Refused, which quotes nothing of the text */
 export const parse = (xml: string): Element =>
   parseXml(xml, () => {
     throw new Refused('it is not well-formed XML')

@@ -15,27 +15,29 @@ import type { Keys } from './saml-signed.ts'
 import { decode } from './saml-xml.ts'
 
 /**
- * SAML 2.0, web browser single sign-on and single logout (SAML Profiles §4.1, §4.4). Messages are
- * checked three times: `readHead` refuses what no honest provider sends, `saml-signed.ts` finds what was signed, and
- * `confirm` checks whom and what it was made for.
+ * SAML 2.0, web browser single sign-on and single logout (SAML Profiles §4.1, §4.4). Messages are checked
+ * three times: `readHead` refuses what no honest provider sends, `saml-signed.ts` finds what was signed, and
+ * `confirm` checks for which user, recipient and time it was made.
  */
 export interface Saml extends Protocol {
   /** @param response as it was posted, in base64 @throws Refused, Overloaded */
   accept(response: string, pendingLogin: PendingLogin, client: Client): Promise<Vouched>
   /**
-   * The provider's own logout request.
-   * @param idp whose message it says to be
-   * @throws Refused where the provider has not signed it
+   * Reads the provider's own logout request.
+   * @param idp the issuer that the message names
+   * @throws Refused if the provider has not signed it
    */
   readLogout(message: LogoutMessage, idp: IdpMetadata, reader: SamlReader): Promise<LogoutRequest>
-  /** @returns undefined where the metadata has no address for an answer, or the message can't be answered safely */
+  /**
+   * @returns undefined if the metadata has no address for an answer, or the message can't be answered safely
+   */
   answerLogout(request: Answerable, status: LogoutStatus, idp: IdpMetadata): Promise<LogoutAnswer | undefined>
 }
 
 /** A logout request that the provider has signed. */
 export interface LogoutRequest {
   readonly id: string
-  /** The NameID of the user who logs out; what is wrong with the request otherwise. */
+  /** The NameID of the user who logs out, or what is wrong with the request. */
   readonly content: { readonly name: string } | { readonly refused: string; readonly status: LogoutStatus }
 }
 
@@ -48,7 +50,7 @@ interface Parts {
   readonly logoutUrl: string
 }
 
-/** Milliseconds after which a logout request has expired. */
+/** Time in ms after which a logout request has expired. */
 const logoutLifetime = 5 * 60_000
 
 export function createSaml({ provider, self, messages, metadata, acsUrl, logoutUrl }: Parts): Saml {
@@ -62,14 +64,14 @@ export function createSaml({ provider, self, messages, metadata, acsUrl, logoutU
       entryPoint: idp.signInUrl,
       logoutUrl: idp.logout?.url ?? idp.signInUrl,
       identifierFormat: provider.nameIdFormat ?? null,
-      // SAML Core §3.3.2.2.1: exactly one of them.
+      // SAML Core §3.3.2.2.1: the provider must use exactly one of these classes.
       ...(provider.authnContext
         ? { authnContext: [...provider.authnContext], racComparison: 'exact' }
         : { disableRequestedAuthnContext: true }),
       acceptedClockSkewMs: skew,
       signatureAlgorithm: 'sha256',
       digestAlgorithm: 'sha256',
-      // What is expected back is in the browser's cookie, not in this process.
+      // The ID of the request is derived from the browser's cookie, not kept in this process.
       validateInResponseTo: ValidateInResponseTo.never,
       cacheProvider: noCache,
       ...(self.keys && { privateKey: self.keys.privateKey }),

@@ -108,7 +108,10 @@ export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
   }
 }
 
-/** @returns what reads a `redirectUrl` as it will be sent, and throws Problem 400 for one that isn't allowed */
+/**
+ * @returns a function that reads a `redirectUrl` in the form in which it will be sent, and throws Problem 400
+ *   if it isn't allowed
+ */
 const createRedirects =
   (config: Pick<Config, 'allowedOrigins' | 'baseUrl'>) =>
   (given: string): string => {

@@ -26,11 +26,14 @@ interface Parts {
   readonly logins: ProviderLogins
   readonly providers: readonly Provider[]
   readonly realm: string
-  /** @returns the address as it is sent @throws Problem 400 */
+  /** @returns the address in the form in which it is sent @throws Problem 400 */
   readonly redirects: (given: string) => string
 }
 
-/** Apache passes on `${NAME}` as it is where its environment has no such variable. */
+/**
+ * The reason that is logged for a placeholder: Apache passes on `${NAME}` unchanged if its environment has no
+ * such variable.
+ */
 const placeholderSent =
   'instead of the secret the proxy sent a placeholder: the variable is not set where the proxy runs'
 
@@ -38,7 +41,8 @@ const placeholderSent =
 export function startRoutes(app: FastifyInstance, parts: Parts): void {
   const { addresses, pendingLogins, config, lastProvider, logins, providers, realm, redirects } = parts
 
-  // Headers that only a proxy should send, from somebody else, are an attack or a hole in the proxy's configuration.
+  // A request from elsewhere with headers that only a proxy should send is an attack, or shows a hole in the
+  // proxy's configuration.
   const proxies = providers.filter(provider => provider.kind === 'proxy')
   if (proxies.length > 0)
     app.addHook('onRequest', async request => {
@@ -99,7 +103,9 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
     )
   }
 
-  /** @returns the page where the user chooses, or the way to it; undefined where that is done */
+  /**
+   * @returns the page for choosing an identity provider, or the redirect to it; undefined if one is chosen
+   */
   async function choice(
     { given, ...rest }: Omit<Choice, 'client'> & { readonly given: { readonly entityID?: string } },
     request: FastifyRequest,
@@ -123,7 +129,7 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
   const refusal = (error: unknown, { config }: Provider, redirectUrl: string, request: FastifyRequest) =>
     refusalOf(error, config, addresses.waysOn(config.scheme, redirectUrl), request.log)
 
-  /** Several providers: people choose (a page of links, which work without script). */
+  /** The page for choosing among several providers: a list of links, which work without scripts. */
   function discovery(reply: FastifyReply, scheme: string, from: readonly Provider[], redirectUrl: string) {
     const link = ({ config: { id } }: Provider) => `${addresses.start(scheme, redirectUrl)}&provider=${id}`
     const choices = from.map(
@@ -161,7 +167,10 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
   }
 }
 
-/** A login is somewhere that a browser goes, not an image or a call of a page that has no business here (Fetch Metadata). */
+/**
+ * Refuses anything but navigation (Fetch Metadata): a login is a page that a browser opens, not an image or a
+ * call from a script.
+ */
 function refuseEmbedded(request: FastifyRequest): void {
   if ((request.headers['sec-fetch-dest'] ?? 'document') !== 'document')
     throw new Problem(
@@ -171,15 +180,15 @@ function refuseEmbedded(request: FastifyRequest): void {
 }
 
 /**
- * The parameters of a start. DSpace's user interface puts its address in as it is, whatever is in it: then everything that
- * follows belongs to the address.
+ * Reads the parameters of a start. DSpace's user interface puts its address in unencoded, whatever it
+ * contains: then everything that follows belongs to the address.
  */
 function readStart(request: FastifyRequest, from: readonly Provider[]) {
   const query = request.query as Query
   const [, redirectUrl, provider] =
     /\?redirectUrl=(https?:\/\/.*?)(?:&provider=([a-z0-9-]+))?$/i.exec(request.originalUrl) ?? []
   const isOurs = from.some(({ config }) => config.id === provider)
-  // A token that comes along must not get into the address (T10).
+  // A token in the request must not get into the address (T10).
   if (redirectUrl === undefined || query.values.has(tokenParameter))
     return singleParameters(query, [
       'redirectUrl',

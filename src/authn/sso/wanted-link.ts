@@ -8,12 +8,12 @@ import { isSubject } from './read-identity.ts'
 export interface WantedLink {
   readonly provider: string
   readonly subject: string
-  /** Of a federation, the identity provider. */
+  /** The identity provider, if the provider is a federation; null otherwise. */
   readonly entityId: string | null
 }
 
 /**
- * The subject as a login gives it, so that the next one finds its eperson.
+ * Returns the subject in the form that a login gives it, so that the next login finds its eperson.
  * @throws WrongProvider, OperatorError
  */
 export function wantedLink(

@@ -6,13 +6,19 @@ import {
   type XmlNode,
 } from '../../../lib/xml-stream.ts'
 
-/** Finds the entities in metadata while it is read (SAML Metadata §2.3). Only those that are wanted are kept as a whole. */
+/**
+ * Finds the entities in metadata while it is read (SAML Metadata §2.3). Only the wanted ones are kept as a
+ * whole.
+ */
 export interface EntityHandler {
-  /** Whether to keep the entity. */
+  /** Returns true if the entity is to be kept. */
   wants(entityId: string): boolean
-  /** @param validUntil in milliseconds since 1970, of the entity and of all that is around it; null: without an end */
+  /**
+   * Receives a kept entity. @param validUntil the earliest end of the entity and of all groups around it, in
+   * ms since 1970; null for no end
+   */
   take(entity: XmlNode, validUntil: number | null): void
-  /** The name of an identity provider that isn't kept. */
+  /** Receives the name of an identity provider that isn't kept. */
   pass(entityId: string): void
 }
 
@@ -21,11 +27,11 @@ export const metadataNamespace = 'urn:oasis:names:tc:SAML:2.0:metadata'
 const maxEntities = 100_000
 
 export function readEntities(handler: EntityHandler, tellRoot: (root: XmlElement) => void): XmlHandler {
-  /** The ends of the groups that are open, each not after those around it. */
+  /** The ends of the open groups, each no later than those around it. */
   const groups: (number | null)[] = []
   let entities = 0
   let kept: XmlHandler | undefined
-  /** How deep in something that isn't kept. */
+  /** Current depth in an element that isn't kept. */
   let depth = 0
   let passed = ''
 
@@ -78,7 +84,7 @@ export function readEntities(handler: EntityHandler, tellRoot: (root: XmlElement
   }
 }
 
-/** SAML Core §8.3.6. Without a space, so that one can be put after it. */
+/** SAML Core §8.3.6. An entity id without spaces, so that a space can separate it from what follows. */
 export const isEntityId = (text: string): boolean => /^[^\s\p{Cc}]{1,1024}$/u.test(text)
 
 export const isIdpRole = ({ uri, local }: XmlElement): boolean =>
@@ -87,7 +93,7 @@ export const isIdpRole = ({ uri, local }: XmlElement): boolean =>
 export const earliest = (a: number | null, b: number | null): number | null =>
   a === null || b === null ? (a ?? b) : Math.min(a, b)
 
-/** SAML Core §1.3.3: a time without a zone is UTC. @throws Error for what is no time */
+/** Reads `validUntil`; a time without a zone is UTC (SAML Core §1.3.3). @throws Error if it is no time */
 export function validUntilOf(element: XmlElement): number | null {
   const given = attributeOf(element, 'validUntil')
   if (given === undefined) return null
@@ -96,7 +102,7 @@ export function validUntilOf(element: XmlElement): number | null {
   return time
 }
 
-/** xs:duration, as of cacheDuration, in seconds; null where there is none that can be read. */
+/** Reads an xs:duration such as cacheDuration. @returns seconds; null if it can't be read */
 export function secondsOf(duration: string | undefined): number | null {
   const parts =
     /^P(?:(\d{1,5})Y)?(?:(\d{1,5})M)?(?:(\d{1,5})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,9})(?:\.\d+)?S)?)?$/.exec(

@@ -1,12 +1,12 @@
 import { isLoopback } from '../../../config/providers.ts'
 
-/** What a server of metadata answered. */
+/** The answer of a metadata server. */
 export type Fetched =
   | { readonly kind: 'fresh'; readonly body: AsyncIterable<Uint8Array>; readonly version: Version }
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'unknown' }
 
-/** What a server called its answer (RFC 9110 §8.8), so that it can say that it is still the same. */
+/** The validators of an answer (RFC 9110 §8.8), with which the server can say that it hasn't changed. */
 export interface Version {
   readonly etag?: string
   readonly modified?: string
@@ -15,8 +15,8 @@ export interface Version {
 const maxRedirects = 3
 
 /**
- * Asks for metadata. Redirects are followed, but never away from https.
- * @param known the version that is here
+ * Fetches metadata. Redirects are followed, but never away from https.
+ * @param known the version that was fetched last
  * @param signal ends the request, and the reading of its answer
  * @throws Error saying what went wrong
  */
@@ -71,8 +71,8 @@ async function ask(address: URL, { etag, modified }: Version, signal: AbortSigna
 }
 
 /**
- * Takes hold of the body at once: Node's fetch cancels a body that nobody reads yet as soon as its response is collected
- * as garbage, and what is cancelled reads as empty.
+ * Starts an iterator of the body at once: Node's fetch cancels an unread body as soon as its response is
+ * garbage-collected, and a canceled body reads as empty.
  */
 const readable = (body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> =>
   chunksOf(body[Symbol.asyncIterator]())
@@ -87,7 +87,7 @@ async function* chunksOf(chunks: AsyncIterator<Uint8Array>): AsyncIterable<Uint8
       yield next.value
     }
   } finally {
-    // Also where the reader has read enough.
+    // Runs also when the reader has read enough.
     await chunks.return?.().catch(() => {})
   }
 }

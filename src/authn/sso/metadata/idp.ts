@@ -8,29 +8,29 @@ export interface IdpMetadata {
   readonly displayName: string | null
   readonly signInUrl: string
   readonly logout: { readonly url: string; readonly responseUrl: string } | null
-  /** Where it takes answers to its logout requests by POST. */
+  /** Address for POST answers to its logout requests; null if it has none. */
   readonly logoutResponsePostUrl: string | null
-  /** PEM; of several any may have signed, as while keys change. */
+  /** PEM; if there are several, any of them may have signed, as during a change of keys. */
   readonly certificates: readonly string[]
   /** Milliseconds since 1970. */
   readonly validUntil: number | null
   readonly wantsSignedRequests: boolean
-  /** What it says that it can send; empty where it doesn't say. */
+  /** The formats that it says it can send; empty if it doesn't say. */
   readonly nameIdFormats: readonly string[]
   readonly attributes: readonly string[]
-  /** Domains that its scoped attributes may be of (shibmd:Scope), in lower case. */
+  /** Domains that its scoped attributes may have (shibmd:Scope), in lower case. */
   readonly scopes: readonly string[]
 }
 
-/** What rules of a federation and a discovery page look at. */
+/** The properties that rules of a federation and the discovery page use. */
 export interface IdpListing {
-  /** The names that people know it by, in all languages; the first is the one that is shown. */
+  /** Display names in all languages; the first is shown. */
   readonly names: readonly string[]
   readonly keywords: readonly string[]
   readonly domainHints: readonly string[]
   /** SAML Metadata Extensions for Registration and Publication Information §2.1. */
   readonly registrationAuthority: string | null
-  /** Name and value (SAML Metadata Extension for Entity Attributes). */
+  /** Names and values (SAML Metadata Extension for Entity Attributes). */
   readonly entityAttributes: readonly (readonly [name: string, value: string])[]
 }
 
@@ -49,13 +49,14 @@ const uris = {
   scope: 'urn:mace:shibboleth:metadata:1.0',
   signature: 'http://www.w3.org/2000/09/xmldsig#',
 }
-/** Of one entity; a real one has a few. */
+/** Maximum number of texts of one kind in an entity; a real one has a few. */
 const maxTexts = 200
 
 /**
- * @param around when what is around the entity ends
+ * Reads an identity provider from an entity.
+ * @param around the earliest end of the groups around the entity
  * @returns undefined for an entity that is no identity provider of SAML 2.0
- * @throws Error saying what it lacks
+ * @throws Error saying what is missing
  */
 export function idpIn(entity: XmlNode, around: number | null): Idp | undefined {
   const descriptor = childrenOf(entity, metadataNamespace, 'IDPSSODescriptor').find(one =>
@@ -96,7 +97,8 @@ export function idpIn(entity: XmlNode, around: number | null): Idp | undefined {
       attributes: childrenOf(descriptor, uris.assertion, 'Attribute')
         .map(one => attributeOf(one, 'Name') ?? '')
         .slice(0, maxTexts),
-      // Regular expressions come from outside, and would run on text that comes from outside.
+      // Scopes that are regular expressions are ignored: they come from outside, and would run on text from
+      // outside.
       scopes: ofBoth
         .flatMap(one => childrenOf(one, uris.scope, 'Scope'))
         .filter(one => !/^(true|1)$/.test(attributeOf(one, 'regexp') ?? ''))
@@ -148,7 +150,7 @@ const languageOf = (node: XmlNode): string | undefined =>
 const isHttp = (url: string | undefined): url is string =>
   /^https?:$/.test(URL.parse(url ?? '')?.protocol ?? '')
 
-/** @throws Error for what is no certificate */
+/** @throws Error if it is no certificate */
 function pemOf(base64: string): string {
   try {
     return new X509Certificate(Buffer.from(base64, 'base64')).toString()

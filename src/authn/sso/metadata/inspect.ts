@@ -7,7 +7,7 @@ import { createMetadataQuery } from './query.ts'
 import { oneOf, type Reading, readMetadata } from './read.ts'
 import { isLetIn } from './rules.ts'
 
-/** Milliseconds. */
+/** Time in ms that a server has to answer. */
 const timeToFetch = 60_000
 
 /**
@@ -34,8 +34,8 @@ export async function inspectMetadata({
 }
 
 /**
- * One identity provider.
- * @param asked of a federation, which one
+ * Reads the metadata of one identity provider.
+ * @param asked the entity id of an identity provider in a federation
  * @throws Error saying what is wrong
  */
 export async function inspectIdp(provider: SamlConfig, asked?: string): Promise<Idp> {

@@ -5,13 +5,16 @@ import { join } from 'node:path'
 import type { Version } from './fetch.ts'
 import { maxMetadata } from './read.ts'
 
-/** The last good metadata from an address, on disk: it survives a restart, and days without the server. */
+/**
+ * The last good metadata from an address, on disk: it survives a restart, and days on which the server is
+ * down.
+ */
 export interface KeptCopy {
-  /** undefined where there is none. */
+  /** Undefined if there is no copy. */
   version(): Promise<KeptVersion | undefined>
   read(): AsyncIterable<Uint8Array>
   /**
-   * Writes what came to a file of its own, which takes the place of the copy if it is good.
+   * Writes new metadata to a file of its own, which replaces the copy if it is good.
    * @param check throws if it isn't
    */
   replace<T>(
@@ -45,7 +48,7 @@ export function createKeptCopy(folder: string, url: string): KeptCopy {
       try {
         await save(part, body)
         const checked = await check(createReadStream(part))
-        // Without its version first: after a crash between these, all is fetched again.
+        // The version is removed first: after a crash between these steps, everything is fetched again.
         await rm(about, { force: true })
         await rename(part, file)
         await writeFile(about, JSON.stringify({ ...version, url }))

@@ -4,17 +4,19 @@ import { fetchMetadata } from './fetch.ts'
 import type { Idp } from './idp.ts'
 import { oneOf, readMetadata } from './read.ts'
 
-/** Metadata of one entity a request (MDQ, draft-young-md-query). */
+/** Metadata of single entities from a server (MDQ, draft-young-md-query). */
 export interface MetadataQuery {
   /**
+   * Finds the metadata of an identity provider.
    * @param network of the client; networks take turns
-   * @returns undefined for an entity that the server doesn't know; why it can't be asked, as a text
+   * @returns undefined if the server doesn't know the entity; the reason as a text if the server can't be
+   *   asked
    */
   find(entityId: string, network: string): Promise<Idp | string | undefined>
   close(): void
 }
 
-/** What was answered, and until when (in milliseconds since 1970) it isn't asked for again. */
+/** An answer, and the time until which it isn't asked for again (in ms since 1970). */
 interface Kept<T> {
   readonly value: T
   readonly until: number
@@ -26,9 +28,9 @@ const maxKept = 1_000
 const maxAtOnce = 8
 const maxAtOnceOfOne = 4
 const maxWaiting = 64
-/** Bytes; one entity has a few thousand. */
+/** Maximum length of an answer in bytes; one entity has a few thousand. */
 const maxAnswer = 1024 * 1024
-/** Milliseconds. */
+/** Times in ms. */
 const timeToAnswer = 10_000
 const rememberUnknown = 10 * 60_000
 const rememberFailure = 30_000
@@ -36,10 +38,11 @@ const usual = 3_600_000
 const shortest = 60_000
 const longest = 24 * 3_600_000
 
-/** @param certificates PEM; none: the signatures aren't checked */
+/** @param certificates PEM; if there are none, the signatures aren't checked */
 export function createMetadataQuery(base: string, certificates: readonly string[]): MetadataQuery {
   const idps = new Map<string, Kept<Idp>>()
-  // Anybody can ask for names that nobody has, so these must not displace identity providers.
+  // Kept apart from identity providers, which they must not displace: anyone can ask for names that don't
+  // exist.
   const misses = new Map<string, Kept<string | undefined>>()
   const asking = new Map<string, Promise<Answer>>()
   const waiting = new Map<string, Promise<Answer>>()
@@ -51,7 +54,7 @@ export function createMetadataQuery(base: string, certificates: readonly string[
     maxWait: timeToAnswer,
   })
 
-  /** @returns undefined where the server has to be asked */
+  /** @returns undefined if the server has to be asked */
   function remembered(entityId: string): { readonly answer: Answer } | undefined {
     const now = Date.now()
     const known = idps.get(entityId)
@@ -60,7 +63,7 @@ export function createMetadataQuery(base: string, certificates: readonly string[
       return { answer: known.value }
     }
     const miss = misses.get(entityId)
-    // An old one is better than none; its user looks whether it has expired.
+    // Outdated metadata is better than none; its user checks if it has expired.
     return miss && miss.until > now ? { answer: known?.value ?? miss.value } : undefined
   }
 
@@ -106,7 +109,8 @@ export function createMetadataQuery(base: string, certificates: readonly string[
       if (!canBeAsked(entityId)) return undefined
       const here = remembered(entityId)
       if (here) return here.answer
-      // What waits is shared within its network only, or others would wait in the line of one that floods it.
+      // Waiting requests are shared within a network only, or others would wait in the line of a network that
+      // floods the queue.
       return (
         asking.get(entityId) ?? shared(waiting, `${network} ${entityId}`, () => askInTurn(entityId, network))
       )
@@ -115,7 +119,10 @@ export function createMetadataQuery(base: string, certificates: readonly string[
   }
 }
 
-/** As a part of a path, dots alone would lead to other addresses, such as that of all entities. */
+/**
+ * True if the entity id can be part of a path: dots alone would lead to other addresses, such as that of all
+ * entities.
+ */
 const canBeAsked = (entityId: string): boolean => isEntityId(entityId) && !/^\.\.?$/.test(entityId)
 
 function shared<T>(running: Map<string, Promise<T>>, key: string, work: () => Promise<T>): Promise<T> {
@@ -126,7 +133,7 @@ function shared<T>(running: Map<string, Promise<T>>, key: string, work: () => Pr
   return own
 }
 
-/** As the newest. Drops the oldest where there are too many. */
+/** Keeps a value as the newest, and drops the oldest if there are too many. */
 function keep<T>(entries: Map<string, T>, key: string, value: T): void {
   entries.delete(key)
   entries.set(key, value)

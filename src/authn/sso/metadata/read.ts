@@ -3,34 +3,36 @@ import { isIdpRole, readEntities, secondsOf, validUntilOf } from './entities.ts'
 import { type Idp, idpIn } from './idp.ts'
 import { verifyWhileReading } from './signature.ts'
 
-/** Which identity providers of metadata are kept. */
+/** The identity providers of metadata that are kept. */
 export interface Wanted {
   readonly entityIds: ReadonlySet<string>
-  /** Whether the only one is kept, whatever its name. */
+  /**
+   * True if an identity provider is kept whatever its name, because the metadata should describe only one.
+   */
   readonly only: boolean
-  /** Whether one of any other name is. */
+  /** Returns true if an identity provider with any other name is kept. */
   letsIn(idp: Idp): boolean
-  /** Whether `letsIn` has to be asked. */
+  /** True if `letsIn` has to be called. */
   readonly others: boolean
 }
 
 export interface Reading {
   readonly idps: Pick<PackedIdps, 'get' | 'keys' | 'size' | 'values'>
-  /** Identity providers that come twice. */
+  /** Identity providers that are described twice. */
   readonly twice: ReadonlySet<string>
   /** Identity providers that were let in but can't be used, with the reason. */
   readonly unusable: ReadonlyMap<string, string>
   /** Some names of identity providers, for messages. */
   readonly names: readonly string[]
-  /** Of all that is described, in milliseconds since 1970. */
+  /** End of the whole metadata, in ms since 1970. */
   readonly validUntil: number | null
   /** Seconds. */
   readonly cacheDuration: number | null
 }
 
-/** Bytes. */
+/** Maximum length of metadata in bytes. */
 export const maxMetadata = 128 * 1024 * 1024
-/** Characters that are read in one go: a few milliseconds. */
+/** Number of bytes read in one go, which takes a few milliseconds. */
 const pieceSize = 64 * 1024
 const maxNames = 4
 
@@ -109,9 +111,9 @@ function textIn(decode: () => string): string {
 }
 
 /**
- * The identity provider that an entry stands for.
- * @param entityId null: the only one that there is
- * @returns why there is none, as a text
+ * Returns the identity provider that an entry stands for.
+ * @param entityId null for the only one in the metadata
+ * @returns the reason as a text if there is none
  */
 export function oneOf({ idps, twice, unusable, names }: Reading, entityId: string | null): Idp | string {
   const shown = `${names.slice(0, 3).join(', ')}${names.length > 3 ? ', …' : ''}`
@@ -128,7 +130,10 @@ export function oneOf({ idps, twice, unusable, names }: Reading, entityId: strin
   )
 }
 
-/** Identity providers by entity id, as JSON outside of the heap: thousands of objects would take four times as much. */
+/**
+ * Identity providers by entity id, as JSON outside the heap: thousands of objects would take four times as
+ * much memory.
+ */
 class PackedIdps {
   readonly #packed = new Map<string, Buffer>()
 

@@ -1,10 +1,13 @@
 import type { FederationConfig } from '../../../config/providers.ts'
 import type { Idp, IdpListing } from './idp.ts'
 
-/** Longer entity ids don't fit into the cookie of a login; real ones have less than 200 characters. */
+/**
+ * Maximum length of an entity id: longer ones don't fit into a login's cookie, and real ones have fewer than
+ * 200 characters.
+ */
 const maxEntityId = 512
 
-/** Whether an entry that stands for a federation stands for this identity provider too. */
+/** True if an entry for a federation includes this identity provider. */
 export const isLetIn = (
   { metadata, listing }: Idp,
   { requireRegistrationAuthority, requireEntityAttributes }: FederationConfig,

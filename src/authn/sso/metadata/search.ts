@@ -4,26 +4,29 @@ import { hasAttribute } from './rules.ts'
 /** A page of the identity providers that a user may choose from. */
 export interface Found {
   readonly total: number
-  /** From 1. */
+  /** Counted from 1. */
   readonly page: number
   readonly pages: number
   readonly idps: readonly { readonly entityId: string; readonly name: string }[]
 }
 
 export interface SearchIndex {
-  /** @param text what the user has typed: words of a name, a domain, or an e-mail address */
+  /** @param text the user's input: words of a name, a domain, or an email address */
   search(text: string, page: number): Found
 }
 
 const pageSize = 20
 const maxWords = 8
-/** SAML Metadata Extension for Entity Attributes, and REFEDS's category: not to be offered, but it may log in. */
+/**
+ * Identity providers of this category (SAML Metadata Extension for Entity Attributes, REFEDS) are not
+ * offered, but may log users in.
+ */
 const category = 'http://macedir.org/entity-category'
 const hidden = 'http://refeds.org/category/hide-from-discovery'
 
 export function createIndex(idps: Iterable<Idp>): SearchIndex {
   const all = []
-  // One after the other: as objects, all of a federation take far more than their names.
+  // Read one by one: as objects, all of a federation take far more memory than their names.
   for (const { metadata, listing } of idps) {
     if (hasAttribute(listing, category, hidden)) continue
     const { names, keywords, domainHints } = listing
@@ -41,7 +44,7 @@ export function createIndex(idps: Iterable<Idp>): SearchIndex {
       const found =
         words.length === 0 ? entries : entries.filter(one => words.every(word => one.text.includes(word)))
       const [first = ''] = words
-      // A name that begins with what was typed is what most people mean.
+      // Names that begin with the input come first: most people mean one of them.
       const begins = found.filter(({ text: names }) => names.startsWith(first))
       const ordered =
         first === '' ? found : [...begins, ...found.filter(({ text: names }) => !names.startsWith(first))]
@@ -58,7 +61,7 @@ export function createIndex(idps: Iterable<Idp>): SearchIndex {
   }
 }
 
-/** Of an e-mail address, the domain. */
+/** Splits the input into words; of an email address, only the domain counts. */
 const wordsOf = (text: string): string[] =>
   folded(text)
     .split(/\s+/)
@@ -66,7 +69,7 @@ const wordsOf = (text: string): string[] =>
     .filter(word => word !== '')
     .slice(0, maxWords)
 
-/** Without case and accents. */
+/** Removes case and accents. */
 const folded = (text: string): string => text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase()
 
 const { compare: compareNames } = new Intl.Collator('en')

@@ -11,11 +11,12 @@ import {
 } from '../../../lib/xml-stream.ts'
 
 /**
- * Checks the signature of metadata while it is read (SAML Metadata §3, XML Signature; docs/decisions/0030): what is told to
- * `next` is exactly what is hashed. The signature must be the first element in the root, and refer to the root.
+ * Checks the signature of metadata while it is read (SAML Metadata §3, XML Signature; docs/decisions/0030):
+ * `next` gets exactly what is hashed. The signature must be the first element in the root, and refer to the
+ * root.
  */
 export interface VerifiedReading extends XmlHandler {
-  /** To be called after the last element. @throws Error if what was told isn't what was signed */
+  /** Call it after the last element. @throws Error if the content isn't what was signed */
   end(): void
 }
 
@@ -24,7 +25,7 @@ const more = 'http://www.w3.org/2001/04/xmldsig-more#'
 const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'
 const enveloped = `${dsig}enveloped-signature`
 
-/** Without SHA-1, of which others than the signer can make two documents. */
+/** Accepted digests. SHA-1 isn't one of them: two documents with the same SHA-1 digest can be made. */
 const digests: Readonly<Record<string, string>> = {
   'http://www.w3.org/2001/04/xmlenc#sha256': 'sha256',
   [`${more}sha384`]: 'sha384',
@@ -40,7 +41,7 @@ const signatures: Readonly<Record<string, { readonly key: 'rsa' | 'ec'; readonly
     ),
   )
 
-/** Texts between the root and the signature, which comments may split. */
+/** Maximum number of texts between the root and the signature, which comments may split. */
 const maxBefore = 100
 
 /** @param certificates PEM; one of their keys must have made the signature */
@@ -48,7 +49,7 @@ export function verifyWhileReading(certificates: readonly string[], next: XmlHan
   const keys = certificates.map(pem => new X509Certificate(pem).publicKey)
   let depth = 0
   let root: XmlElement | undefined
-  /** What stands before the signature waits until it is known how it was signed. */
+  /** Texts before the signature, which wait until its algorithm is known. */
   const before: string[] = []
   let inSignature: XmlHandler | undefined
   let signed: { readonly hash: Hashing; readonly digest: Buffer } | undefined
@@ -104,7 +105,7 @@ interface Hashing extends XmlHandler {
   digest(): Buffer
 }
 
-/** Many short pieces take far longer to hash than one long one. */
+/** Number of pieces that are hashed together: many short ones take far longer than one long one. */
 const pieces = 4_096
 
 function hashing(algorithm: string, inclusive: readonly string[]): Hashing {
@@ -129,7 +130,10 @@ function hashing(algorithm: string, inclusive: readonly string[]): Hashing {
 
 type PublicKey = X509Certificate['publicKey']
 
-/** @returns how the root was signed, once the signature over that is known to be of one of the keys */
+/**
+ * Verifies the signature over SignedInfo. @returns the way the root was hashed, as one of the keys has signed
+ * it
+ */
 function checkSignedInfo(signature: XmlNode, root: XmlElement, keys: readonly PublicKey[]) {
   const info = only(signature, 'SignedInfo')
   const value = Buffer.from(textOf(only(signature, 'SignatureValue')), 'base64')

@@ -4,35 +4,35 @@ import { fetchMetadata, type Version } from './fetch.ts'
 import { createKeptCopy } from './kept-copy.ts'
 import { type Reading, readMetadata, type Wanted } from './read.ts'
 
-/** Where metadata of several entities comes from, and what was read from there last. */
+/** A source of metadata of several entities, with the last good reading. */
 export interface Source {
   /**
-   * What serves now. It is waited for only where nothing that is valid serves, and no longer than some seconds.
-   * @returns why there is nothing, as a text
+   * Returns the current reading. It waits only if there is no valid one, and for some seconds at most.
+   * @returns the reason as a text if there is none
    */
   current(): Promise<Reading | string>
   close(): void
 }
 
 export interface SourceParts {
-  /** PEM; none: the signature isn't checked. */
+  /** PEM; if there are none, the signature isn't checked. */
   readonly certificates: readonly string[]
   readonly wanted: Wanted
-  /** Is told each reading that succeeded. */
+  /** Called for each reading that succeeded. */
   readonly arrived: (reading: Reading) => void
-  /** Is told each reason once, until a reading succeeds again. */
+  /** Called once for each reason, until a reading succeeds again. */
   readonly complain: (why: string) => void
 }
 
-/** Milliseconds that somebody who logs in waits for the first reading. */
+/** Time in ms that a login waits for the first reading. */
 const patience = 20_000
-/** Milliseconds for fetching a file. */
+/** Time in ms for fetching a file. */
 const timeToFetch = 5 * 60_000
-/** Milliseconds until a server that failed is asked again. */
+/** Time in ms until a failed server is asked again. */
 const retryAfter = 5 * 60_000
 const longestTimer = 24 * 3_600_000
 
-/** What both kinds share: one reading at a time, and the last good one. */
+/** The shared part of both kinds of sources: one reading at a time, and the last good one. */
 function createReader({ certificates, wanted, arrived, complain }: SourceParts) {
   let good: Reading | undefined
   let why = 'its metadata is still being read'
@@ -51,7 +51,7 @@ function createReader({ certificates, wanted, arrived, complain }: SourceParts) 
       next = Promise.withResolvers()
       return reading
     },
-    /** Does nothing while something is under way. */
+    /** Does nothing while other work is under way. */
     begin: (work: () => Promise<void>): void => {
       busy ??= work()
         .catch((error: unknown) => {
@@ -142,7 +142,8 @@ export function addressSource(url: string, folder: string, refresh: number, part
   }
   const minRefresh = Math.min(refresh, 60)
 
-  // A copy that can't be used any more, as with another certificate, is only a reason to ask for a new one.
+  // A copy that can't be used any more, for example after a change of certificate, is only a reason to fetch
+  // a new one.
   reader.begin(() =>
     readCopy()
       .catch(() => {})

@@ -8,13 +8,16 @@ import { isLetIn } from './rules.ts'
 import { createIndex, type Found, type SearchIndex } from './search.ts'
 import { addressSource, fileSource, type Source } from './source.ts'
 
-/** Reads the metadata of all providers for the whole service, and answers the event loops (docs/decisions/0030). */
+/**
+ * The thread that reads the metadata of all providers for the whole service, and answers the event loops
+ * (docs/decisions/0030).
+ */
 export interface MetadataThreadData {
   readonly folder: string
   readonly entries: readonly MetadataEntry[]
 }
 
-/** What of a provider's entry in the configuration matters here. */
+/** The part of a provider's configuration that is used here. */
 export interface MetadataEntry {
   readonly id: string
   readonly metadata: MetadataConfig
@@ -33,7 +36,7 @@ export interface Complaint {
   readonly why: string
 }
 
-/** Complaints that nobody has taken yet. */
+/** Maximum number of complaints kept until they are taken. */
 const maxComplaints = 100
 
 interface Entry {
@@ -42,7 +45,8 @@ interface Entry {
 }
 
 function open({ folder, entries }: MetadataThreadData) {
-  // Users wait for the event loops; what is read here only replaces what serves.
+  // Reading has a low priority: users wait for the event loops, and metadata read here only replaces what is
+  // already in use.
   lowerPriority(5)
   const complaints: Complaint[] = []
   const complain = (provider: string, why: string) => {
@@ -52,7 +56,7 @@ function open({ folder, entries }: MetadataThreadData) {
   const closers: (() => void)[] = []
   const byId = new Map<string, Entry>()
 
-  // Each file and address is read once, however many entries it serves.
+  // Each file and address is read once, however many entries use it.
   for (const group of Map.groupBy(entries, ({ metadata }) => JSON.stringify(metadata)).values()) {
     const [{ metadata }] = group as [MetadataEntry]
     if (metadata.from === 'query') {
@@ -77,7 +81,7 @@ function open({ folder, entries }: MetadataThreadData) {
         entry(id).find(entityId, network),
       search: (id: string, text: string, page: number): Promise<Found | string> =>
         entry(id).search(text, page),
-      /** What went wrong since the last call, each once for the whole service. */
+      /** Takes the complaints since the last call, each once for the whole service. */
       takeComplaints: (): readonly Complaint[] => complaints.splice(0),
     },
     close: () => {
@@ -168,7 +172,7 @@ function queried({ entityId: own, federation }: MetadataEntry, find: MetadataQue
   }
 }
 
-/** @param asked the name that was asked for, if any */
+/** @param asked the requested name, if any */
 function answerWith({ metadata }: Idp, asked: string | null): Answer {
   const { entityId, validUntil } = metadata
   if (asked !== null && asked !== entityId) return { kind: 'unknown' }
