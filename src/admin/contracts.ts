@@ -97,7 +97,7 @@ const EntityChange = named('EntityChange', {
   collations: Type.Optional(Type.Record(text, orNull(text))),
 })
 
-/** What an import found, or would do. */
+/** Counts of changes that an import has made, or would make. */
 const counts = {
   inserted: Type.Optional(count),
   replaced: Type.Optional(count),
@@ -148,7 +148,7 @@ const refused = [
   'entity-refused',
   'precondition-failed',
 ] as const satisfies readonly ProblemCode[]
-/** Files, as programs send them: all but the packed ones are text. */
+/** Files as programs send them; all but the compressed ones are text. */
 const records = {
   'text/csv': text,
   'application/x-ndjson': text,

@@ -11,17 +11,23 @@ import type { People } from '../storage/people.ts'
 import { pointer, refused, unknownName } from './refused.ts'
 import type { Wanted } from './wanted.ts'
 
-/** What is wanted of an entity, as what is declared of it: checked against its fields, the other entities and the groups. */
+/**
+ * Turns a client's description of an entity into declarations, checked against its fields, the other entities
+ * and the groups.
+ */
 
 type Known = ReadonlyMap<string, Entity>
-/** An entity whose fields are known; nothing has to be declared of it yet. */
+/** An entity whose fields are known; nothing needs to be declared for it yet. */
 export type Described = Omit<Entity, 'read'>
 
-/** A PUT replaces everything: what it doesn't name is as for a new entity. @throws Problem 422 */
+/**
+ * The declarations after a PUT, which replaces everything: members that it leaves out are those of a new
+ * entity. @throws Problem 422
+ */
 export const declaredAnew = (wanted: Wanted, entity: Described, all: Known): Declared =>
   declaredWith(wanted, { read: newEntityRule }, entity, all)
 
-/** A PATCH changes what it names. @throws Problem 422 */
+/** The declarations after a PATCH, which changes only the members that it has. @throws Problem 422 */
 export const declaredAfter = (wanted: Wanted, entity: Entity, all: Known): Declared =>
   declaredWith(wanted, { read: entity.read, ...descriptionOf(entity) }, entity, all)
 
@@ -102,7 +108,7 @@ function checkPairs(here: string, { fields, to }: Relation, entity: Described, o
   }
 }
 
-/** @throws Problem 422 */
+/** Finds a field. @throws Problem 422 */
 export function fieldOf({ name: entity, fields }: Described, name: string, member: string) {
   const found = fields.find(field => field.name === name)
   if (found) return found
@@ -110,7 +116,7 @@ export function fieldOf({ name: entity, fields }: Described, name: string, membe
   throw unknownName(member, `field of ${entity} called`, name, names)
 }
 
-/** @throws Problem 422 if the rule names a group that doesn't exist @param member that has the rule */
+/** @throws Problem 422 if the rule names a group that doesn't exist @param member pointer to the rule */
 export async function requireGroup(
   rule: ReadRule | null | undefined,
   people: Pick<People, 'groupsByName' | 'listGroups'>,
@@ -122,7 +128,7 @@ export async function requireGroup(
   throw unknownName(member, 'group', group, names)
 }
 
-/** @throws Problem 409 for an entity that nobody can change */
+/** @throws Problem 409 for a built-in entity, which can't be changed */
 export function requireOwn(name: string): void {
   if (reservedEntities.has(name))
     throw new Problem(
@@ -131,7 +137,7 @@ export function requireOwn(name: string): void {
     )
 }
 
-/** @throws Problem 404 */
+/** Finds an entity. @throws Problem 404 */
 export function known(all: ReadonlyMap<string, Entity>, name: string): Entity {
   const entity = all.get(name)
   if (entity) return entity

@@ -34,19 +34,24 @@ interface Parts {
   readonly imports: Imports
 }
 
-/** Bytes of a description of an entity: it may have 1,900 fields. */
+/** Maximum size of an entity's description in bytes: it may have 1,900 fields. */
 const bodyLimit = 256 * 1024
 
-/** How often a change is tried again that somebody else was faster with. */
+/** Number of attempts at a change, if others change the entity at the same time. */
 const maxAttempts = 10
 
-/** Tables that wait until another one has been looked through, and for how many ms. */
+/**
+ * Maximum number of requests that wait while another table is examined, and the time in ms that they wait.
+ */
 const maxExposing = 10
 const maxWait = 60_000
 
 const json = 'application/json'
 
-/** `GET|PUT|PATCH|DELETE {api}/admin/entities…`: descriptions of entities (EA1 to EA4), below a scope for administrators. */
+/**
+ * `GET|PUT|PATCH|DELETE {api}/admin/entities…`: descriptions of entities (EA1 to EA4), below a scope for
+ * administrators.
+ */
 export function entityRoutes(app: FastifyInstance, parts: Parts): void {
   type Route = { Params: { name: string } }
   const { people, addresses, entities } = parts
@@ -55,7 +60,7 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
   const eventFor = (request: FastifyRequest, event: AuditEvent['event'], name: string) =>
     eventOf(request.caller, request, { event, outcome: 'success', object: name })
 
-  /** As it is now, with what is suggested for it. */
+  /** The current description of an entity, with suggested relations. */
   async function answer(name: string) {
     const all = await entities.all()
     const entity = known(all, name)
@@ -63,7 +68,7 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
     return { tag: entityTag(entity), body: { ...entityBody(entity, all, addresses), suggested } }
   }
 
-  // Each handler says which media types it takes.
+  // Each handler checks which media types it takes.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body))
 
@@ -72,7 +77,7 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
     singleParameters(query, ['page', 'size'])
     const all = await entities.all()
     const sorted = [...all.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1))
-    // Only those of the page are described: each may have 1,900 fields.
+    // Entities outside the page are not described: each may have 1,900 fields.
     const page = halPage('entities', sorted, readPage(query), list)
     const bodies = page._embedded.entities?.map(entity => entityBody(entity, all, addresses)) ?? []
     return { ...page, _embedded: { entities: bodies } }
@@ -134,11 +139,11 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
     return reply.code(204).send()
   })
 
-  /** Tries a change until nobody was faster. @throws Problem 412 where the client said what it is for */
+  /** Repeats a change until no other one interferes. @throws Problem 412 if the client sent If-Match */
   async function again(request: FastifyRequest, change: () => Promise<unknown>): Promise<void> {
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const done = await change()
-      // The next look says that it is missing.
+      // If the entity is missing, the next attempt reports that.
       if (done !== 'changed' && done !== 'missing') return
       if (request.headers['if-match'] !== undefined) throw stale('entity')
     }
@@ -148,7 +153,10 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
   }
 }
 
-/** @throws Problem 404; 409 for one that is built in; 412 where it isn't what the client thinks */
+/**
+ * Finds an entity to change. @throws Problem 404; 409 for a built-in one; 412 if it isn't in the state that
+ * the client expects
+ */
 function own(request: FastifyRequest, all: ReadonlyMap<string, Entity>, name: string): Entity {
   const entity = known(all, name)
   requireOwn(name)
@@ -157,9 +165,9 @@ function own(request: FastifyRequest, all: ReadonlyMap<string, Entity>, name: st
 }
 
 /**
- * Sorts texts of an imported entity as other languages do. All records are written again, which takes a while.
- * @returns undefined if they are sorted so already
- * @throws Problem 422 for what has no collation
+ * Sorts texts of an imported entity by other languages. All records are written again, which takes a while.
+ * @returns undefined if the texts are already sorted that way
+ * @throws Problem 422 for a field that can't have a collation
  */
 async function collate(
   { config, imports }: Pick<Parts, 'config' | 'imports'>,
@@ -195,7 +203,7 @@ const sources = { records: 'imported', exposed: 'exposed', table: 'built-in' } a
 
 const entityAddress = ({ api }: Addresses, name: string): string => `${api}/admin/entities/${name}`
 
-/** An entity with everything that an administrator wants to know of it. */
+/** The description of an entity for administrators. */
 function entityBody(entity: Entity, all: ReadonlyMap<string, Entity>, addresses: Addresses) {
   const {
     name,
@@ -221,9 +229,9 @@ function entityBody(entity: Entity, all: ReadonlyMap<string, Entity>, addresses:
     bytes: source.kind === 'records' ? source.bytes : null,
     imported: source.kind === 'records' ? (source.imported ?? null) : null,
     table: source.kind === 'exposed' ? { schema: source.schema, name: source.table } : null,
-    /** Those that were declared with this entity. */
+    /** Relations declared with this entity. */
     relations,
-    /** All there are, whichever entity declares them. */
+    /** All relations, whichever entity declares them. */
     related: relationsOf(entity, all),
     defaultCondition: defaultCondition === undefined ? null : parseExact(defaultCondition),
     _links: {

@@ -12,12 +12,12 @@ import { type ReceiveParts, receive } from './receive.ts'
 
 /** The file of an import: the body of the request, or a finished upload. */
 export interface Input {
-  /** For messages, and to tell the format where nothing else does. */
+  /** The name in messages; its ending tells the format if nothing else does. */
   readonly name: string
   readonly format: Format | null
   readonly descriptor: number
   readonly bytes: number
-  /** @param used whether the records were imported */
+  /** @param used true if the records were imported */
   close(used: boolean): Promise<void>
 }
 
@@ -34,11 +34,11 @@ const mediaTypes: Readonly<Record<string, Format | null>> = {
   'application/octet-stream': null,
 }
 
-/** @throws Problem 415 for a body of another type */
+/** Reads the format from the media type. @throws Problem 415 for a body of another type */
 export function formatOf({ headers }: FastifyRequest): Format | null {
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
   const encoding = headers['content-encoding']?.trim().toLowerCase()
-  // Records packed with gzip are told by their first bytes.
+  // Records compressed with gzip are recognized by their first bytes.
   if (encoding !== undefined && encoding !== 'gzip' && encoding !== 'identity')
     throw new Problem('unsupported-media-type', 'Records may be packed with gzip, and in no other way.', {
       members: { legal: ['gzip', 'identity'] },
@@ -55,7 +55,7 @@ export function formatOf({ headers }: FastifyRequest): Format | null {
 }
 
 /**
- * The file that is to be imported, on disk.
+ * Opens the file to import.
  * @throws Problem 415, 413, 408; 400 for an upload that isn't there
  */
 export async function inputOf(
@@ -97,7 +97,9 @@ async function inputOfUpload(
   return input
 }
 
-/** @returns undefined if the eperson has no finished upload of this id on this node, or it is in use */
+/**
+ * @returns undefined if the eperson has no finished upload with this id on this node, or the upload is in use
+ */
 export async function takeUpload(
   uploads: Uploads | undefined,
   id: string,

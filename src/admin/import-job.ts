@@ -5,27 +5,27 @@ import type { Format } from '../import/source.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Entity, FieldType, ReadRule } from '../model/entities.ts'
 
-/** What a process of its own is asked to do with the records of an entity, and what it answers (docs/decisions/0044). */
+/** A job on the records of an entity, done by a process of its own (docs/decisions/0044). */
 export interface Job {
   readonly config: Config
-  /** For messages; its ending may tell the format. */
+  /** The name in messages; its ending may tell the format. */
   readonly file: string
   readonly format: Format | null
   readonly work: Work
   readonly event: AuditEvent
 }
 
-/** `collate`: there is no file, and the records stay. */
+/** `collate` has no file, and keeps the records. */
 export type Work = ImportWork | CollateWork
 
 export interface ImportWork {
   readonly kind: 'import' | ChangeKind
-  /** Nothing is changed. */
+  /** True if nothing is to be changed. */
   readonly preview: boolean
   readonly name: string
   readonly key: Entity['key'] | null
   readonly read: ReadRule | null
-  /** True: the import may remove any number of records and fields (docs/decisions/0058). */
+  /** True if the import may remove any number of records and fields (docs/decisions/0058). */
   readonly replace: boolean
   readonly types: ReadonlyMap<string, FieldType>
   readonly collations: ReadonlyMap<string, string>

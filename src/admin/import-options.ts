@@ -5,7 +5,7 @@ import type { Format } from '../import/source.ts'
 import type { FieldType, ReadRule } from '../model/entities.ts'
 import { readRuleForms, readRuleIn } from '../model/read-rules.ts'
 
-/** The parameters of an import: the options of `carrel import`, and what the address needs besides. */
+/** The parameters of an import: the options of `carrel import`, and those that only the address has. */
 export interface ImportQuery {
   readonly mode: Mode
   readonly preview: boolean
@@ -13,7 +13,7 @@ export interface ImportQuery {
   readonly upload: string | null
   readonly key: readonly string[] | null
   readonly read: ReadRule | null
-  /** True: the import may remove any number of records and fields (docs/decisions/0058). */
+  /** True if the import may remove any number of records and fields (docs/decisions/0058). */
   readonly replace: boolean
   readonly types: ReadonlyMap<string, FieldType>
   readonly collations: ReadonlyMap<string, string>
@@ -24,19 +24,19 @@ const modes = ['replace', 'update', 'delete'] as const
 export type Mode = (typeof modes)[number]
 const formats = ['csv', 'ndjson', 'json'] as const
 
-/** Of one parameter: nobody names more fields than there can be. */
+/** Maximum number of values of a parameter, which is the maximum number of fields. */
 const maxRepeated = 1_900
 
 /** Parameters that say how the file is read. */
 const ofReading = ['delimiter', 'encoding', 'decimal-comma', 'day-first'] as const
 const single = ['mode', 'preview', 'format', 'upload', 'read', 'replace', ...ofReading] as const
 const repeated = ['key', 'type', 'collation'] as const
-/** Those that an import has again when it is resumed. */
+/** Parameters that a resumed import has again. */
 export const repeatable = ['mode', 'format', 'read', 'replace', ...ofReading, ...repeated] as const
 
-/** @throws Problem 400 naming the parameter that is wrong */
+/** Reads the parameters of an import. @throws Problem 400 naming the wrong parameter */
 export function importQuery(query: Query): ImportQuery {
-  // Those that may be repeated count as given once here.
+  // Parameters that may be repeated count as given once here.
   const values = new Map(
     [...query.values].map(([name, all]) => [name, isRepeated(name) ? all.slice(0, 1) : all] as const),
   )

@@ -4,9 +4,9 @@ import type { Job } from './import-job.ts'
 
 /**
  * Does the work in a process of its own (docs/decisions/0044).
- * @param descriptor of the file to read; null: there is none
- * @returns its report
- * @throws Refusal for what somebody can put right
+ * @param descriptor of the file to read; null if there is none
+ * @returns the report of the process
+ * @throws Refusal for a fault that the client can correct
  */
 export async function runImport(job: Job, descriptor: number | null, running: Followed): Promise<Report> {
   try {
@@ -29,10 +29,9 @@ export async function runImport(job: Job, descriptor: number | null, running: Fo
   }
 }
 
-/** Those of a preview. */
 const faultInParameters = (fault: Fault): Fault => ({ ...fault, message: inParameters(fault.message) })
 
-/** Messages name the options of `carrel import`; the parameters of the address are called the same. */
+/** Messages name the options of `carrel import`; the parameters of the address have the same names. */
 const inParameters = (message: string) =>
   message
     .replaceAll('--update or --delete', 'mode=update or mode=delete')

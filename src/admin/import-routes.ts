@@ -25,11 +25,11 @@ interface Parts {
   readonly config: Config
   readonly entities: Entities
   readonly imports: Imports
-  /** undefined: only bodies can be imported. */
+  /** Undefined if only bodies can be imported. */
   readonly uploads?: Uploads
 }
 
-/** Bodies that an event loop receives at once, and previews that it makes. */
+/** Maximum number of bodies that an event loop receives at once, and of previews that it makes at once. */
 const maxReceiving = 4
 const maxPreviews = 2
 /** `POST {api}/admin/entities/{name}/import` (EA5 to EA8), below a scope for administrators. */
@@ -37,7 +37,7 @@ export function importRoutes(app: FastifyInstance, parts: Parts): void {
   const { people, lookAgain, config, entities, imports } = parts
   const receiving = new Set<string>()
   let previews = 0
-  // The handler reads the body, when it knows that it wants it.
+  // The handler reads the body itself, once all checks have passed.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, body, done) => done(null, body))
 

@@ -14,9 +14,12 @@ import type { ImportWork, Job } from './import-job.ts'
 import { type ImportQuery, repeatable } from './import-options.ts'
 import { refused } from './refused.ts'
 
-/** What an import is asked to do, from its parameters, and what its process keeps of them. */
+/** The work of an import, made from its parameters, and the parameters that its process keeps. */
 
-/** @throws Problem 409 for a name of another kind, 404 for changes of what isn't there, 400 for a missing or wrong key */
+/**
+ * @throws Problem 409 for a name of another kind of entity, 404 for changes of a missing entity, 400 for a
+ *   missing or wrong key
+ */
 export function workOf(name: string, asked: ImportQuery, all: ReadonlyMap<string, Entity>): ImportWork {
   requireOwn(name)
   const { mode, key, read, replace, types, collations, reading, preview } = asked
@@ -68,7 +71,7 @@ export const jobOf = (config: Config, request: FastifyRequest, input: Input, wor
   ),
 })
 
-/** With `upload` and `query`, it can be resumed. */
+/** The parameters that the process shows. With `upload` and `query`, it can be resumed. */
 export function parametersOf(query: Query, asked: ImportQuery, input: Input): Process['parameters'] {
   const { key, read, replace, mode, upload } = asked
   return {
@@ -82,7 +85,7 @@ export function parametersOf(query: Query, asked: ImportQuery, input: Input): Pr
   }
 }
 
-/** The parameters that say what is imported and how, and no others: a token may be among them. */
+/** The parameters that are needed to resume, and no others: a token may be among them. */
 const textOf = ({ values }: Query) =>
   new URLSearchParams(
     repeatable.flatMap(name => (values.get(name) ?? []).map((value): [string, string] => [name, value])),

@@ -11,14 +11,17 @@ import type { Input } from './import-input.ts'
 import type { Job } from './import-job.ts'
 import { runImport } from './import-process.ts'
 
-/** Imports as processes that anybody can follow (docs/decisions/0042, 0044). */
+/** Imports as processes whose progress can be followed (docs/decisions/0042, 0044). */
 export interface Imports {
-  /** @throws Problem 409 while an import of the entity runs or waits, on whichever node: before a body is read */
+  /**
+   * Called before a body is read. @throws Problem 409 while an import of the entity runs or waits, on
+   * whichever node
+   */
   requireFree(name: string): Promise<void>
   /**
-   * Takes the file, also if it throws.
-   * @param input null: the records that are there
-   * @throws Problem 409 as `requireFree`; Overloaded where as many processes wait as may
+   * Begins an import. Takes over the file, even if it throws.
+   * @param input null if the work is on the present records
+   * @throws Problem 409 as `requireFree`; Overloaded if too many processes wait
    */
   begin(
     request: FastifyRequest,
@@ -27,9 +30,9 @@ export interface Imports {
     parameters: Process['parameters'],
   ): Promise<Process>
   addressOf(process: Process): string
-  /** As its own address shows it. */
+  /** Describes a process as its own address does. */
   describe(process: Process): object
-  /** Aborts when the service stops. */
+  /** Aborted when the service stops. */
   readonly stopping: AbortSignal
   close(): Promise<void>
 }
@@ -40,10 +43,10 @@ interface Parts {
   readonly processes: Pick<Processes, 'find' | 'one'>
 }
 
-/** Of imports that run or wait: more than a store has. */
+/** Maximum number of imports found that run or wait: more than a store has. */
 const maxFound = 1_000
 
-/** The shares of an import that are done when each of its steps begins and ends. */
+/** The share of an import that is done at the beginning and the end of each step. */
 const steps: Readonly<Record<string, readonly [from: number, to: number]>> = {
   reading: [0, 0.4],
   sorting: [0.4, 0.6],
@@ -110,7 +113,7 @@ export function createImports({ addresses, start, processes }: Parts): Imports {
             return work(run, job, input)
           },
         )
-        // It waits, and may be cancelled before its turn.
+        // The process waits, and may be canceled before its turn.
         if (!hasBegun && input) held.hold(process.id, input)
         return process
       } catch (error) {
@@ -128,7 +131,7 @@ export function createImports({ addresses, start, processes }: Parts): Imports {
   }
 }
 
-/** Steps become lines of the log, and one number together. */
+/** Logs each step, and reports all of them together as one percentage. */
 function telling(run: Run) {
   let last = ''
   return (step: string, share: number) => {
@@ -139,16 +142,19 @@ function telling(run: Run) {
   }
 }
 
-/** Files of imports that wait for their turn. An import that is cancelled before its turn never runs, so its file is closed here. */
+/**
+ * Files of imports that wait for their turn. An import that is canceled before its turn never runs, so its
+ * file is closed here.
+ */
 interface HeldFiles {
   hold(id: number, input: Input): void
-  /** Closes it, unless it is closed already. */
+  /** Closes the file, unless it is closed already. */
   close(id: number, used: boolean): Promise<void>
-  /** Closes all, as when the service stops. */
+  /** Closes all files when the service stops. */
   closeAll(): Promise<void>
 }
 
-/** In ms. */
+/** Interval in ms at which canceled imports are looked for. */
 const interval = 5_000
 
 const isOver = (process: Process | undefined) =>

@@ -17,7 +17,7 @@ import type { Wanted } from './wanted.ts'
 
 interface Parts {
   readonly entities: Entities
-  /** Tables are looked through one at a time: each takes a connection of its own. */
+  /** Examines one table at a time, because each takes a connection of its own. */
   readonly exposing: FairQueue
 }
 
@@ -28,9 +28,9 @@ interface Put {
 }
 
 /**
- * `PUT {api}/admin/entities/<name>`: shows a table of the operator's, makes an imported entity without records, or replaces
- * what is declared of one that is there.
- * @returns whether it is new
+ * `PUT {api}/admin/entities/<name>`: shows a table of the operator's, creates an imported entity without
+ * records, or replaces the declarations of an existing one.
+ * @returns true if the entity is new
  */
 export async function putEntity(parts: Parts, request: FastifyRequest, put: Put): Promise<boolean> {
   const { entities } = parts
@@ -47,7 +47,7 @@ export async function putEntity(parts: Parts, request: FastifyRequest, put: Put)
   return before === undefined
 }
 
-/** @throws Problem 422 */
+/** @throws Problem 422 for a name that no entity may have */
 function requireName(name: string): void {
   try {
     checkName(name)
@@ -57,7 +57,10 @@ function requireName(name: string): void {
   }
 }
 
-/** @throws Problem 409 for a name that belongs to the other kind of entity, 422 for a body that could be neither */
+/**
+ * @throws Problem 409 for a name that belongs to the other kind of entity, 422 for an exposed entity without
+ *   its table
+ */
 function requireKind(before: Entity | undefined, wanted: Wanted): void {
   if (before?.source.kind === 'records' && wanted.table)
     throw new Problem(
@@ -71,7 +74,7 @@ function requireKind(before: Entity | undefined, wanted: Wanted): void {
     )
 }
 
-/** As `carrel expose`. */
+/** Exposes a table, as `carrel expose` does. */
 async function expose(
   { entities, exposing }: Parts,
   request: FastifyRequest,
@@ -110,11 +113,11 @@ async function expose(
   }
 }
 
-/** The messages are those of the command. */
+/** Rewords a message of the command for a request. */
 const inBodyWords = (message: string) =>
   `${message.replaceAll(/--(fields|key)\b/g, '$1').replace('run this command again', 'send this request again')}.`
 
-/** Records stay, and so do key and fields. */
+/** Replaces the declarations; records, key and fields stay. */
 async function replace(
   { entities }: Parts,
   request: FastifyRequest,
@@ -134,7 +137,7 @@ async function replace(
   if (done !== 'declared') throw stale('entity')
 }
 
-/** @throws Problem 422 where key or fields differ from those of the records */
+/** @throws Problem 422 if key or fields differ from those of the records */
 function requireSame({ name, key, fields }: Entity, wanted: Wanted): void {
   const again = 'import all records again to change that'
   if (wanted.key && JSON.stringify(wanted.key) !== JSON.stringify([key].flat()))
@@ -156,7 +159,7 @@ const isLike = (wanted: NonNullable<Wanted['fields']>[number], field: Field | un
   (wanted.collation ?? field.collation) === field.collation &&
   (wanted.list ?? field.list) === field.list
 
-/** An imported entity without records: they come by an import, or one by one. */
+/** Creates an imported entity without records: they come by an import, or one by one. */
 async function create(
   { entities }: Parts,
   request: FastifyRequest,
@@ -196,7 +199,7 @@ async function create(
         ),
         lists: listsOf(described),
         declare: descriptionOf(declared),
-        // Nobody's records are replaced by none.
+        // The new entity replaces no records: if another request created it meanwhile, this one fails.
         replaces: null,
         event: eventFor(request, 'entity.import', name),
       },

@@ -4,10 +4,12 @@ import { quote } from '../http/parameters.ts'
 import { isObject, parseExact } from '../lib/json.ts'
 import { refused, unknownName } from './refused.ts'
 
-/** The members of a JSON object that a client sent. */
 export type Members = ReadonlyMap<string, unknown>
 
-/** The JSON object in the body of a request. @throws Problem 415, 400 for what is not JSON, 422 for what is no object */
+/**
+ * Reads the JSON object in the body of a request. @throws Problem 415, 400 if it is not JSON, 422 if it is no
+ * object
+ */
 export function readObject(request: FastifyRequest, types: readonly string[]): Members {
   requireType(request, types)
   const value = exactBody(request, parseExact)
@@ -15,14 +17,14 @@ export function readObject(request: FastifyRequest, types: readonly string[]): M
   return new Map(Object.entries(value))
 }
 
-/** @throws Problem 422 for a member that isn't known */
+/** @throws Problem 422 for an unknown member */
 export function requireKnown(members: Members, legal: readonly string[], ignored: readonly string[]): void {
   for (const name of members.keys())
     if (!legal.includes(name) && !ignored.includes(name))
       throw unknownName(`/${name.slice(0, 200)}`, 'member', name, legal)
 }
 
-/** @throws Problem 422 unless the value is a text of some length that can be stored and shown */
+/** @throws Problem 422 unless the value is a text of 1 to `max` characters that can be stored and shown */
 export function textIn(member: string, value: unknown, max: number): string {
   if (typeof value !== 'string')
     throw refused(member, `${member.slice(1)} must be a text, not ${kindOf(value)}.`)
@@ -40,7 +42,7 @@ export function textIn(member: string, value: unknown, max: number): string {
   return value
 }
 
-/** @throws Problem 422 unless the value is an array of 1 to `max` */
+/** @throws Problem 422 unless the value is an array of `least` to `max` elements */
 export function arrayIn(member: string, value: unknown, max: number, least = 1): readonly unknown[] {
   if (!Array.isArray(value))
     throw refused(member, `${member.slice(1)} must be an array, not ${kindOf(value)}.`)
@@ -53,7 +55,7 @@ export function arrayIn(member: string, value: unknown, max: number, least = 1):
   return value
 }
 
-/** @throws Problem 422 unless the value is an object with these members, all others being unknown */
+/** @throws Problem 422 unless the value is an object without members other than `legal` */
 export function objectIn(
   member: string,
   value: unknown,

@@ -19,24 +19,24 @@ export interface Received {
 }
 
 export interface ReceiveParts {
-  /** For temporary files. */
+  /** The folder for temporary files. */
   readonly folder: string
-  /** Bytes of a body. */
+  /** Maximum size of a body in bytes. */
   readonly maxBytes: number
-  /** In ms, how long nothing may come of a body. */
+  /** Time in ms during which nothing may arrive before the request is ended. */
   readonly patience: number
 }
 
-/** Bytes that stay free on the disk: whatever else the service writes has to fit. */
+/** Bytes that stay free on the disk, because everything else that the service writes has to fit, too. */
 const reserve = 256 * 1024 * 1024
-/** Bytes after which the free space is looked at again. */
+/** Bytes after which the free space is checked again. */
 const lookAgain = 64 * 1024 * 1024
-/** In ms: so long the rest of a body that is refused is read, so that its client gets to see why. */
+/** Time in ms for which the rest of a refused body is read, so that its client gets the answer. */
 const linger = 5_000
 
 /**
  * Writes the body of a request to disk, in constant memory.
- * @throws Problem 413, 408; StoreUnavailable (503) where the disk has no room for it
+ * @throws Problem 413, 408; StoreUnavailable (503) if the disk has no room for it
  */
 export async function receive(
   request: FastifyRequest,
@@ -60,7 +60,7 @@ export async function receive(
   }
 }
 
-/** @throws Problem 408 when nothing comes for too long, 400 when the connection breaks */
+/** @throws Problem 408 if nothing arrives for too long, 400 if the connection breaks */
 async function copy(
   { raw }: FastifyRequest,
   body: Readable,
@@ -84,7 +84,7 @@ async function copy(
         await requireRoom(folder, 0)
       }
       yield piece
-      // Writing may have taken a while.
+      // Time spent on writing doesn't count against the client.
       timer.refresh()
     }
     if (!raw.complete) throw brokenBody()
@@ -115,7 +115,7 @@ async function writeAll(descriptor: number, bytes: Buffer, position: number): Pr
 
 const write = promisify(writeDescriptor)
 
-/** Reads on for a moment, so that a client that sends first and reads then gets the answer. */
+/** Reads on for a moment, so that a client that reads only after sending gets the answer. */
 export function discard({ raw }: FastifyRequest, body: Readable): void {
   if (raw.complete || raw.destroyed) return
   body.on('error', () => {}).resume()

@@ -22,8 +22,9 @@ interface Parts {
 }
 
 /**
- * Imports the file of an upload again, with the same parameters, after an import that did not come to its end (PR4): it is
- * still there, and isn't sent again. An import is whole or not at all, so it begins with the first record.
+ * Imports the file of an upload again, with the same parameters, after an import that didn't finish (PR4):
+ * the file is still there, and isn't sent again. An import is done as a whole or not at all, so it begins
+ * with the first record.
  */
 export const resumeImport =
   ({ people, config, entities, imports, uploads }: Parts): Resume =>
@@ -35,7 +36,7 @@ export const resumeImport =
         'Only an import of an upload can be resumed: what came in the body of a request, or on the command line, is not kept. Begin it again.',
       )
     const { uuid } = requireAdministrator(request.caller).session.eperson
-    // What it begins has its own address in that part.
+    // The import that it begins belongs to the part `administration` of the API.
     if (!mayUsePart(request.caller, 'administration', 'POST'))
       throw new Problem(
         'access-token-refused',

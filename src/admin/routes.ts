@@ -18,17 +18,20 @@ const route = contractsIn(() => import('./contracts.ts'))
 type Parts = Omit<Parameters<typeof entityRoutes>[1] & Parameters<typeof importRoutes>[1], 'imports'> &
   Parameters<typeof createImports>[0]
 
-/** `{api}/admin/entities…` and `{api}/admin/tables`: what administrators do to entities over HTTP (docs/decisions/0044). */
+/**
+ * `{api}/admin/entities…` and `{api}/admin/tables`: administration of entities over HTTP
+ * (docs/decisions/0044).
+ */
 export async function adminRoutes(app: FastifyInstance, given: Parts): Promise<{ readonly resume: Resume }> {
   const imports = createImports(given)
   const parts = { ...given, imports }
   app.addHook('onClose', imports.close)
-  // A scope of its own: its hook is for nothing else.
+  // A scope of its own, so that its hook applies to nothing else.
   await app.register(
     async scope => {
-      // Before anything of a body is read.
+      // Checked before anything of a body is read.
       checkEach(scope, requireAdministration)
-      // Each reads bodies in its way.
+      // Separate scopes, because they read bodies in different ways.
       await scope.register(async inside => entityRoutes(inside, parts), { prefix: '/entities' })
       await scope.register(async inside => importRoutes(inside, parts), { prefix: '/entities' })
       await scope.register(async inside => tableRoutes(inside, parts), { prefix: '/tables' })
@@ -48,10 +51,12 @@ interface TableParts {
   readonly entities: Pick<Entities, 'all' | 'tables'>
 }
 
-/** Each may have 1,600 columns. */
+/** Maximum number of tables on a page: each may have 1,600 columns. */
 const maxPage = 100
 
-/** `GET {api}/admin/tables`: what could be shown as an entity, and what is (EA9). */
+/**
+ * `GET {api}/admin/tables`: tables that could be shown as entities, with the entities that show them (EA9).
+ */
 function tableRoutes(app: FastifyInstance, { addresses, entities }: TableParts): void {
   app.get('/', route('listTables'), async request => {
     const query = request.query as Query

@@ -1,7 +1,9 @@
 import { areComparable, relationsBetween } from '../model/relations.ts'
 import type { Entities, ForeignKey } from '../storage/entities.ts'
 
-/** The relations that the foreign keys of an exposed table suggest, to entities that it isn't related to yet. */
+/**
+ * The relations that the foreign keys of an exposed table suggest, to entities that it isn't related to yet.
+ */
 export async function suggestedRelations(
   entities: Pick<Entities, 'all' | 'foreignKeys'>,
   name: string,

@@ -8,19 +8,22 @@ import { readRuleForms, readRuleIn } from '../model/read-rules.ts'
 import { arrayIn, kindOf, type Members, objectIn, requireKnown, textIn } from './read-body.ts'
 import { pointer, refused, unknownName } from './refused.ts'
 
-/** What a client wants an entity to be. undefined: it says nothing about it; null: there should be none. */
+/**
+ * The members of an entity that a client wants. A missing member says nothing about it; null means that there
+ * should be none.
+ */
 export interface Wanted {
   readonly read?: ReadRule
-  /** Who may write single records; null: nobody. */
+  /** The rule that says who may write single records; null if no caller may. */
   readonly write?: WriteRule | null
   readonly description?: string | null
   readonly relations?: readonly Relation[]
-  /** Its AST, not checked yet. */
+  /** The AST, not checked yet. */
   readonly defaultCondition?: string | null
   readonly key?: readonly string[] | null
   readonly fields?: readonly WantedField[] | null
   readonly table?: { readonly schema: string; readonly name: string } | null
-  /** Of fields; null: by code point. */
+  /** Collations by field; null for code point order. */
   readonly collations?: ReadonlyMap<string, string | null>
 }
 
@@ -31,24 +34,27 @@ export interface WantedField {
   readonly list?: true
 }
 
-/** Nobody writes without a login (R2). */
+/** A caller without a login may never write (R2). */
 const writeRuleForms = readRuleForms.filter(form => form !== 'anonymous')
 
 const maxDescription = 2_000
-/** Of a field, a table and an entity that somebody names. */
+/** Maximum length in characters of the name of a field, a table or an entity. */
 const maxName = 1_000
 const maxRelations = 100
 const maxPairs = 20
 
 const declarable = ['read', 'write', 'description', 'relations', 'defaultCondition']
-/** What the answer shows besides, and what nobody can set: a client may send back what it got. */
+/** Members that only an answer has, and that can't be set: a client may send back what it got. */
 const shown = ['name', 'source', 'records', 'bytes', 'imported', 'related', 'suggested', '_links']
 
-/** The body of a PUT: all that is to be declared. @throws Problem 422 naming the member that is wrong */
+/** Reads the body of a PUT: the complete declarations. @throws Problem 422 naming the wrong member */
 export const wantedByPut = (members: Members, name: string): Wanted =>
   wantedIn(members, [...declarable, 'key', 'fields', 'table'], name)
 
-/** The body of a PATCH (RFC 7396): what is to change. @throws Problem 422 naming the member that is wrong */
+/**
+ * Reads the body of a PATCH (RFC 7396): the declarations to change. @throws Problem 422 naming the wrong
+ * member
+ */
 export const wantedByPatch = (members: Members, name: string): Wanted =>
   wantedIn(members, [...declarable, 'collations'], name)
 
@@ -73,7 +79,7 @@ const orNull =
   (value: unknown): T | null =>
     value === null ? null : read(value)
 
-/** Each reads the value of a member, or throws a Problem 422. */
+/** Readers of members by name. Each returns the value, or throws a Problem 422. */
 const readers: { readonly [M in keyof Wanted]-?: (value: unknown) => Wanted[M] } = {
   read: value => ruleIn('/read', value, readRuleForms),
   write: orNull(value => ruleIn('/write', value, writeRuleForms) as WriteRule),
@@ -125,7 +131,7 @@ function namesIn(member: string, value: unknown, max = maxFields): readonly stri
   return names
 }
 
-/** An AST, or its text. It is read and checked later, when the entity is known. */
+/** Reads an AST, or its text. It is parsed and checked later, when the entity is known. */
 function conditionIn(value: unknown): string {
   if (typeof value === 'string') return value
   if (!Array.isArray(value))
@@ -136,7 +142,7 @@ function conditionIn(value: unknown): string {
   try {
     return JSON.stringify(value)
   } catch {
-    // Deeper than any stack.
+    // The value is nested more deeply than the stack allows.
     throw refused('/defaultCondition', 'defaultCondition is nested too deep.')
   }
 }
@@ -183,7 +189,7 @@ function typeIn(member: string, value: unknown): FieldType {
   return type
 }
 
-/** @throws Problem 422 where there is no such collation */
+/** @throws Problem 422 if there is no such collation */
 export function collationIn(member: string, value: unknown): string {
   const found = typeof value === 'string' && value.length <= 100 ? canonicalCollation(value) : undefined
   if (found !== undefined) return found

@@ -14,22 +14,25 @@ export interface Mail {
 
 /** Sends mail (docs/decisions/0045). */
 export interface Mailer {
-  /** Sends it in the background, and tries again if the server can't be reached. @returns false if too much waits already */
+  /**
+   * Sends a mail in the background, and tries again if the server can't be reached. @returns false if too
+   * many mails wait already
+   */
   send(mail: Mail): boolean
-  /** Gives up what waits. */
+  /** Gives up waiting mails. */
   close(): void
 }
 
-/** How many mails wait or are being sent, for each event loop. */
+/** Maximum number of mails that wait or are being sent, for each event loop. */
 const maxWaiting = 1_000
-/** The pauses before a mail is tried again, in ms. */
+/** Pauses before a mail is tried again, in ms. */
 const pauses = [5_000, 60_000, 300_000]
-/** What a server may take to answer, in ms. */
+/** Time that a server has to answer, in ms. */
 const patience = 20_000
 
 /**
  * @param log never gets an address or a text: a mail holds a token
- * @param retries the pauses, in ms
+ * @param retries pauses before the next attempts, in ms
  */
 export function createMailer(
   { smtpUrl, requireTls, from }: MailConfig,
@@ -93,7 +96,7 @@ export function createMailer(
   }
 }
 
-/** What may be logged of an error: its own words may hold an address. */
+/** The parts of an error that may be logged: its message may contain an address. */
 function faultOf(error: unknown): { code: string; status: number | undefined } {
   const { code, responseCode } = error as { code?: unknown; responseCode?: unknown }
   return {

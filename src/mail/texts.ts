@@ -1,6 +1,6 @@
 import type { Mail } from './mailer.ts'
 
-/** The mails that Carrel sends. Each says who asked for it and what happens if it is ignored. */
+/** The mails that Carrel sends. Each says why it was sent and what happens if it is ignored. */
 type Text = Omit<Mail, 'to'>
 
 const ignored =
@@ -18,7 +18,7 @@ It works once. ${ignored}
 `,
 })
 
-/** To those who register although they have an account. */
+/** Sent to people who register although they have an account. */
 export const alreadyRegisteredMail = (link: string): Text => ({
   subject: 'You have an account already',
   text: `Somebody, probably you, wants to register with this email address. There is an account with it already.

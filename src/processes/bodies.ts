@@ -3,13 +3,13 @@ import type { Addresses } from '../http/addresses.ts'
 import type { Process, ProcessState } from '../model/processes.ts'
 import type { Log } from '../storage/processes.ts'
 
-/** Processes as DSpace's clients read them (process.model.ts), with members of our own. */
+/** Processes as DSpace's clients read them (process.model.ts), with additional members. */
 const statuses: Readonly<Record<ProcessState, string>> = {
   scheduled: 'SCHEDULED',
   running: 'RUNNING',
   completed: 'COMPLETED',
   failed: 'FAILED',
-  // DSpace has no other word for what didn't come to its end.
+  // DSpace has no other word for a process that didn't finish.
   cancelled: 'FAILED',
   interrupted: 'FAILED',
 }
@@ -49,7 +49,7 @@ export function processBody(process: Process, addresses: Addresses) {
   }
 }
 
-/** The log as the interface wants it: a bitstream whose content is the text. */
+/** The log as DSpace's interface expects it: a bitstream whose content is the text. */
 export function outputBody({ id }: Process, text: string, addresses: Addresses) {
   const self = processAddress(addresses, id)
   const uuid = outputUuid(id)
@@ -68,7 +68,9 @@ export function outputBody({ id }: Process, text: string, addresses: Addresses) 
   }
 }
 
-/** The interface keeps what it reads by UUID. One made from the number is the same every time (RFC 9562 §5.8). */
+/**
+ * Makes a UUID from the number, which is the same every time (RFC 9562 §5.8): the interface caches by UUID.
+ */
 function outputUuid(id: number): string {
   const hash = createHash('sha256').update(`process ${id}`).digest('hex')
   return `${hash.slice(0, 8)}-${hash.slice(8, 12)}-8${hash.slice(13, 16)}-a${hash.slice(17, 20)}-${hash.slice(20, 32)}`

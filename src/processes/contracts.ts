@@ -17,7 +17,7 @@ import { Process, ProcessFileTypes, ProcessOutput, ProcessPage, Script, ScriptPa
 const tag = 'Processes'
 const page = 'A page of at most 100.'
 const sort = parameter(text, 'Such as `startTime,desc`.')
-/** Epersons may see the processes that they began. */
+/** Problems of routes where epersons may see the processes that they began. */
 const own = ['access-denied', 'not-found'] as const
 const begun = answer('It is begun.', json(Process), { Location: uri })
 

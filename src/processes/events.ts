@@ -4,14 +4,15 @@ import type { Process } from '../model/processes.ts'
 import type { Processes } from '../storage/processes.ts'
 
 /**
- * A process as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). The store is asked once
- * a second, so any event loop and node can tell of any process.
+ * A process as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html). The store
+ * is asked once a second, so any event loop and node can report on any process.
  */
 export interface Listeners {
   /**
-   * @param after the last line that the client has
-   * @param mayGoOn whether the caller may still read it
-   * @throws Overloaded if there are too many
+   * Reports on a process.
+   * @param after number of the last line that the client has
+   * @param mayGoOn resolves to true while the caller may still read the process
+   * @throws Overloaded if there are too many listeners
    */
   events(
     process: Process,
@@ -19,17 +20,17 @@ export interface Listeners {
     mayGoOn: () => Promise<boolean>,
     gone: AbortSignal,
   ): AsyncGenerator<Uint8Array>
-  /** Ends them all: their clients ask again. */
+  /** Ends all answers: their clients ask again. */
   close(): void
 }
 
-/** Of one event loop. */
+/** Maximum number of listeners in one event loop. */
 const maxListeners = 50
-/** In ms. */
+/** Interval in ms at which the store is asked. */
 const step = 1_000
-/** In ms. Proxies close connections on which nothing moves. */
+/** Time in ms after which a comment is sent on a silent connection: proxies close idle ones. */
 const keepAlive = 15_000
-/** In ms, after which a client has to ask again. */
+/** Time in ms after which a client has to ask again. */
 const longest = 3_600_000
 const linesAtOnce = 500
 
@@ -43,7 +44,8 @@ export function createListeners(processes: Pick<Processes, 'one' | 'lines'>): Li
     mayGoOn: () => Promise<boolean>,
     gone: AbortSignal,
   ): AsyncGenerator<Uint8Array> {
-    // Counted where `finally` is sure to come: of a client that is gone already, nothing runs at all.
+    // Counted here, where `finally` is sure to run: for a client that has already gone, the generator never
+    // starts.
     listeners++
     const ends = AbortSignal.any([gone, closing.signal])
     const begun = performance.now()
@@ -52,7 +54,7 @@ export function createListeners(processes: Pick<Processes, 'one' | 'lines'>): Li
     let shown = ''
     try {
       while (!ends.aborted && performance.now() - begun < longest && (await mayGoOn())) {
-        // The process first: what it said before its end is there then.
+        // The process is read before its lines: if it has ended, all lines are there.
         const process = await processes.one(id)
         if (!process) return
         const { lines } = await processes.lines(id, last, linesAtOnce)
@@ -93,6 +95,6 @@ export function createListeners(processes: Pick<Processes, 'one' | 'lines'>): Li
   }
 }
 
-/** JSON has no line break, so it is one line of data. */
+/** Formats an event. JSON has no line break, so the data is one line. */
 const event = (name: string, data: object, id?: number) =>
   `event: ${name}\n${id === undefined ? '' : `id: ${id}\n`}data: ${JSON.stringify(data)}\n\n`

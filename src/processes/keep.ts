@@ -1,11 +1,11 @@
 import { hasEnded } from '../lib/programs.ts'
 import type { Processes } from '../storage/processes.ts'
 
-/** How long processes that have ended are kept, in ms, and how many. */
+/** Time in ms for which ended processes are kept, and their maximum number. */
 const keptFor = 90 * 24 * 3600 * 1000
 const mostKept = 1_000
 
-/** Looks after the list: what ended without saying so is interrupted, and what is old is removed. */
+/** Maintains the list: marks processes whose program has ended as interrupted, and removes old ones. */
 export async function keepProcesses(
   processes: Pick<Processes, 'owners' | 'interrupt' | 'prune'>,
   now: number,

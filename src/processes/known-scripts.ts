@@ -11,10 +11,10 @@ interface Parts {
   readonly storage: Pick<Storage, 'people' | 'repository' | 'trail'>
 }
 
-/** As of `carrel backup`. */
+/** The default of `carrel backup`. */
 const defaultKeep = 7
 
-/** What administrators can begin by its name. What it needs is loaded when it begins. */
+/** The scripts that administrators can begin by name. Their code is loaded when they begin. */
 export function knownScripts({ config, storage }: Parts): readonly Script[] {
   const { trail, people, repository } = storage
   const { backups, filesFolder } = config
@@ -57,7 +57,7 @@ export function knownScripts({ config, storage }: Parts): readonly Script[] {
       },
     ],
     work: (given, event) => {
-      // Never by itself: the console offers this script first.
+      // The parameter is required, because the console offers this script first.
       if (given.get('-m') !== agreementField)
         throw new Problem('bad-request', `The parameter --metadata must be ${agreementField}.`)
       return async ({ log }) => {

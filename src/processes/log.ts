@@ -1,14 +1,17 @@
 import type { LogLine, Progress } from '../model/processes.ts'
 import { maxLine, maxLines, type News } from '../storage/processes.ts'
 
-/** What a process has said and nobody has kept yet. It has a bound, like what is kept. */
+/**
+ * Lines and progress of a process that are not kept in the store yet. They are bounded like those in the
+ * store.
+ */
 export interface Unkept {
   log(line: string): void
   progress(progress: Progress): void
   readonly hasNews: boolean
-  /** Takes what there is. */
+  /** Takes all lines and progress. */
   take(): News
-  /** What was taken could not be kept. */
+  /** Puts back what was taken, if it could not be kept. */
   putBack(news: News): void
 }
 
@@ -45,7 +48,7 @@ export function createUnkept(): Unkept {
   }
 }
 
-/** One line of plain text: names of files and fields may have anything in them. */
+/** Makes one line of plain text: names of files and fields may contain anything. */
 function shown(text: string): string {
   const line = text.toWellFormed().replaceAll(/\p{Cc}/gu, ' ')
   return line.length > maxLine ? `${line.slice(0, maxLine - 1).toWellFormed()}…` : line

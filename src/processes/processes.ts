@@ -15,16 +15,16 @@ import {
 import type { Ending, Place, Processes } from '../storage/processes.ts'
 import { createUnkept, type Unkept } from './log.ts'
 
-/** What takes long, as processes that anybody can follow (docs/decisions/0042). */
+/** Runs long work as processes that can be followed (docs/decisions/0042). */
 export interface Runner {
   readonly start: StartProcess
   /**
-   * The same, until it has ended; what the work throws is thrown. A store that can't take it keeps no work from being done,
-   * such as one on a full disk.
-   * @param resultOf what the list shows of the outcome
+   * Starts a process and waits until it has ended; errors of the work are passed on. If the store can't take
+   * the process, for example on a full disk, the work is done without one.
+   * @param resultOf returns the part of the outcome that the list shows
    */
   follow<T>(process: NewProcess, work: Work<T>, resultOf: (value: T) => Process['result']): Promise<T>
-  /** Interrupts all that run, and waits until that is kept. */
+  /** Interrupts all running processes, and waits until that is kept. */
   close(): Promise<void>
 }
 
@@ -32,22 +32,28 @@ type Work<T> = (run: Run) => Promise<T>
 
 interface Parts {
   readonly processes: Pick<Processes, 'begin' | 'promote' | 'keep' | 'look' | 'end'>
-  /** How many run at once in this program, over all its event loops; null: any number. */
+  /**
+   * Maximum number of processes that run at once in this program, over all its event loops; null for no
+   * limit.
+   */
   readonly atOnce?: number | null
-  /** Is told what work has thrown that is no fault of its reader. */
+  /** Called with errors of work that are faults of the service, not of the person who began it. */
   readonly report?: (id: number, fault: unknown) => void
 }
 
-/** Enough for a service: each of them reads the disk as fast as it can. */
+/** Two are enough for a service: each of them reads the disk as fast as it can. */
 const defaultAtOnce = 2
 const maxWaiting = 20
-/** In ms, how often news are kept and a request to cancel is noticed. */
+/** Interval in ms at which news is kept and a request to cancel is noticed. */
 const step = 1_000
-/** In ms, how often a process without news says that it runs. */
+/** Interval in ms at which a process without news reports that it runs. */
 const beat = 10_000
-/** In ms, after which a service tries again to keep the end of a process. A command doesn't: its reader waits. */
+/**
+ * Pauses in ms before a service tries again to keep the end of a process. A command doesn't try again,
+ * because a person is waiting for it.
+ */
 const triesAgain = [100, 1_000, 5_000]
-/** In ms, for work to notice that it is to end. */
+/** Time in ms for work to notice that it is to end. */
 const graceToStop = 3_000
 
 export function createProcesses({ processes, atOnce = defaultAtOnce, report = () => {} }: Parts): Runner {
@@ -92,7 +98,7 @@ export function createProcesses({ processes, atOnce = defaultAtOnce, report = ()
   }
 }
 
-/** For work that is in no list. */
+/** A run for work that is in no list. */
 export const unlisted = (): Run => ({
   id: 0,
   signal: new AbortController().signal,
@@ -128,7 +134,7 @@ function createFollowed(
     : Promise.resolve()
   turn.catch(() => {})
 
-  /** Keeps what is new, and finds out whether the process is to go on. */
+  /** Keeps what is new, and finds out if the process is to go on. */
   async function keepUp(): Promise<void> {
     if (isWaiting) {
       const standing = await processes.promote(id, place)
@@ -159,7 +165,7 @@ function createFollowed(
   async function keepUpAgainAndAgain(): Promise<void> {
     while (!over.signal.aborted && !signal.aborted) {
       await delay(step, undefined, { ref: false, signal: over.signal }).catch(() => {})
-      // What the store can't do now, it is asked for again.
+      // If the store fails now, it is asked again in the next step.
       if (!over.signal.aborted) await keepUp().catch(() => {})
     }
   }
@@ -179,7 +185,7 @@ function createFollowed(
       for (const line of linesOf(fault)) unkept.log(line)
       if (how.state === 'failed' && !isForReader(fault)) report(id, fault)
     }
-    // A change that is on its way would come after the end.
+    // Waits for a change under way, which would otherwise be kept after the end.
     over.abort()
     await keeping
     await keepEnd(how, unkept)
@@ -194,7 +200,7 @@ function createFollowed(
         await processes.end(id, owner, how, news)
         return
       } catch (error) {
-        // Nobody hears of it any more, so it will count as interrupted.
+        // No more signs of life will come, so the process will count as interrupted.
         if (pause === null) report(id, error)
         else await delay(pause)
       }
@@ -226,14 +232,14 @@ function createFollowed(
   }
 }
 
-/** In steps of work without a number: a share from 0 to 1 in percent. */
+/** Progress of work whose steps have no number: a share from 0 to 1 as a percentage. */
 export const percent = (share: number): Progress => ({
   done: Math.round(share * 100),
   total: 100,
   unit: 'percent',
 })
 
-/** Why the work of a process is to end. */
+/** The reason why the work of a process has to end. */
 class Ends extends OperatorError {
   readonly state: EndState | 'lost'
 
@@ -243,11 +249,14 @@ class Ends extends OperatorError {
   }
 }
 
-/** What may be told to those who read the process. Anything else is a fault of the service. */
+/**
+ * True if the error's message may be shown to readers of the process. Any other error is a fault of the
+ * service.
+ */
 const isForReader = (fault: unknown): fault is Error =>
   fault instanceof OperatorError || fault instanceof Overloaded || fault instanceof Problem
 
-/** The log names everything that is wrong, if that is more than one thing. */
+/** Lines for the log, if more than one thing is wrong. */
 const linesOf = (fault: unknown): readonly string[] =>
   fault instanceof OperatorError && fault.details.length > 0
     ? [fault.message, ...fault.details].map(withoutNul)
@@ -262,5 +271,5 @@ function endingOf(fault: unknown, { aborted, reason }: AbortSignal): Ending {
   return { state: 'failed', result: null, fault: withoutNul(more ? `${why} (the log names more)` : why) }
 }
 
-/** The store can't hold it. */
+/** Replaces NUL, which the store can't hold. */
 const withoutNul = (text: string): string => text.replaceAll('\0', '\uFFFD')

@@ -20,7 +20,7 @@ import { createListeners } from './events.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
-/** Begins a process again that did not come to its end. @throws Problem if that can't be done */
+/** Begins a process again that didn't finish. @throws Problem if that isn't possible */
 export type Resume = (process: Process, request: FastifyRequest) => Promise<Process>
 
 interface Parts {
@@ -31,10 +31,10 @@ interface Parts {
 }
 
 const isUnderWay = (state: ProcessState) => state === 'running' || state === 'scheduled'
-/** In ms, for a client that accepts none of the events. */
+/** Time in ms after which a client that accepts no events is disconnected. */
 const idle = 60_000
 
-/** `/api/system/processes`: administrators see all of them, epersons what they began. */
+/** `/api/system/processes`: administrators see all processes, epersons those that they began. */
 export function processRoutes(
   app: FastifyInstance,
   { addresses, lookAgain, processes, resume }: Parts,
@@ -47,7 +47,10 @@ export function processRoutes(
   const listeners = createListeners(processes)
   app.addHook('preClose', async () => listeners.close())
 
-  /** @throws Problem 401, 403 or 404; only administrators learn which processes there are */
+  /**
+   * Finds a process that the caller may read. @throws Problem 401, 403 or 404; only administrators learn
+   * which processes exist
+   */
   async function readable({ caller, params }: FastifyRequest): Promise<Process> {
     const { session } = requireEperson(caller)
     const { id } = params as Route['Params']
@@ -171,7 +174,7 @@ async function requireLogin({ caller }: { readonly caller: Caller }): Promise<vo
   requireEperson(caller)
 }
 
-/** As `EventSource` sends it when it connects again. */
+/** Reads the number of the last line, which `EventSource` sends when it reconnects. */
 function lastLine({ headers }: FastifyRequest): number {
   const id = String(headers['last-event-id'] ?? '')
   // No line has a greater number.
@@ -220,7 +223,10 @@ const columns = new Map<string, ProcessSearch['order']['by']>([
   ['endTime', 'ended'],
 ])
 
-/** The newest first, unless told otherwise. Clients send `sort` everywhere, so what it doesn't know is no error. */
+/**
+ * Reads the order; the newest come first by default. Clients send `sort` everywhere, so an unknown value is
+ * no error.
+ */
 function orderOf(query: Query): ProcessSearch['order'] {
   const [name = '', way = ''] = (single(query, 'sort') ?? '').split(',')
   const by = columns.get(name.trim())

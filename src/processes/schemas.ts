@@ -14,7 +14,7 @@ import {
   uuid,
 } from '../http/schema.ts'
 
-/** What takes long and is done in the background. */
+/** Long work that is done in the background. */
 export const Process = named('Process', {
   processId: text,
   userId: orNull(uuid),
@@ -67,7 +67,7 @@ export const ProcessFileTypes = named('ProcessFileTypes', {
   _links: links('self'),
 })
 
-/** The log as DSpace's interface wants it: a file whose content is the text. */
+/** The log as DSpace's interface expects it: a file whose content is the text. */
 export const ProcessOutput = named('ProcessOutput', {
   id: uuid,
   uuid,

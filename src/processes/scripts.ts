@@ -17,14 +17,17 @@ import type { Work } from './works.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
-/** A process that administrators begin by its name. */
+/** A kind of process that administrators begin by its name. */
 export interface Script {
   readonly name: ProcessKind
   readonly description: string
   readonly parameters: readonly ScriptParameter[]
-  /** What an access token must be for besides: what the script does has an address in another part of the API. */
+  /**
+   * An additional right that an access token needs: the action of the script has an address in another part
+   * of the API.
+   */
   readonly reaches?: { readonly part: ApiPart; readonly method: ScopeMethod }
-  /** @param event what is recorded when it has done something, but for its name @throws Problem 422 */
+  /** @param event makes the event that is recorded when the script has done something @throws Problem 422 */
   work(given: ReadonlyMap<string, string>, event: (name: AuditEvent['event']) => AuditEvent): Work
 }
 
@@ -41,7 +44,7 @@ interface Parts {
   readonly scripts: readonly Script[]
 }
 
-/** A form has one field, `properties`, and is small. */
+/** Maximum size of the body in bytes: a form has one field, `properties`, and is small. */
 const bodyLimit = 16 * 1024
 const maxParameters = 20
 
@@ -96,7 +99,8 @@ export function scriptRoutes(
     requireAdministrator(request.caller)
     return halPage('scripts', scripts.map(bodyOf), readPage(request.query as Query), all)
   })
-  // The interface looks for some scripts before anybody logs in, and takes a 401 for the end of a session.
+  // The script is looked up before the caller: DSpace's interface asks for some scripts before a login, and
+  // takes a 401 for the end of a session.
   app.get<Route>(`${path}/:name`, route('showScript'), async ({ caller, params }) => {
     const script = find(params.name)
     requireAdministrator(caller)
@@ -132,7 +136,7 @@ export function scriptRoutes(
   return { resume: Object.fromEntries(scripts.map(script => [script.name, resumeOf(script)])) }
 }
 
-/** @throws Problem 403 for an access token that may not do by its address what the script does */
+/** @throws Problem 403 for an access token that may not do the script's action at its own address */
 function requireReach(caller: Caller, { name, reaches }: Script): void {
   if (!reaches || mayUsePart(caller, reaches.part, reaches.method)) return
   throw new Problem(
@@ -145,7 +149,7 @@ async function requireAdmin({ caller }: FastifyRequest): Promise<void> {
   requireAdministrator(caller)
 }
 
-/** @returns what the form gives, by the short name of each parameter */
+/** @returns the values of the form, by the short name of each parameter */
 async function readParameters(
   request: FastifyRequest,
   { name, parameters }: Script,
@@ -154,7 +158,7 @@ async function readParameters(
   const body = request.body as Buffer | undefined
   if (!body || body.length === 0) return given
   for (const one of await readProperties(request.headers['content-type'] ?? '', body)) {
-    // DSpace takes the long name with one hyphen, too, and its interface writes it so once.
+    // DSpace also accepts the long name with one hyphen, and its interface uses that spelling once.
     const known = parameters.find(({ name: short, nameLong }) =>
       [short, nameLong, nameLong.slice(1)].includes(one.name),
     )

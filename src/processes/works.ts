@@ -9,7 +9,7 @@ import { percent } from './processes.ts'
 
 export { sourceOf }
 
-/** What processes do that administrators begin by name. */
+/** The work of processes that administrators begin by name. */
 export type Work = (run: Run) => Promise<Process['result']>
 
 /** Reads every file again and compares it with its SHA-256. */

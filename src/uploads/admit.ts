@@ -14,9 +14,9 @@ interface Parts {
 }
 
 /**
- * Adds an upload if it fits beside those that are there. One is decided after the other, over all event loops and programs
- * that share the folder, so that of several at once as many are taken as fit. From then on its whole size counts, until it is
- * removed: it is its own reservation.
+ * Adds an upload if it fits beside the present ones. Uploads are decided one after the other, over all event
+ * loops and programs that share the folder, so that concurrent ones can't exceed a limit together. From then
+ * on the upload's whole size counts, until it is removed: it is its own reservation.
  * @throws Problem 507
  */
 export async function admitUpload({ folder, limits }: Parts, id: string, info: Info): Promise<void> {
@@ -44,7 +44,7 @@ async function requireRoom(
       'no-room',
       `With this one, your uploads would be ${megabytes(together)} together; ${megabytes(limits.quota)} is the limit (CARREL_UPLOAD_QUOTA).`,
     )
-  // What others have announced needs its room as well.
+  // The missing bytes of all announced uploads need room as well.
   const awaited = all.reduce((sum, one) => sum + one.size - one.offset, size)
   if ((await freeIn(folder)) - awaited < limits.free)
     throw new Problem('no-room', `The disk has no room for ${megabytes(size)} more (CARREL_UPLOAD_FREE).`)
@@ -56,14 +56,14 @@ const isForsaken = ({ receivedBy, offset, size }: Found): boolean =>
 
 /** Time in ms after which a silent holder counts as gone, even if its program still runs. */
 const silence = 10_000
-/** In ms, for one's turn. */
+/** Maximum time in ms to wait for a turn. */
 const patience = 30_000
-/** In ms, at most, until the next look. */
+/** Maximum time in ms between two attempts. */
 const step = 20
 
 let last: Promise<unknown> = Promise.resolve()
 
-/** Runs what asks for it one after the other: in this event loop by a queue, and beside others by a file. */
+/** Runs work one at a time: in this event loop by a queue, and among event loops and programs by a file. */
 function alone(folder: string, work: () => Promise<void>): Promise<void> {
   const turn = last.then(() => locked(folder, work))
   last = turn.catch(() => {})

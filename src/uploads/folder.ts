@@ -8,28 +8,30 @@ import { StoreUnavailable } from '../model/errors.ts'
 import { hold } from './hold.ts'
 
 /**
- * Where uploads are: a folder for each, named by its id, with the file `data`, whose size is the offset, and `info.json`.
- * `held.1` says which program makes something of it.
+ * The folder of uploads: each has a folder named by its id, with the file `data`, whose size is the offset,
+ * and `info.json`. `held.<n>` names the program that uses the upload.
  */
 export interface Info {
   readonly eperson: string
   readonly size: number
-  /** As its client gave it, decoded. */
+  /** Metadata as the client gave it, decoded. */
   readonly metadata: Readonly<Record<string, string | null>>
   readonly begun: string
-  /** The program that receives it as the body of one request (`ownProgram`); not given: it comes in pieces. */
+  /**
+   * The program that receives it as the body of one request (`ownProgram`); missing if it comes in pieces.
+   */
   readonly receivedBy?: string
 }
 
 export interface Found extends Info {
   readonly id: string
-  /** How many bytes have arrived. */
+  /** Number of bytes that have arrived. */
   readonly offset: number
-  /** When the last ones did. */
+  /** Time at which the last bytes arrived. */
   readonly changed: Date
 }
 
-/** Ids are random, and the only part of a path that a client names. */
+/** True if the text is an id. Ids are random, and the only part of a path that a client chooses. */
 export const isUploadId = (id: string): boolean => /^[0-9a-f]{32}$/.test(id)
 export const newUploadId = (): string => randomBytes(16).toString('hex')
 
@@ -43,14 +45,14 @@ export async function addUpload(folder: string, id: string, info: Info): Promise
     makeFolder(folder)
     await mkdir(join(folder, id), { mode: 0o700 })
     await writeFile(dataOf(folder, id), '', { mode: 0o600, flag: 'wx', flush: true })
-    // What is there is whole, whenever the program ends.
+    // Written aside and renamed, so that the file is complete whenever the program ends.
     const whole = `${infoOf(folder, id)}.new`
     await writeFile(whole, JSON.stringify(info), { mode: 0o600, flush: true })
     await rename(whole, infoOf(folder, id))
   })
 }
 
-/** @returns undefined if there is none, or not yet or not any more */
+/** @returns undefined if there is no such upload, or it is just being created or removed */
 export async function findUpload(folder: string, id: string): Promise<Found | undefined> {
   if (!isUploadId(id)) return undefined
   try {
@@ -76,7 +78,10 @@ export async function listUploads(folder: string): Promise<readonly Found[]> {
 
 const namesIn = async (folder: string): Promise<string[]> => (await unlessMissing(readdir(folder))) ?? []
 
-/** In one step for all others: what they add to a folder while it is removed would stay. */
+/**
+ * Removes an upload. Renaming it first makes this one step for all others: files that they add during the
+ * removal would stay.
+ */
 export const removeUpload = (folder: string, id: string): Promise<void> => removeAll(join(folder, id))
 
 async function removeAll(path: string): Promise<void> {
@@ -85,35 +90,37 @@ async function removeAll(path: string): Promise<void> {
   await rm(aside, { recursive: true, force: true })
 }
 
-/** Removes one at a client's wish, unless something is made of it. */
+/** Removes an upload for its client, unless it is being used. */
 export async function discardUpload(folder: string, id: string): Promise<'removed' | 'held' | 'missing'> {
   const held = await holdUpload(folder, id)
   if (held) await removeUpload(folder, id)
   return held ? 'removed' : held === undefined ? 'missing' : 'held'
 }
 
-/** How many bytes of the disk are free for others than its administrator. */
+/** Number of free bytes on the disk that are not reserved for its administrator. */
 export async function freeIn(folder: string): Promise<number> {
   makeFolder(folder)
   const { bavail, bsize } = await statfs(folder)
   return bavail * bsize
 }
 
-/** @returns the file that holds it; null if somebody else does; undefined if there is no such upload any more */
+/**
+ * Holds an upload. @returns the file that holds it; null if another program holds it; undefined if the upload
+ * is gone
+ */
 export const holdUpload = (folder: string, id: string): Promise<string | null | undefined> =>
   written(() => unlessMissing(hold(heldOf(folder, id))))
 
-/** It can be taken again, and expires as if it had just arrived. */
+/** Releases an upload. It can be taken again, and expires as if it had just arrived. */
 export async function giveBack(folder: string, id: string, held: string): Promise<void> {
   const now = new Date()
   await utimes(dataOf(folder, id), now, now).catch(() => {})
   await rm(held, { force: true })
 }
 
-/** Opens the data to add to it. */
 export const openData = (folder: string, id: string) => written(() => open(dataOf(folder, id), 'r+'))
 
-/** Errors of the disk as what they are for a client: the store can't take it now. */
+/** Turns errors of the disk into what they mean for a client: the store can't take the data now. */
 export async function written<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -125,8 +132,8 @@ export async function written<T>(work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Removes uploads at which nothing has happened for long, what was begun and is not whole, and what was unpacked by
- * programs that have ended.
+ * Removes uploads that have not changed for long, incomplete folders, and contents that programs unpacked
+ * before they ended.
  * @param lifetime in ms
  */
 export async function clearUploads(folder: string, lifetime: number, now: number): Promise<void> {
@@ -150,7 +157,7 @@ async function lastChange(path: string, name: string): Promise<number | undefine
   return found?.mtimeMs
 }
 
-/** A folder for what is unpacked of an archive; its name says which program does it. */
+/** Makes a folder for the contents of an archive; its name says which program unpacks it. */
 export async function makeUnpacked(folder: string): Promise<string> {
   return written(async () => {
     makeFolder(folder)

@@ -4,12 +4,15 @@ import { hasEnded, ownProgram } from '../lib/programs.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
 
 /**
- * Holds what only one can have, until the file that is returned is removed. What an ended program held counts as free.
+ * Holds a resource that only one program can have, until the returned file is removed. A resource held by a
+ * program that has ended counts as free.
  *
- * Nobody replaces a file that another one left: meanwhile, somebody else may have replaced it and hold it. Each caller makes
- * a file of its own, and only then looks whether it is the only one. Of two callers, the one that looks last sees the other.
- * @param silence in ms: a holder whose file was not touched for so long counts as ended, though its program goes on
- * @returns the path of the file; null if somebody else holds it, or wants it at the same moment
+ * A file left by another program is never replaced, because a third program may have replaced it meanwhile
+ * and hold the resource. Each caller makes a file of its own, and only then checks if it is the only one. Of
+ * two callers, the one that checks last sees the other.
+ * @param silence in ms: a holder whose file was not touched for that long counts as ended, even if its
+ *   program runs on
+ * @returns the path of the file; null if the resource is held, or wanted by another caller at the same moment
  * @throws ENOENT if the folder is missing
  */
 export async function hold(path: string, silence = Number.POSITIVE_INFINITY): Promise<string | null> {
@@ -47,7 +50,7 @@ async function isMade(file: string): Promise<boolean> {
 const someHold = async (files: readonly string[], silence: number): Promise<boolean> =>
   (await Promise.all(files.map(file => isHeld(file, silence)))).includes(true)
 
-/** In ms. A file that is empty for so long was left by a program that ended while it wrote it. */
+/** Time in ms after which an empty file counts as left by a program that ended while writing it. */
 const writingTakes = 10_000
 
 async function isHeld(file: string, silence: number): Promise<boolean> {

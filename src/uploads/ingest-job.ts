@@ -2,20 +2,20 @@ import type { Config } from '../config/config.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Readers } from '../model/readers.ts'
 
-/** The job of a process that ingests an archive. */
 export interface IngestJob {
   readonly config: Config
-  /** The archive. */
   readonly path: string
-  /** An empty folder, where it is unpacked to. */
+  /** An empty folder for the contents of the archive. */
   readonly unpacked: string
-  /** null: what the archive says, or has been said before. */
+  /** The read rule of all items; null to use the archive's own rules, or those given before. */
   readonly read: Readers | null
   readonly addOnly: boolean
   readonly dryRun: boolean
-  /** The name that the sender gave the source; null: none. */
+  /** The name that the sender gave the source; null if there is none. */
   readonly name: string | null
-  /** The name of what was sent: the source's, where neither its sender nor a folder in it gives another one. */
+  /**
+   * The name of the sent file: the source's name if neither its sender nor a folder in it gives another one.
+   */
   readonly sent: string
   readonly groups: ReadonlySet<string>
   readonly event: AuditEvent

@@ -46,8 +46,8 @@ type Given = Partial<Record<(typeof names)[number], string>>
 const mediaTypes = ['application/zip', 'application/gzip', 'application/x-tar', 'application/octet-stream']
 
 /**
- * `POST /api/admin/ingest`: a zip, tar or tar.gz of what `carrel ingest` takes as a folder, as a finished upload or as the
- * body. It is done as a process.
+ * `POST /api/admin/ingest`: takes a zip, tar or tar.gz of a folder for `carrel ingest`, as a finished upload
+ * or as the body. A process ingests it.
  */
 export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly resume: Resume } {
   const { people, addresses, lookAgain, config, folder, start } = parts
@@ -84,7 +84,7 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
     )
   }
 
-  /** It stays until all of it is in, so that this can be done again. */
+  /** Ingests an upload. The upload stays until everything is ingested, so that this can be repeated. */
   async function ingest(
     { signal, log, progress }: Run,
     id: string,
@@ -109,7 +109,7 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
       isUsed = !job.dryRun && report.failed === 0
       return report
     } finally {
-      // Its process has done so, unless it was killed.
+      // The child process has removed it, unless it was killed.
       if (unpacked !== undefined) await rm(unpacked, { recursive: true, force: true })
       await upload.release(isUsed)
     }
@@ -157,7 +157,7 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
     scope.post('/admin/ingest', { ...route('ingest'), preParsing }, async (request, reply) => {
       const eperson = requireAdministrator(request.caller).session.eperson.uuid
       const { upload, ...given } = singleParameters(request.query as Query, names)
-      // Before anything is kept.
+      // Parameters are checked before anything is kept.
       readersOf(given, new Set((await people.listGroups()).map(({ name }) => name)))
       flag('addOnly', given.addOnly)
       flag('dryRun', given.dryRun)
@@ -193,7 +193,7 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
       const { upload, resumes: _, ...given } = process.parameters
       if (upload === undefined)
         throw new Problem('process-state', 'It was begun on the command line: run the command again.')
-      // What it begins has its own address in that part.
+      // The ingest that it begins belongs to the part `administration` of the API.
       if (!mayUsePart(request.caller, 'administration', 'POST'))
         throw new Problem(
           'access-token-refused',
@@ -210,7 +210,7 @@ async function requireAdmin({ caller }: FastifyRequest): Promise<void> {
   requireAdministrator(caller)
 }
 
-/** A part of identifiers: of the name of an archive, what comes before its ending. */
+/** Makes a part of identifiers from the name of an archive, without its extension. */
 function nameOf(text = ''): string {
   const name = text.replace(/(\.zip|\.tar|\.tar\.gz|\.tgz)$/i, '').replaceAll(/[^\p{L}\p{N}._-]/gu, '-')
   return name.slice(0, 100).toWellFormed() || 'upload'
@@ -222,7 +222,7 @@ function flag(name: string, text: string | undefined): boolean {
   throw badParameter(name, text, `The parameter ${name} must be true or false.`)
 }
 
-/** @returns null where the archive says it */
+/** @returns null if the archive has the rules */
 function readersOf({ read, from, until }: Given, groups: ReadonlySet<string>): Readers | null {
   if (read === undefined) {
     const other = from === undefined ? 'until' : 'from'

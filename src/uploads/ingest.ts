@@ -12,7 +12,7 @@ import type { Report, Running } from '../threads/child.ts'
 import { freeIn } from './folder.ts'
 import type { IngestJob } from './ingest-job.ts'
 
-/** Ingests an archive, in the process that does nothing else. */
+/** Ingests an archive, in a process that does nothing else. */
 export async function ingestUpload(
   job: IngestJob,
   running: Running,
@@ -31,7 +31,7 @@ export async function ingestUpload(
     })
     return await ingestFolder(job, running, repository)
   } catch (error) {
-    // The folder of this machine is not shown.
+    // Messages don't show the folder on this machine.
     if (error instanceof ImportError) throw new ImportError(error.message.replaceAll(unpacked, 'the archive'))
     throw error
   } finally {
@@ -69,7 +69,7 @@ async function ingestFolder(
   return { ...counts, ...changes }
 }
 
-/** The items are in: what can't be cleared away now is the next run's. */
+/** Sweeps the files. The items are ingested; files that can't be removed now are left to the next run. */
 async function sweepQuietly(
   folder: string,
   repository: Repository,

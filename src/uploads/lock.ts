@@ -6,21 +6,21 @@ import { isMissing } from '../lib/system-errors.ts'
 import { hold } from './hold.ts'
 
 /**
- * Only one request at a time adds to an upload, whichever event loop it came to. A client whose connection broke asks again
- * before the service has noticed: then the older request has to stop.
+ * A lock on an upload: only one request at a time adds to it, in whichever event loop. A client whose
+ * connection broke tries again before the service has noticed: then the older request has to stop.
  */
 export interface Lock {
-  /** @param release is called when another request wants the lock */
+  /** @param release called when another request wants the lock */
   lock(release: () => void): Promise<void>
   unlock(): Promise<void>
 }
 
-/** In ms. */
+/** Interval in ms between two attempts, and between two signs of life of a holder. */
 const step = 100
 const beat = 500
-/** In ms. A holder that has not been heard of for so long has ended, though its program goes on. */
+/** Time in ms after which a silent holder counts as ended, even if its program runs on. */
 const silence = 30_000
-/** In ms, for the holder to stop. */
+/** Time in ms that the holder has to stop. */
 const patience = 5_000
 
 export function lockOf(folder: string, id: string): Lock {

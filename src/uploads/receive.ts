@@ -3,21 +3,22 @@ import { bodyPieces } from '../http/body-pieces.ts'
 import { gather } from '../lib/gather.ts'
 import { openData, written } from './folder.ts'
 
-/** In ms, without any byte: the client is gone. */
+/** Time in ms without any byte after which the client counts as gone. */
 const patience = 30_000
 
 interface Parts {
   readonly folder: string
   readonly id: string
   readonly offset: number
-  /** The most that may arrive. */
+  /** Maximum number of bytes that may arrive. */
   readonly most: number
-  /** Ends it early: what has arrived stays. */
+  /** Ends it early; the bytes that have arrived stay. */
   readonly signal: AbortSignal
 }
 
 /**
- * Adds a body to an upload as it arrives, in constant memory. What has arrived stays, however it ends.
+ * Adds a body to an upload as it arrives, in constant memory. The bytes that have arrived stay, however it
+ * ends.
  * @returns the new offset, which is on disk
  */
 export async function receive(
@@ -31,7 +32,7 @@ export async function receive(
   try {
     const arriving = bodyPieces(body, AbortSignal.any([signal, idle.signal]))
     await gather(upTo(most, arriving, timer), async bytes => {
-      // Fewer bytes may be written than were asked for.
+      // A write may write fewer bytes than it was given.
       for (let at = 0; at < bytes.length; )
         at += (await written(() => file.write(bytes, at, bytes.length - at, end + at))).bytesWritten
       end += bytes.length
@@ -44,7 +45,7 @@ export async function receive(
   }
 }
 
-/** Takes back what a body has added. @param offset where the upload ended before */
+/** Removes the bytes that a body has added. @param offset the end of the upload before */
 export async function cutBack(folder: string, id: string, offset: number): Promise<void> {
   const file = await openData(folder, id)
   try {
@@ -57,7 +58,7 @@ export async function cutBack(folder: string, id: string, offset: number): Promi
   }
 }
 
-/** The body until it ends, breaks off, has all that may arrive, or is not wanted any more. */
+/** Yields the body until it ends, breaks off, has reached the maximum, or is canceled. */
 async function* upTo(
   most: number,
   pieces: AsyncGenerator<Buffer>,
@@ -65,7 +66,7 @@ async function* upTo(
 ): AsyncGenerator<Buffer> {
   try {
     for (let room = most; room >= 0; ) {
-      // A connection that breaks rejects: the client will ask how far it got.
+      // A broken connection just ends the loop: the client will ask how far the upload got.
       const { done, value } = await pieces.next().catch(() => ({ done: true, value: undefined }))
       if (done || value === undefined) return
       timer.refresh()
@@ -73,7 +74,7 @@ async function* upTo(
       room -= value.length
     }
   } finally {
-    // Also where writing fails: nothing listens to the body any more.
+    // Runs also if writing fails, so that the listeners of the body are removed.
     await pieces.return(undefined)
   }
 }

@@ -25,13 +25,13 @@ interface Parts {
   readonly lookAgain: LookAgain
 }
 
-/** Upload-Metadata is kept as it is, so it has a bound. */
+/** Maximum length of Upload-Metadata in characters: it is kept as it is. */
 const maxMetadata = 4_096
 const offsetStream = 'application/offset+octet-stream'
 
 /**
- * `/api/uploads`: files that clients send piece by piece (tus 1.0), until something is made of them. An upload is its
- * eperson's own, and lives on the node on which it began.
+ * `/api/uploads`: files that clients send piece by piece (tus 1.0), until a feature uses them. An upload
+ * belongs to its eperson, and lives on the node where it began.
  */
 export function uploadRoutes(app: FastifyInstance, { addresses, config, folder, lookAgain }: Parts): void {
   const { uploads: limits } = config
@@ -67,7 +67,7 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, folder, 
       lookAgain: () => lookAgain.thoughExpired(request, reply),
     })
     for (const [name, value] of headers) if (passedOn.has(name)) reply.header(name, value)
-    // The rest of a body that was given up.
+    // Closing the connection ends the rest of a body that isn't read any more.
     if (!request.raw.complete && request.headers['content-type'] === offsetStream)
       reply.header('connection', 'close')
     return reply.code(status).send()
@@ -111,19 +111,19 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, folder, 
   })
 }
 
-/** @throws Problem 401 or 403 for a caller who may write nothing that an upload is for */
+/** Returns the caller's UUID. @throws Problem 401 or 403 for a caller who may use no upload */
 export function mayUpload(caller: Caller): string {
   const { session } = requireEperson(caller)
   if (!isAdministrator(caller)) throw new Problem('access-denied', 'Only administrators may upload files.')
   return session.eperson.uuid
 }
 
-/** Before any of the body is read. */
+/** Runs before any of the body is read. */
 async function requireMay({ caller }: FastifyRequest): Promise<void> {
   mayUpload(caller)
 }
 
-/** What the library would take, or refuse with another status than tus asks for. */
+/** Checks headers that the library would accept, or refuse with another status than tus requires. */
 async function checkHeaders({ headers }: FastifyRequest): Promise<void> {
   if (headers['tus-resumable'] !== '1.0.0')
     throw new Problem('tus-version', 'The header Tus-Resumable is missing, or not 1.0.0.', {
@@ -142,7 +142,7 @@ async function checkHeaders({ headers }: FastifyRequest): Promise<void> {
     )
 }
 
-/** Those that the library is to see. */
+/** Headers that are passed to the library. */
 const known = [
   'content-length',
   'content-type',
@@ -159,7 +159,7 @@ const headersOf = ({ headers }: FastifyRequest): Record<string, string> =>
     known.flatMap(name => (headers[name] === undefined ? [] : [[name, String(headers[name])]])),
   )
 
-/** The service has its own CORS, and its own problems. */
+/** Headers of the library's answer that are passed on. The service has its own CORS, and its own problems. */
 const passedOn = new Set([
   'cache-control',
   'location',

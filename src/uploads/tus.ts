@@ -7,19 +7,20 @@ import { lockOf } from './lock.ts'
 import { cutBack, receive } from './receive.ts'
 
 /**
- * The only file that uses the library of tus (https://tus.io/protocols/resumable-upload). It checks headers, versions and
- * offsets; the bytes go from the connection to the disk past its streams, which would copy them four times.
+ * The only file that uses the tus library (https://tus.io/protocols/resumable-upload). The library checks
+ * headers, versions and offsets; the bytes go from the connection to the disk without its streams, which
+ * would copy them four times.
  */
 export interface TusRequest {
   readonly method: 'OPTIONS' | 'POST' | 'HEAD' | 'PATCH' | 'DELETE'
   readonly headers: Readonly<Record<string, string>>
-  /** Of the upload; none for a new one. */
+  /** The upload's id; missing for a new one. */
   readonly id?: string
   readonly eperson: string
   readonly body: IncomingMessage
-  /** Adds an upload. @throws Problem if it must not be */
+  /** Adds an upload. @throws Problem if it is refused */
   admit(id: string, info: Info): Promise<void>
-  /** Is asked when what comes of a body has come. @throws Problem if it must not count */
+  /** Called when the body has arrived. @throws Problem if the body must not be kept */
   lookAgain(): Promise<unknown>
 }
 
@@ -32,16 +33,16 @@ export type Tus = (request: TusRequest) => Promise<TusAnswer>
 
 interface Parts {
   readonly folder: string
-  /** In bytes. */
+  /** Maximum size of an upload in bytes. */
   readonly maxSize: number
-  /** In ms. */
+  /** Time in ms after which an unchanged upload expires. */
   readonly lifetime: number
   addressOf(id: string): string
 }
 
 interface Context extends TusRequest {
   readonly stop: AbortController
-  /** What the library would turn into a text. */
+  /** The original error, which the library would turn into text. */
   problem?: unknown
 }
 
@@ -81,10 +82,10 @@ export function createTus({ folder, maxSize, lifetime, addressOf }: Parts): Tus 
 
     override async getUpload(id: string): Promise<Upload> {
       const found = await findUpload(folder, id)
-      // Others don't learn that there is one.
+      // Other epersons don't learn that the upload exists.
       if (found?.eperson !== current().eperson) throw ERRORS.FILE_NOT_FOUND
       const { size, offset, metadata, changed } = found
-      // It expires so long after its last byte.
+      // The lifetime is counted from the last byte.
       return new Upload({ id, size, offset, metadata, creation_date: changed.toISOString() })
     }
 
@@ -104,7 +105,7 @@ export function createTus({ folder, maxSize, lifetime, addressOf }: Parts): Tus 
       return {
         lock: async () => {
           const context = current()
-          // A new one is nobody else's, and has no folder yet.
+          // A new upload has no folder yet, and no other request knows it.
           if (context.method === 'POST') return
           const found = await findUpload(folder, id)
           if (found?.eperson !== context.eperson) throw ERRORS.FILE_NOT_FOUND
@@ -135,7 +136,7 @@ export function createTus({ folder, maxSize, lifetime, addressOf }: Parts): Tus 
     const context: Context = { ...request, stop: new AbortController() }
     return contexts.run(context, async () => {
       const { method, headers } = request
-      // Without its body, which `write` reads.
+      // The request has no body for the library: `write` reads the body.
       const response = await server.handleWeb(
         new Request(`http://localhost/uploads/${request.id ?? ''}`, { method, headers }),
       )
@@ -149,7 +150,7 @@ export function createTus({ folder, maxSize, lifetime, addressOf }: Parts): Tus 
 const inUse = () =>
   new Problem('upload-in-use', 'Something is being made of this upload.', { headers: { 'retry-after': '5' } })
 
-/** What the library says, in the form of this service. */
+/** Turns the library's error into a problem. */
 function problemOf(status: number, text: string): Problem {
   switch (status) {
     case 404:

@@ -1,7 +1,7 @@
 import type { Upload, Uploads } from '../model/uploads.ts'
 import { dataOf, findUpload, giveBack, holdUpload, removeUpload } from './folder.ts'
 
-/** What clients have sent piece by piece, for the parts of the service that make something of it. */
+/** Finished uploads, for the features that use them. */
 export const createUploads = (folder: string): Uploads => ({
   take: async (id, eperson): Promise<Upload | undefined> => {
     const found = await findUpload(folder, id)
