@@ -54,8 +54,8 @@ import { uploadRoutes } from './uploads/routes.ts'
 import { createUploads } from './uploads/uploads.ts'
 
 /**
- * The wiring, all of it and in order. A request walks: headers → host → CORS → CSRF → caller → route.
- * Building is not listening: the process and every test call this.
+ * Builds the service: all of its wiring, in order. A request walks: headers → host → CORS → CSRF → caller →
+ * route. Building is not listening: the process and every test call this.
  * @param limits those of the service, if this is one of several event loops; so are the threads
  */
 export async function buildApp(
@@ -101,7 +101,7 @@ export async function buildApp(
   metricsRoutes(app, { config, limits, tally, metrics: storage.metrics })
   signpostingRoutes(app)
   consoleRoutes(app, { config, folder: builtFolder, root: rootOf(addresses) })
-  // Everything inside knows who is asking.
+  // All routes inside know their caller.
   await app.register(async inside => {
     const password = config.loginMethods.includes(passwordMethod)
     const ofSingle = { trade: single?.trade, offerLogout: single?.offerLogout }
@@ -140,7 +140,7 @@ export async function buildApp(
         const managing = { addresses, lookAgain, config, entities, people, uploads }
         const { processes } = storage
         const imports = await adminRoutes(api, { ...managing, ...runner, processes })
-        // The resources that link to each other; they answer to `embed`.
+        // Resources that link to each other; they answer to `embed`.
         await api.register(async hal => {
           answerEmbeds(hal, {
             api: addresses.api,

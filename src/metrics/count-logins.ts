@@ -3,7 +3,10 @@ import type { AuditEvent } from '../model/audit-events.ts'
 import type { Measures } from '../model/measures.ts'
 import type { Storage } from '../storage/storage.ts'
 
-/** The same store, with the logins counted that it records: the metrics and the audit trail say the same. */
+/**
+ * Counts logins: returns the same store, which counts the logins that it records, so that the metrics agree
+ * with the audit trail.
+ */
 export function countLogins(storage: Storage, measures: Measures): Storage {
   const { identities, sessions, trail } = storage
   const count = ({ method }: AuditEvent, succeeded: boolean) =>

@@ -4,7 +4,7 @@ export type Measured = Family & { readonly values: readonly Value[] }
 
 /**
  * Every metric by its name, with the values of all event loops, which are to be summed.
- * @param whole those that are the whole service's
+ * @param whole metrics of the whole service
  */
 export function familiesOf(tally: Tally, whole: readonly Measured[]): ReadonlyMap<string, Measured> {
   const families = new Map<string, Measured>()

@@ -2,7 +2,9 @@ import { bounds, type Labels, type Tally, type Value } from '../lib/tally.ts'
 import { familiesOf } from './exposition.ts'
 import { type ServiceParts, serviceMetrics } from './service-metrics.ts'
 
-/** The figures of `GET /metrics` as JSON for a console: the same counters, summed over all event loops (D5). */
+/**
+ * The figures of `GET /metrics` as JSON for a console: the same counters, summed over all event loops (D5).
+ */
 export async function figures(tally: Tally, parts: ServiceParts) {
   const families = familiesOf(tally, await serviceMetrics(parts))
   const valuesOf = (name: string) => families.get(name)?.values ?? []
@@ -80,7 +82,6 @@ const has =
   ({ labels }: Value): boolean =>
     Object.entries(wanted).every(([name, value]) => labels[name] === value)
 
-/** The values by what some of their labels say. */
 function grouped(values: readonly Value[], names: readonly string[]): readonly [Labels, readonly Value[]][] {
   const found = new Map<string, [Labels, Value[]]>()
   for (const value of values) {
@@ -92,13 +93,12 @@ function grouped(values: readonly Value[], names: readonly string[]): readonly [
   return [...found.values()]
 }
 
-/** The sums, by what one label says. */
 const totals = (values: readonly Value[], name: string): Readonly<Record<string, number>> =>
   Object.fromEntries(grouped(values, [name]).map(([labels, group]) => [labels[name] ?? '', sum(group)]))
 
 /**
- * What a histogram says, in seconds. A quantile is the upper bound of its bucket; null: it is above the last one, or nothing
- * was measured.
+ * Summarizes a histogram, in seconds. A quantile is the upper bound of its bucket; null if it is above the
+ * last bucket, or nothing was measured.
  */
 function durationOf(values: readonly Value[]) {
   const part = (suffix: string) => values.filter(({ metricName = '' }) => metricName.endsWith(suffix))

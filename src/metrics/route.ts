@@ -22,8 +22,9 @@ interface Parts extends ServiceParts {
 }
 
 /**
- * `GET /metrics` (D5, docs/decisions/0026): the metrics of the whole service in Prometheus's format, whichever worker
- * answers. For programs of the operator: no HEAD, no CORS, no cookie, no event in the audit trail.
+ * `GET /metrics` (D5, docs/decisions/0026): the metrics of the whole service in Prometheus's format,
+ * whichever worker answers. They are for the operator's programs: no HEAD, no CORS, no cookie, no event in
+ * the audit trail.
  */
 export function metricsRoutes(app: FastifyInstance, { tally, ...parts }: Parts): void {
   const { config, metrics } = parts
@@ -50,14 +51,15 @@ export function metricsRoutes(app: FastifyInstance, { tally, ...parts }: Parts):
 
 type AccessSettings = Pick<Config, 'baseUrl' | 'metricsSecret' | 'trustedProxies'>
 
-/** What proxies add (RFC 7239, RFC 9110 §7.6.3, and what is common). */
+/** Headers that proxies add (RFC 7239, RFC 9110 §7.6.3, and common ones). */
 const ofProxies =
   /^(forwarded|via|x-forwarded-|x-real-ip$|x-client-ip$|x-cluster-client-ip$|cf-connecting-ip$|true-client-ip$)/
 
 /**
- * Who may read `GET /metrics` (D5): who has the secret, from anywhere; without one, a program on the same machine. To the
- * service, everybody looks like one who comes through a proxy on the same machine, and not every proxy says so. So
- * loopback counts only where nothing speaks of a proxy: no header, no setting, and no public base URL.
+ * Decides who may read `GET /metrics` (D5): a client with the secret, from anywhere; or, without the secret,
+ * a program on the same machine. To the service, all clients of a proxy on the same machine have its address,
+ * and not every proxy reveals itself. So loopback counts only if nothing indicates a proxy: no header, no
+ * setting, and no public base URL.
  */
 function mayScrape({
   baseUrl,
@@ -67,7 +69,7 @@ function mayScrape({
   const isForThisMachine = trustedProxies.length === 0 && isLoopback(baseUrl)
   return request => {
     const { authorization, host = '' } = request.headers
-    // It decides, even if it is wrong.
+    // The header decides, even if it is wrong.
     if (authorization !== undefined) {
       const given = /^bearer +(\S+)$/i.exec(authorization)?.[1]
       return (
@@ -80,16 +82,19 @@ function mayScrape({
     return (
       isForThisMachine &&
       isLoopbackName(clientAddress(request.socket.remoteAddress ?? '') ?? '') &&
-      // A page of another site whose name leads here would send that name (DNS rebinding).
+      // A page of another site whose name resolves to this machine would send that name (DNS rebinding).
       isLoopback(`http://${host}`) &&
       !Object.keys(request.headers).some(name => ofProxies.test(name))
     )
   }
 }
 
-/** How often the delay of this event loop is measured, in ms. */
+/** Interval in ms at which the delay of this event loop is measured. */
 const interval = 50
-/** After so many measurements, the other metrics are written down: one loop can't ask another that is busy. */
+/**
+ * Number of measurements after which the other metrics are written down: one loop can't ask another that is
+ * busy.
+ */
 const ticksPerSample = 20
 
 interface Sampler {

@@ -12,7 +12,7 @@ export interface ServiceParts {
   readonly metrics: StoreMetrics
 }
 
-/** What is known of the whole service at any time, and needs no counting. */
+/** Metrics of the whole service that are known at any time, and need no counting. */
 export async function serviceMetrics({
   config,
   limits,
@@ -38,7 +38,8 @@ export async function serviceMetrics({
       'The embedded store on disk. wal: the write-ahead log.',
       ...Object.entries(sizes).map(([part, bytes]) => [bytes, { part }] as const),
     ),
-    // The names that all Prometheus clients use (https://prometheus.io/docs/instrumenting/writing_clientlibs/).
+    // The names that all Prometheus clients use
+    // (https://prometheus.io/docs/instrumenting/writing_clientlibs/).
     counter('process_cpu_seconds_total', 'Processor time.', (user + system) / 1e6),
     gauge('process_resident_memory_bytes', 'Memory in use.', [process.memoryUsage.rss()]),
     gauge('process_start_time_seconds', 'When the process started.', [startTime]),
@@ -46,7 +47,7 @@ export async function serviceMetrics({
   ]
 }
 
-/** Unix time. */
+/** Start of the process as Unix time in seconds. */
 const startTime = Math.round(Date.now() / 1000 - process.uptime())
 
 type Given = readonly [value: number, labels?: Labels]
@@ -65,10 +66,10 @@ const counter = (name: string, help: string, value: number) => ({
   values: [{ labels: {}, value }],
 })
 
-/** Not known on systems other than Linux. */
+/** The number of open descriptors, which is known only on Linux. */
 const openDescriptors = (): Promise<readonly Given[]> =>
   readdir('/proc/self/fd').then(
-    // One is that of the folder, while it is read.
+    // One descriptor is that of the folder while it is read.
     names => [[names.length - 1]],
     () => [],
   )

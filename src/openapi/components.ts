@@ -2,13 +2,13 @@ import { type ProblemCode, problems } from '../http/problems.ts'
 import { problemOf } from './problem-schema.ts'
 import { headersOfProblems } from './rules.ts'
 
-/** As contracts call it; a service may give it another name. */
+/** The name of the CSRF header in contracts; a service may give it another name. */
 export const csrfName = 'DSPACE-XSRF-TOKEN'
 
-/** What is written as it stands. */
+/** JSON that is part of the document. */
 export type Json = Readonly<Record<string, unknown>>
 
-/** Schemas and responses that have a name, collected while operations refer to them. */
+/** Named schemas and responses, collected while operations refer to them. */
 export class Components {
   readonly schemas = new Map<string, Json>()
   readonly responses = new Map<string, Json>()
@@ -20,7 +20,7 @@ export class Components {
     return { $ref: `#/components/headers/${name}` }
   }
 
-  /** @returns the schema with a reference in place of each that has a name */
+  /** @returns the schema, in which references replace the named schemas */
   schema(given: unknown): Json {
     return this.#walk(given) as Json
   }

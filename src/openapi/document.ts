@@ -6,7 +6,7 @@ import { type Operation, operationOf, parameters } from './operations.ts'
 import { ProblemBody } from './problem-schema.ts'
 import { headersOfAll, type Surroundings } from './rules.ts'
 
-/** OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), as far as it is built here. */
+/** OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), as far as it is used here. */
 export interface OpenApi {
   readonly openapi: '3.1.1'
   readonly info: Json
@@ -21,13 +21,12 @@ const schemaHeader = (description: string, schema: Json = { type: 'string' }): J
   schema,
 })
 
-/** Names that are taken. */
 export interface Taken {
   readonly operations: Names
   readonly schemas: Names
 }
 
-/** @returns the document of a service, without what depends on who asks, and the names in it */
+/** @returns the document of a service, without the parts that depend on the caller, and the names in it */
 export async function describe(
   routes: readonly DescribedRoute[],
   surroundings: Surroundings,

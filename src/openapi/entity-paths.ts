@@ -7,13 +7,16 @@ import type { Json } from './components.ts'
 import type { Taken } from './document.ts'
 import { Names } from './names.ts'
 
-/** Fields of all entities of a document: one is read by programs that make a type of each. */
+/**
+ * Maximum number of fields of all entities in a document: programs that generate a type for each entity read
+ * it.
+ */
 const maxFields = 20_000
 
-/** What may be part of the name of a component (https://spec.openapis.org/oas/v3.1.1#components-object). */
+/** The form of a component's name (https://spec.openapis.org/oas/v3.1.1#components-object). */
 const nameable = /^[A-Za-z0-9._-]+$/
 
-/** What a document has for the entities that its reader may read. */
+/** The parts of a document about the entities that its reader may read. */
 export interface EntityParts {
   readonly paths: Json
   readonly schemas: Json
@@ -22,11 +25,11 @@ export interface EntityParts {
 /** An entity that a reader is shown. */
 export interface Shown {
   readonly entity: Entity
-  /** True if they may write its records. */
+  /** True if the reader may write its records. */
   readonly writable: boolean
 }
 
-/** @returns the entities that the caller may read, in the order of their names, as far as a document has room for them */
+/** @returns the entities that the caller may read, ordered by name, as far as they fit into a document */
 export function shownTo(all: ReadonlyMap<string, Entity>, caller: Caller): readonly Shown[] {
   const readable = [...all.values()]
     .filter(entity => nameable.test(entity.name) && mayReadEntity(caller, entity))
@@ -46,7 +49,7 @@ const identityOf = memo(({ name, description, key, fields }: Entity) =>
   hash('sha256', JSON.stringify([name, description, key, fields]), 'base64url'),
 )
 
-/** @returns a text that is the same for those who are shown the same */
+/** @returns a text that is the same for readers who are shown the same */
 export const identityOfAll = (shown: readonly Shown[]): string =>
   hash(
     'sha256',
@@ -55,6 +58,7 @@ export const identityOfAll = (shown: readonly Shown[]): string =>
   )
 
 /**
+ * Describes the routes of entities.
  * @param queryBase as a path
  * @param taken names that entities can't have any more
  */
@@ -85,7 +89,7 @@ export function entityParts(
 
 interface Named {
   readonly entity: Entity
-  /** Refers to the schema of its records. */
+  /** A reference to the schema of the entity's records. */
   readonly record: Json
   /** @returns the name of an operation */
   id(start: string): string
@@ -94,7 +98,7 @@ interface Named {
 const inPascalCase = (name: string) =>
   name.replaceAll(/(?:^|[._-]+)([^._-]?)/g, (_, letter: string) => letter.toUpperCase())
 
-/** Only what identifies a record is always there: a record may lack any other member. */
+/** Describes a record. Only the fields of the key are required: a record may lack any other member. */
 const recordOf = (entity: Entity): Json => ({
   type: 'object',
   ...(entity.description === undefined ? {} : { description: entity.description }),

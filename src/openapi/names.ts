@@ -1,6 +1,6 @@
 /**
- * Names that stay different in what generators make of them: `list-items`, `list_items` and `listItems` are one name in
- * camel, Pascal or snake case.
+ * Names that stay different after generators have changed their spelling: `list-items`, `list_items` and
+ * `listItems` are the same name in camel, Pascal or snake case.
  */
 export class Names {
   readonly #taken: Set<string>

@@ -131,7 +131,7 @@ function responsesOf(
   ])
 }
 
-/** Of a route that only sends elsewhere, or is there to say what Carrel doesn't have. */
+/** The answer of a route that only redirects, or only says what Carrel doesn't have. */
 const otherwise: Json = {
   description: 'A problem.',
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },

@@ -4,7 +4,9 @@ import { count, named, oneOf, Type, text, uri } from '../http/schema.ts'
 const codes = Object.keys(problems) as ProblemCode[]
 const position = Type.Integer({ minimum: 0 })
 
-/** RFC 9457 with every member that a problem of this service may have (E1). Most have few of them. */
+/**
+ * RFC 9457 with every member that a problem of this service may have (E1). Most problems have few of them.
+ */
 export const ProblemBody = named(
   'Problem',
   {
@@ -51,7 +53,7 @@ export const ProblemBody = named(
   'RFC 9457. Which codes an operation answers is in its description.',
 )
 
-/** The same with these codes alone. */
+/** The schema of problems with only these codes. */
 export const problemOf = (some: readonly ProblemCode[]) => ({
   allOf: [
     { $ref: '#/components/schemas/Problem' },

@@ -19,26 +19,35 @@ import { page, pageFile, policy } from './swagger-ui.ts'
 interface Parts {
   readonly config: Surroundings & { readonly basePath: string }
   readonly entities: Pick<Entities, 'all'>
-  /** All that the service has; the list is complete when the first request arrives. */
+  /** All routes of the service; the list is complete when the first request arrives. */
   readonly routes: readonly DescribedRoute[]
 }
 
 const route = contractsIn(() => import('./contracts.ts'))
 
-/** Documents of at most about a megabyte that a worker keeps: as many as there are sets of rights among those who ask. */
+/**
+ * Maximum number of documents that a worker keeps. Each has at most about a megabyte, and there is one for
+ * each set of entities that callers are shown.
+ */
 const maxDocuments = 8
 
 interface Ready extends Joined {
-  /** With gzip, once it has been asked for. */
+  /** The document compressed with gzip, once it has been requested. */
   packed?: Promise<Buffer>
 }
 
 const pack = promisify<Buffer, Buffer>(gzip)
 
-/** `GET /api/openapi.json`: every route as OpenAPI describes it, and `GET /api/docs`, a page of it (docs/decisions/0046). */
+/**
+ * `GET /api/openapi.json`: every route as OpenAPI describes it, and `GET /api/docs`, a page about it
+ * (docs/decisions/0046).
+ */
 export function openapiRoutes(app: FastifyInstance, { config, entities, routes }: Parts): void {
   let made: Promise<{ readonly pieces: Pieces; readonly taken: Taken }> | undefined
-  /** Loaded and made when it is asked for: of the service once, and once for all who may read the same. */
+  /**
+   * Makes the document of the service, which is done once, at the first request; a whole document is made
+   * once for all callers who may read the same.
+   */
   const make = async () => {
     const { describe } = await import('./document.ts')
     const { document, taken } = await describe(routes, config)
@@ -46,14 +55,14 @@ export function openapiRoutes(app: FastifyInstance, { config, entities, routes }
   }
   const madeOnce = () => {
     made ??= make().catch(error => {
-      // The next request tries it once more.
+      // The next request tries it again.
       made = undefined
       throw error
     })
     return made
   }
 
-  /** By what they show of entities. */
+  /** Documents by the identity of the entities that they show. */
   const documents = new RecentlyUsed<string, Ready>(maxDocuments)
   async function documentFor(caller: Caller): Promise<Ready> {
     const { pieces, taken } = await madeOnce()
@@ -99,7 +108,7 @@ export function openapiRoutes(app: FastifyInstance, { config, entities, routes }
   })
 }
 
-/** A document as text, so that what depends on the reader is put in without making the rest again. */
+/** A document as text, so that the parts for a reader are inserted without making the rest again. */
 interface Pieces {
   readonly beforePaths: string
   readonly paths: string
@@ -122,7 +131,6 @@ function piecesOf({ paths, components, ...first }: OpenApi): Pieces {
   return { ...pieces, digest: hash('sha256', JSON.stringify(pieces), 'base64url') }
 }
 
-/** A whole document, ready to be sent. */
 interface Joined {
   readonly etag: string
   readonly body: Buffer

@@ -3,13 +3,16 @@ import { isMetrics } from '../http/addresses.ts'
 import type { Contract, DescribedRoute } from '../http/contract.ts'
 import { type ProblemCode, problems } from '../http/problems.ts'
 
-/** What holds of many routes, said once: what they refuse and send besides what their contracts say. */
+/** Rules that apply to many routes: problems and headers besides those in their contracts. */
 export type Surroundings = Pick<Config, 'baseUrl' | 'csrfCookie' | 'csrfHeader' | 'queryBase'>
 
 const isBelow = (url: string, beginning: string) => url === beginning || url.startsWith(`${beginning}/`)
 export const isQuery = (url: string, { queryBase }: Pick<Config, 'queryBase'>) => isBelow(url, queryBase)
 
-/** No cookie authenticates what is below the query base (C8), and identity providers have no pair. */
+/**
+ * True if the route needs a CSRF pair. No cookie authenticates requests below the query base (C8), and
+ * identity providers have no pair.
+ */
 export const needsCsrf = (route: DescribedRoute, surroundings: Surroundings): boolean =>
   route.method !== 'GET' &&
   route.method !== 'OPTIONS' &&
@@ -43,7 +46,7 @@ const ofCsrf: readonly ProblemCode[] = [
   'csrf-not-ours',
 ]
 
-/** The codes of all problems that a route may answer, in the order of the rules. */
+/** The codes of all problems that a route may answer with, in the order of the rules. */
 export function problemsOf(
   route: DescribedRoute,
   { caller, problems: own = [] }: Contract,
@@ -62,7 +65,7 @@ export function problemsOf(
   ])
 }
 
-/** What an address that no route takes answers, and a method that it doesn't have. */
+/** Problems of an address that no route takes, and of a method that an address doesn't have. */
 export const unrouted: readonly ProblemCode[] = [
   ...everywhere,
   ...ofCsrf,
@@ -71,7 +74,7 @@ export const unrouted: readonly ProblemCode[] = [
   'method-not-allowed',
 ]
 
-/** On every answer; the names are in lower case. */
+/** Headers that any answer may have; the names are in lower case. */
 export const headersOfAll: Readonly<Record<string, string>> = {
   'access-control-allow-credentials': 'For pages of an allowed origin.',
   'access-control-allow-origin': 'For pages of an allowed origin.',
@@ -100,7 +103,7 @@ const headersOfCode: Readonly<Partial<Record<ProblemCode, readonly string[]>>> =
   'tus-version': ['Tus-Version'],
   'unsupported-media-type': ['Accept-Patch'],
   'upload-in-use': ['Retry-After'],
-  // The cookie of a login that has come to its end is taken back.
+  // A failed login clears its cookie.
   'account-refused': ['Set-Cookie'],
   'sign-on-not-begun': ['Set-Cookie'],
   'redirect-not-allowed': ['Set-Cookie'],
@@ -109,13 +112,13 @@ const headersOfCode: Readonly<Partial<Record<ProblemCode, readonly string[]>>> =
   ...Object.fromEntries(ofCsrf.map(code => [code, ['DSPACE-XSRF-TOKEN', 'Set-Cookie']])),
 }
 
-/** Headers of problems of one status. */
+/** Headers of the problems of one status. */
 export const headersOfProblems = (codes: readonly ProblemCode[]): ReadonlySet<string> =>
   new Set(
     codes.flatMap(code => {
       const { status } = problems[code]
       return [
-        // A login that comes to nothing takes its cookie back.
+        // A failed login clears its cookie.
         ...(status === 401 ? ['WWW-Authenticate', 'Set-Cookie'] : []),
         ...(status === 429 || status === 503 ? ['Retry-After'] : []),
         ...(headersOfCode[code] ?? []),
@@ -123,7 +126,7 @@ export const headersOfProblems = (codes: readonly ProblemCode[]): ReadonlySet<st
     }),
   )
 
-/** What some routes send with every answer, problems included; the names are in lower case. */
+/** Headers that some routes send with every answer, problems included; the names are in lower case. */
 export const headersEverywhereAt = (route: DescribedRoute, surroundings: Surroundings): ReadonlySet<string> =>
   new Set([
     ...Object.keys(headersOfAll),

@@ -4,15 +4,18 @@ import { join } from 'node:path'
 import { root } from '../lib/own-files.ts'
 
 /**
- * The reference page's files: those of Swagger UI, and what starts it. In a checkout they are those of the package; the
- * build copies them (docs/decisions/0046).
+ * The reference page's files: those of Swagger UI, and the script that starts it. In a checkout they come
+ * from the package; the build copies them (docs/decisions/0046).
  */
 const files = {
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
   'swagger-ui.css': 'text/css; charset=utf-8',
 } as const
 
-/** The pair of the last answer goes with the next request, as the service expects it of its clients. */
+/**
+ * The script that starts the page. It sends the CSRF pair of the last answer with the next request, as any
+ * client should.
+ */
 const start = (csrfHeader: string) => `let pair
 SwaggerUIBundle({
   url: document.querySelector('link[rel=describedby]').href,
@@ -33,7 +36,7 @@ SwaggerUIBundle({
 })
 `
 
-/** @returns undefined for a name that none of them has, or where the package is not installed */
+/** @returns undefined for an unknown name, or if the package is not installed */
 export async function pageFile(
   name: string,
   csrfHeader: string,
@@ -67,7 +70,7 @@ export const page = (base: string) => `<!doctype html>
 </html>
 `
 
-/** No foreign address, and nothing inline; the pictures are in the style sheet. */
+/** Allows no foreign address, and nothing inline; the pictures are in the style sheet. */
 export const policy = [
   "default-src 'none'",
   "script-src 'self'",

@@ -31,7 +31,7 @@ interface Parts {
   readonly specialGroups: SpecialGroups
 }
 
-/** What somebody would see, and by which rule (OP6). */
+/** Shows what an eperson may see, and by which rule (OP6). */
 export function accessRoutes(app: FastifyInstance, parts: Parts): void {
   const { people, sessions, config, entities } = parts
   app.get<{ Params: { uuid: string } }>('/epersons/:uuid/access', route('showAccess'), async request => {
@@ -110,22 +110,22 @@ export function accessRoutes(app: FastifyInstance, parts: Parts): void {
     if (!(await isThere({ kind: 'administrator' }, clientOf(request))))
       throw new Problem('not-found', `${name} has no record with the key ${quote(key)}.`)
     const sees = may.read.may && (await isThere(viewerOf(caller), clientOf(request)))
-    // The rule of the entity lets them read, and this record is not among those that they see.
+    // The entity's rule lets them read, but this record is not among those that they see.
     const read = sees ? may.read : { may: false, because: null }
     return { entity: name, key, read, write: sees ? may.write : { may: false, because: null } }
   }
 }
 
-/** The rest is told by the list of entities. */
+/** Maximum number of entities listed; the list of entities shows the rest. */
 const maxEntities = 1_000
 
 /**
- * What somebody may do and why, decided by the functions that decide it for their requests. Only the reason is looked for
- * here.
+ * A right of an eperson and its reason. The functions that decide requests decide the right; only the reason
+ * is determined here.
  */
 interface May {
   readonly may: boolean
-  /** The rule that lets them: `administrator`, or a rule as a person writes it; null: none does. */
+  /** The rule that grants the right: `administrator`, or a rule as people write it; null if there is none. */
   readonly because: string | null
 }
 

@@ -13,15 +13,15 @@ interface Parts {
   readonly specialGroups: SpecialGroups
 }
 
-/** How a request comes that is asked about. */
+/** The origin of the request that is asked about: its address and its login method. */
 export interface Way {
-  /** The client's address; null: one that gives no groups. */
+  /** The client's address; null for one that gives no groups. */
   readonly address: string | null
-  /** How the session began; null: in a way that gives no groups. */
+  /** The login method; null for one that gives no groups. */
   readonly method: string | null
 }
 
-/** @throws Problem 400 */
+/** Reads the origin of a request. @throws Problem 400 */
 export function wayOf(
   { address, method }: { readonly address?: string; readonly method?: string },
   { loginMethods }: Pick<Config, 'loginMethods'>,
@@ -34,7 +34,10 @@ export function wayOf(
   return { address: ip, method: method ?? null }
 }
 
-/** The caller that a request of theirs would have, as `authenticate` makes it. @param session null: they can't log in */
+/**
+ * The caller that a request of the eperson would have, as `authenticate` makes it. @param session null if the
+ * eperson can't log in
+ */
 export async function callerWith(
   session: Session | null,
   { address, method }: Way,
@@ -57,12 +60,12 @@ export async function callerWith(
   }
 }
 
-/** Why somebody is in a group. */
+/** The reason why an eperson is in a group. */
 export type Reason =
   | { readonly how: 'member' }
-  /** They are in this group, which is in that one. */
+  /** The eperson is in this group, which is in the explained one. */
   | { readonly how: 'group'; readonly group: string }
-  /** A special group of this network. */
+  /** A special group of the client's network. */
   | { readonly how: 'address'; readonly ranges: readonly string[] }
   | { readonly how: 'method'; readonly method: string }
 
@@ -70,10 +73,10 @@ export interface ExplainedGroup extends Group {
   readonly because: readonly Reason[]
 }
 
-/** Somebody may be in thousands. */
+/** Maximum number of groups listed: an eperson may be in thousands. */
 const maxGroups = 1_000
 
-/** The groups of the caller with the reasons for each, by name. */
+/** Lists the caller's groups by name, each with its reasons. */
 export async function explainedGroups(
   caller: Caller,
   { address, method }: Way,
@@ -105,7 +108,7 @@ export async function explainedGroups(
   return { groups, total: all.length }
 }
 
-/** As `createSpecialGroups` decides. */
+/** True if the address is in the ranges, decided as in `createSpecialGroups`. */
 function isIn(ranges: readonly string[], address: string): boolean {
   const inside = networkOf(ranges.filter(range => !range.startsWith('!')))
   const outside = networkOf(ranges.filter(range => range.startsWith('!')).map(range => range.slice(1)))

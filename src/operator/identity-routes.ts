@@ -28,7 +28,7 @@ interface Parts {
 
 const refused = (why: string) => new Problem('change-refused', why)
 
-/** `{api}/admin/sso/…`: the providers, and who is who at which (OP5). */
+/** `{api}/admin/sso/…`: the providers, and the identities that epersons have there (OP5). */
 export function identityRoutes(app: FastifyInstance, { people, addresses, config, identities }: Parts): void {
   type One = { Params: { provider: string; uuid: string } }
   const list = `${addresses.api}/admin/sso/identities`
@@ -89,7 +89,7 @@ export function identityRoutes(app: FastifyInstance, { people, addresses, config
     return found
   }
 
-  /** @throws Problem 404 where there is no such provider, 422 */
+  /** @throws Problem 404 if there is no such provider, 422 */
   function subjectIn(body: Readonly<Record<string, unknown>>, provider: string): SubjectOf {
     const members = ['subject', 'entityId']
     const unknown = Object.keys(body).find(name => !members.includes(name))

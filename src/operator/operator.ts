@@ -19,11 +19,11 @@ import { specialGroupRoutes } from './special-groups.ts'
 import { stateRoutes } from './state-routes.ts'
 import { upkeepRoutes } from './upkeep-routes.ts'
 
-/** What an operator does by command, for administrators from elsewhere (docs/decisions/0049). */
+/** Operation by administrators over HTTP, as an operator does it by command (docs/decisions/0049). */
 export interface Operator {
   /** All processes that begin by their name. */
   readonly scripts: readonly Script[]
-  /** `{api}/admin/…` */
+  /** Registers the routes below `{api}/admin`. */
   register(app: FastifyInstance): Promise<void>
 }
 
@@ -47,10 +47,10 @@ export function createOperator({ storage, ...more }: Parts): Operator {
     register: async app => {
       // Clients that wait for an answer would keep the service from closing.
       app.addHook('preClose', async () => questions.close())
-      // A scope of its own: its hook is for nothing else.
+      // A scope of its own, so that its hook applies to nothing else.
       await app.register(
         async scope => {
-          // Before anything of a body is read.
+          // Checked before anything of a body is read.
           checkEach(scope, requireAdministration)
           questionRoutes(scope, parts)
           stateRoutes(scope, parts)

@@ -17,10 +17,10 @@ interface Parts {
   readonly questions: Questions
 }
 
-/** An assertion in base64, as JSON. */
+/** Maximum size of the body in bytes: it holds an assertion in base64, as JSON. */
 const bodyLimit = 1024 * 1024
 
-/** What `carrel doctor` and `carrel sso` say, as JSON (OP1, OP2). */
+/** Answers of `carrel doctor` and `carrel sso` as JSON (OP1, OP2). */
 export function questionRoutes(app: FastifyInstance, { config, questions }: Parts): void {
   app.get('/doctor', route('runDoctor'), async request => {
     singleParameters(request.query as Query, [])
@@ -54,7 +54,7 @@ export function questionRoutes(app: FastifyInstance, { config, questions }: Part
   })
 }
 
-/** How many findings of each level there are, before all of them. */
+/** Counts findings by level, and puts the counts before the findings. */
 function counted({ findings }: Report) {
   const counts: Record<string, number> = {}
   for (const { level } of findings as readonly { level: string }[]) counts[level] = (counts[level] ?? 0) + 1
@@ -63,7 +63,7 @@ function counted({ findings }: Report) {
 
 const members = ['provider', 'entityId', 'attributes', 'assertion']
 
-/** @throws Problem 422 */
+/** Reads the body of a question. @throws Problem 422 */
 function wanted(body: Readonly<Record<string, unknown>>): ExplainRequest {
   const wrong = (detail: string) => new Problem('explanation-refused', detail)
   const unknown = Object.keys(body).find(name => !members.includes(name))
@@ -87,7 +87,10 @@ function wanted(body: Readonly<Record<string, unknown>>): ExplainRequest {
   return { provider, entityId, given: { kind: 'attributes', attributes } }
 }
 
-/** No provider nests claims so deep, and what is much deeper can't be sent to the process that answers. */
+/**
+ * Maximum nesting of attributes: no provider nests claims that deeply, and much deeper values can't be sent
+ * to the process that answers.
+ */
 const maxLevels = 20
 
 const isFlat = (value: unknown, levels = maxLevels): boolean =>
@@ -95,7 +98,7 @@ const isFlat = (value: unknown, levels = maxLevels): boolean =>
   value === null ||
   (levels > 0 && Object.values(value).every(one => isFlat(one, levels - 1)))
 
-/** What begins with the name of a member keeps it as it is. */
+/** Makes a sentence of a message. A message that begins with the name of a member keeps its lower case. */
 const sentence = (text: string) =>
   members.some(name => text.startsWith(`${name} `))
     ? `${text}.`

@@ -4,8 +4,9 @@ import { type Client, createFairQueue, Overloaded } from '../lib/fair-queue.ts'
 import { type Followed, type Report, runInChild } from '../threads/child.ts'
 
 /**
- * What a command answers, and an administrator asks over HTTP. Each is answered by a process of its own, as the command is:
- * some read for minutes without a pause, or ask servers that don't answer (docs/decisions/0049).
+ * A question that a command answers, asked by an administrator over HTTP. A process of its own answers it, as
+ * the command would: some commands read for minutes without a pause, or ask servers that don't answer
+ * (docs/decisions/0049).
  */
 export type Question =
   | { readonly kind: 'doctor' }
@@ -14,7 +15,7 @@ export type Question =
   | { readonly kind: 'verify-trail'; readonly checkpoint: string | null }
   | { readonly kind: 'verify-backups'; readonly folder: string }
 
-/** To the process that answers. */
+/** The job of the process that answers. */
 export interface Asked {
   readonly config: Config
   readonly question: Question
@@ -23,15 +24,15 @@ export interface Asked {
 export interface Questions {
   /**
    * Answers while a client waits.
-   * @throws Refusal, Overloaded where others are waiting, or where it takes too long
+   * @throws Refusal; Overloaded if too many are waiting, or if it takes too long
    */
   ask(question: Question, client: Client): Promise<Report>
-  /** Answers as a process, which may take as long as it takes. */
+  /** Answers within a process, which has no time limit. */
   work(question: Question, running: Followed): Promise<Report>
   close(): void
 }
 
-/** In ms: a provider has up to a minute for its metadata. */
+/** Time limit in ms of an answer: a provider has up to a minute for its metadata. */
 const longest = 120_000
 const maxWaiting = 10
 const maxWait = 60_000
@@ -39,7 +40,7 @@ const maxWait = 60_000
 export function createQuestions(config: Config): Questions {
   const queue = createFairQueue({ max: 1, maxOfOne: 1, maxWaiting, maxWait })
   const closing = new AbortController()
-  /** Those who ask the same at once are answered together. */
+  /** Answers under way by question: clients that ask the same at the same time share one. */
   const underWay = new Map<string, Promise<Report>>()
 
   const work: Questions['work'] = (question, running) =>

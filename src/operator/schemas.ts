@@ -1,6 +1,6 @@
 import { always, closed, count, flag, named, oneOf, orNull, Type, text, time, uuid } from '../http/schema.ts'
 
-/** What operators are told, and ask. */
+/** Schemas of answers to operators, and of their questions. */
 
 const Finding = named('Finding', {
   level: oneOf('ok', 'note', 'warning', 'error'),
@@ -139,7 +139,7 @@ const Duration = named('Duration', {
 const totals = Type.Record(text, Type.Number())
 const answered = { open: Type.Number(), answered: totals, duration: Duration }
 
-/** As `metrics/figures.ts` makes them. Labels of the build and of pools are those of the metrics. */
+/** The figures that `metrics/figures.ts` makes. Labels of the build and of pools are those of the metrics. */
 export const Figures = Type.Object(
   {
     time,

@@ -13,7 +13,7 @@ interface Parts {
   readonly repository: Repository
 }
 
-/** Upkeep that commands do, as processes that administrators begin by name (OP7). */
+/** Maintenance commands as processes that administrators begin by name (OP7). */
 export function operatorScripts({ config, questions, repository }: Parts): readonly Script[] {
   const { backups, filesFolder } = config
   const trail: Script = {

@@ -20,7 +20,10 @@ interface Parts {
   readonly specialGroups: Pick<SpecialGroups, 'rules'>
 }
 
-/** `GET {api}/admin/special-groups`: the rules that give special groups, and to which sessions of somebody (OP9). */
+/**
+ * `GET {api}/admin/special-groups`: the rules that give special groups, and the sessions of an eperson to
+ * which they apply (OP9).
+ */
 export function specialGroupRoutes(
   app: FastifyInstance,
   { clock, config, people, sessions, specialGroups: { rules } }: Parts,
@@ -42,7 +45,10 @@ export function specialGroupRoutes(
     }
   })
 
-  /** Their sessions that are alive. @throws Problem 400 for no UUID, 404 where there is nobody */
+  /**
+   * Lists the eperson's sessions that have not ended. @throws Problem 400 if it is no UUID, 404 if there is
+   * no such eperson
+   */
   async function sessionsOf(given: string): Promise<readonly ListedSession[]> {
     const uuid = readUuid(given)
     if (uuid === undefined)
@@ -62,14 +68,15 @@ const described = ({ begun, method, used, usedNetwork }: ListedSession) => ({
 })
 
 /**
- * `perhaps`: of a session, only the area is kept where it was last used, and what a provider said is in its token alone.
+ * Decides if a rule applies to a session. `perhaps`: only the network of the session's last use is kept, and
+ * the provider's attributes are only in its token.
  */
 function givesTo(rule: SpecialGroupRule, { method, usedNetwork }: ListedSession): 'yes' | 'perhaps' | 'no' {
   if (rule.how !== 'address') return rule.method !== method ? 'no' : rule.how === 'method' ? 'yes' : 'perhaps'
   return usedNetwork !== null && meet(rule.ranges, usedNetwork) ? 'perhaps' : 'no'
 }
 
-/** Whether an address of the network may be in one of the ranges. */
+/** True if an address of the network may be in one of the ranges. */
 function meet(ranges: readonly string[], network: string): boolean {
   const inside = ranges.filter(range => !range.startsWith('!'))
   const outside = ranges.filter(range => range.startsWith('!')).map(range => range.slice(1))

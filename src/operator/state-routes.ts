@@ -16,7 +16,7 @@ interface Parts extends Omit<ServiceParts, 'config'> {
   readonly tally: Tally
 }
 
-/** How the service and its backups are (OP3, OP4). */
+/** The state of the service and of its backups (OP3, OP4). */
 export function stateRoutes(app: FastifyInstance, parts: Parts): void {
   const { config, processes, tally } = parts
   app.get('/figures', route('showFigures'), async ({ query }, reply) => {

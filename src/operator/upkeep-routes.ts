@@ -22,7 +22,7 @@ interface Parts {
   readonly secrets: Pick<Secrets, 'rotate'>
 }
 
-/** About nobody in particular. */
+/** The event of an action that concerns no particular eperson. */
 export const eventFor = (
   request: FastifyRequest,
   event: AuditEvent['event'],
@@ -32,7 +32,7 @@ export const eventFor = (
   eperson: null,
 })
 
-/** What an operator does about everybody's logins (OP5). */
+/** Actions of an operator on all logins: access tokens, sessions, the signing secret (OP5). */
 export function upkeepRoutes(app: FastifyInstance, parts: Parts): void {
   const { accessTokens, addresses, config, secrets, sessions } = parts
   const options = { preParsing: ignoreBody }
