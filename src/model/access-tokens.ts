@@ -3,23 +3,25 @@ import { crc32 } from 'node:zlib'
 
 /** Access tokens for programs (docs/decisions/0040). All times are milliseconds since 1970. */
 
-/** Kinds of what the API has, each of which a token may be limited to. */
+/** Parts of the API, each of which a token may be limited to. */
 export const apiParts = ['query', 'items', 'people', 'administration', 'processes'] as const
 export type ApiPart = (typeof apiParts)[number]
 
-/** HEAD comes with GET, and queries by POST are reads. */
+/**
+ * Methods that a token may be limited to. HEAD is included in GET, and a query sent by POST counts as a read.
+ */
 export const scopeMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const
 export type ScopeMethod = (typeof scopeMethods)[number]
 
 export interface Scope {
-  /** `['GET']`: it only reads. */
+  /** The allowed methods; `['GET']` allows only reading. */
   readonly methods: readonly ScopeMethod[]
   readonly parts: readonly ApiPart[]
-  /** Only these entities of the query endpoints; null: all that its eperson may use. */
+  /** The only entities of the query endpoints that the token may use; null: all that its eperson may use. */
   readonly entities: readonly string[] | null
 }
 
-/** What a token may do, and where. */
+/** An access token's id and scope. */
 export interface Grant {
   readonly id: string
   readonly scope: Scope
@@ -27,13 +29,13 @@ export interface Grant {
 
 export interface AccessToken extends Grant {
   readonly eperson: string
-  /** What its owner calls it. */
+  /** The name that its owner gave it. */
   readonly name: string
-  /** Addresses and CIDRs that it may be used from; empty: from anywhere. */
+  /** Addresses and CIDRs from which it may be used; empty: from anywhere. */
   readonly networks: readonly string[]
   readonly created: number
   readonly expires: number
-  /** Right to a minute; null: never used. */
+  /** Time of the last use, accurate to one minute; null: never used. */
   readonly used: number | null
 }
 
@@ -42,7 +44,7 @@ export interface StoredAccessToken extends AccessToken {
   readonly hash: Uint8Array
 }
 
-/** Of one eperson. */
+/** Maximum number of access tokens of one eperson. */
 export const maxAccessTokens = 50
 export const maxTokenName = 100
 export const maxTokenNetworks = 20
@@ -54,16 +56,16 @@ const pattern = new RegExp(`^${prefix}[0-9A-Za-z]{${idLength + secretLength + su
 const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
 const base = BigInt(digits.length)
 
-/** Whether somebody means an access token, well-formed or not. */
+/** True if the text is meant as an access token, well-formed or not. */
 export const isAccessToken = (token: string): boolean => token.startsWith(prefix)
 
-/** For the log: a careless client may put its token into a path. */
+/** Hides access tokens in a path before it is logged, because a careless client may have put one there. */
 export const hideAccessTokens = (path: string): string => path.replace(/carrel_pat_\w+/gi, `${prefix}…`)
 
-/** What its owner knows it by, in lists: the part that is no secret. */
+/** Returns the part of a token that is not secret, by which its owner recognizes it in lists. */
 export const shownAccessToken = (id: string): string => `${prefix}${id}`
 
-/** A new token, which is shown once. */
+/** Makes a new token. Its text is shown only once. */
 export function newAccessToken(): {
   readonly id: string
   readonly token: string
@@ -76,7 +78,9 @@ export function newAccessToken(): {
   return { id, token, hash: hashOfToken(token) }
 }
 
-/** @returns the id in a well-formed token; undefined for any other text, which no store need be asked about */
+/**
+ * @returns the id in a well-formed token; undefined for any other text, so that the store need not be asked
+ */
 export function idIn(token: string): string | undefined {
   if (!pattern.test(token) || checksum(token.slice(0, -sumLength)) !== token.slice(-sumLength))
     return undefined
@@ -85,11 +89,14 @@ export function idIn(token: string): string | undefined {
 
 export const hashOfToken = (token: string): Uint8Array => hash('sha256', token, 'buffer')
 
-/** Tells a token from a text that looks like one. It is no protection against somebody who makes one up. */
+/**
+ * Returns a checksum that tells a token from a text that only looks like one. It does not
+ * protect against forged tokens.
+ */
 const checksum = (text: string) =>
   inBase62(Buffer.from(crc32(text).toString(16).padStart(8, '0'), 'hex'), sumLength)
 
-/** The last digits of a number. */
+/** Returns the last base-62 digits of a number. */
 function inBase62(bytes: Uint8Array, length: number): string {
   let rest = BigInt(`0x${Buffer.from(bytes).toString('hex')}`)
   let text = ''

@@ -16,14 +16,14 @@ export interface Eperson {
   readonly firstName: string | null
   readonly lastName: string | null
   readonly enabled: boolean
-  /** What else is known of them: a text for each of `profileFields` that has one. */
+  /** Further details: a text for each of `profileFields` that has a value. */
   readonly profile: Profile
 }
 
-/** `true` where an eperson has accepted the end user agreement. */
+/** The profile field that is `true` once an eperson has accepted the end user agreement. */
 export const agreementField = 'dspace.agreements.end-user'
 
-/** DSpace's names of what an eperson may have beside a name. Each has at most one value. */
+/** DSpace's metadata fields of an eperson other than the name. Each has at most one value. */
 export const profileFields = [
   'eperson.phone',
   'eperson.language',
@@ -34,29 +34,35 @@ export const profileFields = [
 export type ProfileField = (typeof profileFields)[number]
 export type Profile = Readonly<Partial<Record<ProfileField, string>>>
 
-/** The stored profile; null: nothing is known. */
+/** Parses a stored profile; null: nothing is known. */
 export const readProfile = (json: string | null): Profile =>
   json === null ? noProfile : (JSON.parse(json) as Profile)
 const noProfile: Profile = {}
 
-/** How a session began: `password`, `ldap`, `command-line`, or a provider's scheme, such as `shibboleth` or `oidc`. */
+/**
+ * The way a session began: `password`, `ldap`, `command-line`, or a provider's scheme, such
+ * as `shibboleth` or `oidc`.
+ */
 export type LoginMethod = string
 export const passwordMethod: LoginMethod = 'password'
-/** A password that an LDAP directory has verified. To clients it is a password like any other. */
+/** The method of a password that an LDAP directory verified. Clients see it as `password`. */
 export const ldapMethod: LoginMethod = 'ldap'
 /** The method of `carrel token`, which needs access to the store instead of a password. */
 export const commandLineMethod: LoginMethod = 'command-line'
-/** How a program authenticates that has an access token (docs/decisions/0040). No session begins so. */
+/**
+ * The method of a program that authenticates with an access token (docs/decisions/0040). No
+ * session begins this way.
+ */
 export const accessTokenMethod: LoginMethod = 'access-token'
 
 /** A session that outlived the session key, with the key that its tokens depend on. */
 export interface KeptSession {
-  /** In ms since 1970. */
+  /** Beginning of the session in ms since 1970. */
   readonly begun: number
   readonly key: Uint8Array
 }
 
-/** An enabled eperson's current state, with what their tokens are checked against. */
+/** The current state of an enabled eperson, with the keys and stamp that their tokens are checked against. */
 export interface Session {
   readonly eperson: Eperson
   readonly administrator: boolean
@@ -64,20 +70,26 @@ export interface Session {
   readonly groups: readonly Group[]
   /** 32 random bytes. Logout replaces them, which ends every token made with the old ones (T4). */
   readonly sessionKey: Uint8Array
-  /** The session that outlived the key before, with that key (docs/decisions/0040). */
+  /** The session that outlived the previous session key, with that key (docs/decisions/0040). */
   readonly kept: KeptSession | null
-  /** When the sessions began that were ended by themselves. */
+  /** The beginnings, in ms since 1970, of sessions that were ended individually. */
   readonly ended: ReadonlySet<number>
-  /** Changes with every change to the eperson, so that what was derived from the session can be cached. */
+  /**
+   * A stamp that changes with every change to the eperson, so that data derived from
+   * the session can be cached.
+   */
   readonly stamp: number
 }
 
 export const administratorGroup = 'Administrator'
 
-/** E-mail addresses are compared case-insensitively (L2). */
+/** Returns the form of an address in which it is compared: case-insensitively (L2). */
 export const emailKey = (email: string): string => email.toLowerCase()
 
-/** What a search for a name looks in: the parts of the name in lower case, as the search is. */
+/**
+ * Returns the text that a search for a name looks in: the parts of the name in lower
+ * case, like the search itself.
+ */
 export const nameKey = (...parts: readonly (string | null)[]): string =>
   parts
     .map(part => part ?? '')

@@ -1,6 +1,8 @@
 import type { LoginMethod } from './accounts.ts'
 
-/** The events of the audit trail. They are only ever added to it, and removed when they are old (D9). */
+/**
+ * Names of the events in the audit trail. Events are only ever appended, and removed when they are old (D9).
+ */
 export const eventNames = [
   'login',
   'refresh',
@@ -70,51 +72,62 @@ export const eventNames = [
   'events.prune',
 ] as const
 
-/** One line of the audit trail. It never contains a login name or a password that somebody typed. */
+/** One event of the audit trail. It never contains a login name or a password as it was typed. */
 export interface AuditEvent {
   readonly event: (typeof eventNames)[number]
   readonly outcome: 'success' | 'failure'
-  /** The eperson it concerns; null if there is no such eperson. */
+  /** The eperson it concerns; null if that eperson does not exist. */
   readonly eperson: string | null
   /**
-   * Who did it. It differs from `eperson` while acting on behalf of someone.
-   * null: the command line, or an unauthenticated caller.
+   * UUID of the eperson who acted. It differs from `eperson` while acting on behalf of someone. null: the
+   * command line, or an unauthenticated caller.
    */
   readonly actor: string | null
   readonly clientIp: string | null
   readonly method: LoginMethod | null
-  /** What was changed (a group, an entity, an item) or read (a bitstream), or which provider vouched. */
+  /**
+   * The object that was changed (a group, an entity, an item) or read (a bitstream), or
+   * the provider that vouched.
+   */
   readonly object: string | null
   /** The value of X-On-Behalf-Of-Reason. */
   readonly reason: string | null
-  /** How many identical failures it stands for; not given: 1. */
+  /** Number of identical failures that the event stands for; absent: 1. */
   readonly count?: number
-  /** What an administrator changed: only the members that differ, and no secrets. */
+  /** The change that an administrator made: only the members that differ, and no secrets. */
   readonly changes?: Changes
   /**
-   * The sessions that the change relies on, which is made only while their stamps are these (T12). It is not part of what
-   * is recorded. Not given: the change relies on none, as those of the command line.
+   * The sessions that the change relies on. It is made only while their stamps are these (T12). They are not
+   * recorded. Absent: the change relies on no session, as on the command line.
    */
   readonly reliesOn?: readonly Stamped[]
 }
 
-/** A session as it was when it was verified. */
+/** A session's stamp when it was verified. */
 export interface Stamped {
   /** The eperson's UUID. */
   readonly uuid: string
   readonly stamp: number
 }
 
-/** The event of what goes on after its request has been answered, and relies on no session any more. */
+/**
+ * Returns an event for work that continues after its request was answered, and so
+ * relies on no session any more.
+ */
 export function detached({ reliesOn: _, ...event }: AuditEvent): AuditEvent {
   return event
 }
 
-/** Values as in the answers of the API; null: there was or is none. */
+/**
+ * Values in the form that the API answers with; null: the object did not exist, or does not exist any more.
+ */
 export interface Changes {
   readonly before: Readonly<Record<string, unknown>> | null
   readonly after: Readonly<Record<string, unknown>> | null
 }
 
-/** A login that failed after all because the eperson was changed in the meantime. A failed login has no actor. */
+/**
+ * Returns the event of a login that failed because the eperson was changed during it. A
+ * failed login has no actor.
+ */
 export const failedLogin = (event: AuditEvent): AuditEvent => ({ ...event, outcome: 'failure', actor: null })

@@ -3,8 +3,8 @@ import type { Entity, Field, FieldType, ReadRule, Relation, RowRule } from './en
 type FieldSpec = FieldType | `!${FieldType}` | '!texts'
 
 /**
- * The built-in entities (Q13). Each reads a view, whose columns are the fields: a column that is not
- * listed here is not shown. A type that starts with `!` is never null; `texts` is a list of them.
+ * Defines a built-in entity (Q13), which reads a view. The view's columns are the fields: a column that is
+ * not listed here is not shown. A type that starts with `!` is never null; `!texts` is a list of texts.
  */
 const table = (
   name: string,
@@ -107,8 +107,8 @@ export const builtInEntities: readonly Entity[] = [
   ),
 ]
 
-/** Names that an import can't use. */
+/** Names that imported entities can't have. */
 export const reservedEntities: ReadonlySet<string> = new Set(builtInEntities.map(entity => entity.name))
 
-/** Names that built-in entities had before. Each answers as long as nobody imports an entity of that name. */
+/** Former names of built-in entities. Each is answered until an imported entity has that name. */
 export const formerNames: ReadonlyMap<string, string> = new Map([['events', 'audit-events']])

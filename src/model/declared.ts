@@ -4,20 +4,24 @@ import type { Changes } from './audit-events.ts'
 import type { Entity } from './entities.ts'
 import { type Description, descriptionOf } from './relations.ts'
 
-/** What an administrator declares of an entity, besides its records or its table (docs/decisions/0044). */
+/**
+ * The parts of an entity that an administrator declares, besides its records or its
+ * table (docs/decisions/0044).
+ */
 export type Declared = Pick<Entity, 'read'> & Description
 
 export const declaredOf = (entity: Entity): Declared => ({ read: entity.read, ...descriptionOf(entity) })
 
-/** The entity, with this declared of it and nothing else. */
+/** Returns the entity with all its declared parts replaced. */
 export function withDeclared<E extends Entity>(entity: E, { read, ...description }: Declared): E {
   const { relations: _, defaultCondition: __, description: ___, write: ____, ...rest } = entity
   return { ...rest, read, ...descriptionOf(description) } as E
 }
 
 /**
- * Tells two states of the description of an entity apart. Records that come and go, and the nulls among them, don't change
- * it: a client that reads a description and changes it isn't refused because somebody writes records meanwhile.
+ * Returns an entity tag for the description of an entity. Changes of records, and of the nulls among
+ * them, don't change it, so that a client that reads and changes a description isn't refused because
+ * records are written meanwhile.
  */
 export function entityTag(entity: Entity): string {
   const { key, fields, source } = entity
@@ -46,13 +50,17 @@ export function entityTag(entity: Entity): string {
   return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
 }
 
-/** What a change of an entity was, for the audit trail. undefined: there was or is none. */
+/**
+ * Returns the change of an entity for the audit trail.
+ * @param before undefined if it did not exist
+ * @param after undefined if it no longer exists
+ */
 export function entityChanges(before: Entity | undefined, after: Entity | undefined): Changes {
   const [was, is] = [before && membersOf(before), after && membersOf(after)]
   return differences(was ?? null, is ?? null, (one, other) => JSON.stringify(one) === JSON.stringify(other))
 }
 
-/** Names of fields that an event lists. */
+/** Maximum number of field names that an event lists. */
 const maxNames = 50
 
 function membersOf(entity: Entity): Readonly<Record<string, unknown>> {

@@ -10,7 +10,10 @@ export interface Field {
   readonly sortable?: false
   /** The collation that text is sorted by, as a BCP 47 tag; without one, by code point (Q17). */
   readonly collation?: string
-  /** Present only as true, if JSON is a list here: every value is an array of texts, or a column of a database is an array. */
+  /**
+   * Present, and true, only if the field's JSON values are lists: each an array of texts, or the column of an
+   * exposed table is an array.
+   */
   readonly list?: true
 }
 
@@ -21,23 +24,23 @@ export interface Entity {
   readonly fields: readonly Field[]
   readonly read: ReadRule
   readonly source: Source
-  /** To other entities, as they were declared (docs/decisions/0037). They hold in both directions. */
+  /** Declared relations to other entities (docs/decisions/0037). They hold in both directions. */
   readonly relations?: readonly Relation[]
-  /** A condition as an AST, which is added to every query that doesn't mention its fields (Q25). */
+  /** A condition as an AST. It is added to every query that doesn't mention its fields (Q25). */
   readonly defaultCondition?: string
-  /** Who may write single records (docs/decisions/0041); without it, nobody. */
+  /** The rule for writing single records (docs/decisions/0041); without it, they can't be written. */
   readonly write?: WriteRule
-  /** What it is, in words for a person. */
+  /** A description for people. */
   readonly description?: string
 }
 
-/** Records belong together if they are equal in these fields. */
+/** A relation to another entity. Records are related if their values in these fields are equal. */
 export interface Relation {
   readonly fields: readonly string[]
   readonly to: { readonly entity: string; readonly fields: readonly string[] }
 }
 
-/** Where the records are stored. Features treat it as opaque. */
+/** The place where the records are stored. Features treat it as opaque. */
 export type Source =
   | TableSource
   | {
@@ -47,18 +50,18 @@ export type Source =
       readonly bytes: number
       readonly largest: number
       /**
-       * Of a version that was made by changing some records of another: how many slots its records are in. Some slots are
-       * in no use any more. Without it, the number of a record is its slot.
+       * Number of slots that the records occupy, present only in a version made by changing some records of
+       * another. Some of these slots are unused. Without it, the number of a record is its slot.
        */
       readonly slots?: number
-      /** RFC 3339: when its records changed last. Versions of older releases don't say. */
+      /** Time of the last change of its records, in RFC 3339. Versions made by older releases lack it. */
       readonly imported?: string
     }
   | {
       readonly kind: 'exposed'
       readonly schema: string
       readonly table: string
-      /** Fields whose values are compared as text, by code point (Q6), whatever the type of the column. */
+      /** Fields whose values are compared as text, by code point (Q6), regardless of the column's type. */
       readonly asText: readonly string[]
     }
 
@@ -68,15 +71,18 @@ export interface TableSource {
   readonly rows: RowRule
 }
 
-/** Which rows of a table non-administrators see: all, those of their audiences, or those about themselves. */
+/**
+ * The rows of a table that non-administrators see: all, those whose audience admits them,
+ * or those about themselves.
+ */
 export type RowRule = 'all' | 'audience' | 'own'
 
 export type ReadRule = 'anonymous' | 'eperson' | 'admin' | `group:${string}`
 
-/** Who may write single records of an imported entity: nobody does so without a login. */
+/** The rule for writing single records of an imported entity. Writing always requires a login. */
 export type WriteRule = Exclude<ReadRule, 'anonymous'>
 
-/** Who may read a new entity if no rule is given. */
+/** The read rule of a new entity for which none is given. */
 export const newEntityRule: ReadRule = 'admin'
 
 export interface Order {
@@ -84,22 +90,28 @@ export interface Order {
   readonly descending: boolean
 }
 
-/** What a list request asks for, already validated. */
+/** A validated list request. */
 export interface Page {
   readonly order: readonly Order[]
   readonly offset: number
   readonly limit: number | null
-  /** Whether the total was requested. */
+  /** True if the total was requested. */
   readonly total: boolean
 }
 
-/** The fields that decide an order: the key leaves no ties, so fields after the last of its fields have no effect. */
+/**
+ * Returns the fields that decide an order. The key leaves no ties, so fields after the last
+ * key field have no effect.
+ */
 export function decidingOrder({ key }: Pick<Entity, 'key'>, order: readonly Order[]): readonly Order[] {
   const places = [key].flat().map(name => order.findIndex(one => one.field === name))
   return places.includes(-1) ? order : order.slice(0, Math.max(...places) + 1)
 }
 
-/** The same with what is missing of the key, which makes the order total (Q6). Each field is in it once (Q17). */
+/**
+ * Returns the deciding order with the missing key fields appended, which makes it total (Q6). Each
+ * field occurs once (Q17).
+ */
 export function totalOrder({ key }: Pick<Entity, 'key'>, order: readonly Order[]): readonly Order[] {
   const deciding = decidingOrder({ key }, order)
   const named = new Set(deciding.map(({ field }) => field))

@@ -1,7 +1,7 @@
 import type { Eperson } from './accounts.ts'
 import type { NewSession } from './sessions.ts'
 
-/** Identities from single sign-on providers, and the epersons they stand for (X3, docs/decisions/0010). */
+/** Identities from single sign-on providers, and the epersons they belong to (X3, docs/decisions/0010). */
 
 /** A person whom a provider vouches for. */
 export interface Identity {
@@ -9,7 +9,7 @@ export interface Identity {
   readonly provider: string
   /** The provider's permanent id of this person. It is never reassigned. */
   readonly subject: string
-  /** null unless the configuration trusts it. */
+  /** The e-mail address; null unless the configuration trusts it. */
   readonly email: string | null
   readonly firstName: string | null
   readonly lastName: string | null
@@ -17,21 +17,21 @@ export interface Identity {
 
 /** A link from a subject of a provider to an eperson. */
 export interface LinkedIdentity {
-  /** Their UUID. */
+  /** The eperson's UUID. */
   readonly eperson: string
   readonly email: string
   readonly provider: string
   readonly subject: string
-  /** RFC 3339. */
+  /** Time of the link in RFC 3339. */
   readonly linked: string
 }
 
-/** What the operator allows for identities that aren't linked yet. */
+/** The operator's rules for identities that aren't linked yet. */
 export interface Matching {
-  /** Whether to link an eperson with the same e-mail address. */
+  /** True to link an eperson that has the same e-mail address. */
   readonly byEmail: boolean
   readonly create: boolean
-  /** Whether epersons with a password of their own are never linked by their e-mail address. */
+  /** True to never link an eperson with a password of their own by e-mail address. */
   readonly sparesPasswords?: boolean
 }
 
@@ -44,7 +44,7 @@ export type Refusal = 'disabled' | 'email-taken' | 'other-subject' | 'own-passwo
 
 export interface ProviderLogin {
   readonly uuid: string
-  /** The session key when the provider vouched. A logout since then has replaced it. */
+  /** The session key at the time when the provider vouched. A logout since then has replaced it. */
   readonly sessionKey: Uint8Array
   readonly session: ProviderSession
   readonly begins: NewSession
@@ -72,15 +72,16 @@ export interface ProviderSessionFilter {
 export interface IdentityMatches {
   readonly bySubject: Eperson | undefined
   readonly byEmail: Eperson | undefined
-  /** Whether the eperson with that e-mail address is linked to another subject of the same provider. */
+  /** True if the eperson with that e-mail address is linked to another subject of the same provider. */
   readonly emailHasOtherSubject: boolean
-  /** Whether that eperson has a password here. */
+  /** True if that eperson has a password in Carrel. */
   readonly emailHasPassword: boolean
 }
 
 /**
- * Decides which eperson an identity is (X3). The subject decides. An e-mail address counts only if the eperson isn't
- * linked to another subject of the provider, because addresses are reassigned sooner or later.
+ * Decides which eperson an identity belongs to (X3). The subject takes precedence. An e-mail address
+ * counts only if the eperson isn't linked to another subject of the provider, because addresses are
+ * reassigned sooner or later.
  */
 export function decide(
   found: IdentityMatches,
@@ -107,7 +108,7 @@ export function decide(
 /** The events that `recognize` records. */
 export const recognitionEvents = { linked: 'eperson.link', created: 'eperson.add' } as const
 
-/** How many provider sessions are kept for each eperson; the oldest are removed. */
+/** Maximum number of provider sessions kept for each eperson. The oldest are removed. */
 export const maxProviderSessions = 50
 
 /** A provider session as the tables store it. */

@@ -2,8 +2,8 @@ import type { Metadata, NewBitstream } from './items.ts'
 import type { Readers } from './readers.ts'
 
 /**
- * A change of an item, of its bundles or files, or of the site. Each is one transaction. Objects are named by their UUIDs unless
- * a comment says otherwise.
+ * A change of an item, its bundles or files, or of the site. Each is one transaction. Objects are named by
+ * their UUIDs unless a comment says otherwise.
  */
 export type ItemChange =
   | CreateItem
@@ -16,7 +16,7 @@ export type ItemChange =
   | AddBitstream
   | EditBitstream
   | ReplaceContent
-  /** Either all of them or none. */
+  /** Deletes all of these bitstreams or none. */
   | { readonly kind: 'delete-bitstreams'; readonly bitstreams: readonly string[] }
   | SetPolicies
   | EditSite
@@ -30,20 +30,22 @@ export interface CreateItem {
   readonly discoverable: boolean
 }
 
-/** What is not given stays. */
+/** Changes the members that are given; the others stay. */
 export interface EditItem {
   readonly kind: 'edit-item'
   readonly item: string
-  /** The one that was seen: nothing is changed if it is another one now. */
+  /** The revision that the client saw; nothing is changed if the item has another one now. */
   readonly revision: number
   readonly metadata?: Metadata
-  /** Fields of metadata that only administrators see (Q19): a change of theirs isn't told by the item's `modified`. */
+  /**
+   * Metadata fields that only administrators see (Q19). Changing them leaves the item's `modified` as it is.
+   */
   readonly hidden: readonly string[]
   readonly withdrawn?: boolean
   readonly discoverable?: boolean
 }
 
-/** Positions in the bundle, from 0; one move after the other. */
+/** Reorders the files of a bundle by applying the moves one after the other. Positions count from 0. */
 export interface OrderBitstreams {
   readonly kind: 'order-bitstreams'
   readonly bundle: string
@@ -54,11 +56,11 @@ export interface AddBitstream extends Omit<NewBitstream, 'bundle' | 'readers'> {
   readonly kind: 'add-bitstream'
   readonly bundle: string
   readonly uuid: string
-  /** Bytes that all bitstreams may have together; null: no limit. */
+  /** Maximum total size of all bitstreams in bytes; null: no limit. */
   readonly quota: number | null
 }
 
-/** What is not given stays. */
+/** Changes the members that are given; the others stay. */
 export interface EditBitstream {
   readonly kind: 'edit-bitstream'
   readonly bitstream: string
@@ -67,38 +69,40 @@ export interface EditBitstream {
   readonly mimeType?: string
 }
 
-/** Of a file that stays what it is otherwise. */
+/** Replaces the content of a file whose other metadata stay. */
 export interface ReplaceContent extends Omit<NewBitstream, 'bundle' | 'readers' | 'description'> {
   readonly kind: 'replace-content'
   readonly bitstream: string
-  /** The SHA-256 that was seen: nothing is changed if it is another one now. null: whatever it is. */
+  /**
+   * The SHA-256 that the client saw; nothing is changed if the content is another one now. null: not checked.
+   */
   readonly seen: string | null
-  /** As of `AddBitstream`. */
+  /** Maximum total size of all bitstreams in bytes; null: no limit. */
   readonly quota: number | null
 }
 
-/** The rules of an item or a bitstream become others. */
+/** Replaces the rules of an item or a bitstream. */
 export interface SetPolicies {
   readonly kind: 'set-policies'
   readonly object: string
-  /** The readers that were seen: nothing is changed if there are others now. */
+  /** The readers that the client saw; nothing is changed if they are others now. */
   readonly seen: Readers
-  /** Of a bitstream without those that let write, which are the item's. */
+  /** The new rules. Those of a bitstream leave out write rules, which are the item's. */
   readonly rules: Readers
-  /** What is kept of policies, after the change. */
+  /** All notes kept about the object's policies after the change. */
   readonly notes: readonly PolicyNote[]
 }
 
-/** The metadata of the service itself become others. */
+/** Replaces the metadata of the service itself. */
 export interface EditSite {
   readonly kind: 'edit-site'
   readonly site: string
-  /** The one that was seen: nothing is changed if it is another one now. */
+  /** The revision that the client saw; nothing is changed if the site has another one now. */
   readonly revision: number
   readonly metadata: Metadata
 }
 
-/** What clients say of a rule besides the rule. */
+/** A client's own details about a rule, such as its name, kept beside the rule. */
 export interface PolicyNote {
   readonly id: string
   /** The rule's text, as `readersText` writes it. */
@@ -109,12 +113,12 @@ export interface PolicyNote {
 }
 
 /**
- * - `gone`: what should be changed isn't there.
- * - `stale`: it was changed meanwhile.
+ * - `gone`: the object to change doesn't exist.
+ * - `stale`: it was changed in the meantime.
  * - `taken`: the name is in use.
  * - `full`: the quota doesn't allow it.
- * - `many`: there are as many as there may be.
- * - `no-eperson`: a rule names an eperson that isn't there.
+ * - `many`: the maximum number of objects is reached.
+ * - `no-eperson`: a rule names an eperson that doesn't exist.
  */
 export type ItemOutcome =
   | 'changed'
@@ -126,6 +130,9 @@ export type ItemOutcome =
   | 'many'
   | 'no-eperson'
 
-/** Bundles of an item, and files of an item: the same as an ingest takes. */
+/**
+ * Maximum numbers of bundles and of files of an item. An ingest has the same limit for files, and
+ * none of its own for bundles.
+ */
 export const maxBundles = 100
 export const maxBitstreams = 10_000

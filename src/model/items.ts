@@ -7,7 +7,7 @@ export type Metadata = Readonly<Record<string, readonly MetadataValue[]>>
 
 export interface MetadataValue {
   readonly value: string
-  /** A BCP 47 tag, or whatever the source had. */
+  /** A BCP 47 tag, or the text that the source had instead. */
   readonly language: string | null
 }
 
@@ -18,16 +18,16 @@ export interface NewItem {
   /** Handles of its collections, the owning one first. */
   readonly collections: readonly string[]
   /**
-   * null: an existing item keeps its readers (D7), and a new one is for administrators only. Their text has at most
-   * `maxReadersBytes`, as for bitstreams.
+   * The readers; null: an existing item keeps its readers (D7), and a new one is for administrators only.
+   * Their `readersText` has at most `maxReadersBytes`, as for bitstreams.
    */
   readonly readers: Readers | null
   readonly bitstreams: readonly NewBitstream[]
-  /** Changes with the item's source, so that an unchanged source need not be read again. */
+  /** A text that changes with the item's source, so that an unchanged source need not be read again. */
   readonly fingerprint: string
   /**
-   * The fingerprint that the item had when it was looked for; null: there was none. If it is another one now, nothing is
-   * put. Not given: whatever is there is changed.
+   * The item's fingerprint when it was looked up; null: there was no item. Nothing is stored if it has
+   * changed since. Absent: it is not checked.
    */
   readonly seen?: string | null
 }
@@ -38,19 +38,21 @@ export const maxReadersBytes = 2_000
 /** Bundle and name together identify a bitstream within its item. */
 export interface NewBitstream extends Content {
   readonly name: string
-  /** `ORIGINAL`, `LICENSE`, … */
+  /** The name of the bundle, such as `ORIGINAL` or `LICENSE`. */
   readonly bundle: string
   readonly description: string | null
   readonly mimeType: string
-  /** null: those of the item; if they are null too, an existing bitstream keeps its own. */
+  /**
+   * The readers; null: those of the item. If the item's are null too, an existing bitstream keeps its own.
+   */
   readonly readers: Readers | null
 }
 
 /** The content of a file. */
 export interface Content {
-  /** In lower-case hexadecimal. */
+  /** SHA-256 in lower-case hexadecimal. */
   readonly sha256: string
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size: number
 }
 
@@ -60,30 +62,30 @@ export interface Item extends Summary, Visibility {
   readonly metadata: Metadata
   readonly collections: readonly string[]
   readonly readers: Readers
-  /** RFC 3339. */
+  /** Time in RFC 3339. */
   readonly created: string
   readonly modified: string
-  /** Grows with every change of the item, its bundles and its files. */
+  /** A number that grows with every change of the item, its bundles and its files. */
   readonly revision: number
 }
 
-/** Files of an item that belong together. Within an item, its name identifies it. */
+/** Files of an item that belong together. The name identifies a bundle within its item. */
 export interface Bundle {
   readonly uuid: string
-  /** uuid. */
+  /** UUID of the item. */
   readonly item: string
   readonly name: string
-  /** The uuid of the file in it that stands for all; null: none does. */
+  /** UUID of the file in it that stands for the whole bundle; null: none. */
   readonly primary: string | null
 }
 
 export interface Bitstream extends Omit<NewBitstream, 'readers'> {
   readonly uuid: string
-  /** uuid. */
+  /** UUID of the item. */
   readonly item: string
-  /** Its effective readers: its own, or those of the item. */
+  /** The effective readers: its own, or those of the item. */
   readonly readers: Readers
-  /** RFC 3339. */
+  /** Time in RFC 3339. */
   readonly created: string
 }
 
@@ -99,7 +101,7 @@ export interface ListedItem {
   readonly identifier: string
   readonly uuid: string
   readonly title: string | null
-  /** How many bitstreams it has. */
+  /** Number of its bitstreams. */
   readonly files: number
   readonly readers: Readers
 }
@@ -119,7 +121,10 @@ export interface Summary {
   readonly type: string | null
 }
 
-/** Characters kept of a value that lists sort by: an index takes no more. The metadata have the whole value. */
+/**
+ * Characters kept of a value that lists sort by, because an index takes no more. The metadata
+ * contain the whole value.
+ */
 const maxSummaryLength = 500
 
 /** The metadata field that each part of a summary comes from. */
@@ -130,7 +135,7 @@ export const summaryFields = {
   type: 'dc.type',
 } as const satisfies Record<keyof Summary, string>
 
-/** The item as everybody but administrators sees it (Q19). @param hidden metadata fields */
+/** Returns the item as it is shown to anyone but administrators (Q19). @param hidden metadata fields */
 export function withoutHidden<T extends Summary & { readonly metadata: Metadata }>(
   item: T,
   hidden: readonly string[],

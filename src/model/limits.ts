@@ -2,29 +2,29 @@ import { type Counter, createCounter } from '../lib/counter.ts'
 import { createFairQueue, type FairQueue } from '../lib/fair-queue.ts'
 import { createRows, type QueueMeasures, type Rows } from '../lib/tally.ts'
 
-/** What a service does at the same time, counted over all its event loops. */
+/** Limits of simultaneous work, counted over all event loops of a service. */
 export interface Limits extends LoginQueues {
   /** Files that are being sent. */
   readonly transfers: Counter
   /** Large pieces of files in memory. */
   readonly largePieces: Counter
-  /** Event loops that answer, and how many there are to be. */
+  /** Returns the number of event loops that answer, and the number there should be. */
   readonly loops: () => Loops
-  /** What the event loops count for monitoring. */
+  /** Shared memory in which the event loops count for monitoring. */
   readonly rows: Rows
 }
 
 export interface LoginQueues {
-  /** Passwords that are hashed. */
+  /** Queue for the hashing of passwords. */
   readonly passwords: FairQueue
-  /** Passwords that an LDAP directory verifies. */
+  /** Queue for logins at the LDAP directory. */
   readonly directory: FairQueue
 }
 
 interface Loops {
   readonly running: number
   readonly wanted: number
-  /** How many have ended since the service started, and were replaced. */
+  /** Number of event loops that ended since the service started and were replaced. */
   readonly replaced: number
 }
 
@@ -35,10 +35,10 @@ interface PasswordLimits {
 }
 
 /**
- * A queue of one event loop, for work that clients wait for: with 1,000 places in all event loops together, and 15 s for
- * each turn to come.
- * @param loops how many share the places
- * @param max how much work runs at a time in this one
+ * Creates a queue of one event loop, for work that clients wait for. Unless `maxWaiting` says otherwise, all
+ * event loops together have 1,000 places. Each turn must come within 15 s.
+ * @param loops number of event loops that share the places
+ * @param max number of tasks that run at a time in this event loop
  */
 export function createLoopQueue(
   loops: number,
@@ -54,14 +54,17 @@ export function createLoopQueue(
   return queue
 }
 
-/** For logins by password. A directory that is slow keeps nobody from logging in with a password of the service itself. */
+/**
+ * Creates the queues for logins by password. They are separate, so that a slow directory never delays logins
+ * with passwords of the service itself.
+ */
 export function createLoginQueues({
   passwordConcurrency,
   passwordQueue,
   singleSignOn,
 }: PasswordLimits): LoginQueues {
   return {
-    // One network may have all turns, as long as no other waits.
+    // A single network may take all turns while no other network waits.
     passwords: createFairQueue({
       max: passwordConcurrency,
       maxOfOne: passwordConcurrency,

@@ -2,21 +2,21 @@ import type { Count, Gauge, Histogram, Places, QueueMeasures, Tally } from '../l
 import type { LoginMethod } from './accounts.ts'
 
 /**
- * What the parts of the service count for `GET /metrics` (D5, docs/decisions/0026). No label comes from a request: all
- * series exist from the start, whatever clients send.
+ * Counters and histograms for `GET /metrics` (D5, docs/decisions/0026). No label comes from a request: the
+ * set of series is fixed from the start, whatever clients send.
  */
 export interface Measures {
   /**
-   * A route of the service.
+   * Registers a route of the service.
    * @param url its pattern, such as `/api/core/items/:uuid`
-   * @returns to be called when it is asked for
+   * @returns a function that gives the route's measures, called for each of its requests
    */
   route(url: string, method: string): () => RouteMeasures
-  /** What no route takes. */
+  /** Measures of requests that match no route. */
   unrouted(method: string): RouteMeasures
   loginSucceeded(method: LoginMethod): void
   loginFailed(method: LoginMethod): void
-  /** A login or a change of password that was refused with 429, without a look at the password (L8). */
+  /** Counts a login or a change of password refused with 429 before the password was checked (L8). */
   loginThrottled(method: LoginMethod): void
   tokenRefused(kind: RefusedKind, reason: RefusalReason): void
   queue(name: Queue): QueueMeasures
@@ -35,44 +35,48 @@ const refusalReasons = [
   'scope',
 ] as const
 /**
- * Why a token was refused. `no-eperson`: they were deleted or disabled. `signature`: it was forged, or made before a logout
- * or a change of the secret, or is of another kind; the service can't tell. `ended`: its session was ended by itself.
- * `alert`: the system-wide alert is for administrators only.
- * `network` and `scope` are of access tokens, of which an unknown or revoked one is `signature`.
+ * Reasons for refusing a token. `no-eperson`: its eperson was deleted or disabled. `signature`: it
+ * was forged, or made before a logout or a change of the secret, or is of another kind; the service
+ * can't tell these apart. `ended`: its session was ended individually. `alert`: the system-wide alert
+ * lets in administrators only.
+ * `network` and `scope` apply to access tokens only. An unknown or revoked access token is `signature`.
  */
 export type RefusalReason = (typeof refusalReasons)[number]
 
-/** Where requests wait for their turn. */
+/** Queues in which requests wait for their turn. */
 export type Queue =
   | 'passwords'
   /** Logins at the LDAP directory. */
   | 'directory'
   /** Statements and sorts that may take long. */
   | 'pages'
-  /** Long listings, by the places of a node (`CARREL_LISTINGS`). */
+  /** Long listings, limited by the places of a node (`CARREL_LISTINGS`). */
   | 'listings'
-  /** The same, by connections to PostgreSQL. */
+  /** Long listings, limited by connections to PostgreSQL. */
   | 'listing connections'
-  /** Of queries: they are read and checked in a thread. */
+  /** Long queries, which are read and checked in a thread. */
   | 'long texts'
-  /** Of queries, until they are answered. */
+  /** Queries with large bodies, from their arrival until they are answered. */
   | 'large bodies'
-  /** Of SAML: their signatures are checked in a thread. */
+  /** SAML messages, whose signatures are checked in a thread. */
   | 'saml messages'
 
 export interface RouteMeasures {
   /** Requests that have begun and not ended. */
   readonly open: Gauge
   readonly duration: Histogram
-  /** By the hundreds of the status: `answered[2]` counts 200 to 299. `answered[0]`: the client left before the status. */
+  /**
+   * Counts by the hundreds digit of the status: `answered[2]` counts 200 to 299. `answered[0]` counts
+   * requests whose client left before the status was sent.
+   */
   readonly answered: readonly Count[]
 }
 
 const statusClasses = ['none', '1xx', '2xx', '3xx', '4xx', '5xx']
-/** Of requests that no route takes; any other method is `other`. */
+/** Methods counted by name for requests that match no route; any other method is `other`. */
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-/** @param loginMethods the enabled ones */
+/** @param loginMethods the enabled methods */
 export function createMeasures(tally: Tally, loginMethods: readonly LoginMethod[]): Measures {
   const logins = tally.counter('carrel_logins_total', 'Logins by method and outcome, as in the audit trail.')
   const throttled = tally.counter(
@@ -120,7 +124,7 @@ export function createMeasures(tally: Tally, loginMethods: readonly LoginMethod[
   )
   const open = tally.gauge('carrel_http_requests_open', 'Requests that have begun and not ended.')
   const measuresOf = (route: string, method: string, places?: Places): RouteMeasures => ({
-    // Otherwise Prometheus would store thousands of series that are always 0.
+    // These series are left out while they are 0. Otherwise Prometheus would store thousands of zeros.
     open: open.with({ route, method }, false, places),
     duration: durations.with({ route, method }, false, places),
     answered: statusClasses.map(status => requests.with({ route, method, status }, false, places)),
@@ -129,7 +133,8 @@ export function createMeasures(tally: Tally, loginMethods: readonly LoginMethod[
   const unrouted = new Map(methods.map(method => [method, measuresOf('other', method)]))
 
   return {
-    // More identity providers than there is room for are counted together.
+    // Routes beyond the room of the tally, such as those of very many identity
+    // providers, are counted together.
     route: (url, method) =>
       tally.hasRoom(statusClasses.length)
         ? tally.postpone(statusClasses.length, places => measuresOf(url, method, places))

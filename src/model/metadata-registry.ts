@@ -1,7 +1,10 @@
-/** The registry of metadata (docs/decisions/0052): what editors offer. Items may have other fields, too. */
+/**
+ * A schema of the metadata registry (docs/decisions/0052). The registry lists the fields that editors offer;
+ * items may have other fields, too.
+ */
 export interface MetadataSchema {
   readonly id: number
-  /** With which the names of its fields begin. It is never changed. */
+  /** The prefix with which the names of its fields begin. It is never changed. */
   readonly prefix: string
   readonly namespace: string
 }
@@ -14,12 +17,15 @@ export interface MetadataField {
   readonly scopeNote: string | null
 }
 
-/** The name under which items have values of a field, such as `dc.contributor.author`. */
+/** Returns the name under which items have values of a field, such as `dc.contributor.author`. */
 export const fieldName = (
   { prefix }: Pick<MetadataSchema, 'prefix'>,
   { element, qualifier }: Pick<MetadataField, 'element' | 'qualifier'>,
 ): string => [prefix, element, ...(qualifier === null ? [] : [qualifier])].join('.')
 
-/** A search looks at every field, and each field of a deleted schema is an event of the audit trail. */
+/**
+ * Maximum numbers of schemas and fields. They are bounded because a search looks at every field, and deleting
+ * a schema records an audit event for each of its fields.
+ */
 export const maxSchemas = 100
 export const maxFields = 5_000

@@ -2,8 +2,9 @@ import type { Group } from './accounts.ts'
 import type { ReaderRule } from './readers.ts'
 
 /**
- * Readers that are no groups here, and are to DSpace's clients, which know nobody else who could read: anybody, and
- * anybody who is logged in. No eperson is a member by hand. Their UUIDs are the same everywhere (RFC 9562 §5.8).
+ * Readers that are not groups in Carrel but are shown to DSpace's clients as groups, because these know no
+ * other kind of reader: everyone, and every logged-in user. Epersons are not added to them by hand. Their
+ * UUIDs are the same in every store (RFC 9562 §5.8).
  */
 const openReaders: readonly (readonly [reader: 'anonymous' | 'eperson', group: Group])[] = [
   ['anonymous', { uuid: '00000000-0000-8000-8000-000000000000', name: 'Anonymous' }],
@@ -20,8 +21,8 @@ export const groupOfOpenReader = (reader: ReaderRule['reader']): Group | undefin
   openReaders.find(([one]) => one === reader)?.[1]
 
 /**
- * A page of groups with these after all others.
- * @param text part of a name, or a whole uuid, in lower case
+ * Appends the matching open groups to a page of groups, after all others.
+ * @param text part of a name, or a whole UUID, in lower case
  */
 export function withOpenGroups(
   text: string,

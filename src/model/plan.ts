@@ -1,19 +1,20 @@
 import type { Entity, FieldType, Page } from './entities.ts'
 
 /**
- * What a query asks for, checked: fields exist, values have the type of their field, and the caller may read every entity
- * in it (docs/decisions/0034). It is plain data, so that threads can be given it, and its JSON names it in caches.
+ * A query that has been checked: its fields exist, its values have the types of their fields, and the caller
+ * may read every entity in it (docs/decisions/0034). It is plain data: it can be passed to threads, and its
+ * JSON identifies it in caches.
  */
 export interface Plan {
   readonly entity: Entity
-  /** null: all records. */
+  /** The condition; null: all records match. */
   readonly where: Condition | null
   readonly shape: Shape
-  /** `order` is for the shape `records`; rows have an order of their own. */
+  /** The requested page. Its `order` is for the shape `records`; rows have an order of their own. */
   readonly page: Page
 }
 
-/** A plan that lists whole records, as every list without a query does. */
+/** Returns a plan that lists whole records, as for every list without a query. */
 export const listOf = (entity: Entity, page: Page): Plan => ({
   entity,
   where: null,
@@ -22,9 +23,10 @@ export const listOf = (entity: Entity, page: Page): Plan => ({
 })
 
 /**
- * Conditions are two-valued when they run: the check has moved every `not` to the leaves. Of a leaf, a record matches if
- * it has a value there (is not null), and the comparison is true; `negated`: false. Within JSON, what is missing or null
- * differs from every value (`differsIfMissing`): there, `=` and `in` that are negated match also without a value.
+ * A two-valued condition: the check has moved every `not` to the leaves. A record matches a leaf if it
+ * has a value there (not null) and the comparison is true, or false if the leaf is `negated`. Within
+ * JSON, a missing or null value differs from every value (`differsIfMissing`): there, negated `=` and
+ * `in` also match without a value.
  */
 export type Condition =
   | { readonly kind: 'and' | 'or'; readonly of: readonly Condition[] }
@@ -39,7 +41,7 @@ export type Condition =
       readonly value: Constant
       readonly negated: boolean
     }
-  /** The value is one of these: sorted, each once, not empty. */
+  /** The value is one of these, which are sorted, distinct and not empty. */
   | {
       readonly kind: 'in'
       readonly field: FieldRef
@@ -47,8 +49,9 @@ export type Condition =
       readonly negated: boolean
     }
   /**
-   * The values are those of one row of the inner plan, whose shape is plain fields, as many as these. Rows with a null in
-   * them match nothing. A record with a null in a field that isn't within JSON matches neither, negated or not.
+   * The record's values in these fields equal a row of the inner plan, whose shape is as many plain fields.
+   * Rows that contain null match nothing. A record with null in a field that isn't within JSON doesn't
+   * match either, negated or not.
    */
   | {
       readonly kind: 'in plan'
@@ -57,8 +60,9 @@ export type Condition =
       readonly negated: boolean
     }
   /**
-   * The same with rows that were read before the engine runs the condition: a JSON array of arrays, each with as many
-   * values as there are fields, none of them null. Instants are in UTC. The check makes no such condition.
+   * Like `in plan`, with rows that were read before the engine runs the condition: a JSON array of
+   * arrays, each with as many values as there are fields, none of them null. Instants are in UTC. The
+   * check never makes this condition.
    */
   | {
       readonly kind: 'in rows'
@@ -67,8 +71,8 @@ export type Condition =
       readonly negated: boolean
     }
   /**
-   * The text matches an expression of RE2's syntax, unanchored (docs/decisions/0036). Of JSON, numbers, booleans and
-   * structures have a text, too.
+   * The text matches an expression of RE2's syntax, unanchored (docs/decisions/0036). Within JSON, numbers,
+   * booleans and structures have a text, too.
    */
   | {
       readonly kind: 'matches'
@@ -76,14 +80,14 @@ export type Condition =
       readonly expression: string
       readonly negated: boolean
     }
-  /** The value is an array, and its elements match these, one by one (`~>`). */
+  /** The value is an array whose elements match these patterns, one by one (`~>`). */
   | {
       readonly kind: 'path matches'
       readonly field: FieldRef
       readonly elements: readonly PathElement[]
       readonly negated: boolean
     }
-  /** The words of the text are in the fields (`match`). */
+  /** The fields contain the words of the text (`match`). */
   | {
       readonly kind: 'text'
       readonly fields: readonly FieldRef[]
@@ -92,26 +96,34 @@ export type Condition =
     }
 
 /**
- * A pattern for one element of a path: a whole number, or an anchored expression for a text. With `indexes`, it may also match
- * the digits of a number.
+ * A pattern for one element of a path: a whole number, or an anchored expression for a text. With `indexes`,
+ * the expression may also match the digits of a number.
  */
 export type PathElement = number | { readonly expression: string; readonly indexes: boolean }
 
-/** What `match` looks for: every phrase must be there. A phrase is words in a row; the last one may be a prefix. */
+/**
+ * The phrases that `match` looks for; all of them must occur. A phrase is a sequence of words, and its
+ * last word may be a prefix.
+ */
 export type TextQuery = readonly { readonly words: readonly string[]; readonly prefix: boolean }[]
 
 /** A field, or a member inside one that is JSON. */
 export interface FieldRef {
   readonly name: string
-  /** The way from the value to the member: keys of objects, indexes of arrays; empty: the value itself. */
+  /**
+   * The path from the value to the member: keys of objects and indexes of arrays; empty: the value itself.
+   */
   readonly path: readonly (string | number)[]
-  /** json for a member. */
+  /** The type of the field; `json` for a member. */
   readonly type: FieldType
   /** True if the field itself is a list; never for a member. */
   readonly list?: true
 }
 
-/** True if a missing value differs from every other value, as within JSON. Elsewhere the comparison is unknown, as in SQL. */
+/**
+ * True if a missing value differs from every other value, as within JSON. Elsewhere the
+ * comparison is unknown, as in SQL.
+ */
 export const differsIfMissing = ({ type, list }: FieldRef): boolean => type === 'json' && list !== true
 
 /** True if a comparison holds for a record without a value. */
@@ -123,38 +135,39 @@ export const holdsIfMissing = (
   (leaf.kind === 'in' || (leaf.kind === 'compare' && leaf.operator === '='))
 
 /**
- * A value to compare with, converted to the type of the field. A field of JSON is compared with constants of any kind but
- * `instant`, and a constant of another kind than the value never matches, neither by `=` nor by order. A list also matches
- * `=` and `in` if one of its elements does, and an expression only then.
+ * A value to compare with, converted to the type of the field. A JSON field is compared with constants of
+ * any kind but `instant`, and a constant never matches a value of another kind, neither by `=` nor by
+ * order. A list also matches `=` and `in` if one of its elements does, and matches an expression only if
+ * one of its elements does.
  */
 export type Constant =
   | { readonly kind: 'text'; readonly text: string }
-  /** As JSON writes it, so that no digit is lost. */
+  /** A number as JSON text, so that no digit is lost. */
   | { readonly kind: 'number'; readonly text: string }
   | { readonly kind: 'boolean'; readonly value: boolean }
-  /** UTC, such as `2026-01-01T04:19:47.5Z`, with as many digits as were given. */
+  /** An instant in UTC, such as `2026-01-01T04:19:47.5Z`, with as many digits as were given. */
   | { readonly kind: 'instant'; readonly text: string }
-  /** An array or an object as a whole: its JSON, with the keys of objects sorted. */
+  /** A whole array or object as JSON, with the keys of objects sorted. */
   | { readonly kind: 'json'; readonly json: string }
 
 export type Shape = typeof wholeRecords | Rows
 
 const wholeRecords = { kind: 'records' } as const
 
-/** Rows with chosen members. */
+/** A shape that lists rows of chosen columns. */
 export interface Rows {
   readonly kind: 'rows'
-  /** In the order of the members. Their names differ. */
+  /** The columns, in the order of the members. Their names are distinct. */
   readonly columns: readonly Column[]
-  /** null: a row for each record, or with aggregates one for all of them. */
+  /** The grouping values; null: one row for each record, or a single row if there are aggregates. */
   readonly groups: readonly Scalar[] | null
-  /** A condition on rows after they are grouped: its fields are the names of columns. */
+  /** A condition on rows after grouping. Its fields are names of columns. */
   readonly having: Condition | null
-  /** Whether equal rows are listed once. */
+  /** True if equal rows are listed once. */
   readonly distinct: boolean
   /**
-   * A column by its index, or what isn't shown. The engine makes the order total: by the key of the records, or by all
-   * groups, or by all columns if rows are distinct.
+   * The sort keys: a column by its index, or a value that isn't shown. The engine makes the order total, by
+   * the key of the records, by all groups, or by all columns if rows are distinct.
    */
   readonly order: readonly { readonly by: number | Scalar; readonly descending: boolean }[]
 }
@@ -162,21 +175,21 @@ export interface Rows {
 export interface Column {
   readonly name: string
   readonly value: Scalar | Aggregate
-  /** How the column is described and compared. */
+  /** The type under which the column is described and compared. */
   readonly type: FieldType
 }
 
 /** A value of one record. */
 export type Scalar =
   | { readonly kind: 'field'; readonly field: FieldRef }
-  /** PostgreSQL's `to_char`, of an instant in UTC or of a number. */
+  /** The result of PostgreSQL's `to_char` for an instant in UTC or a number. */
   | { readonly kind: 'to_string'; readonly field: FieldRef; readonly mask: string }
   /** The text of a field with the words of the plan's `match` marked. */
   | { readonly kind: 'highlight'; readonly field: FieldRef; readonly words: TextQuery }
-  /** How well the record matches the plan's `match`: the higher, the better. */
+  /** Relevance of the record for the plan's `match`; higher is better. */
   | { readonly kind: 'relevance'; readonly fields: readonly FieldRef[]; readonly words: TextQuery }
 
-/** A value of many records. `count` without a field counts records; all others leave nulls out. */
+/** A value of many records. `count` without a field counts records; all other aggregates leave nulls out. */
 export interface Aggregate {
   readonly kind: 'aggregate'
   readonly name: 'count' | 'count_distinct' | 'avg' | 'sum' | 'min' | 'max'

@@ -1,27 +1,33 @@
 import type { AuditEvent } from './audit-events.ts'
 import { OperatorError } from './errors.ts'
 
-/** What takes long and is done in the background (docs/decisions/0042): an import, an ingest, a check of all files, a backup. */
+/**
+ * Work that takes long and runs in the background (docs/decisions/0042), such as an import, an ingest, a
+ * check of all files or a backup.
+ */
 export interface Process {
-  /** Counts up. DSpace's clients know processes by a number. */
+  /** A number that counts up, because DSpace's clients identify processes by a number. */
   readonly id: number
   readonly kind: ProcessKind
   readonly state: ProcessState
-  /** Who began it; null: the command line. */
+  /** UUID of the eperson who started it; null: the command line. */
   readonly eperson: string | null
-  /** What was asked for, as names and texts; no secrets. */
+  /** The requested parameters as names and texts, without secrets. */
   readonly parameters: Readonly<Record<string, string>>
-  /** RFC 3339. */
+  /** Time in RFC 3339. */
   readonly begun: string
   readonly ended: string | null
   readonly progress: Progress | null
-  /** What it made, once it is there: plain JSON. */
+  /** The result as plain JSON, once there is one. */
   readonly result: Readonly<Record<string, unknown>> | null
-  /** Why it failed, in words for a person. */
+  /** The reason for its failure, in words for a person. */
   readonly fault: string | null
 }
 
-/** The last two are the names that DSpace's interface knows for deleting an item, and for asking everybody to agree again. */
+/**
+ * Kinds of process. The last two are DSpace's names for deleting an item, and for asking all epersons to
+ * accept the agreement again.
+ */
 export type ProcessKind =
   | 'import'
   | 'ingest'
@@ -33,28 +39,30 @@ export type ProcessKind =
   | 'object-deletion'
   | 'metadata-deletion'
 
-/** `scheduled`: it waits for its turn. `interrupted`: the service or the command ended before it did. */
+/**
+ * `scheduled`: it waits for its turn. `interrupted`: the service or the command ended before the process did.
+ */
 export type ProcessState = 'scheduled' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
 
-/** How a process may end. */
+/** A state in which a process has ended. */
 export type EndState = Exclude<ProcessState, 'scheduled' | 'running'>
 
 export interface Progress {
   readonly done: number
-  /** undefined: not known. */
+  /** The total; undefined: unknown. */
   readonly total?: number
-  /** Such as `records` or `bytes`. */
+  /** The unit, such as `records` or `bytes`. */
   readonly unit: string
 }
 
-/** What the work of a process is given. */
+/** The means by which work communicates with its process. */
 export interface Run {
   readonly id: number
-  /** Aborts when somebody cancels the process, and when the service stops. */
+  /** A signal that aborts when the process is cancelled or the service stops. */
   readonly signal: AbortSignal
-  /** Adds a line to its log. Lines beyond a bound are counted, not kept. */
+  /** Adds a line to the process's log. Lines beyond a maximum are counted, not kept. */
   log(line: string): void
-  /** Is kept once a second at most. */
+  /** Reports progress, which is stored at most once a second. */
   progress(progress: Progress): void
 }
 
@@ -62,15 +70,18 @@ export interface NewProcess {
   readonly kind: ProcessKind
   readonly eperson: string | null
   readonly parameters: Process['parameters']
-  /** The name of a parameter: no other of the kind with the same value may run or wait, on any node. */
+  /**
+   * The name of a parameter. No other process of the same kind with the same value may
+   * run or wait, on any node.
+   */
   readonly aloneIn?: string
-  /** Is recorded together with it. Its object becomes the number of the process. */
+  /** The event recorded with the process. Its object is set to the number of the process. */
   readonly event?: AuditEvent
 }
 
-/** Another process of the kind is under way, and the new one must be alone. */
+/** Thrown if the new process must be the only one, and another of its kind is running or waiting. */
 export class Rivalled extends OperatorError {
-  /** The number of the other. */
+  /** The number of the other process. */
   readonly rival: number
 
   constructor(rival: number) {
@@ -81,17 +92,19 @@ export class Rivalled extends OperatorError {
 
 /** A line of the log of a process. */
 export interface LogLine {
-  /** From 1. */
+  /** Number of the line, from 1. */
   readonly n: number
-  /** RFC 3339. */
+  /** Time in RFC 3339. */
   readonly time: string
   readonly text: string
 }
 
 /**
- * Runs work as a process. What the work throws is its fault; an `OperatorError` is told to its reader in full.
+ * Runs work as a process. An error that the work throws becomes the process's fault; the message of an
+ * `OperatorError` is shown in full.
  * @returns the process as it began, while the work goes on
- * @throws Overloaded (503) where as many run or wait as may; Rivalled
+ * @throws Overloaded (503) if too many processes run or wait
+ * @throws Rivalled if another process excludes this one
  */
 export type StartProcess = (
   process: NewProcess,

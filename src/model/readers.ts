@@ -1,51 +1,57 @@
 /**
- * Who may read an item or a bitstream (Q11, docs/decisions/0011). These pure functions are the only place that evaluates
- * the groups and dates of readers, for lists and single rows alike.
+ * A rule that lets readers read an item or a bitstream (Q11, docs/decisions/0011). The pure functions of this
+ * file are the only place that evaluates the groups and dates of readers, for lists and single rows alike.
  */
 export interface ReaderRule {
-  /** `eperson`: any of them; `eperson:<uuid>`: that one. */
+  /** The reader: `eperson` is any eperson, and `eperson:<uuid>` is a single one. */
   readonly reader: 'anonymous' | 'eperson' | `eperson:${string}` | `group:${string}`
-  /** The first day (UTC, YYYY-MM-DD) on which it applies, such as the end of an embargo; absent: no start. */
+  /**
+   * The first day (UTC, YYYY-MM-DD) on which the rule applies, such as the end of an
+   * embargo; absent: no start.
+   */
   readonly from?: string
-  /** The last day on which it applies; absent: no end. */
+  /** The last day on which the rule applies; absent: no end. */
   readonly until?: string
-  /** They may change the item, too. Only groups and single epersons may, and files have it from their item (docs/decisions/0043). */
+  /**
+   * Lets the reader change the item, too. Only a group or a single eperson may have this right, and files
+   * inherit it from their item (docs/decisions/0043).
+   */
   readonly right?: 'write'
   /**
-   * What the item's state takes from the rule. `unlisted`: what it lets somebody read by its address is in no list and no
-   * query for them. `withdrawn`: it lets nobody read.
+   * The restriction of the rule by the state of its item. `unlisted`: readers can open the object by its
+   * address, but don't find it in lists and queries. `withdrawn`: the rule admits no reader.
    */
   readonly hidden?: 'unlisted' | 'withdrawn'
 }
 
-/** One rule that applies is enough. Without rules, only administrators may read. */
+/** Rules of which one that applies is enough. Without rules, only administrators may read. */
 export type Readers = readonly ReaderRule[]
 
-/** The person whose row visibility is asked about. */
+/** The person for whom the visibility of rows is evaluated. */
 export type Viewer =
   | { readonly kind: 'administrator' }
   | {
       readonly kind: 'reader'
       /** The eperson's uuid; null: anonymous. */
       readonly eperson: string | null
-      /** Names, including those of special groups. */
+      /** Names of groups, including special groups. */
       readonly groups: ReadonlySet<string>
     }
 
-/** The day (UTC, YYYY-MM-DD) for which rules are evaluated. */
+/** Returns the day (UTC, YYYY-MM-DD) for which rules are evaluated. */
 export const today = (): string => new Date().toISOString().slice(0, 10)
 
-/** Whether these readers let the viewer read it by its address. @param day as `today` gives it */
+/** True if the readers let the viewer read the object by its address. @param day the result of `today` */
 export const admits = (readers: Readers, viewer: Viewer, day: string): boolean =>
   viewer.kind === 'administrator' ||
   readers.some(rule => rule.hidden !== 'withdrawn' && appliesTo(rule, viewer, day))
 
-/** Whether lists and queries show it to the viewer. */
+/** True if lists and queries show the object to the viewer. */
 export const lists = (readers: Readers, viewer: Viewer, day: string): boolean =>
   viewer.kind === 'administrator' ||
   readers.some(rule => rule.hidden === undefined && appliesTo(rule, viewer, day))
 
-/** Whether the viewer may change it. */
+/** True if the viewer may change the object. */
 export const admitsWriter = (readers: Readers, viewer: Viewer, day: string): boolean =>
   viewer.kind === 'administrator' ||
   readers.some(rule => rule.right === 'write' && appliesTo(rule, viewer, day))
@@ -62,28 +68,32 @@ function appliesTo(
   return eperson === undefined ? viewer.groups.has(reader.slice('group:'.length)) : viewer.eperson === eperson
 }
 
-/** The uuid of the one eperson that a rule is for. */
+/** Returns the UUID of the single eperson that a rule is for. */
 export const epersonOf = (reader: ReaderRule['reader']): string | undefined =>
   reader.startsWith('eperson:') ? reader.slice('eperson:'.length) : undefined
 
-/** The one eperson of each rule that is for one. */
+/** Returns the UUIDs of the single epersons that rules are for. */
 export const epersonsIn = (readers: Readers): ReadonlySet<string> =>
   new Set(readers.flatMap(({ reader }) => epersonOf(reader) ?? []))
 
-/** The rules that only let read, as they were given. */
+/** Returns the rules that only let read, without restrictions by the item's state. */
 export const readRules = (readers: Readers): Readers =>
   readers.filter(({ right }) => right === undefined).map(({ hidden: _, ...rule }) => rule)
 
-/** The rules that let change the item. */
+/** Returns the rules that let the reader change the item. */
 export const writeRules = (readers: Readers): Readers => readers.filter(({ right }) => right === 'write')
 
-/** What of an item decides about its readers besides their rules. */
+/** The state of an item that restricts its read rules. */
 export interface Visibility {
   readonly withdrawn: boolean
   readonly discoverable: boolean
 }
 
-/** The readers of an item, or of a file in it. @param rules read rules of its own @param writers of the item */
+/**
+ * Returns the effective readers of an item, or of a file in it.
+ * @param rules its own read rules
+ * @param writers the write rules of the item
+ */
 export function readersWith(
   rules: Readers,
   writers: Readers,
@@ -94,7 +104,7 @@ export function readersWith(
   return [...(hidden === undefined ? own : own.map(rule => ({ ...rule, hidden }) as const)), ...writers]
 }
 
-/** As a person writes rules, such as `eperson | anonymous from:2027-01-01`. */
+/** Returns rules in the form that people write, such as `eperson | anonymous from:2027-01-01`. */
 export const describeReaders = (readers: Readers): string =>
   readers
     .map(({ reader, from, until, right, hidden }) =>
@@ -108,7 +118,10 @@ export const describeReaders = (readers: Readers): string =>
     )
     .join(' | ') || 'admin'
 
-/** The canonical text of the rules, whatever their order. It identifies an audience, and is what `readers` shows. */
+/**
+ * Returns the canonical text of the rules, whatever their order. It identifies an
+ * audience, and `readers` shows it.
+ */
 export function readersText(readers: Readers): string {
   const texts = readers.map(({ reader, from, until, right, hidden }) =>
     JSON.stringify({

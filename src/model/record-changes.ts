@@ -2,21 +2,24 @@ import { createHash } from 'node:crypto'
 import type { Entity } from './entities.ts'
 import { orderOf } from './value-order.ts'
 
-/** A single record that was written, and is not in the version of its entity yet (docs/decisions/0041). */
+/** A change of a single record that is not yet part of its entity's version (docs/decisions/0041). */
 export interface RecordChange {
-  /** Grows with every change of any entity. */
+  /** Sequence number, which grows with every change of any entity. */
   readonly seq: number
-  /** Names the record, as `recordKey` does. */
+  /** The record's name, made by `recordKey`. */
   readonly key: string
-  /** What it has in the fields of the key. */
+  /** The record's values in the key fields. */
   readonly values: readonly unknown[]
-  /** null: it was deleted. */
+  /** The record as JSON; null if it was deleted. */
   readonly json: string | null
-  /** How many records there are more since. */
+  /** The change in the number of records. */
   readonly added: -1 | 0 | 1
 }
 
-/** The sort keys of values of the key of an entity: equal keys are those of the same record. */
+/**
+ * Returns the sort keys of the values of an entity's key. Two records with equal sort
+ * keys are the same record.
+ */
 export const sortKeys = (
   { key, fields }: Pick<Entity, 'key' | 'fields'>,
   values: readonly unknown[],
@@ -27,7 +30,10 @@ export const sortKeys = (
     return orderOf(field).key(values[at])
   })
 
-/** Names a record among those of all entities. It has a fixed length, and no character that a database can't hold. */
+/**
+ * Returns a name for a record that is unique among all entities. It has a fixed length, and only characters
+ * that every database can hold.
+ */
 export const recordKey = (
   entity: Pick<Entity, 'name' | 'key' | 'fields'>,
   values: readonly unknown[],
@@ -36,7 +42,7 @@ export const recordKey = (
     .update(JSON.stringify([entity.name, ...sortKeys(entity, values)]))
     .digest('base64url')
 
-/** What a record has in the fields of the key; null where it lacks one. */
+/** Returns a record's values in the key fields, with null for a missing one. */
 export const keyValues = (
   { key }: Pick<Entity, 'key'>,
   record: Readonly<Record<string, unknown>>,

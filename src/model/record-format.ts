@@ -3,14 +3,16 @@ import type { Field } from './entities.ts'
 
 export type RecordFormat = 'json' | 'ndjson' | 'csv'
 
-/** The separator between records. CSV is made from a JSON array, so its records are joined by commas first. */
+/**
+ * The separator between records. CSV is made from a JSON array, so its records are first joined by commas.
+ */
 export const separators: Readonly<Record<RecordFormat, ',' | '\n'>> = { json: ',', ndjson: '\n', csv: ',' }
 
 export const joinPieces = (json: readonly string[], separator: string): Uint8Array<ArrayBuffer> =>
   new TextEncoder().encode(json.join(separator))
 
 /**
- * CSV (RFC 4180 §2): one line for each record, without a line break after the last.
+ * Converts records to CSV (RFC 4180 §2): one line for each record, without a line break after the last.
  * @param json records as JSON, joined by commas
  */
 export function csvLines(json: string, fields: readonly Pick<Field, 'name'>[]): Uint8Array<ArrayBuffer> {
@@ -24,11 +26,11 @@ export function csvLines(json: string, fields: readonly Pick<Field, 'name'>[]): 
   )
 }
 
-/** The header line: the names of the fields. */
+/** Returns the header line, which has the names of the fields. */
 export const csvHeader = (fields: readonly Pick<Field, 'name'>[]): string =>
   fields.map(field => csvCell(field.name)).join(',')
 
-/** null is an empty cell and an empty text is "", so that the two differ. */
+/** Writes null as an empty cell and an empty text as "", so that the two differ. */
 function csvCell(value: unknown): string {
   if (value === null || value === undefined) return ''
   const text = typeof value === 'string' ? value : JSON.stringify(value)

@@ -1,15 +1,15 @@
 import type { Entity, Field, Relation, WriteRule } from './entities.ts'
 
-/** Which entities belong together, and by which fields (docs/decisions/0037). */
+/** Relations between entities, and the fields that join them (docs/decisions/0037). */
 
-/** A field of one entity, and the field of the other one that it is compared with. */
+/** A field of one entity, and the field of the other entity that it is compared with. */
 export type Pair = readonly [string, string]
 
-/** PuppetDB's entities belong together by it, and facts of a node to other facts of it. */
+/** The field that joins PuppetDB's entities, and that joins facts of a node to its other facts. */
 const certname = 'certname'
 
 /**
- * The pairs of fields that join two entities, whichever of them declares the relation.
+ * Returns the pairs of fields that join two entities, whichever of them declares the relation.
  * @returns undefined if they aren't related
  */
 export function relationsBetween(
@@ -26,7 +26,7 @@ export function relationsBetween(
   return hasCertname(from) && hasCertname(to) ? [[certname, certname]] : undefined
 }
 
-/** No built-in entity has one. */
+/** True if the entity has the field `certname`. No built-in entity has it. */
 const hasCertname = ({ fields }: Entity) => fields.some(({ name }) => name === certname)
 
 const pairs = (fields: readonly string[], others: readonly string[]): readonly Pair[] =>
@@ -35,7 +35,7 @@ const pairs = (fields: readonly string[], others: readonly string[]): readonly P
     return other === undefined ? [] : [[field, other] as const]
   })
 
-/** All relations of an entity to others, as seen from it, by their names. */
+/** Returns all relations of an entity to others, as seen from this entity, sorted by the others' names. */
 export function relationsOf(entity: Entity, entities: ReadonlyMap<string, Entity>): readonly Relation[] {
   return [...entities.keys()].toSorted().flatMap(other => {
     const found = other === entity.name ? undefined : relationsBetween(entities, entity.name, other)
@@ -45,26 +45,32 @@ export function relationsOf(entity: Entity, entities: ReadonlyMap<string, Entity
   })
 }
 
-/** Whether values of the fields can be equal: an integer and a number, and JSON and what JSON can hold. */
+/**
+ * True if values of the two fields can be equal. An integer can equal a number, and JSON can equal any
+ * value except an instant.
+ */
 export function areComparable(one: Pick<Field, 'type'>, other: Pick<Field, 'type'>): boolean {
   const kinds = [one, other].map(({ type }) => (type === 'integer' ? 'number' : type))
   return kinds[0] === kinds[1] || (kinds.includes('json') && !kinds.includes('date-time'))
 }
 
-/** What an operator declares of an entity, besides its records. Importing and exposing again keep it. */
+/**
+ * The parts of an entity that an operator declares, besides its records. Importing or
+ * exposing it again keeps them.
+ */
 export type Description = Pick<Entity, 'relations' | 'defaultCondition' | 'description' | 'write'>
 
 export type DescriptionChange =
-  /** Replaces the one to the same entity. */
+  /** Replaces the relation to the same entity. */
   | { readonly relate: Relation }
-  /** The other entity. */
+  /** Name of the entity whose relation is removed. */
   | { readonly unrelate: string }
-  /** null: none. */
+  /** The new default condition; null removes it. */
   | { readonly defaultCondition: string | null }
-  /** null: no single records are written. */
+  /** The new write rule; null: single records can't be written. */
   | { readonly write: WriteRule | null }
 
-/** Without the members that say nothing. */
+/** Returns the description without empty members. */
 export const descriptionOf = ({
   relations,
   defaultCondition,
@@ -77,7 +83,10 @@ export const descriptionOf = ({
   ...(write !== undefined && { write }),
 })
 
-/** The description after a change. Engines call it in the transaction that stores it, so that no other change is lost. */
+/**
+ * Returns the description after a change. Engines call it in the transaction that stores the result, so that
+ * no concurrent change is lost.
+ */
 export function changedDescription(before: Description, change: DescriptionChange): Description {
   if ('defaultCondition' in change) {
     const { defaultCondition: _, ...others } = before

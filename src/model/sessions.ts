@@ -3,13 +3,16 @@ import type { KeptSession, LoginMethod, Session } from './accounts.ts'
 /** Sessions of an eperson (docs/decisions/0040). All times are milliseconds since 1970. */
 
 /**
- * Whose sessions an active system-wide alert allows (docs/decisions/0053). `current`: only administrators log in, and
- * who has logged in already goes on. `admin`: nobody else is logged in.
+ * Sessions that an active system-wide alert allows (docs/decisions/0053). `current`: only administrators can
+ * log in, and existing sessions go on. `admin`: only administrators are logged in.
  */
 export const allowedSessions = ['all', 'current', 'admin'] as const
 export type AllowedSessions = (typeof allowedSessions)[number]
 
-/** Whether somebody who has logged in is, as long as the alert is active. Administrators who act as somebody are themselves. */
+/**
+ * True if a caller with a session stays logged in while the alert is active. An administrator who acts on
+ * behalf of an eperson counts as an administrator.
+ */
 export const isAllowed = (
   allowed: AllowedSessions,
   { session, acting }: { readonly session: Pick<Session, 'administrator'>; readonly acting?: unknown },
@@ -17,9 +20,12 @@ export const isAllowed = (
 
 /** A session that a login begins. */
 export interface NewSession {
-  /** Now. The store may move it by some milliseconds, so that no two sessions of an eperson begin at the same time. */
+  /**
+   * The current time. The store may move it by some milliseconds, so that no two sessions of an
+   * eperson begin at the same time.
+   */
   readonly begun: number
-  /** When its token expires. */
+  /** The time at which its token expires. */
   readonly expires: number
 }
 
@@ -33,28 +39,31 @@ export interface Begun {
 export interface ListedSession {
   readonly begun: number
   readonly method: LoginMethod
-  /** Where the login came from; null: the command line, or not known. */
+  /** The network of the login; null: the command line, or unknown. */
   readonly network: string | null
-  /** The last login or refresh. */
+  /** Time of the last login or refresh. */
   readonly used: number
   readonly usedNetwork: string | null
-  /** Of the token that lives the longest. */
+  /** Expiry of the session's longest-lived token. */
   readonly expires: number
 }
 
-/** How many sessions of an eperson are listed; those that were used longest ago are left out. */
+/** Maximum number of sessions listed for an eperson. The least recently used are left out. */
 export const maxSessions = 100
-/** How many sessions of an eperson stand on the list of those that were ended by themselves. */
+/** Maximum number of an eperson's sessions that are remembered as ended individually. */
 export const maxEnded = 200
-/** In ms: how long a lease lives at most after the token that opened it. */
+/** Maximum time in ms for which a lease outlives the token that opened it. */
 const longestLease = 24 * 3600 * 1000
-/** In ms. A session begins so much later than its login at most; otherwise the clock was set back since the last one. */
+/**
+ * Maximum time in ms by which a session's beginning may be later than its login. A longer shift means that
+ * the clock was set back since the last session began.
+ */
 export const maxShift = 60_000
 
-/** `eperson.session_state`. */
+/** The content of `eperson.session_state`. */
 interface State {
   readonly kept?: { readonly begun: number; readonly key: string; readonly under: string }
-  /** Each with the time from which on no token of it is alive. */
+  /** Sessions that were ended individually, each with the time after which none of its tokens is valid. */
   readonly ended?: readonly (readonly [begun: number, until: number])[]
 }
 
@@ -62,7 +71,10 @@ const inBase64 = (key: Uint8Array) => Buffer.from(key).toString('base64')
 const stateIn = (text: string | null) => (text === null ? {} : (JSON.parse(text) as State))
 const nothingEnded: ReadonlySet<number> = new Set()
 
-/** What the state means for tokens. @param sessionKey the eperson's, to which a kept session is bound */
+/**
+ * Returns the parts of the state that tokens are checked against.
+ * @param sessionKey the eperson's session key, to which a kept session is bound
+ */
 export function readState(
   text: string | null,
   sessionKey: Uint8Array,
@@ -77,7 +89,10 @@ export function readState(
   }
 }
 
-/** The state after one session was ended. @returns undefined if the list is full, so that all others have to end */
+/**
+ * Returns the state after one session was ended.
+ * @returns undefined if the list is full, so that all other sessions have to end
+ */
 export function stateWithout(
   text: string | null,
   { begun, expires }: Pick<ListedSession, 'begun' | 'expires'>,
@@ -89,17 +104,17 @@ export function stateWithout(
   return JSON.stringify({ ...rest, ended: [...left, [begun, expires + longestLease]] } satisfies State)
 }
 
-/** The state after all sessions but one were ended by a new session key. */
+/** Returns the state after a new session key ended all sessions but one. */
 export const stateWithOnly = ({ begun, key }: KeptSession, newKey: Uint8Array): string =>
   JSON.stringify({ kept: { begun, key: inBase64(key), under: inBase64(newKey) } } satisfies State)
 
-/** What the tokens of a session are made with. */
+/** Returns the key that the tokens of a session are made with. */
 export const keyOfSession = (
   { sessionKey, kept }: Pick<Session, 'sessionKey' | 'kept'>,
   begun: number,
 ): Uint8Array => (kept?.begun === begun ? kept.key : sessionKey)
 
-/** Whether a session that was verified with this key is still alive. */
+/** True if a session that was verified with this key is still alive. */
 export const isAlive = (
   session: Pick<Session, 'sessionKey' | 'kept' | 'ended'>,
   { begun, key }: KeptSession,

@@ -2,16 +2,16 @@ import { exactText } from '../lib/json.ts'
 import { type PlacedWord, placedWords, spacedWords, wordsOf } from '../lib/words.ts'
 import type { TextQuery } from './plan.ts'
 
-/** A search for words (Q27, docs/decisions/0038): reading it, and what it finds in the texts of a record. */
+/** Searches for words (Q27, docs/decisions/0038): parsing them, and finding them in the texts of a record. */
 
 type Phrase = TextQuery[number]
 
-/** A search has at most so many words. */
+/** Maximum number of words in a search. */
 export const maxWords = 50
 
 /**
- * What a client wrote to search for: words, `prefix*`, and `"words in a row"`. What is written without a blank is in a row,
- * too. Empty: it has no words.
+ * Parses a search: words, `prefix*`, and `"words in a row"`. Words that are written without a blank between
+ * them are also in a row. The result is empty if the search has no words.
  */
 export function readTextQuery(text: string): TextQuery {
   const phrases = new Map<string, Phrase>()
@@ -23,17 +23,20 @@ export function readTextQuery(text: string): TextQuery {
   return [...phrases.values()]
 }
 
-/** What the words of a text contain where a phrase is in it. */
+/** Returns the text that `searchable` words contain if a phrase is in them. */
 export const patternOf = ({ words, prefix }: Phrase): string => ` ${words.join('  ')}${prefix ? '' : ' '}`
 
-/** No phrase goes beyond it. */
+/** A separator that no phrase crosses. */
 const betweenTexts = '\u0001'
 const eachWord = new RegExp(`[^ ${betweenTexts}]+`, 'g')
 
-/** The words of a field as `matchesText` and `relevanceOf` take them. @param texts its text, or all texts in its JSON */
+/**
+ * Returns the words of a field in the form that `matchesText` and `relevanceOf` take.
+ * @param texts the field's text, or all texts in its JSON
+ */
 export const searchable = (texts: readonly string[]): string => texts.map(spacedWords).join(betweenTexts)
 
-/** All texts in a value of JSON, at any depth. */
+/** Returns all texts in a JSON value, at any depth. */
 export function textsIn(value: unknown): string[] {
   const texts: string[] = []
   const open = [value]
@@ -46,7 +49,7 @@ export function textsIn(value: unknown): string[] {
   return texts
 }
 
-/** Whether each phrase is in one of the fields. @param fields as `searchable` makes them */
+/** True if each phrase is in one of the fields. @param fields texts made by `searchable` */
 export const matchesText = (fields: readonly string[], query: TextQuery): boolean =>
   query.every(phrase => {
     const pattern = patternOf(phrase)
@@ -54,8 +57,8 @@ export const matchesText = (fields: readonly string[], query: TextQuery): boolea
   })
 
 /**
- * How well they match: a whole number that depends on these texts alone.
- * @param fields as `searchable` makes them
+ * Returns the relevance of a match: a whole number that depends only on these texts.
+ * @param fields texts made by `searchable`
  */
 export function relevanceOf(fields: readonly string[], query: TextQuery): number {
   const patterns = query.map(patternOf)
@@ -70,10 +73,10 @@ export function relevanceOf(fields: readonly string[], query: TextQuery): number
   return relevance
 }
 
-/** Around what was found (start and end of text): clients put what their medium needs in their place. */
+/** Marks around a match (start and end of text). Clients replace them with the markup of their medium. */
 const marks = { before: '\u0002', behind: '\u0003' } as const
 
-/** The text with what was found between marks. Marks that it has itself are left out. */
+/** Returns the text with each match between marks. Marks that the text already contains are removed. */
 export function highlight(text: string, query: TextQuery): string {
   const clean = text.replaceAll(marks.before, '').replaceAll(marks.behind, '')
   const words = placedWords(clean)
@@ -86,7 +89,7 @@ export function highlight(text: string, query: TextQuery): string {
   return marked + clean.slice(at)
 }
 
-/** Where something was found, without overlaps. */
+/** Returns the positions of all matches, with overlapping ones merged. */
 function spansOf(words: readonly PlacedWord[], query: TextQuery): (readonly [number, number])[] {
   const spans: [number, number][] = []
   for (const [at, { from }] of words.entries()) {

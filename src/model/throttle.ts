@@ -1,64 +1,70 @@
 /**
- * The throttle of password guessing (L8, docs/decisions/0023): what counts, and for how long. Every attempt counts as a
- * failure until the password has proved right. Pure: stores keep the counts.
+ * The throttle of password guessing (L8, docs/decisions/0023): which failures count, and for how
+ * long. Every attempt counts as a failure until the password has proved right. These functions are
+ * pure: stores keep the counts.
  */
 
-/** What is counted. A count by itself says nothing of whether there is such an account. */
+/** The things for which failures are counted. A count reveals nothing about whether an account exists. */
 export const scopes = ['account-and-network', 'account', 'network', 'site'] as const
 export type Scope = (typeof scopes)[number]
 
-/** The keys of the counts that an attempt belongs to. */
+/** The keys under which an attempt is counted. */
 export type Keys = Readonly<Record<Scope, string>>
 
-/** Failures, of which one is forgotten every ten minutes. Times are in ms since 1970. */
+/** A count of failures, one of which is forgotten every ten minutes. */
 export interface Count {
-  /** How many there were at that time. */
+  /** Number of failures at the time `at`. */
   readonly level: number
-  /** When the last one was. */
+  /** Time of the last failure, in ms since 1970. */
   readonly at: number
 }
 
 interface Limit {
-  /** So many failures cost no pause. */
+  /** Number of failures that cause no pause. */
   readonly free: number
-  /** The next ones cost a pause of 1, 2, 4, 8, … s, but never more than this, in ms. */
+  /** Maximum pause in ms. Failures beyond the free ones cause pauses of 1, 2, 4, 8, … s. */
   readonly longest: number
-  /** What a failure counts; by itself, 1. */
+  /** Weight of one failure; by default 1. */
   readonly weight?: number
 }
 
-/** One attempt in so many ms is forgotten. */
+/** Time in ms after which one failure is forgotten. */
 const forgetsOneIn = 600_000
 
 const minute = 60_000
-/** From a network where the account has not logged in lately. */
+/** Limits for a network from which the account has not logged in recently. */
 const limits: Readonly<Record<Scope, Limit>> = {
   'account-and-network': { free: 10, longest: 10 * minute },
   account: { free: 20, longest: minute },
   network: { free: 50, longest: minute },
-  // Of all the networks of one customer. It may be a university, where many mistype their passwords.
+  // A site is all networks of one customer. That may be a university, where many users
+  // mistype their passwords.
   site: { free: 50, longest: minute, weight: 1 / 8 },
 }
-/** From one where it has, no guesses from elsewhere count: they never lock an owner out there. */
+/**
+ * Limits for a familiar network, from which the account has logged in. Guesses from elsewhere don't count
+ * there, so they never lock the owner out.
+ */
 const familiarLimits: Partial<typeof limits> = { 'account-and-network': { free: 20, longest: minute } }
 
-/** How long a network stays familiar after a login from it, in ms. */
+/** Time in ms for which a network stays familiar after a login from it. */
 export const familiarFor = 90 * 24 * 60 * minute
-/** How many networks of one account are remembered. The latest ones are. */
+/** Maximum number of familiar networks remembered for an account. The oldest are forgotten. */
 export const maxFamiliar = 100
 
-/** @returns how many ms somebody has to wait before they may try again; 0: they may */
+/** Returns the time in ms before the next attempt is allowed; 0: it is allowed now. */
 export function waitFor(counts: ReadonlyMap<Scope, Count>, isFamiliar: boolean, now: number): number {
   const waits = applying(isFamiliar).map(([scope, limit]) => {
     const count = counts.get(scope)
-    // What counted in the future was counted before a clock was set back. One attempt counts it again as of now.
+    // A count in the future was made before the clock was set back. The next attempt
+    // moves it to the current time.
     if (!count || count.at > now) return 0
     return decayed(count, now) > limit.free - weightOf(scope) ? count.at + pause(count.level, limit) - now : 0
   })
   return Math.max(0, ...waits)
 }
 
-/** @returns the counts that apply, with one failure more */
+/** Returns the counts that apply, each with one more failure. */
 export function withFailure(
   counts: ReadonlyMap<Scope, Count>,
   isFamiliar: boolean,
@@ -67,17 +73,17 @@ export function withFailure(
   return new Map(
     applying(isFamiliar).map(([scope, limit]) => {
       const count = counts.get(scope)
-      // More would only take longer to forget when the guessing has ended.
+      // A higher count would only take longer to be forgotten after the guessing has ended.
       const most = limit.free + Math.log2(limit.longest / 1000) + 1
       return [scope, { level: Math.min(most, (count ? decayed(count, now) : 0) + weightOf(scope)), at: now }]
     }),
   )
 }
 
-/** What one failure adds to a count. */
+/** Returns the amount that one failure adds to a count. */
 export const weightOf = (scope: Scope): number => limits[scope].weight ?? 1
 
-/** @returns when nothing is left of a count */
+/** Returns the time, in ms since 1970, at which a count has decayed to nothing. */
 export const forgottenAt = ({ level, at }: Count): number => Math.ceil(at + level * forgetsOneIn)
 
 const applying = (isFamiliar: boolean) =>
@@ -86,6 +92,6 @@ const applying = (isFamiliar: boolean) =>
 const decayed = ({ level, at }: Count, now: number): number =>
   Math.max(0, level - Math.max(0, now - at) / forgetsOneIn)
 
-/** A count that began to decay is not a whole number any more. */
+/** Returns the pause in ms for a count. A count that has begun to decay is no longer a whole number. */
 const pause = (level: number, { free, longest }: Limit): number =>
   Math.min(longest, 1000 * 2 ** (Math.ceil(level) - free))

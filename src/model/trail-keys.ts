@@ -3,25 +3,26 @@ import { deriveKey } from './keys.ts'
 import { type TrailKey, trailKey } from './trail.ts'
 
 /**
- * The keys of the audit trail are random. The store keeps them encrypted (AES-256-GCM, NIST SP 800-38D) with a key that is
- * derived from the service's secret. A rotation of the secret makes a new one, and encrypts the others again, so they
- * outlive the secret (docs/decisions/0027).
+ * An encrypted key of the audit trail. The keys are random, and the store keeps them encrypted (AES-256-GCM,
+ * NIST SP 800-38D) with a key derived from the service's secret. A rotation of the secret adds a new key and
+ * encrypts the others again, so they outlive the secret (docs/decisions/0027).
  */
 export type KeyRow = { readonly id: number; readonly wrapped: Uint8Array }
 
-/** What keys there are, and what the store has to change. */
+/** The trail's keys, and the changes that the store has to make to them. */
 export interface KeyPlan {
-  /** What new events are sealed with. */
+  /** The key that seals new events. */
   readonly current: TrailKey
-  /** To replace. */
+  /** Rows to replace. */
   readonly rewrapped: readonly KeyRow[]
-  /** To add; undefined: the newest serves. */
+  /** Row to add; undefined if the newest key stays in use. */
   readonly added: Uint8Array | undefined
 }
 
 /**
- * @param rows what the store keeps, newest first
- * @param secrets of the service, the one that signs first
+ * Decides which key seals new events, and which rows the store has to change.
+ * @param rows the stored keys, newest first
+ * @param secrets the service's secrets, the signing one first
  */
 export function planKeys(rows: readonly KeyRow[], secrets: readonly Uint8Array[]): KeyPlan {
   const [signing] = secrets
@@ -41,13 +42,13 @@ export function planKeys(rows: readonly KeyRow[], secrets: readonly Uint8Array[]
 }
 
 export interface OpenedKeys {
-  /** Newest first. */
+  /** The keys, newest first. */
   readonly keys: readonly TrailKey[]
-  /** How many no secret opens. */
+  /** Number of keys that no secret decrypts. */
   readonly locked: number
 }
 
-/** Keys that are only read. */
+/** Decrypts keys for reading only. */
 export function openKeys(rows: readonly KeyRow[], secrets: readonly Uint8Array[]): OpenedKeys {
   const keys = rows.flatMap(({ id, wrapped }) => unwrap(wrapped, secrets, id).map(({ key }) => trailKey(key)))
   return { keys, locked: rows.length - keys.length }
@@ -75,7 +76,7 @@ function unwrap(wrapped: Uint8Array, secrets: readonly Uint8Array[], id: number)
       const key = Buffer.concat([decrypt.update(wrapped.subarray(nonceLength, -tagLength)), decrypt.final()])
       return [{ id, key, secret }]
     } catch {
-      // Another secret's, or not one of ours.
+      // The row was encrypted with another secret, or with one that is not given.
     }
   return []
 }

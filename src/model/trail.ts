@@ -3,16 +3,16 @@ import { type Mac, macWith } from '../lib/hmac.ts'
 import type { AuditEvent, Changes } from './audit-events.ts'
 
 /**
- * How the audit trail is chained and signed (D9, docs/decisions/0027). An event's hash is
- * SHA-256(hash of the event before in its chain ‖ id, 8 bytes big-endian ‖ seal), and its seal is HMAC-SHA256 with the
- * trail's key over all its other columns. So without the key nobody can make, change or move an event, and with it
- * anybody can check that.
+ * The chain and signatures of the audit trail (D9, docs/decisions/0027). An event's hash is SHA-256(hash of
+ * the preceding event in its chain ‖ id, 8 bytes big-endian ‖ seal), and its seal is HMAC-SHA256 with the
+ * trail's key over all its other columns. So events can be made, changed or moved only with the key, and
+ * holders of the key can verify that.
  */
 
-/** An event as it is stored, but for its id and hash. Columns have the names that they have in the table. */
+/** An event as it is stored, without its id and hash. Columns have the names that they have in the table. */
 export interface EventRow {
   readonly chain: number
-  /** From 1, in its chain. */
+  /** Position in its chain, from 1. */
   readonly place: number
   readonly time: string
   readonly event: string
@@ -23,13 +23,13 @@ export interface EventRow {
   readonly method: string | null
   readonly object: string | null
   readonly reason: string | null
-  /** How many events it stands for: identical failures are counted. */
+  /** Number of identical failures that the event stands for; 1 for every other event. */
   readonly count: number
-  /** What was changed, as JSON. */
+  /** The change as JSON. */
   readonly changes: string | null
 }
 
-/** The columns from the time to the count, in the order in which they are sealed and inserted. */
+/** Returns the columns from the time to the count, in the order in which they are sealed and inserted. */
 export const valuesOf = (row: EventRow) =>
   [
     row.time,
@@ -44,11 +44,14 @@ export const valuesOf = (row: EventRow) =>
     row.count,
   ] as const
 
-/** What is sealed of an event: its changes only if it has any, so that events of before there were any still verify. */
+/**
+ * Returns the text that an event's seal covers. Changes are included only if there are any, so that events
+ * from before changes were recorded still verify.
+ */
 const sealed = (row: EventRow): string =>
   JSON.stringify([row.chain, row.place, ...valuesOf(row), ...(row.changes === null ? [] : [row.changes])])
 
-/** Where a chain has got to. */
+/** The last event of a chain. */
 export interface Head {
   readonly chain: number
   readonly place: number
@@ -62,29 +65,30 @@ export interface SignedHead extends Head {
 }
 
 /**
- * `begin`: the first, which takes in the events of before the upgrade. `heads`: where the chains that have grown have got
- * to. `prune`: what was removed, where each chain that lost events goes on.
+ * `begin`: the first checkpoint, which covers the events from before the upgrade. `heads`: the
+ * heads of the chains that have grown. `prune`: events were removed; its heads are where each chain
+ * that lost events continues.
  */
 export type CheckpointKind = 'begin' | 'heads' | 'prune'
 
-/** Each one signs the one before, so that none can be taken out of the middle. */
+/** A checkpoint. Each one signs its predecessor, so that none can be removed from the middle. */
 export interface Checkpoint {
   readonly n: number
   readonly time: string
   readonly kind: CheckpointKind
   /** A `CheckpointDetail` as JSON, as it was signed. */
   readonly detail: string
-  /** In the order of chain and place. */
+  /** The heads, ordered by chain and place. */
   readonly heads: readonly SignedHead[]
   readonly mac: Uint8Array
 }
 
 export interface CheckpointDetail {
-  /** The largest id of an event that it looked at. */
+  /** The largest event id that the checkpoint covers. */
   readonly upto: number
-  /** How many events it took in (`begin`) or removed (`prune`). */
+  /** Number of events that it covered (`begin`) or removed (`prune`). */
   readonly events?: number
-  /** Of all events that were ever removed. */
+  /** Number of all events ever removed. */
   readonly pruned?: number
   /** Events before this time were removed. */
   readonly before?: string
@@ -93,20 +97,23 @@ export interface CheckpointDetail {
   readonly firstPrevious?: string
 }
 
-/** What comes before the first event of a chain, and before the first checkpoint. */
+/** The value used as the hash before a chain's first event, and as the MAC before the first checkpoint. */
 export const nothingBefore: Uint8Array = new Uint8Array(32)
 
-/** A random number that no other chain is likely to have. SQLite, PostgreSQL and JSON keep it exact. */
+/**
+ * Returns a random number that is unlikely to be any other chain's. SQLite, PostgreSQL
+ * and JSON store it exactly.
+ */
 export const newChain = (): number => Number(randomBytes(8).readBigUInt64BE() >> 11n)
 
 export interface TrailKey {
-  /** The seal of an event. */
+  /** Returns the seal of an event. */
   seal(row: EventRow): Buffer
-  /** The MAC of a checkpoint after the one with the MAC `previous`. */
+  /** Returns the MAC of a checkpoint that follows the one with the MAC `previous`. */
   sign(previous: Uint8Array, checkpoint: Omit<Checkpoint, 'mac'>): Buffer
 }
 
-/** @param bytes 32 random ones */
+/** @param bytes 32 random bytes */
 export function trailKey(bytes: Uint8Array): TrailKey {
   const mac: Mac = macWith(bytes)
   return {
@@ -127,10 +134,13 @@ export function trailKey(bytes: Uint8Array): TrailKey {
   }
 }
 
-/** Reused by every call: nothing is awaited between filling and hashing it. */
+/** A buffer shared by all calls, which is safe because nothing is awaited between filling and hashing it. */
 const hashed = Buffer.alloc(72)
 
-/** The hash of an event. PostgreSQL computes the same, where the id is given only as the row is inserted. */
+/**
+ * Returns the hash of an event. PostgreSQL computes it in the same way, where the id is known only
+ * when the row is inserted.
+ */
 export function eventHash(before: Uint8Array, id: number, seal: Uint8Array): Buffer {
   hashed.set(before)
   hashed.writeUInt32BE(Math.floor(id / 2 ** 32), 32)
@@ -139,7 +149,7 @@ export function eventHash(before: Uint8Array, id: number, seal: Uint8Array): Buf
   return hash('sha256', hashed, 'buffer')
 }
 
-/** @param time in RFC 3339 */
+/** @param time in RFC 3339 format */
 export const eventRow = (event: AuditEvent, time: string, chain: number, place: number): EventRow => ({
   chain,
   place,
@@ -150,14 +160,14 @@ export const eventRow = (event: AuditEvent, time: string, chain: number, place: 
   actor: event.actor,
   client_ip: event.clientIp,
   method: event.method,
-  // What is stored can be read back: a lone surrogate can't.
+  // A lone surrogate is replaced, because it could not be read back as it was stored.
   object: event.object?.toWellFormed() ?? null,
   reason: event.reason?.toWellFormed() ?? null,
   count: event.count ?? 1,
   changes: event.changes ? changesText(event.changes) : null,
 })
 
-/** The checkpoint that follows the one with this MAC. */
+/** Returns the checkpoint that follows the one with this MAC. */
 export const signCheckpoint = (
   key: TrailKey,
   previous: Pick<Checkpoint, 'n' | 'mac'> | undefined,
@@ -179,24 +189,30 @@ export const detailOf = ({ detail }: Pick<Checkpoint, 'detail'>): CheckpointDeta
 
 export const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
-/** What an operator keeps elsewhere: the number of a checkpoint, and its MAC, which stands for everything before it. */
+/**
+ * Returns the name under which an operator notes a checkpoint elsewhere: its number and its MAC, which
+ * covers everything before it.
+ */
 export const checkpointName = ({ n, mac }: Pick<Checkpoint, 'n' | 'mac'>): string => `${n}:${hex(mac)}`
 
-/** Characters of a member's value, and of each side, as JSON. What is longer is cut, so that an event stays small. */
+/**
+ * Maximum characters of a member's value, and of each side, as JSON. Longer ones are cut, so
+ * that an event stays small.
+ */
 const maxValue = 1_000
 const maxSide = 2_000
-/** Characters that stay of what is cut, and of a member's name. */
+/** Characters kept of a value that is cut, and maximum characters of a member's name. */
 const kept = 250
 const mark = '…'
 
 /**
- * What an administrator changed, as JSON that an event stores: at most some kB, whatever was changed. A value that is cut
- * becomes a text that ends in `…`, and so it is still JSON.
+ * Returns an administrator's change as JSON that an event stores, of at most some kB whatever was changed. A
+ * value that is cut becomes a text that ends in `…`, so that the result is still JSON.
  */
 export function changesText({ before, after }: Changes): string {
   const text = `{"before":${sideText(before)},"after":${sideText(after)}}`
-  // PostgreSQL's JSON can have neither NUL nor an unpaired surrogate; JSON.stringify escapes both. An escape is read as a
-  // whole, so that an escaped backslash before `u0000` stays one.
+  // PostgreSQL's JSON can contain neither NUL nor an unpaired surrogate; JSON.stringify escapes both. An
+  // escape is matched as a whole, so that an escaped backslash before `u0000` stays one.
   return text.replace(/\\(u0000|ud[89a-f][0-9a-f]{2}|.)/g, (whole, escaped: string) =>
     escaped.length > 1 ? '\uFFFD' : whole,
   )

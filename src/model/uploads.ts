@@ -1,21 +1,25 @@
-/** Files that clients send piece by piece, until something is made of them (docs/decisions/0042). */
+/** A resumable upload, kept until a feature consumes it (docs/decisions/0042). */
 export interface Upload {
   readonly id: string
-  /** Whose it is: nobody else may use it. */
+  /** The owner's UUID. Other epersons can't use the upload. */
   readonly eperson: string
-  /** As its client named it; null: not at all. */
+  /** The name that the client gave; null if it gave none. */
   readonly name: string | null
   readonly size: number
-  /** Of its file on this machine. Who takes the upload may move the file away. */
+  /** Path of its file on this node. A feature that has taken the upload may move the file away. */
   readonly path: string
-  /** @param used whether something was made of it: then it is removed, otherwise it can be taken again */
+  /**
+   * Ends the use of the upload.
+   * @param used true if it was consumed and is to be removed; otherwise it can be taken again
+   */
   release(used: boolean): Promise<void>
 }
 
 export interface Uploads {
   /**
-   * A finished upload, which is held until `release`: it doesn't expire, and nobody else can take it.
-   * @returns undefined if this eperson has no finished upload of this id on this node
+   * Takes a finished upload and holds it until `release`. Until then it doesn't expire
+   * and can't be taken again.
+   * @returns undefined if this eperson has no finished upload with this id on this node
    */
   take(id: string, eperson: string): Promise<Upload | undefined>
 }

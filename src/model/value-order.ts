@@ -2,7 +2,7 @@ import { languageCompare } from '../lib/collation.ts'
 import { binaryText, instant, mixedKey, textForm } from '../lib/sort-keys.ts'
 import type { Field } from './entities.ts'
 
-/** How the values of a field compare, one by one: the same order as that of its ranks. */
+/** A comparison of single values of a field. It gives the same order as the field's ranks. */
 export interface ValueOrder {
   /** @param value not null, and of the type of the field */
   key(value: unknown): string

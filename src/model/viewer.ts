@@ -4,8 +4,9 @@ import { type Caller, isAdministrator } from './caller.ts'
 import { admits, admitsWriter, type Readers, today, type Viewer } from './readers.ts'
 
 /**
- * The viewer for a caller. While acting on behalf of an eperson, that is the eperson, without administrator rights (B3). A
- * caller stays the same object until something about them changes, and so does their viewer.
+ * Returns the viewer for a caller. While acting on behalf of an eperson, that is the eperson,
+ * without administrator rights (B3). A caller stays the same object until something about it
+ * changes, so its viewer can be memoized.
  */
 export const viewerOf = memo(
   (caller: Caller): Viewer =>
@@ -14,15 +15,15 @@ export const viewerOf = memo(
       : readerOf(caller.kind === 'anonymous' ? null : caller.session, caller.specialGroups),
 )
 
-/** Whether these readers currently admit the caller. */
+/** True if these readers currently admit the caller. */
 export const mayRead = (caller: Caller, readers: Readers): boolean =>
   admits(readers, viewerOf(caller), today())
 
-/** Whether these readers of an item currently let the caller change it. */
+/** True if these readers of an item currently let the caller change it. */
 export const mayWrite = (caller: Caller, readers: Readers): boolean =>
   admitsWriter(readers, viewerOf(caller), today())
 
-/** The viewer for somebody other than the caller. Their special groups are unknown. */
+/** Returns the viewer for an eperson other than the caller. Their special groups are unknown. */
 export const viewerOfSession = (session: Session | undefined): Viewer =>
   session?.administrator ? { kind: 'administrator' } : readerOf(session ?? null, [])
 
