@@ -1,9 +1,10 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
 /**
- * The client's address in canonical form. IPv4 in IPv6 (::ffff:192.0.2.1, RFC 4291 §2.5.5.2) is IPv4: a listener on `::`
- * sees such addresses, and ranges are written in IPv4.
- * @param sent a trusted proxy may add the port: Azure's Application Gateway does, and load balancers of AWS can
+ * Returns the client's address in canonical form. An IPv4-mapped IPv6 address (::ffff:192.0.2.1, RFC 4291
+ * §2.5.5.2) becomes IPv4: a listener on `::` sees such addresses, but ranges are written in IPv4.
+ * @param sent the address; a trusted proxy may add the port, as Azure's Application Gateway does and
+ * load balancers of AWS can
  * @returns null if a trusted proxy sent something that is not an address
  */
 export function clientAddress(sent: string): string | null {
@@ -19,36 +20,38 @@ export function clientAddress(sent: string): string | null {
   return [a >> 8, a & 255, b >> 8, b & 255].join('.')
 }
 
-/** An IPv6 address has brackets if a port follows (RFC 3986 §3.2.2). */
+/** Removes the port. An IPv6 address has brackets if a port follows (RFC 3986 §3.2.2). */
 const withoutPort = (sent: string) => sent.replace(/^\[(.*)\](:\d+)?$/, '$1').replace(/^([\d.]+):\d+$/, '$1')
 
-/** Whether a host is this machine itself. @param host a name or an address, in canonical form */
+/** True if a host is this machine itself. @param host a name or an address, in canonical form */
 export const isLoopbackName = (host: string): boolean =>
   /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/.test(host)
 
 /**
- * The network of a client, for counts and familiarity: an IPv4 address, or 64 bits of an IPv6 address, one subnet
- * (RFC 4291 §2.5.4).
+ * Returns the network of a client, by which attempts are counted and clients recognized: an IPv4 address, or
+ * 64 bits of an IPv6 address, which is one subnet (RFC 4291 §2.5.4).
  * @param address in canonical form; null if a trusted proxy sent something else
  */
 export const networkOf = (address: string | null): string => prefixOf(address, 4)
 
 /**
- * The site of a client, for turns: an IPv4 address, or 48 bits of an IPv6 address. One customer often gets that many, and
- * so has up to 65,536 networks (RFC 6177 §2), each of which would have its turn.
+ * Returns the site of a client, by which turns are shared: an IPv4 address, or 48 bits of an IPv6 address.
+ * One customer often gets 48 bits, and so has up to 65,536 networks (RFC 6177 §2), each of which would
+ * otherwise have its own turn.
  */
 export const siteOf = (address: string | null): string => prefixOf(address, 3)
 
 /**
- * Where a client is, as its eperson sees it: enough to know home from abroad. 24 bits of an IPv4 address, 48 of IPv6.
- * @param address in canonical form; null: not known
+ * Returns the area of a client as its eperson sees it, precise enough to tell home from abroad: 24 bits of an
+ * IPv4 address, or 48 bits of an IPv6 address.
+ * @param address in canonical form; null: unknown
  */
 export const areaOf = (address: string | null): string | null => {
   if (address === null) return null
   return isIPv6(address) ? siteOf(address) : `${address.split('.').slice(0, 3).join('.')}.0/24`
 }
 
-/** @param groups of 16 bits */
+/** @param groups number of 16-bit groups to keep of an IPv6 address */
 function prefixOf(address: string | null, groups: number): string {
   if (address === null) return 'unknown'
   if (!isIPv6(address)) return address

@@ -1,12 +1,15 @@
 import { printNumber, readDecimal } from './decimals.ts'
 
-/** Longer numbers, and powers of ten beyond, are no values of anybody, and databases refuse them. */
+/**
+ * Maximum number of digits and of the power of ten. Real data doesn't exceed it, and
+ * databases refuse such numbers.
+ */
 const maxDigits = 1_000
 
 /**
- * One text for equal numbers of JSON: as JavaScript prints the double that is equal, or else with all digits and no
- * exponent.
- * @returns undefined for a number with more than 1,000 digits, before or behind the point
+ * Returns the same text for equal JSON numbers: as JavaScript prints the double that is equal, or else with
+ * all digits and no exponent.
+ * @returns undefined for a number with more than 1,000 digits before or after the decimal point
  */
 export function canonicalNumber(text: string): string | undefined {
   if (text.length > maxDigits) return undefined

@@ -4,18 +4,18 @@ type Namespaces = ReadonlyMap<string, string>
 
 interface Frame {
   readonly name: string
-  /** The namespaces that can be used here, by prefix. */
+  /** Namespaces in scope, by prefix. */
   readonly scope: Namespaces
-  /** Those of them that have been written. */
+  /** Namespaces in scope that have been written. */
   readonly written: Namespaces
 }
 
 /**
- * Writes Exclusive XML Canonicalization 1.0 without comments (https://www.w3.org/TR/xml-exc-c14n/) of one element and all
- * that is in it.
- * @param write is given piece after piece
+ * Writes the Exclusive XML Canonicalization 1.0 without comments (https://www.w3.org/TR/xml-exc-c14n/) of one
+ * element and its content.
+ * @param write receives the output piece by piece
  * @param inclusive the prefixes of InclusiveNamespaces
- * @param around the namespaces that were declared around the element
+ * @param around the namespaces declared around the element
  */
 export function writeCanonical(
   write: (text: string) => void,
@@ -37,7 +37,7 @@ export function writeCanonical(
       const namespaces = missing.map(([prefix, uri]) =>
         attribute(prefix === '' ? 'xmlns' : `xmlns:${prefix}`, uri),
       )
-      // §2.3 of Canonical XML: by namespace, then by local name.
+      // Canonical XML §2.3 orders attributes by namespace, then by local name.
       const attributes = element.attributes
         .toSorted((a, b) => compare(a.uri, b.uri) || compare(a.local, b.local))
         .map(({ name, value }) => attribute(name, value))
@@ -50,7 +50,7 @@ export function writeCanonical(
   }
 }
 
-/** The same of an element that was kept. */
+/** Returns the canonical form of an element that is held in memory. */
 export function canonicalText(node: XmlNode, inclusive: readonly string[], around: Namespaces): string {
   const parts: string[] = []
   replay(
@@ -68,7 +68,10 @@ function replay(node: XmlNode, handler: XmlHandler): void {
   handler.close()
 }
 
-/** Visibly utilized (§1.1), or named by InclusiveNamespaces. `xml` is never written. */
+/**
+ * Returns the namespaces that are visibly utilized (§1.1) or named by
+ * InclusiveNamespaces. `xml` is never written.
+ */
 function neededBy(
   { prefix, uri, attributes }: XmlElement,
   inclusive: readonly string[],

@@ -1,6 +1,6 @@
 import { type CodePoints, setOf } from './code-points.ts'
 
-/** ASCII in each of them, as in RE2. */
+/** The classes \d, \s and \w contain only ASCII, as in RE2. */
 const digits = setOf([[0x30, 0x39]])
 const spaces = setOf([
   [0x09, 0x0a],
@@ -21,7 +21,7 @@ export const escapedClasses: ReadonlyMap<string, CodePoints> = new Map([
 
 const upper = [0x41, 0x5a] as const
 const lower = [0x61, 0x7a] as const
-/** Of POSIX. */
+/** The POSIX classes, such as `[:alpha:]`. */
 export const namedClasses: ReadonlyMap<string, CodePoints> = new Map(
   Object.entries({
     alnum: setOf([...digits, upper, lower]),

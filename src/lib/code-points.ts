@@ -1,9 +1,9 @@
-/** Sets of code points: inclusive ranges in order, with gaps between them. */
+/** A set of code points: sorted inclusive ranges with gaps between them. */
 export type CodePoints = readonly (readonly [from: number, to: number])[]
 
 export const maxCodePoint = 0x10_ffff
 
-/** The set of ranges in any order, which may overlap. */
+/** Returns the set of ranges, which may be in any order and overlap. */
 export function setOf(ranges: Iterable<readonly [number, number]>): CodePoints {
   const set: [number, number][] = []
   for (const [from, to] of [...ranges].sort(([one], [other]) => one - other)) {
@@ -25,15 +25,18 @@ export function complement(set: CodePoints): CodePoints {
   return rest
 }
 
-/** The only code point of a set; undefined if there are others, or none. */
+/** Returns the only code point of a set; undefined if it has several or none. */
 export const onlyOne = ([first, ...others]: CodePoints): number | undefined =>
   first && others.length === 0 && first[0] === first[1] ? first[0] : undefined
 
-/** Also all that differ from one of these only by case (Unicode's simple case folding, as in RE2). */
+/**
+ * Adds all code points that differ from one of the set only by case (Unicode's simple
+ * case folding, as in RE2).
+ */
 export function foldCase(set: CodePoints): CodePoints {
   const more: (readonly [number, number])[] = [...set]
   const has = (code: number) => set.some(([from, to]) => from <= code && code <= to)
-  // Most expressions are ASCII: their table is a few entries.
+  // Most expressions are ASCII, for which a small table suffices.
   const table = set.every(([, to]) => to < 0x80) ? asciiCases : allCases()
   for (const family of table) if (family.some(has)) for (const code of family) more.push([code, code])
   return setOf(more)
@@ -41,7 +44,7 @@ export function foldCase(set: CodePoints): CodePoints {
 
 const codeOf = (character: string) => character.codePointAt(0) ?? 0
 
-/** Letters that are equal but for case: A and a; K, k and the sign of Kelvin. */
+/** Groups of code points that differ only by case: A and a; K, k and the Kelvin sign. */
 type Families = readonly (readonly number[])[]
 
 const asciiCases: Families = Array.from({ length: 26 }, (_, at) => [
@@ -50,15 +53,20 @@ const asciiCases: Families = Array.from({ length: 26 }, (_, at) => [
   ...(at === 10 ? [0x212a] : at === 18 ? [0x17f] : []),
 ])
 
-/** What cases alone don't show: only their full forms, of several code points, are equal. */
+/**
+ * Pairs that case mappings of single code points don't relate. Only their full mappings, to
+ * several code points, are equal.
+ */
 const pairs = ['\u0390\u1fd3', '\u03b0\u1fe3', '\ufb05\ufb06']
 
-/** Beyond the last letters that have cases. */
+/** A code point after the last letter that has cases. */
 const endOfCases = 0x2_0000
 
 let cases: Families | undefined
 
-/** Made when it is first needed, in about 30 ms: letters that lead to one another by changing their case. */
+/**
+ * Returns the groups of letters that case mappings relate. They are computed on first use, in about 30 ms.
+ */
 function allCases(): Families {
   if (cases) return cases
   const families = new Map<number, number[]>()
@@ -70,7 +78,7 @@ function allCases(): Families {
   }
   for (const pair of pairs) join(codeOf(pair), codeOf(pair.slice(1)))
   for (let code = 0; code < endOfCases; code++) {
-    // The dotless i has the upper case of the other one, but isn't equal to it.
+    // The dotless i has the same upper case as i, but isn't equal to it.
     if (code === 0x131) continue
     const character = String.fromCodePoint(code)
     for (const other of [character.toLowerCase(), character.toUpperCase()])

@@ -1,20 +1,17 @@
 /**
- * Counts what is under way in all event loops of a process. Each counts in a row of its own, so that what a loop left
- * behind when it ended can be taken back.
+ * Counts running tasks in all event loops of a process. Each loop counts in its own row, so that the count of
+ * a loop that ended can be removed.
  */
 export interface Counter {
-  /** Counts one more, unless there are `max` already. @returns whether it was counted */
+  /** Counts one more task, unless `max` are already counted. @returns true if it was counted */
   add(max: number): boolean
-  /** One has ended. */
+  /** Counts one task less. */
   remove(): void
-  /** How many are under way, in all loops. */
+  /** Returns the number of running tasks in all loops. */
   count(): number
 }
 
-/**
- * @param rows a number for each loop, in memory that they share
- * @param own which of them is this loop's
- */
+/** @param rows a number for each loop, in memory that they share @param own index of this loop's row */
 export function createCounter(rows: Int32Array<ArrayBufferLike> = new Int32Array(1), own = 0): Counter {
   const total = () => {
     let sum = 0
@@ -23,7 +20,7 @@ export function createCounter(rows: Int32Array<ArrayBufferLike> = new Int32Array
   }
   return {
     add: max => {
-      // Counted first: two loops at once may both be refused the last one, but never both have it.
+      // A task is counted first. Two loops at once may both be refused the last place, but never both get it.
       Atomics.add(rows, own, 1)
       if (total() <= max) return true
       Atomics.sub(rows, own, 1)

@@ -1,12 +1,12 @@
 import { withoutLastZeros } from './json.ts'
 import { decimalKey } from './sort-keys.ts'
 
-/** Larger exponents count as this one. */
+/** Largest exponent; a larger one counts as this one. */
 const maxExponent = 10 ** 12
 
 /**
- * Decimal numbers of any size, without loss: ±0.digits × 10^exponent. Neither the first nor the last digit is a zero; zero
- * has none.
+ * A decimal number of any size, without loss: ±0.digits × 10^exponent. Neither the first nor the last digit
+ * is a zero; the number zero has no digits.
  */
 export interface Decimal {
   readonly isNegative: boolean
@@ -27,8 +27,8 @@ export function readDecimal(text: string): Decimal {
 }
 
 /**
- * Half of a unit is rounded away from zero, as PostgreSQL does.
- * @param places how many digits stay behind the decimal point; negative: before it
+ * Rounds half away from zero, as PostgreSQL does.
+ * @param places number of digits kept after the decimal point; negative: before it
  */
 export function roundDecimal({ isNegative, digits, exponent }: Decimal, places: number): Decimal {
   const kept = exponent + places
@@ -40,7 +40,10 @@ export function roundDecimal({ isNegative, digits, exponent }: Decimal, places: 
   return { isNegative, digits: raised, exponent: exponent + raised.length - kept }
 }
 
-/** With exactly so many digits behind the point, which there must be room for. The sign is left out. */
+/**
+ * Prints a number without its sign and with exactly this many digits after the decimal point, which must
+ * suffice for all its digits.
+ */
 export function printDecimal({ digits, exponent }: Decimal, places: number): string {
   const whole = exponent > 0 ? digits.slice(0, exponent).padEnd(exponent, '0') : '0'
   const fraction =
@@ -48,10 +51,12 @@ export function printDecimal({ digits, exponent }: Decimal, places: number): str
   return places === 0 ? whole : `${whole}.${fraction.slice(0, places).padEnd(places, '0')}`
 }
 
-/** More digits than this are not written out. */
+/** Maximum number of digits that are written out. */
 const maxPrinted = 20_000
 
-/** One text for equal numbers: as JavaScript prints the double that is equal, else all digits. */
+/**
+ * Returns the same text for equal numbers: as JavaScript prints the double that is equal, or else all digits.
+ */
 export function printNumber(number: string): string {
   const double = Number(number)
   if (readDecimal(number).digits === '') return '0'
@@ -59,7 +64,7 @@ export function printNumber(number: string): string {
   return plainNumber(number)
 }
 
-/** One text for equal numbers, without an exponent unless there are very many digits. */
+/** Returns the same text for equal numbers, without an exponent unless there are very many digits. */
 export function plainNumber(number: string): string {
   const { isNegative, digits, exponent } = readDecimal(number)
   if (digits === '') return '0'

@@ -1,18 +1,21 @@
 import { onlyOne } from './code-points.ts'
 import { type Expression, hasPlace } from './expression-tree.ts'
 
-/** What matching costs at most, and what a text must contain. */
+/** Upper bounds for the cost of matching, and the texts that matches must contain. */
 
 interface Cost {
-  /** In how many ways a backtracking matcher can go through it from one position. */
+  /** Maximum number of ways in which a backtracking matcher can match the expression from one position. */
   readonly ways: number
-  /** How many steps it takes to try all of them. */
+  /** Maximum number of steps to try all these ways. */
   readonly steps: number
-  /** Whether each way takes at least one character. */
+  /** True if each way takes at least one character. */
   readonly moves: boolean
 }
 
-/** What a matcher that backtracks does at most with a text of this length: it may try each position. */
+/**
+ * Returns the maximum number of steps of a backtracking matcher for a text of this length.
+ * It may try each position.
+ */
 export function maxSteps(expression: Expression, length: number): number {
   const { steps } = costOf(expression, length)
   return startsText(expression) ? length + steps : (length + 1) * steps
@@ -52,7 +55,8 @@ function repeated(
   { min, max }: { readonly min: number; readonly max: number },
   length: number,
 ): Cost {
-  // A text ends, and an empty turn is not taken twice but where it must be.
+  // The number of turns is bounded: the text ends, and an empty turn is not repeated
+  // unless `min` requires it.
   const turns = Math.min(max, moves ? length + 1 : Math.max(min, length) + 1)
   let [reached, ways, steps] = [1, min === 0 ? 1 : 0, 1]
   for (let turn = 1; turn <= turns && Number.isFinite(steps); turn++) {
@@ -63,7 +67,7 @@ function repeated(
   return { ways: Math.max(1, ways), steps, moves: moves && min > 0 }
 }
 
-/** Whether a turn of a repetition may go through anchors alone, as in `(a|^)*`. */
+/** True if a turn of a repetition may consist of anchors alone, as in `(a|^)*`. */
 export function repeatsAnchors(expression: Expression): boolean {
   switch (expression.kind) {
     case 'one of':
@@ -78,14 +82,16 @@ export function repeatsAnchors(expression: Expression): boolean {
   }
 }
 
-/** Whether it can only match where the text begins. */
+/** True if the expression can match only at the beginning of the text. */
 function startsText(expression: Expression): boolean {
   if (expression.kind === 'at') return expression.place === 'start of text'
   if (expression.kind === 'sequence') return expression.of[0] !== undefined && startsText(expression.of[0])
   return expression.kind === 'choice' && expression.of.every(startsText)
 }
 
-/** How many instructions it is about, with its repetitions written out: an upper bound. */
+/**
+ * Returns an upper bound for the number of instructions of an expression, with its repetitions written out.
+ */
 export function sizeOf(expression: Expression): number {
   switch (expression.kind) {
     case 'one of':
@@ -102,7 +108,10 @@ export function sizeOf(expression: Expression): number {
   }
 }
 
-/** The longest text that each match contains; empty if none is known. `isAll`: a text that has it matches. */
+/**
+ * Returns the longest text that every match contains, or '' if none is known. `isAll` is true if every text
+ * that contains it matches.
+ */
 export function requiredText(expression: Expression): { readonly text: string; readonly isAll: boolean } {
   let longest = ''
   let run = ''

@@ -2,20 +2,23 @@ import { wordCharacters } from './character-classes.ts'
 import { type CodePoints, complement, maxCodePoint, onlyOne } from './code-points.ts'
 import type { Expression, Place } from './expression-tree.ts'
 
-/** Writes expressions for other engines. Nothing depends on flags, locales or what `.` and `\w` are there. */
+/**
+ * The spelling of expressions for another engine. It depends neither on flags and locales nor on the engine's
+ * meaning of `.` and `\w`.
+ */
 interface Dialect {
-  /** One code point. */
+  /** Writes one code point. */
   readonly character: (code: number) => string
   readonly places: Readonly<Record<Place, string>>
-  /** How many repetitions a quantifier may ask for. */
+  /** Maximum number of repetitions in a quantifier. */
   readonly maxTimes: number
 }
 
 const hex = (code: number, digits: number) => code.toString(16).padStart(digits, '0')
 
 /**
- * JavaScript's, with the flag `v`, with which a surrogate pair is one character. So it is with `u`, but then V8 (14.6) doesn't
- * find `[^a]$` in a text that ends with a pair.
+ * JavaScript's dialect with the flag `v`, under which a surrogate pair is one character. The flag `u` has
+ * that effect, too, but then V8 (14.6) doesn't find `[^a]$` in a text that ends with a pair.
  */
 const v8: Dialect = {
   character: code => (isPlain(code) ? String.fromCodePoint(code) : `\\u{${hex(code, 1)}}`),
@@ -30,11 +33,14 @@ const v8: Dialect = {
   maxTimes: Infinity,
 }
 
-/** PostgreSQL's "advanced" one (https://www.postgresql.org/docs/18/functions-matching.html#POSIX-SYNTAX-DETAILS). */
+/**
+ * Writes a code point in PostgreSQL's "advanced" dialect
+ * (https://www.postgresql.org/docs/18/functions-matching.html#POSIX-SYNTAX-DETAILS).
+ */
 const postgresCharacter = (code: number) =>
   isPlain(code) ? String.fromCodePoint(code) : code <= 0xffff ? `\\u${hex(code, 4)}` : `\\U${hex(code, 8)}`
 
-/** Its own word boundary would depend on the locale. */
+/** A word character, spelled out because PostgreSQL's own word boundary depends on the locale. */
 const word = `[${rangesOf(wordCharacters, postgresCharacter)}]`
 
 const postgres: Dialect = {
@@ -47,7 +53,7 @@ const postgres: Dialect = {
     'word boundary': `(?:(?<=${word})(?!${word})|(?<!${word})(?=${word}))`,
     'no word boundary': `(?:(?<=${word})(?=${word})|(?<!${word})(?!${word}))`,
   },
-  // DUPMAX in src/include/regex/regex.h
+  // DUPMAX in src/include/regex/regex.h of PostgreSQL.
   maxTimes: 255,
 }
 
@@ -75,7 +81,7 @@ function print(expression: Expression, dialect: Dialect): string {
   }
 }
 
-/** With as many quantifiers as it needs. */
+/** Writes a repetition with as many quantifiers as it needs. */
 function repeat(text: string, min: number, max: number, maxTimes: number): string {
   if (max === 0) return '(?:)'
   if (min > maxTimes) return `${text}{${maxTimes}}${repeat(text, min - maxTimes, max - maxTimes, maxTimes)}`
@@ -89,7 +95,7 @@ function printSet(set: CodePoints, { character }: Dialect): string {
   const only = onlyOne(set)
   if (only !== undefined) return character(only)
   const isWide = set[0]?.[0] === 0 && set.at(-1)?.[1] === maxCodePoint
-  // What is left out of a wide set is shorter.
+  // A wide set is written as its complement, which is shorter.
   const rest = complement(set)
   if (isWide && rest.length > 0) return `[^${rangesOf(rest, character)}]`
   return `[${rangesOf(set, character)}]`
@@ -101,7 +107,7 @@ function rangesOf(set: CodePoints, character: (code: number) => string): string 
     .join('')
 }
 
-/** Letters and digits of ASCII mean themselves everywhere. */
+/** True for ASCII letters and digits, which mean themselves in every dialect. */
 function isPlain(code: number): boolean {
   return code < 0x80 && /[0-9A-Za-z]/.test(String.fromCodePoint(code))
 }

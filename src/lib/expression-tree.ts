@@ -1,12 +1,14 @@
 import { escapedClasses, namedClasses } from './character-classes.ts'
 import { type CodePoints, complement, foldCase, maxCodePoint, setOf } from './code-points.ts'
 
-/** A regular expression without its spelling: what it means is the same in every dialect (docs/decisions/0036). */
+/**
+ * A regular expression independent of its spelling. It means the same in every dialect (docs/decisions/0036).
+ */
 export type Expression =
   | { readonly kind: 'one of'; readonly set: CodePoints }
   | { readonly kind: 'at'; readonly place: Place }
   | { readonly kind: 'sequence' | 'choice'; readonly of: readonly Expression[] }
-  /** max may be Infinity. */
+  /** `max` may be Infinity. */
   | { readonly kind: 'repeat'; readonly of: Expression; readonly min: number; readonly max: number }
 
 export type Place =
@@ -17,7 +19,7 @@ export type Place =
   | 'word boundary'
   | 'no word boundary'
 
-/** Whether it asks for that place anywhere, or for any. */
+/** True if the expression contains this place, or any place if none is given. */
 export function hasPlace(expression: Expression, place?: Place): boolean {
   switch (expression.kind) {
     case 'one of':
@@ -31,7 +33,7 @@ export function hasPlace(expression: Expression, place?: Place): boolean {
   }
 }
 
-/** What only RE2 has: an expression that uses it has no tree. */
+/** Thrown for an expression that uses a feature that only RE2 has, and so has no tree. */
 export class OnlyRe2 extends Error {}
 
 interface Flags {
@@ -52,8 +54,8 @@ const controls: Readonly<Record<string, number>> = { a: 7, f: 12, n: 10, r: 13, 
 const newline = setOf([[0x0a, 0x0a]])
 
 /**
- * Reads an expression of RE2's syntax, which is known to be correct: RE2 itself has read it. It is at most a thousand
- * characters long, which bounds the depth of groups.
+ * Parses an expression of RE2's syntax. It must be valid: RE2 itself has compiled it. It has at most a
+ * thousand characters, which bounds the depth of groups.
  * @throws OnlyRe2
  */
 export const readExpression = (text: string): Expression => new Reader(text).read()
@@ -67,7 +69,7 @@ class Reader {
     this.#text = text
   }
 
-  /** All of it, or what is between parentheses. */
+  /** Reads up to the end, or up to a closing parenthesis. */
   read(): Expression {
     const branches: Expression[] = []
     let items: Expression[] = []
@@ -84,7 +86,7 @@ class Reader {
   #readItem(items: Expression[]): void {
     const quantifier = this.#readQuantifier()
     if (quantifier) {
-      // Flags and empty quotes stand for nothing: what is before them is repeated.
+      // Flags and empty quotations add no item, so the quantifier applies to the item before them.
       const of = items.pop()
       if (of) items.push({ kind: 'repeat', of, ...quantifier })
     } else if (this.#skip('(')) this.#readGroup(items)
@@ -101,7 +103,10 @@ class Reader {
     else items.push(this.#literal(this.#next()))
   }
 
-  /** Whether it is greedy doesn't matter for whether it matches. */
+  /**
+   * Reads a quantifier, if one follows. Greediness is ignored, because it has no influence
+   * on whether a text matches.
+   */
   #readQuantifier(): { min: number; max: number } | undefined {
     const [all = '', sign, from = '', range, to = ''] =
       /^(?:([*+?])|\{(0|[1-9]\d*)(,(0|[1-9]\d*)?)?\})\??/.exec(this.#text.slice(this.#at, this.#at + 30)) ??
@@ -126,7 +131,7 @@ class Reader {
         byLine: isOn('m', flags.byLine),
         dotIsAll: isOn('s', flags.dotIsAll),
       }
-      // Flags without a group hold until the group around them ends.
+      // Flags without a group of their own hold until the enclosing group ends.
       if (this.#skip(')')) return
       this.#skip(':')
     }
@@ -135,7 +140,7 @@ class Reader {
     this.#flags = flags
   }
 
-  /** Behind the opening bracket. */
+  /** Reads a character class from after its opening bracket. */
   #readClass(): CodePoints {
     const negated = this.#skip('^')
     const ranges: (readonly [number, number])[] = []
@@ -155,7 +160,7 @@ class Reader {
     return negated ? complement(set) : set
   }
 
-  /** `[:alpha:]` */
+  /** Reads a class such as `[:alpha:]`, if one follows. */
   #readNamedClass(): CodePoints | undefined {
     const [all = '', not, name = ''] =
       /^\[:(\^?)(\w+):\]/.exec(this.#text.slice(this.#at, this.#at + 20)) ?? []
@@ -165,7 +170,7 @@ class Reader {
     return not === '' ? this.#cased(set) : complement(this.#cased(set))
   }
 
-  /** `\d` */
+  /** Reads a class such as `\d`, if one follows. */
   #readEscapedClass(): CodePoints | undefined {
     const letter = this.#isNext('\\') ? (this.#text[this.#at + 1] ?? '') : ''
     if (/[pP]/.test(letter)) throw new OnlyRe2('classes of Unicode (\\p)')
@@ -186,7 +191,7 @@ class Reader {
     return this.#literal(String.fromCodePoint(this.#readCharacter()))
   }
 
-  /** One code point, as itself or escaped. */
+  /** Reads one code point, literal or escaped. */
   #readCharacter(): number {
     if (!this.#skip('\\')) return this.#next().codePointAt(0) ?? 0
     const rest = this.#text.slice(this.#at)
@@ -199,7 +204,7 @@ class Reader {
     return controls[character] ?? character.codePointAt(0) ?? 0
   }
 
-  /** `\Q…\E`, or until the end. */
+  /** Reads a quotation, which ends with `\E` or at the end of the expression. */
   #readQuoted(): string {
     const end = this.#text.indexOf('\\E', this.#at)
     const quoted = end === -1 ? this.#text.slice(this.#at) : this.#text.slice(this.#at, end)

@@ -5,29 +5,38 @@ import { type Expression, hasPlace, OnlyRe2, readExpression } from './expression
 import { onDemand } from './on-demand.ts'
 
 /**
- * Regular expressions of clients, matched in linear time: RE2's dialect (https://github.com/google/re2/wiki/Syntax,
- * docs/decisions/0036). The only file that knows the library.
+ * Regular expressions sent by clients, matched in linear time, in RE2's dialect
+ * (https://github.com/google/re2/wiki/Syntax, docs/decisions/0036). Only this file knows the library.
  */
 
 const library = onDemand<typeof re2js>('re2js')
 
-/** In UTF-16 units. */
+/** Maximum length in UTF-16 units. */
 const maxLength = 1_000
 
-/** Instructions of RE2's program. Where no automaton can be made of it, each may cost a step for each character. */
+/**
+ * Maximum number of instructions of RE2's program. If no automaton can be made of it, each instruction may
+ * cost one step per character.
+ */
 const maxProgram = 2_500
 
-/** What V8 may take for each character of a text: RE2 takes as long for about twenty. */
+/**
+ * Maximum number of V8's steps for each character of a text. RE2 matches about twenty characters in the
+ * time of that many steps.
+ */
 const maxStepsPerCharacter = 200
 
-/** A longer text is always RE2's. */
+/** Maximum length of a text that V8 matches. RE2 matches all longer ones. */
 const maxTextForV8 = 100_000
 
-/** Beyond these V8 and PostgreSQL take long to prepare an expression. */
+/** Maximum sizes of an expression; V8 and PostgreSQL take long to prepare larger ones. */
 const maxSizeForV8 = 500
 const maxSizeForPostgres = 1_000
 
-/** @returns why an expression is refused, with the position if it is known; undefined if it is fine */
+/**
+ * @returns the reason why an expression is refused, with the position if it is known;
+ * undefined if it is valid
+ */
 export function checkExpression(text: string): string | undefined {
   if (text.length > maxLength)
     return `a regular expression may have at most ${maxLength} characters, and this one has ${text.length}`
@@ -41,11 +50,11 @@ export function checkExpression(text: string): string | undefined {
   }
 }
 
-/** RE2 says what is wrong, and shows the part of the expression that is. */
+/** Returns RE2's description of a syntax error, with the part of the expression that it concerns. */
 function explain(error: re2js.RE2JSException, text: string): string {
   if (!(error instanceof library().RE2JSSyntaxException)) return error.message
   const [why, part] = [error.getDescription(), error.getPattern()]
-  // Of parentheses that have no partner it shows the whole expression.
+  // For unpaired parentheses, RE2 gives the whole expression as the part.
   if (part === null || part === '' || / [()]$/.test(why)) return why
   const at = text.indexOf(part)
   const place = at !== -1 && text.indexOf(part, at + 1) === -1 ? ` at position ${at}` : ''
@@ -60,15 +69,15 @@ const hintOf = (part: string) =>
       : ''
 
 /**
- * Whether a text contains a match.
- * @param text of an expression that was checked
+ * Returns a function that is true for texts that contain a match.
+ * @param text an expression that was checked
  */
 export function compileExpression(text: string): (text: string) => boolean {
   const expression = library().RE2JS.compile(text)
   const tree = treeOf(text)
   if (typeof tree === 'string') return candidate => expression.test(candidate)
   const { text: required, isAll } = requiredText(tree)
-  // A half of a surrogate pair is no match within a whole one.
+  // Half of a surrogate pair must not match within a whole pair.
   if (isAll && required.isWellFormed()) return candidate => candidate.includes(required)
   const short = longestForV8(tree)
   const v8 = short < 0 ? undefined : new RegExp(printForV8(tree), 'v')
@@ -79,8 +88,9 @@ export function compileExpression(text: string): (text: string) => boolean {
 }
 
 /**
- * V8 finds `\B` within a surrogate pair, too.
- * @returns how long a text may be for V8 to match it; -1: none
+ * Returns the maximum length of a text that V8 may match. Expressions with `\B` are left to RE2, because V8
+ * also finds `\B` within a surrogate pair.
+ * @returns -1 if V8 may match none
  */
 function longestForV8(tree: Expression): number {
   if (sizeOf(tree) > maxSizeForV8 || hasPlace(tree, 'no word boundary')) return -1
@@ -94,31 +104,29 @@ function longestForV8(tree: Expression): number {
   return longest
 }
 
-/**
- * An expression for texts that match as a whole.
- * @param text of an expression that was checked
- */
+/** Returns an expression that matches only whole texts. @param text an expression that was checked */
 export function wholeExpression(text: string): string {
   const whole = `^(?:${text})$`
   try {
     library().RE2JS.compile(whole)
     return whole
   } catch {
-    // A quotation (\Q) may go on to the end.
+    // A quotation (\Q) may extend to the end of the expression.
     return `^(?:${text}\\E)$`
   }
 }
 
 /**
- * The same for PostgreSQL's operator `~`. A column with a nondeterministic collation needs COLLATE "C" there.
- * @returns undefined if PostgreSQL can't: `postgresRefusal` says why
+ * Returns the expression in the form for PostgreSQL's operator `~`. A column with a nondeterministic
+ * collation needs COLLATE "C" there.
+ * @returns undefined if PostgreSQL can't run it; `postgresRefusal` says why
  */
 export function postgresExpression(text: string): string | undefined {
   const tree = treeOf(text)
   return typeof tree === 'string' || refusal(tree) !== undefined ? undefined : printForPostgres(tree)
 }
 
-/** @returns what an expression has that PostgreSQL lacks; undefined: nothing */
+/** @returns the feature of an expression that PostgreSQL lacks; undefined if there is none */
 export function postgresRefusal(text: string): string | undefined {
   const tree = treeOf(text)
   return typeof tree === 'string' ? tree : refusal(tree)
@@ -126,12 +134,12 @@ export function postgresRefusal(text: string): string | undefined {
 
 function refusal(tree: Expression): string | undefined {
   if (sizeOf(tree) > maxSizeForPostgres) return 'the regular expression repeats too much for PostgreSQL'
-  // It would have to tell such turns apart, and finds that too complex.
+  // PostgreSQL would have to tell such turns apart, and refuses the expression as too complex.
   if (repeatsAnchors(tree)) return 'PostgreSQL repeats no anchors, such as ^, $ and \\b'
   return undefined
 }
 
-/** @returns the tree, or why there is none */
+/** @returns the tree, or the reason why there is none */
 function treeOf(text: string): Expression | string {
   try {
     return readExpression(text)

@@ -1,35 +1,42 @@
 import type { QueueMeasures } from './tally.ts'
 
-/** For whom work is done. */
+/** The client for whom work is done. */
 export interface Client {
-  /** Clients of the same network share its turns. */
+  /** The client's network. Clients of the same network share its turns. */
   readonly network: string
-  /** Such clients have three turns of four, and three quarters of the places, if others wait too. */
+  /**
+   * True for a client that takes precedence. While others wait too, such clients get three turns of four and
+   * three quarters of the places.
+   */
   readonly first?: boolean
   /** @returns a signal that aborts when the client disconnects, so that work for it stops (Q10) */
   signal(): AbortSignal
 }
 
-/** For work that no client has asked for. */
+/** A client for work that no client asked for. */
 export const nobody: Client = { network: '', signal: () => new AbortController().signal }
 
-/** Too much is asked for: at a time, or by one request. The message says what, to the client. */
+/**
+ * Thrown if too much work is requested, at the same time or by one request. The message tells the
+ * client what is too much.
+ */
 export class Overloaded extends Error {}
 
 export interface FairQueue {
   /**
-   * Waits until it is the turn of the client's network.
-   * @returns what ends the turn
-   * @throws Overloaded if too much is waiting; the reason of the signal if the client has disconnected
+   * Waits for the turn of the client's network.
+   * @returns a function that ends the turn
+   * @throws Overloaded if too much work is waiting, or the reason of the signal if
+   * the client has disconnected
    */
   enter(client: Client): Promise<() => void>
-  /** Runs the work in its turn. What waits for a client that disconnects is never begun. */
+  /** Runs the work when its turn comes. Work that waits for a client that disconnects is never begun. */
   run<T>(client: Client, work: () => Promise<T>): Promise<T>
-  /** Counts from now on what runs and waits. Call it before any work. */
+  /** Measures running and waiting work from now on. Call it before any work. */
   measure(measures: QueueMeasures): void
 }
 
-/** @returns a queue with this way in */
+/** @returns a queue that is entered by this function */
 export function queueWith(enter: FairQueue['enter']): FairQueue {
   let way = enter
   return {
@@ -48,7 +55,7 @@ export function queueWith(enter: FairQueue['enter']): FairQueue {
   }
 }
 
-/** The same way in, with what waits and runs counted. */
+/** Returns a function that enters in the same way and measures waiting and running work. */
 const measured =
   (enter: FairQueue['enter'], { running, waiting, waited, refused }: QueueMeasures): FairQueue['enter'] =>
   async client => {
@@ -71,13 +78,16 @@ const measured =
   }
 
 interface Limits {
-  /** How much work runs at a time. */
+  /** Maximum amount of work that runs at a time. */
   readonly max: number
-  /** How much of it may be for one network. Without it, one network leaves room for another, unless that is all. */
+  /**
+   * Maximum amount of it that runs for one network. By default, one network leaves room for
+   * another, unless `max` is 1.
+   */
   readonly maxOfOne?: number
-  /** How much may wait. */
+  /** Maximum amount of work that may wait. */
   readonly maxWaiting?: number
-  /** For how long it may wait, in ms. */
+  /** Maximum waiting time in ms. */
   readonly maxWait?: number
 }
 
@@ -86,15 +96,16 @@ interface Waiting {
   giveUp(reason: unknown): void
 }
 
-/** What waits, by network, in the order of their turns. */
+/** Waiting work by network, in the order of the networks' turns. */
 interface Rank {
   readonly lines: Map<string, Waiting[]>
   waiting: number
 }
 
 /**
- * Limits how much work runs at a time. Networks take turns, so that one that asks for much waits for itself. When the queue
- * is full, the last of the longest line gives way to a newcomer whose line is shorter.
+ * Creates a queue that limits the amount of work that runs at a time. Networks take turns, so that a network
+ * that asks for much work delays only itself. When the queue is full, the last entry of the longest line
+ * gives way to a newcomer whose line is shorter.
  */
 export function createFairQueue({
   max,
@@ -123,10 +134,10 @@ export function createFairQueue({
       for (const [network, line] of rank.lines) {
         if (!hasRoom(network)) continue
         firstInRow = rank === first ? firstInRow + 1 : 0
-        // It is the last to have its turn again.
+        // The network moves to the end of the order.
         rank.lines.delete(network)
         rank.lines.set(network, line)
-        // Counted here, so that newer work can't take its place.
+        // The work is counted here, so that newer work can't take its place.
         count(network, 1)
         line[0]?.begin()
         return
@@ -187,10 +198,10 @@ export function createFairQueue({
   })
 }
 
-/** So many turns in a row are of those that are first, if others wait too. */
+/** Maximum number of consecutive turns for clients that take precedence while others wait, too. */
 const maxFirstInRow = 3
 
-/** Of lines that are equally long, the one that has waited the least for its turn. */
+/** Returns the longest line. Among equally long ones, it is the line that has waited least for its turn. */
 function longestOf({ lines }: Rank): readonly Waiting[] {
   let longest: readonly Waiting[] = []
   for (const line of lines.values()) if (line.length >= longest.length) longest = line

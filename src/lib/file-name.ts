@@ -1,5 +1,5 @@
 export interface FileName {
-  /** '' where nothing is left. */
+  /** The safe name; '' if nothing is left. */
   readonly name: string
   readonly isChanged: boolean
 }
@@ -8,14 +8,14 @@ export interface FileName {
 const device = /^(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(\.|$)/i
 
 /**
- * Controls, line and paragraph separators, and characters that only change how others look, such as U+202E, which shows
- * `gpj.exe` as `exe.jpg`. Two of them join letters of some scripts (ZWNJ and ZWJ), and stay.
+ * Controls, line and paragraph separators, and characters that only change the appearance of others, such as
+ * U+202E, which shows `gpj.exe` as `exe.jpg`. ZWNJ and ZWJ, which join letters of some scripts, are allowed.
  */
 const unseen = /[\p{Cc}\p{Zl}\p{Zp}]|(?![\u200c\u200d])\p{Cf}/gu
 
 /**
- * Makes a file name from elsewhere safe to show and to save: it removes folders and invisible characters, and changes names
- * that a system reserves. This is the only place that does so, however the name arrives.
+ * Makes a file name from elsewhere safe to show and to save: it removes folders and invisible characters, and
+ * changes names that a system reserves. It is used for all file names, however they arrive.
  */
 export function fileName(text: string): FileName {
   const last = text.toWellFormed().split(/[/\\]/).at(-1) ?? ''
@@ -25,6 +25,6 @@ export function fileName(text: string): FileName {
   return { name, isChanged: name !== text }
 }
 
-/** Does the same for a name that may be missing. */
+/** Makes a file name safe that may be missing. @returns null if it is missing or nothing is left of it */
 export const nameOrNull = (text: string | null | undefined): string | null =>
   fileName(text ?? '').name || null

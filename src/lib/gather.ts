@@ -1,12 +1,13 @@
 import { countPassed } from './shared-memory.ts'
 
-/** In bytes. Pieces off a network are small, and each write takes a turn of a thread. */
+/** Size of the buffer in bytes. Pieces from a network are small, and each write takes a turn of a thread. */
 const atOnce = 128 * 1024
 
 /**
- * Collects pieces in one buffer, and hands it over whenever it is full, and at the end. Pieces are copied: those that wait to be
- * written would grow old, and V8 would look through its whole heap to free them, which costs more than hashing and writing.
- * @param write its bytes are overwritten once the promise resolves
+ * Collects pieces in one buffer, and passes it on whenever it is full and at the end. Pieces are copied,
+ * because pieces that wait to be written would become old objects, and V8 would search its whole heap to free
+ * them, which costs more than hashing and writing.
+ * @param write writes the bytes, which are overwritten once its promise resolves
  */
 export async function gather(
   pieces: AsyncIterable<Buffer>,
@@ -28,7 +29,7 @@ export async function gather(
     }
     if (filled > 0) await write(gathered.subarray(0, filled))
   } finally {
-    // Nothing is being written any more.
+    // Nothing is being written any more, so the memory can be freed.
     gathered.buffer.transfer(0)
   }
 }

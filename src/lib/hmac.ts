@@ -5,13 +5,13 @@ export type Mac = (message: Uint8Array | string) => Buffer
 
 const blockLength = 64
 const hashLength = 32
-/** Reused by every call: nothing is awaited between filling a buffer and hashing it. */
+/** Buffers shared by all calls, which is safe because nothing is awaited between filling and hashing them. */
 const outer = Buffer.alloc(blockLength + hashLength)
 let inner = Buffer.alloc(blockLength + 1024)
 
 /**
- * HMAC-SHA256 (RFC 2104 §2) over `crypto.hash`, which takes a third of the time of `createHmac` for short messages
- * like ours (docs/decisions/0004). A test checks it against RFC 4231 and `createHmac`.
+ * Creates HMAC-SHA256 (RFC 2104 §2) from `crypto.hash`, which takes a third of the time of `createHmac` for
+ * short messages such as ours (docs/decisions/0004). A test checks it against RFC 4231 and `createHmac`.
  */
 export function macWith(key: Uint8Array): Mac {
   const block = Buffer.alloc(blockLength)
@@ -30,14 +30,14 @@ export function macWith(key: Uint8Array): Mac {
   }
 }
 
-/** A loop, because `map` takes longer than hashing. */
+/** Returns the key XOR a byte. It is a loop, because `map` takes longer than hashing. */
 function padOf(block: Uint8Array, byte: number): Uint8Array {
   const pad = new Uint8Array(blockLength)
   for (let at = 0; at < blockLength; at++) pad[at] = (block[at] as number) ^ byte
   return pad
 }
 
-/** Compares two texts in constant time: how long it takes doesn't depend on where they differ. */
+/** Compares two texts in constant time: the time does not depend on where they differ. */
 export function sameText(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)]
   return a.length === b.length && timingSafeEqual(a, b)

@@ -1,9 +1,9 @@
 import { withoutLastZeros } from './json.ts'
 
-/** A date-time of RFC 3339 in UTC, with the digits of its fraction that say something. */
+/** Converts an RFC 3339 date-time to UTC, without zeros at the end of its fraction. */
 export function inUtc(text: string): string {
   const [, head = '', fraction = '', zone = ''] = /^(.{19})(?:\.(\d+))?(.+)$/.exec(text) ?? []
-  // Date knows no leap seconds.
+  // `Date` doesn't know leap seconds.
   const at = Date.parse(`${head.replace(/[t ]/, 'T').replace(/60$/, '59')}${zone.toUpperCase()}`)
   if (Number.isNaN(at)) return text
   const seconds = new Date(at).toISOString().replace(/\.\d+Z$/, '')

@@ -2,8 +2,9 @@
 export const plainDigits = 15
 
 /**
- * Reads numbers by their texts. Before parsing, those that may be unusual are put into quotation marks, with a mark that no
- * text begins with: a reviver, which is called for every value, takes more than twice as long.
+ * Parses JSON and gives each unusual number to `read` as text. Before parsing, such numbers are put into
+ * quotation marks, with a mark that no other text begins with: a reviver, which is called for every value,
+ * takes more than twice as long.
  */
 export function parseNumbers(json: string, read: (text: string, value: number) => unknown): unknown {
   if (json.includes(mark) || json.includes(escapedMark))
@@ -16,13 +17,13 @@ export function parseNumbers(json: string, read: (text: string, value: number) =
   try {
     value = JSON.parse(marked)
   } catch {
-    // The place of what is wrong is that in the text that was given.
+    // The error position has to be that in the given text.
     return JSON.parse(json)
   }
   return unmarked(value, read)
 }
 
-/** A character of Latin-1 for private use, so that marked text takes no more memory. */
+/** A private-use character of Latin-1, so that marked text takes no more memory. */
 const mark = '\u0091'
 const escapedMark = '\\u0091'
 const markCode = 0x91
@@ -37,7 +38,7 @@ function markedNumbers(json: string): string {
       const end = endOfNumber(json, at)
       if (!isUsual(json, at, end)) {
         const text = json.slice(at, end)
-        // Anything else stays as it is, and is refused by the parser.
+        // Anything else stays unmarked, and the parser refuses it.
         if (isJsonNumber(text) && !isName(json, end)) {
           marked += `${json.slice(done, at)}"${mark}${text}"`
           done = end
@@ -49,7 +50,7 @@ function markedNumbers(json: string): string {
   return done === 0 ? json : marked + json.slice(done)
 }
 
-/** @returns where the quotation mark that ends a text is */
+/** @returns the position of the quotation mark that ends a text */
 function endOfText(json: string, start: number): number {
   for (let end = json.indexOf('"', start + 1); end >= 0; end = json.indexOf('"', end + 1)) {
     let before = end - 1
@@ -65,7 +66,10 @@ function endOfNumber(json: string, start: number): number {
   return end
 }
 
-/** True where the name of a member ends, which would be valid as a text. */
+/**
+ * True if a colon follows: the number stands in the place of a member's name, which would be
+ * valid once it is quoted.
+ */
 function isName(json: string, end: number): boolean {
   let at = end
   while (/[ \t\r\n]/.test(json.charAt(at))) at++
@@ -76,14 +80,14 @@ const quoteMark = 0x22
 const backslash = 0x5c
 const minus = 0x2d
 export const isDigit = (code: number) => code >= 0x30 && code <= 0x39
-/** Digits, points, signs and exponents. */
+/** True for digits, points, signs and exponents. */
 export const isOfNumber = (code: number) =>
   isDigit(code) || code === 0x2e || code === minus || code === 0x2b || code === 0x65 || code === 0x45
 const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][-+]?\d+)?$/
-/** True if a text is a number of JSON (RFC 8259 §6). */
+/** True if a text is a JSON number (RFC 8259 §6). */
 export const isJsonNumber = (text: string): boolean => jsonNumber.test(text)
 
-/** Puts numbers in the place of the marked texts of a value. */
+/** Replaces the marked texts in a value with numbers. */
 function unmarked(value: unknown, read: (text: string, value: number) => unknown): unknown {
   if (typeof value === 'string') {
     if (value.charCodeAt(0) !== markCode) return value
@@ -103,7 +107,7 @@ function unmarked(value: unknown, read: (text: string, value: number) => unknown
     const one = members[name]
     if (typeof one === 'string' ? one.charCodeAt(0) !== markCode : typeof one !== 'object') continue
     const member = unmarked(one, read)
-    // Assigning to it would change the prototype.
+    // Assigning to `__proto__` would change the prototype.
     if (name === '__proto__')
       Object.defineProperty(members, name, {
         value: member,
@@ -116,7 +120,7 @@ function unmarked(value: unknown, read: (text: string, value: number) => unknown
   return value
 }
 
-/** True for a number that a double holds, and that JavaScript prints so. */
+/** True for a number that a double holds exactly and that JavaScript prints as it was written. */
 export function isUsual(json: string, start: number, end: number): boolean {
   if (end - start > plainDigits) return false
   let hasPoint = false

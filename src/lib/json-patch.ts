@@ -1,38 +1,38 @@
 import { isObject } from './json.ts'
 
 /**
- * JSON Patch (RFC 6902) as DSpace's clients write it: a list of operations, read and checked, with paths split into tokens.
- * What an operation changes, and whether it may, the caller decides.
+ * JSON Patch (RFC 6902) as DSpace's clients write it: a list of operations, read and checked, with paths
+ * split into tokens. The caller decides what an operation changes and whether it is allowed.
  */
 
 export type Op = 'add' | 'remove' | 'replace' | 'move' | 'copy' | 'test'
 
 export interface Operation {
-  /** Its place in the list, from 0. */
+  /** Position in the list, from 0. */
   readonly index: number
   readonly op: Op
-  /** As it was sent, such as `/metadata/dc.title/0`. */
+  /** The path as it was sent, such as `/metadata/dc.title/0`. */
   readonly pointer: string
   /** The pointer's tokens, unescaped: `['metadata', 'dc.title', '0']`. */
   readonly path: readonly string[]
-  /** Of `move` and `copy`. */
+  /** The source path of `move` and `copy`; null for the others. */
   readonly from: readonly string[] | null
-  /** Of `add`, `replace` and `test`; undefined for the others. */
+  /** The value of `add`, `replace` and `test`; undefined for the others. */
   readonly value: unknown
 }
 
-/** Characters and tokens of a path. No document that is patched is deeper. */
+/** Maximum numbers of characters and tokens of a path. No document that is patched is deeper. */
 const maxPointer = 1_024
 const maxTokens = 16
 
-/** What is wrong with a patch. The message names the operation, and repeats nothing of the body but paths. */
+/** A fault in a patch. The message names the operation, and repeats no part of the body except paths. */
 export class PatchFault extends Error {
   /**
-   * - `syntax`: no list of operations (400).
-   * - `content`: an operation that can't be applied (422, RFC 5789 §2.2).
+   * - `syntax`: the patch is not a list of operations (400).
+   * - `content`: an operation can't be applied (422, RFC 5789 §2.2).
    */
   readonly kind: 'syntax' | 'content'
-  /** The operation; null: the list as a whole. */
+  /** Index of the operation; null: the list as a whole. */
   readonly index: number | null
 
   constructor(kind: PatchFault['kind'], index: number | null, why: string) {
@@ -52,11 +52,7 @@ const needsValue: Readonly<Record<Op, boolean>> = {
 }
 const ops = Object.keys(needsValue).join(', ')
 
-/**
- * @param patch what a body holds
- * @param max how many operations there may be
- * @throws PatchFault
- */
+/** Parses a patch. @param patch the parsed body @param max maximum number of operations @throws PatchFault */
 export function readPatch(patch: unknown, max: number): readonly Operation[] {
   if (!Array.isArray(patch))
     throw new PatchFault('syntax', null, 'The body must be a JSON array of operations (RFC 6902).')
@@ -88,14 +84,14 @@ function readOperation(given: unknown, index: number): Operation {
     pointer,
     path,
     from: moves && typeof from === 'string' ? read('from', from) : null,
-    // RFC 6902 §4: members that an operation doesn't define are ignored.
+    // Members that an operation doesn't define are ignored (RFC 6902 §4).
     value: needsValue[op] ? given.value : undefined,
   }
 }
 
 const isOp = (text: string): text is Op => Object.hasOwn(needsValue, text)
 
-/** @returns undefined for what is no JSON Pointer (RFC 6901 §3) */
+/** @returns undefined if the text is not a JSON Pointer (RFC 6901 §3) */
 export function tokensOf(
   pointer: string,
   bounds = { characters: maxPointer, tokens: maxTokens },
@@ -103,8 +99,8 @@ export function tokensOf(
   if (pointer === '') return []
   if (pointer.length > bounds.characters || !pointer.startsWith('/')) return undefined
   const tokens = pointer.slice(1).split('/')
-  // RFC 6901 §3: ~ is always ~0 or ~1.
+  // A tilde is always part of ~0 or ~1 (RFC 6901 §3).
   if (tokens.length > bounds.tokens || !pointer.isWellFormed() || /~(?![01])/.test(pointer)) return undefined
-  // RFC 6901 §4: first ~1, then ~0, so that ~01 becomes ~1.
+  // First ~1 is replaced, then ~0, so that ~01 becomes ~1 (RFC 6901 §4).
   return tokens.map(token => token.replaceAll('~1', '/').replaceAll('~0', '~'))
 }

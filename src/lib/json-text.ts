@@ -1,18 +1,21 @@
 import { plainNumber } from './decimals.ts'
 import { exactText } from './json.ts'
 
-/** The text of a number as JSON writes it; undefined for other values. */
+/** Returns the JSON text of a number; undefined for other values. */
 export const numberText = (value: unknown): string | undefined =>
   typeof value === 'number' ? String(value) : exactText(value)
 
-/** True if two values are numbers with different texts: JavaScript would print at least one of them otherwise. */
+/**
+ * True if two values are numbers with different texts, at least one of which JavaScript
+ * would print differently.
+ */
 export const haveOtherDigits = (one: unknown, other: unknown): boolean =>
   (exactText(one) !== undefined || exactText(other) !== undefined) && numberText(one) !== numberText(other)
 
 /**
- * The text that regular expressions see of a value (Q20). Texts stand for themselves, numbers have all their digits and no
- * exponent, and structures are written as PostgreSQL writes `jsonb`.
- * @param value of JSON, but not null
+ * Returns the text of a value that regular expressions are matched with (Q20). Texts stay as they are,
+ * numbers have all their digits and no exponent, and structures are written as PostgreSQL writes `jsonb`.
+ * @param value a JSON value other than null
  */
 export const matchedText = (value: unknown): string => (typeof value === 'string' ? value : printed(value))
 
@@ -26,7 +29,7 @@ function printed(value: unknown): string {
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}: ${printed(member)}`).join(', ')}}`
 }
 
-/** Shorter keys come first, in bytes of UTF-8. */
+/** Compares keys by their length in UTF-8, and then by their bytes. */
 function compareKeys(one: string, other: string): number {
   const [first, second] = [Buffer.from(one), Buffer.from(other)]
   return first.length - second.length || Buffer.compare(first, second)

@@ -1,25 +1,31 @@
 import { isDigit, isOfNumber, isUsual, parseNumbers, plainDigits, zero } from './json-numbers.ts'
 
 /**
- * Parses JSON to compare its values: equal numbers become equal values. A double holds only 15 to 17 significant digits.
- * Numbers that it can't hold (`12345678901234567890`, `0.1000000000000000055`) become `JSON.rawJSON` values and are printed
- * unchanged.
+ * Parses JSON for comparison: equal numbers become equal values. A double holds only 15 to 17 significant
+ * digits. Numbers that it can't hold (`12345678901234567890`, `0.1000000000000000055`) become `JSON.rawJSON`
+ * values and are printed unchanged.
  */
 export const parseExact = (json: string): unknown =>
   exponent.test(json) || hasLongNumber(json) ? parseNumbers(json, exactNumber) : JSON.parse(json)
 
 /**
- * Parses JSON to print it again: every number keeps its text (docs/decisions/0063). Where JavaScript would print a double
- * otherwise (`1.10`, `1e3`, `-0`), the number becomes a `JSON.rawJSON` value, too.
+ * Parses JSON for printing it again: every number keeps its text (docs/decisions/0063). A number that
+ * JavaScript would print differently (`1.10`, `1e3`, `-0`) becomes a `JSON.rawJSON` value, too.
  */
 export const parseWritten = (json: string): unknown =>
   mayBeOtherwise(json) ? parseNumbers(json, writtenNumber) : JSON.parse(json)
 
-/** The JSON of a value to compare: one text for all texts of a number that a double holds. */
+/**
+ * Returns the JSON of a value for comparison, with one text for all spellings of a
+ * number that a double holds.
+ */
 export const comparableJson = (json: string): string =>
   mayBeOtherwise(json) ? JSON.stringify(parseExact(json)) : json
 
-/** A number of `parseWritten` as `parseExact` would read it. Other values stay, and so do arrays and objects. */
+/**
+ * Converts a number of `parseWritten` to that of `parseExact`. Other values are returned unchanged,
+ * including arrays and objects.
+ */
 export function comparable(value: unknown): unknown {
   const text = exactText(value)
   if (text === undefined) return value
@@ -27,13 +33,13 @@ export function comparable(value: unknown): unknown {
   return sameNumber(text, number) ? number : value
 }
 
-/** A number of JSON that stands alone, as `parseWritten` reads it. */
+/** Returns a single JSON number as `parseWritten` reads it. */
 export const numberWritten = (text: string): unknown =>
   isUsual(text, 0, text.length) ? Number(text) : writtenNumber(text, Number(text))
 
 const exponent = /\d[eE][-+]?\d/
 
-/** True where JavaScript may print a number otherwise. */
+/** True if JavaScript may print a number differently. */
 const mayBeOtherwise = (json: string): boolean =>
   exponent.test(json) || hasLongNumber(json) || hasOddFraction(json) || hasNegativeZero(json)
 
@@ -43,7 +49,10 @@ function hasNegativeZero(json: string): boolean {
   return false
 }
 
-/** Looks at the digits behind each point: a zero at their end is not printed, and very small numbers get an exponent. */
+/**
+ * True if a fraction ends with a zero, which JavaScript doesn't print, or begins with zeros that
+ * give the number an exponent.
+ */
 function hasOddFraction(json: string): boolean {
   for (let at = json.indexOf('.'); at >= 0; at = json.indexOf('.', at + 1)) {
     let end = at + 1
@@ -54,10 +63,13 @@ function hasOddFraction(json: string): boolean {
   return false
 }
 
-/** So many digits and points in a row may be more than a double holds. */
+/** Number of consecutive digits and points that may be more than a double holds. */
 const longNumber = 16
 
-/** Of a long number, one place of every sixteen is a part; looking only at these takes a tenth of a regular expression. */
+/**
+ * True if the text may contain a long number. Every long number covers one of the positions 15, 31, 47 and so
+ * on, so only one character in sixteen is read. That takes a tenth of the time of a regular expression.
+ */
 function hasLongNumber(json: string): boolean {
   for (let at = longNumber - 1; at < json.length; at += longNumber) {
     if (!isDigitOrPoint(json.charCodeAt(at))) continue
@@ -75,11 +87,14 @@ const isDigitOrPoint = (code: number) => isDigit(code) || code === 0x2e
 const exactNumber = (text: string, value: number): unknown =>
   sameNumber(text, value) ? value : rawJson(text)
 
-/** JavaScript prints -0 without its sign. */
+/**
+ * Returns a number whose text JavaScript would print unchanged, or else raw JSON. For example, JavaScript
+ * prints -0 without its sign.
+ */
 const writtenNumber = (text: string, value: number): unknown =>
   String(value) === text ? value : rawJson(text)
 
-/** Whether printing the double yields the number that was written. */
+/** True if printing the double yields the number that was written. */
 function sameNumber(source: string, value: number): boolean {
   if (String(value) === source) return true
   if (source.length <= plainDigits && !/[eE]/.test(source)) return true
@@ -87,7 +102,7 @@ function sameNumber(source: string, value: number): boolean {
   return digits(source) === digits(String(value))
 }
 
-/** Sign, significant digits and exponent, so that 1.50e3 and 1500 compare equal. */
+/** Returns sign, significant digits and exponent, so that 1.50e3 and 1500 compare equal. */
 function digits(number: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(number) ?? []
@@ -97,7 +112,9 @@ function digits(number: string): string {
   return `${sign}${significant}e${Number(exponent) - fraction.length + all.length - significant.length}`
 }
 
-/** A regular expression would look at the zeros inside of a long number again and again. */
+/**
+ * Removes zeros at the end. A regular expression would read the zeros inside a long number again and again.
+ */
 export function withoutLastZeros(digits: string): string {
   let end = digits.length
   while (end > 0 && digits.charCodeAt(end - 1) === zero) end--
@@ -114,7 +131,7 @@ const exactJson = JSON as unknown as {
   isRawJSON(value: unknown): value is RawJson
 }
 
-/** Numbers of a file are mostly short, and often the same ones. */
+/** Maximum length and number of cached values. Numbers in a file are mostly short and often repeated. */
 const keptLength = 24
 const keptNumbers = 2_048
 const kept = new Map<string, RawJson>()
@@ -132,10 +149,16 @@ function rawJson(source: string): RawJson {
 
 export type Members = Readonly<Record<string, unknown>>
 
-/** True for an object of JSON, and for no number that JavaScript would print otherwise. */
+/**
+ * True for a JSON object. It is false for a number that JavaScript would print differently,
+ * although that is an object, too.
+ */
 export const isObject = (value: unknown): value is Members =>
   typeof value === 'object' && value !== null && !Array.isArray(value) && !exactJson.isRawJSON(value)
 
-/** The source text of a number that JavaScript would print otherwise; undefined for every other value. */
+/**
+ * Returns the source text of a number that JavaScript would print differently;
+ * undefined for every other value.
+ */
 export const exactText = (value: unknown): string | undefined =>
   exactJson.isRawJSON(value) ? value.rawJSON : undefined

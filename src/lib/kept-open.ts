@@ -1,6 +1,6 @@
 import { closeSync, openSync, statSync } from 'node:fs'
 
-/** A file that is read by its descriptor. */
+/** A file that is read through its descriptor. */
 export interface KeptOpen {
   readonly descriptor: number
   close(): void
@@ -9,9 +9,10 @@ export interface KeptOpen {
 const kept = new Map<string, { readonly descriptor: number; users: number }>()
 
 /**
- * Opens a file for reading that has locks, once for all who read it. A process that closes any descriptor of a file loses
- * all its POSIX locks on that file (fcntl(2), "Advisory record locking"), and so does one whose worker thread ends with
- * such a descriptor. So only the main thread may open it, and the last user closes it after everything that locks it.
+ * Opens a file that has locks for reading, once for all readers. A process that closes any descriptor of a
+ * file loses all its POSIX locks on that file (fcntl(2), "Advisory record locking"), and so does one whose
+ * worker thread ends with such a descriptor. So only the main thread may open it, and the last user closes it
+ * after everything that locks it.
  */
 export function keepOpen(path: string): KeptOpen {
   const id = fileId(path)
@@ -35,7 +36,7 @@ export function descriptorOf(path: string): number {
   return file.descriptor
 }
 
-/** Device and inode: two paths may lead to one file. */
+/** Returns device and inode, because two paths may lead to the same file. */
 export function fileId(path: string): string {
   const { dev, ino } = statSync(path, { bigint: true })
   return `${dev}:${ino}`

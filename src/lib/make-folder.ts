@@ -3,8 +3,9 @@ import { dirname } from 'node:path'
 import { sync } from './sync.ts'
 
 /**
- * Makes a folder and the folders above it, and syncs where they are, so that they outlast a power failure. Node's own `recursive` never returns where the system answers ENOENT below a
- * folder that exists, as in /proc.
+ * Makes a folder and its missing parents, and syncs the folders that contain them, so that they survive
+ * a power failure. Node's own `recursive` never returns if the system answers ENOENT below a folder
+ * that exists, as in /proc.
  */
 export function makeFolder(folder: string): void {
   try {

@@ -1,4 +1,4 @@
-/** RFC 6838 §4.2. */
+/** The syntax of a media type (RFC 6838 §4.2). */
 const mediaType = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/
 
 export const isMediaType = (text: string): boolean => mediaType.test(text)

@@ -1,17 +1,22 @@
 /** Suggestions for mistyped names. Both names may come from clients, so the work has a bound. */
 
-/** A longer name was hardly mistyped, and is expensive to compare. */
+/** Maximum length of a name. A longer one was hardly mistyped, and is expensive to compare. */
 const maxLength = 200
 
-/** More edits than that make another name. */
+/** Maximum number of edits; a name with more is another name. */
 const maxEdits = 10
 
-/** Of one search: cells of the tables that compare names, and names that are looked at. A few milliseconds. */
+/**
+ * Maximum number of steps of one search: the names considered and the table cells computed. They
+ * take a few milliseconds.
+ */
 const maxSteps = 250_000
 
 /**
- * @param legal is not read on when the work has reached its bound; the best name so far is the answer then
- * @returns the legal name that is closest to a wrong one; undefined if none is close
+ * Finds the legal name that is closest to a wrong one.
+ * @param legal is read only until the maximum number of steps is reached; the best name
+ * so far is then the answer
+ * @returns undefined if none is close
  */
 export function nearest(name: string, legal: Iterable<string>): string | undefined {
   if (name.length > maxLength) return undefined
@@ -21,7 +26,7 @@ export function nearest(name: string, legal: Iterable<string>): string | undefin
   let steps = 0
   for (const one of legal) {
     if (++steps > maxSteps || limit < 0) break
-    // Before the name is lowercased: it may be long.
+    // The lengths are compared before the name is lowercased, because it may be long.
     if (Math.abs(one.length - name.length) > limit) continue
     const { distance, cells } = editDistance(wanted, one.toLowerCase(), limit)
     steps += cells
@@ -33,13 +38,14 @@ export function nearest(name: string, legal: Iterable<string>): string | undefin
 }
 
 /**
- * Levenshtein's distance, a row at a time. Only the cells within `limit` of the diagonal can be part of a way that is
- * short enough, and when none of a row is, the names are further apart.
- * @returns a distance over the limit means only that; cells: how many were computed
+ * Computes the Levenshtein distance row by row. Only cells within `limit` of the diagonal can be part of a
+ * short enough path. Once a row has no such cell, the distance exceeds the limit.
+ * @returns the distance, where any value above the limit means only that it is exceeded, and the
+ * number of cells computed
  */
 function editDistance(one: string, other: string, limit: number): { distance: number; cells: number } {
   const far = limit + 1
-  // Each character that one name has more is an edit. A few letters become two in lower case.
+  // Each additional character of the longer name is an edit. A few letters become two in lower case.
   if (Math.abs(one.length - other.length) > limit) return { distance: far, cells: 0 }
   let row = new Uint16Array(other.length + far + 1)
   let next = new Uint16Array(row.length)
@@ -48,7 +54,7 @@ function editDistance(one: string, other: string, limit: number): { distance: nu
   for (let i = 0; i < one.length; i++) {
     const from = Math.max(0, i - limit)
     const to = Math.min(other.length, i + limit + 1)
-    // What is read outside of the band is far away.
+    // Cells outside the band count as too far.
     next[from] = from === 0 ? Math.min(i + 1, far) : far
     next[to + 1] = far
     let least = next[from] ?? far

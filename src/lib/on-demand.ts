@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module'
 
 /**
- * A package that is loaded when it is first needed. Each event loop keeps its own copy of what it has loaded, and most of
- * them never see a regular expression or a form with a file.
- * @returns what `require` gives for the name
+ * Returns a function that loads a package on first use. Each event loop keeps its own copy of what it has
+ * loaded, and most of them never need regular expressions or forms with files.
+ * @returns a function with the result of `require`
  */
 export function onDemand<Package>(name: string): () => Package {
   let loaded: Package | undefined

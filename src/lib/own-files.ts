@@ -2,9 +2,11 @@ import { existsSync } from 'node:fs'
 import { dirname, extname, join, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
-/** Where the program's own files are: in `src/`, or in the folder that `scripts/build.ts` has filled. */
+/**
+ * Paths of the program's own files, which are in `src/` or in the folder that `scripts/build.ts` has filled.
+ */
 
-/** The folder of package.json. */
+/** The folder that contains package.json. */
 export const root: string = folderAbove(import.meta.dirname)
 
 const extension = extname(import.meta.filename)
@@ -15,7 +17,7 @@ function folderAbove(folder: string): string {
 }
 
 /**
- * A file that a thread or a process begins with. `scripts/build.ts` has the list of them.
+ * Returns the URL of a file that starts a thread or a process. `scripts/build.ts` lists these files.
  * @param name its path below `src/`, without its extension
  */
 export const programFile = (name: string): URL => pathToFileURL(join(root, programs, name + extension))

@@ -2,17 +2,18 @@ import { readFileSync } from 'node:fs'
 import { hostname } from 'node:os'
 
 /**
- * Names a running program, so that another on the same machine can tell that it has ended. The number of a process may be
- * given again, even at once in a container; together with the time at which it began, it is not.
+ * Returns a name for the running program by which others on the same machine can tell that it has
+ * ended. A process id may be reused, even immediately in a container, but not together with the time at
+ * which the process began.
  */
 export const ownProgram = (): string => JSON.stringify([hostname(), process.pid, begunAt(process.pid)])
 
-/** The running program's name, encoded as a part of a file name. */
+/** Returns the running program's name, encoded for use in a file name. */
 export const programInName = (): string => Buffer.from(ownProgram()).toString('base64url')
 
 /**
- * @param name of a file, which ends with a dot and what `programInName` gave its maker
- * @returns whether that program has certainly ended; false where the name has no such end
+ * @param name a file name that ends with a dot and the `programInName` of its maker
+ * @returns true if that program has certainly ended; false if the name has no such end
  */
 export function isLeftOver(name: string): boolean {
   const program = /\.([\w-]+)$/.exec(name)?.[1]
@@ -22,7 +23,10 @@ export function isLeftOver(name: string): boolean {
 
 type Program = readonly [host: string, pid: number, begun: string | null]
 
-/** @returns whether the program has certainly ended: false of one on another machine, true of a text that names none */
+/**
+ * @returns true if the program has certainly ended, or if the text names no program; false for a
+ * program on another machine
+ */
 export function hasEnded(program: string): boolean {
   const named = read(program)
   if (!named) return true
@@ -32,7 +36,7 @@ export function hasEnded(program: string): boolean {
   return !isThere(pid)
 }
 
-/** @returns undefined for what a machine that failed has left of the text */
+/** @returns undefined for a text that was damaged, such as by a machine that failed */
 function read(program: string): Program | undefined {
   try {
     const named: unknown = JSON.parse(program)
@@ -42,11 +46,14 @@ function read(program: string): Program | undefined {
   }
 }
 
-/** In ticks since the machine began (proc(5), field 22 of `stat`); null where there is no such file, or no such process. */
+/**
+ * Returns the beginning of a process in ticks since the machine started (proc(5), field 22 of `stat`); null
+ * if there is no such file or process.
+ */
 function begunAt(pid: number): string | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1')
-    // The name of the program is in parentheses, and may have spaces and parentheses itself.
+    // The program's name is in parentheses, and may itself contain spaces and parentheses.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? null
   } catch {
     return null
@@ -57,7 +64,7 @@ function isThere(pid: number): boolean {
   try {
     return process.kill(pid, 0)
   } catch (error) {
-    // It is there, but somebody else's.
+    // The process exists, but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
 }

@@ -1,10 +1,10 @@
-/** A map of at most `max` entries. When it is full, it drops the one that was used least recently. */
+/** A map of at most `max` entries. When it is full, it drops the least recently used one. */
 export class RecentlyUsed<K, V extends NonNullable<unknown>> {
   readonly #entries = new Map<K, V>()
   readonly #max: number
   readonly #dropped: (value: V) => void
 
-  /** @param dropped is told what is gone */
+  /** @param dropped called with each value that is dropped */
   constructor(max: number, dropped: (value: V) => void = () => {}) {
     this.#max = max
     this.#dropped = dropped
@@ -13,7 +13,7 @@ export class RecentlyUsed<K, V extends NonNullable<unknown>> {
   get(key: K): V | undefined {
     const value = this.#entries.get(key)
     if (value === undefined) return undefined
-    // A map keeps the order in which entries were added, so the first is always the one to drop.
+    // A map keeps the order of insertion, so the first entry is always the one to drop.
     this.#entries.delete(key)
     this.#entries.set(key, value)
     return value

@@ -1,38 +1,39 @@
-/** How long what repeats is counted before the count is written, in ms. */
+/** Time in ms for which repetitions are counted before the count is written. */
 const countFor = 5 * 60_000
-/** How many different things are counted at a time. Any others are written one by one. */
+/** Maximum number of different keys counted at a time. Entries with other keys are written one by one. */
 const maxCounted = 10_000
 const writtenAtOnce = 20
 
-/** What is written of one thing. */
+/** The writers for the entries of one key. */
 export interface Repeated {
   first(): Promise<void>
-  /** @param count how many came after the first, or after the last count */
+  /** @param count number of entries since the first, or since the last count */
   others(count: number): Promise<void>
 }
 
 export interface Repeats {
-  /** @param key the same for what is the same */
+  /** @param key the same for identical entries */
   add(key: string, one: Repeated): Promise<void>
-  /** Writes what was counted. */
+  /** Writes the counts so far. */
   close(): Promise<void>
 }
 
 interface Count extends Repeated {
   readonly since: number
-  /** After the first, which was written at once. */
+  /** Number of entries after the first, which was written at once. */
   repeats: number
 }
 
 /**
- * Writes the first of several identical things at once, and the number of the others after some minutes, so that nobody can
- * fill a log by repeating them. Each event loop counts its own. What was counted since is lost if the process is killed.
+ * Writes the first of several identical entries at once, and the number of the others after some minutes, so
+ * that a log can't be filled by repetition. Each event loop counts its own. Counts that are not yet written
+ * are lost if the process is killed.
  */
 export function countRepeats(): Repeats {
   const counts = new Map<string, Count>()
   let timer: NodeJS.Timeout | undefined
 
-  /** Counts are in the order of their beginnings. */
+  /** Writes the counts begun before this time. The map has them in the order of their beginnings. */
   async function flush(begunBefore: number): Promise<void> {
     const old: (readonly [string, Count])[] = []
     for (const [key, count] of counts) {
@@ -40,7 +41,7 @@ export function countRepeats(): Repeats {
       counts.delete(key)
       if (count.repeats > 0) old.push([key, count])
     }
-    // A few at a time: others wait for the store, too.
+    // To bound the load on the store, only a few are written at a time.
     for (let at = 0; at < old.length; at += writtenAtOnce)
       await Promise.all(old.slice(at, at + writtenAtOnce).map(([key, count]) => write(key, count)))
   }
@@ -49,7 +50,7 @@ export function countRepeats(): Repeats {
     try {
       await count.others(count.repeats)
     } catch (error) {
-      // Once more, with what was counted since.
+      // The count is kept, together with what has been counted since, and written later.
       const later = counts.get(key)
       if (later) later.repeats += count.repeats
       else counts.set(key, count)
@@ -58,12 +59,12 @@ export function countRepeats(): Repeats {
     }
   }
 
-  /** Until nothing is counted any more. */
+  /** Schedules the next flush, and repeats until nothing is counted any more. */
   function flushLater(): void {
     timer ??= setTimeout(() => {
       timer = undefined
       if (counts.size > 0) flushLater()
-      // What can't be written now is tried again.
+      // Counts that can't be written now are tried again later.
       flush(performance.now() - countFor).catch(() => {})
     }, countFor / 5).unref()
   }
@@ -87,7 +88,7 @@ export function countRepeats(): Repeats {
     },
     close: async () => {
       clearTimeout(timer)
-      // A store that doesn't answer must not keep the process.
+      // A store that doesn't answer must not keep the process from ending.
       await flush(Number.POSITIVE_INFINITY).catch(() => {})
     },
   }

@@ -1,11 +1,14 @@
 import { collect } from './collect.ts'
 
 /**
- * Memory that threads share. V8 doesn't count it, so that its garbage collector sees no need to run while gigabytes of it
- * are garbage: each thread that has had a part of it in its hands must collect before it is free.
+ * Memory shared between threads. V8 doesn't count it, so its garbage collector sees no need to run while
+ * gigabytes of it are garbage. Each thread that has held a reference must collect before the memory is freed.
  */
 
-/** In bytes that came into this thread's hands. What was soon let go of is found in a millisecond, the rest takes longer. */
+/**
+ * Bytes received or made by this thread after which garbage is collected. A minor collection takes a
+ * millisecond and frees what was dropped soon; a major one takes longer.
+ */
 const perMinor = 32 * 1024 * 1024
 const perMajor = 256 * 1024 * 1024
 
@@ -13,13 +16,13 @@ let sinceMinor = 0
 let sinceMajor = 0
 let isPlanned = false
 
-/** Says that this thread has made, or was given, so many bytes of memory that threads share. */
+/** Counts shared memory that this thread has made or received. @param bytes its size */
 export function countShared(bytes: number): void {
   sinceMinor += bytes
   sinceMajor += bytes
   if (isPlanned || sinceMinor < perMinor) return
   isPlanned = true
-  // When what runs now has let go of it.
+  // The collection runs after the current work has dropped its references.
   setImmediate(collectNow).unref()
 }
 
@@ -33,14 +36,15 @@ function collectNow(): void {
   }
 }
 
-/** In bytes. */
+/** Bytes of dropped buffers after which garbage is collected. */
 const perPieces = 16 * 1024 * 1024
 let ofPieces = 0
 
 /**
- * Says that so many bytes of buffers have come off the network and were let go of at once, as of a large body. Their memory is
- * freed by then, but V8 counts what was made, and would begin to look through the whole heap; a look at the young objects
- * takes half a millisecond.
+ * Counts buffers that came from the network and were dropped at once, such as those of a large body. Their
+ * memory is already free by then, but V8 counts what was allocated, and would begin to search the whole heap.
+ * A collection of young objects takes half a millisecond.
+ * @param bytes their size
  */
 export function countPassed(bytes: number): void {
   ofPieces += bytes
@@ -49,7 +53,7 @@ export function countPassed(bytes: number): void {
   collect({ type: 'minor' })
 }
 
-/** The same for whatever of it is in a message from another thread. */
+/** Counts all shared memory in a message from another thread. */
 export function countSharedIn(message: unknown): void {
   if (typeof message !== 'object' || message === null) return
   if (ArrayBuffer.isView(message)) countView(message)
@@ -64,7 +68,6 @@ function countView({ buffer, byteLength }: ArrayBufferView): void {
   if (buffer instanceof SharedArrayBuffer) countShared(byteLength)
 }
 
-/** Memory that threads share. */
 export function sharedMemory(bytes: number): SharedArrayBuffer {
   countShared(bytes)
   return new SharedArrayBuffer(bytes)
@@ -73,7 +76,7 @@ export function sharedMemory(bytes: number): SharedArrayBuffer {
 export const sharedNumbers = (length: number): Uint32Array<SharedArrayBuffer> =>
   new Uint32Array(sharedMemory(length * Uint32Array.BYTES_PER_ELEMENT))
 
-/** A copy that threads can share. */
+/** Returns a copy in shared memory. */
 export function shareNumbers(numbers: Uint32Array): Uint32Array<SharedArrayBuffer> {
   const shared = sharedNumbers(numbers.length)
   shared.set(numbers)

@@ -1,14 +1,11 @@
 import { comparable, exactText, isObject, withoutLastZeros } from './json.ts'
 
 /**
- * What a value is sorted by. Plain numbers and texts stand for themselves. Everything else is a *binary text*: one whose
- * characters are the bytes 0 to 255, so that comparing two of them compares their bytes.
+ * Keys by which values are sorted. Plain numbers and texts are their own keys. Every other key is a *binary
+ * text*, whose characters are the bytes 0 to 255, so that comparing two of them compares their bytes.
  *
- * A field with values of several kinds has an order too, that of PostgreSQL's `jsonb`: text by code point, numbers by value,
- * booleans, false first, arrays, and objects. An array comes before every longer one, and an object before every one with more
- * members. Otherwise elements decide, one after the other, or members, first by their names. Inside of them, null is first.
- *
- * Record changes are stored under names that are made of keys (`recordKey`), so the mark of numbers stays.
+ * A field with values of several kinds has an order, too: numbers by value, then text by code point, then
+ * booleans, false first, and then nested values by their JSON.
  */
 const kindMarks = { null: '.', text: '/', number: '0', boolean: '2', array: '3', object: '4' } as const
 
@@ -32,7 +29,11 @@ export function mixedKey(value: unknown): string {
   return typeof value === 'string' ? markedText(binaryText(value)) : oddKey(value)
 }
 
-/** @param value neither null nor a plain number or text; a number may be one that is only written otherwise */
+/**
+ * Returns the key of a value that is not its own key.
+ * @param value neither null nor a plain number or text; it may be a number whose text
+ * differs from JavaScript's
+ */
 export function oddKey(value: unknown): string {
   if (typeof value === 'boolean') return `${kindMarks.boolean}${value ? 1 : 0}`
   const number = comparable(value)
@@ -148,9 +149,9 @@ export const markedText = (binary: string): string => kindMarks.text + binary
 const scratch = new DataView(new ArrayBuffer(8))
 const scratchBytes = Buffer.from(scratch.buffer)
 
-/** A plain number among keys of other kinds. */
+/** Returns the key of a plain number among keys of other kinds. */
 export function markedNumber(value: number): string {
-  // IEEE 754 sorts by its bits once the sign is turned, and all bits of a negative number.
+  // IEEE 754 numbers sort by their bits once the sign bit is inverted, or all bits of a negative number.
   scratch.setFloat64(0, value + 0)
   const high = scratch.getInt32(0)
   const low = scratch.getInt32(4)
@@ -159,7 +160,9 @@ export function markedNumber(value: number): string {
   return kindMarks.number + scratchBytes.toString('latin1', 0, 8)
 }
 
-/** A number with more digits than a double: it comes after the greatest double that is below it. */
+/**
+ * Returns the key of a number with more digits than a double. It sorts after the greatest double below it.
+ */
 function exactNumberKey(number: string): string {
   const key = decimalKey(number)
   let below = Number(number)
@@ -177,28 +180,31 @@ function nextBelow(value: number): number {
   return double[0]
 }
 
-/** A file may hold exponents of any size; larger ones count as this one. */
+/** Largest exponent; a file may contain larger ones, which count as this one. */
 const maxExponent = 10 ** 12
 const exponentDigits = 13
 
 /**
- * A decimal number as text that sorts by value, exactly.
- * @param number as JSON writes it
+ * Returns a text for a decimal number that sorts exactly by its value.
+ * @param number a number as JSON writes it
  */
 export function decimalKey(number: string): string {
   const [, sign = '', whole = '', fraction = '', exponent = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([-+]?\d+))?$/.exec(number) ?? []
   const digits = (whole + fraction).replace(/^0+/, '')
   if (digits === '') return '1'
-  // The number is 0.<digits> times ten to the power of:
+  // The exponent of ten in the form 0.<digits> × 10^power.
   const power =
     digits.length - fraction.length + Math.max(-maxExponent, Math.min(maxExponent, Number(exponent)))
   const key = `${String(power + 2 * maxExponent).padStart(exponentDigits, '0')}${withoutLastZeros(digits)}`
-  // Of two negative numbers, the one with the greater magnitude comes first; ':' sorts after every digit.
+  // The negative number with the greater magnitude comes first; ':' sorts after every digit.
   return sign === '' ? `2${key}` : `0${key.replace(/\d/g, digit => String(9 - Number(digit)))}:`
 }
 
-/** Text by code point: UTF-8, extended to unpaired surrogates (https://simonsapin.github.io/wtf-8/). */
+/**
+ * Encodes text so that it sorts by code point: in UTF-8, extended to unpaired surrogates
+ * (https://simonsapin.github.io/wtf-8/).
+ */
 export function binaryText(text: string): string {
   if (text.isWellFormed()) return Buffer.from(text).toString('latin1')
   const pieces: Buffer[] = []
@@ -213,9 +219,9 @@ export function binaryText(text: string): string {
   return Buffer.concat(pieces).toString('latin1')
 }
 
-/** The text of which this is the binary text. */
+/** Returns the text that was encoded as this binary text. */
 export function textOfBinary(binary: string): string {
-  // An unpaired surrogate; UTF-8 has no such bytes (RFC 3629 §3).
+  // The bytes of an unpaired surrogate, which UTF-8 never contains (RFC 3629 §3).
   const [surrogate] = /\xed[\xa0-\xbf][\x80-\xbf]/.exec(binary) ?? []
   if (surrogate === undefined) return Buffer.from(binary, 'latin1').toString()
   const at = binary.indexOf(surrogate)
@@ -223,20 +229,24 @@ export function textOfBinary(binary: string): string {
   return textOfBinary(binary.slice(0, at)) + String.fromCharCode(point) + textOfBinary(binary.slice(at + 3))
 }
 
-/** What a value sorts by in a field declared as text: text by itself, everything else by its JSON. */
+/**
+ * Returns the text by which a value sorts in a field declared as text: a text itself,
+ * any other value as JSON.
+ */
 export const textForm = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value)
 
 /**
- * An instant as text that sorts by time: seconds, a mark for a leap second (`:60` comes after every `:59` and before the
- * next `:00`; Date knows none), and the fraction as it was written.
- * @param text of the form above
+ * Returns an instant as text that sorts by time: seconds, a mark for a leap second (`:60` comes
+ * after every `:59` and before the next `:00`; `Date` doesn't know leap seconds), and the fraction
+ * without zeros at its end.
+ * @param text an RFC 3339 date-time
  */
 export function instant(text: string): string {
   const [, head = '', fraction = '', zone = ''] = /^(.{19})(?:\.(\d+))?(.+)$/.exec(text) ?? []
   const leap = head.endsWith('60')
   const at = Date.parse(`${head.replace(/[t ]/, 'T').replace(/60$/, '59')}${zone.toUpperCase()}`)
-  // Of the years 0 to 9999, and a day around them for the zones, no second is below -10^12.
+  // Within the years 0 to 9999, and a day around them for time zones, every time is above -10^12 seconds.
   const seconds = String(at / 1000 + 1e12).padStart(13, '0')
   return `${seconds}${leap ? 1 : 0}.${withoutLastZeros(fraction)}`
 }

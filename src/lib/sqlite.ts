@@ -3,30 +3,30 @@ import type { AggregateOptions, DatabaseSync, SQLInputValue, StatementSync } fro
 import { pathToFileURL } from 'node:url'
 import { RecentlyUsed } from './recently-used.ts'
 
-/** The only file that uses the SQLite driver. A connection keeps the statements that it has used most recently. */
+/** The SQLite driver, which only this file uses. A connection keeps its most recently used statements. */
 export type Value = SQLInputValue
 export type Row = Record<string, unknown>
 
 export interface Database {
   /** Runs statements that return no rows. */
   exec(sql: string): void
-  /** @returns how many rows were changed */
+  /** @returns the number of changed rows */
   run(sql: string, ...values: Value[]): number
   get<T extends Row>(sql: string, ...values: Value[]): T | undefined
   all<T extends Row>(sql: string, ...values: Value[]): T[]
   /** Prepares a statement for hot paths, where even looking it up takes too long. */
   prepare(sql: string): Prepared
-  /** Rows one at a time, as arrays. Each call prepares its own statement, so several can be open at once. */
+  /** Iterates over rows as arrays. Each call prepares its own statement, so several can be open at once. */
   iterate(sql: string, ...values: Value[]): IterableIterator<unknown[]>
-  /** The same, as objects. */
+  /** Iterates over rows as objects, and otherwise like `iterate`. */
   iterateObjects(sql: string, ...values: Value[]): IterableIterator<Row>
   close(): void
 }
 
 export interface Prepared {
-  /** @returns how many rows were changed */
+  /** @returns the number of changed rows */
   run(...values: Value[]): number
-  /** The first row, as an array. */
+  /** Returns the first row as an array. */
   get(...values: Value[]): unknown[] | undefined
 }
 
@@ -34,15 +34,24 @@ export interface Prepared {
 export type Unavailable = (why: string, cause: unknown) => Error
 
 export interface OpenOptions {
-  /** `inspect` reads like `read`, and leaves the write-ahead log as it is when the last connection closes. */
+  /**
+   * Access to the file. `inspect` reads like `read`, but leaves the write-ahead log as it is when
+   * the last connection closes.
+   */
   readonly mode: 'write' | 'read' | 'inspect' | 'immutable'
   /** Size of the page cache in KiB. */
   readonly cache?: number
-  /** How many bytes of the file to map into memory. */
+  /** Number of bytes of the file to map into memory. */
   readonly map?: number
-  /** Asked now and then by statements that contain `tick`: whether they may go on. It may throw, which ends them. */
+  /**
+   * Called now and then by statements that contain `tick`.
+   * @returns true if the statement may go on. It may throw, which ends the statement.
+   */
   readonly mayGoOn?: () => boolean
-  /** For statements to call, by name. They depend on nothing but their arguments, of which integers are bigints. */
+  /**
+   * Functions that statements can call, by name. They depend on nothing but their arguments.
+   * Integer arguments are bigints.
+   */
   readonly functions?: Readonly<Record<string, (...values: SqlValue[]) => SqlResult>>
   readonly aggregates?: Readonly<Record<string, () => SqlAggregate>>
 }
@@ -50,19 +59,22 @@ export interface OpenOptions {
 export type SqlValue = string | bigint | number | Uint8Array | null
 export type SqlResult = string | number | null
 
-/** Of one group of rows. */
+/** The state of an aggregate function for one group of rows. */
 export interface SqlAggregate {
   add(value: SqlValue): void
   result(): SqlResult
 }
 
 /**
- * A condition that is true, and asks `mayGoOn` for about every 256th row: the driver can't interrupt a statement, and a call
- * of a function for each row would make it twice as slow.
+ * A condition that is always true, and calls `mayGoOn` for about every 256th row. The driver can't interrupt
+ * a statement, and a function call for each row would make it twice as slow.
  */
 export const tick = '(random() & 255 OR may_go_on())'
 
-/** Node 24 warns on standard error that SQLite is experimental. A command would print that before its one line (D1). */
+/**
+ * Loads the driver without its warning. Node 24 warns on standard error that SQLite is experimental, and a
+ * command would print that before its only line (D1).
+ */
 function loadDriver() {
   const { emitWarning } = process
   process.emitWarning = () => {}
@@ -76,20 +88,21 @@ function loadDriver() {
 const sqlite = loadDriver()
 
 /**
- * The maximum number of statements that a connection keeps. More than Carrel's own; those that clients' orders make are
- * without number, and each takes about 30 kB.
+ * Maximum number of statements that a connection keeps. It exceeds the number of Carrel's own statements. The
+ * number of those made for clients' orders is unlimited, and each takes about 30 kB.
  */
 const maxStatements = 100
 
-/** Gives the memory back at once. Before Node 26, that happens when the object is collected. */
+/** Frees a statement's memory at once. Before Node 26, that happens only when the object is collected. */
 const finalize = (statement: StatementSync & { close?(): void }): void => statement.close?.()
 
-/** Names a file that nobody changes, so that it is read without locks (https://sqlite.org/uri.html#uriimmutable). */
+/**
+ * Returns a URI for a file that is never changed, so that it is read without locks
+ * (https://sqlite.org/uri.html#uriimmutable).
+ */
 export const immutableUri = (path: string): string => `${pathToFileURL(path).href}?immutable=1`
 
-/**
- * @param unavailable makes the error for a file that can't be opened, is locked, or has no room
- */
+/** @param unavailable makes the error for a file that can't be opened, is locked, or has no space left */
 export function openSqlite(path: string, options: OpenOptions, unavailable: Unavailable): Database {
   const guard = <T>(work: () => T) => translateErrors(work, unavailable)
   const db = guard(() => {
@@ -148,7 +161,7 @@ function register(db: DatabaseSync, { functions = {}, aggregates = {} }: OpenOpt
   for (const [name, start] of Object.entries(aggregates)) db.aggregate(name, aggregateOptions(start))
 }
 
-/** The driver's types know no state but values of SQL. */
+/** The cast is needed because the driver's types allow only SQL values as state. */
 const aggregateOptions = (start: () => SqlAggregate) =>
   ({
     deterministic: true,
@@ -163,11 +176,14 @@ const aggregateOptions = (start: () => SqlAggregate) =>
 
 const emptyBlob = new Uint8Array(1).subarray(1)
 
-/** Node 24.7 binds an empty byte array as NULL if its buffer is empty too. */
+/** Works around Node 24.7, which binds an empty byte array as NULL if its buffer is empty too. */
 const bindable = (value: Value): Value =>
   ArrayBuffer.isView(value) && value.byteLength === 0 ? emptyBlob : value
 
-/** Node 24.7's iterator runs the statement again if `next` is called after the last row. A generator stays done. */
+/**
+ * Works around Node 24.7, whose iterator runs the statement again if `next` is called after the last
+ * row. A generator stays done.
+ */
 function* rowsOnce<T>(rows: Iterable<T>): IterableIterator<T> {
   yield* rows
 }
@@ -180,13 +196,13 @@ const reasons = new Map([
   [10, 'the disk reports an I/O error'],
   [11, 'the database is damaged; restore it from a backup'],
   [13, 'the disk is full'],
-  // SQLITE_IOERR_SHMSIZE: no space for the index of the write-ahead log.
+  // SQLITE_IOERR_SHMSIZE means that there is no space for the index of the write-ahead log.
   [4874, 'the disk is full'],
   [14, "the database file can't be opened"],
   [26, 'the file is not a database; restore it from a backup'],
 ])
 
-/** The only place that translates the driver's errors. */
+/** Translates the driver's errors. No other code does so. */
 function translateErrors<T>(work: () => T, unavailable: Unavailable): T {
   try {
     return work()
@@ -209,7 +225,8 @@ export function transaction<T>(db: Database, work: () => T): T {
     db.exec('COMMIT')
     return result
   } catch (error) {
-    // SQLite rolls back by itself when the disk is full. A failing second rollback must not hide the first error.
+    // SQLite rolls back by itself when the disk is full. A failing second rollback must
+    // not hide the first error.
     try {
       db.exec('ROLLBACK')
     } catch {}

@@ -1,4 +1,4 @@
-/** What the errors of the operating system mean (errno(3)), as far as an operator can do something about them. */
+/** Meanings of errors of the operating system (errno(3)), for those that an operator can act on. */
 const meanings: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EBUSY: 'it is in use',
@@ -18,7 +18,10 @@ const meanings: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
 }
 
-/** @returns what the operating system said, with its code and without a path; undefined for any other error */
+/**
+ * @returns the message of the operating system, with its code and without a path;
+ * undefined for any other error
+ */
 export function systemReason(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined
   const { code, syscall } = error as NodeJS.ErrnoException
@@ -26,11 +29,11 @@ export function systemReason(error: unknown): string | undefined {
   return meaning === undefined ? undefined : `${meaning} (${code})`
 }
 
-/** Whether a file, or a folder of its path, is not there. */
+/** True if the error says that a file, or a folder in its path, does not exist. */
 export const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR')
 
-/** @returns undefined if there was no such file */
+/** @returns the result of the work; undefined if it failed because a file was missing */
 export async function unlessMissing<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work

@@ -1,22 +1,22 @@
 /**
- * Metrics, in memory that all event loops of a process share: each loop writes to a row of its own, and any
- * can read all. Counting costs an addition, and reading asks nobody, so it waits for no loop that is busy. A row is written
- * by one thread, and a number of 64 bits in one go, so nothing has to be locked.
+ * Memory for metrics, shared by all event loops of a process. Each loop writes to a row of its own, and any
+ * loop can read all rows. Counting costs an addition, and reading waits for no loop, however busy. Each row
+ * is written by a single thread and 64-bit numbers are written atomically, so no locks are needed.
  */
 export interface Rows {
-  /** What only grows. A loop that replaces another goes on with what that one had counted. */
+  /** Numbers that only grow. A loop that replaces another continues with the numbers of its predecessor. */
   readonly counters: readonly Float64Array<ArrayBufferLike>[]
-  /** What goes up and down. It is set back when the loop ends. */
+  /** Numbers that go up and down. They are reset when the loop ends. */
   readonly gauges: readonly Float64Array<ArrayBufferLike>[]
-  /** Which row is this loop's. */
+  /** Index of this loop's row. */
   readonly own: number
 }
 
-/** A service without single sign-on uses a quarter of it. What is not used takes no memory. */
+/** Sizes of the rows. A service without single sign-on uses a quarter. Unused numbers take no memory. */
 const counterNumbers = 16_384
 const gaugeNumbers = 2_048
 
-/** @param loops how many event loops there are */
+/** @param loops number of event loops */
 export function createRows(loops = 1): Omit<Rows, 'own'> {
   const row = (numbers: number) => new Float64Array(new SharedArrayBuffer(numbers * 8))
   return {
@@ -35,14 +35,13 @@ export interface Family {
 }
 
 export interface Value {
-  /** If it is not the name of the family. */
+  /** The name of the metric, if it differs from that of its family. */
   readonly metricName?: string
   readonly labels: Labels
   readonly value: number
 }
 
 export interface Count {
-  /** One more. */
   add(): void
 }
 
@@ -55,40 +54,46 @@ export interface Histogram {
   observe(seconds: number): void
 }
 
-/** What a queue counts. */
+/** The measures of a queue. */
 export interface QueueMeasures {
   readonly running: Gauge
   readonly waiting: Gauge
-  /** How long work has waited until it began. */
+  /** Waiting time until work began. */
   readonly waited: Histogram
-  /** The queue was full, or the work's turn didn't come in time. */
+  /** Work refused because the queue was full, or because its turn did not come in time. */
   readonly refused: Count
 }
 
 /** Upper bounds of a histogram's buckets in seconds; one more takes the rest. */
 export const bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
-/** The sum, the buckets, and the one for the rest. */
+/** Numbers in a histogram: the sum, the buckets, and the bucket for the rest. */
 const histogramNumbers = bounds.length + 2
 
 interface Series {
   readonly labels: Labels
   readonly at: number
-  /** Whether it is shown before anything was counted. */
+  /** True if the series is shown even before anything was counted. */
   readonly always: boolean
 }
 
-/** Where the next numbers of a row go. */
+/** The next free positions in a row. */
 export interface Places {
   counters: number
   gauges: number
 }
 
-/** Whether each loop has a series of its own, which is labelled `worker`, or all loops are summed. */
+/**
+ * Options of a metric. With `byLoop`, each loop has a series of its own with the label `worker`.
+ * Otherwise, all loops are summed.
+ */
 interface Options {
   readonly byLoop?: boolean
 }
 
-/** All loops create the same metrics in the same order, so a metric has the same place in every row. */
+/**
+ * The metrics of a process. All loops create the same metrics in the same order, so a metric has the
+ * same position in every row.
+ */
 export class Tally {
   readonly #rows: Rows
   readonly #families: (Family & Options & { readonly series: Series[] })[] = []
@@ -99,22 +104,23 @@ export class Tally {
     this.#rows = rows
   }
 
-  /** How many event loops count. */
+  /** Number of event loops that count. */
   get loops(): number {
     return this.#rows.counters.length
   }
 
-  /** Whether there is room for so many more counters, one gauge and one histogram. */
+  /** True if there is room for this many more counters, one gauge and one histogram. */
   hasRoom(counters: number): boolean {
     const { counters: used, gauges } = this.#next
     return used + counters + histogramNumbers <= counterNumbers && gauges + 1 <= gaugeNumbers
   }
 
   /**
-   * Keeps room for so many counters, one gauge and one histogram, whose series are made when somebody counts in them, or
-   * reads: a service has hundreds of routes, and is asked for few of them.
-   * @param make makes them in these places
-   * @returns makes them now, unless they are made
+   * Reserves room for this many counters, one gauge and one histogram. Their series are made when
+   * the returned function is first called, or when metrics are read: a service has hundreds of
+   * routes, of which few are used.
+   * @param make makes the series at the reserved positions
+   * @returns a function that makes the series on its first call and returns them
    */
   postpone<T>(counters: number, make: (places: Places) => T): () => T {
     const places = { ...this.#next }
@@ -194,7 +200,10 @@ export class Tally {
     }
   }
 
-  /** What one loop has counted. A series that has counted nothing is left out, unless it is always shown. */
+  /**
+   * Returns the values that one loop has counted. A series that has counted nothing is left out,
+   * unless it is always shown.
+   */
   read(loop: number): (Family & { readonly values: readonly Value[] })[] {
     for (const make of this.#postponed) make()
     const counters = this.#rows.counters[loop] ?? new Float64Array(0)
@@ -231,7 +240,10 @@ function place(places: Places, numbers: number): number {
   return at
 }
 
-/** Buckets count all that is not above their bound (https://prometheus.io/docs/instrumenting/exposition_formats/). */
+/**
+ * Returns the values of a histogram. A bucket counts all observations up to its bound
+ * (https://prometheus.io/docs/instrumenting/exposition_formats/).
+ */
 function histogramValues(name: string, labels: Labels, [sum = 0, ...counts]: Float64Array): Value[] {
   let count = 0
   const buckets = [...bounds.map(String), '+Inf'].map((le, bucket) => {

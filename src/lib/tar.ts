@@ -2,36 +2,41 @@ import { PassThrough, pipeline, Readable, Transform, type Writable } from 'node:
 import { pipeline as finished } from 'node:stream/promises'
 import { extract, pack } from 'tar-stream'
 
-/** The only file that uses the library of tar. */
+/** An entry of a tar archive. Only this file uses the library for tar. */
 export interface TarEntry {
-  /** With U+FFFD where it isn't UTF-8. */
+  /** The path, with U+FFFD in place of bytes that aren't UTF-8. */
   readonly name: string
   readonly kind: 'file' | 'folder' | 'other'
-  /** In bytes. */
+  /** Size in bytes. */
   readonly size: number
   readonly changed: Date
   /** The content of a file, which can be read once. */
   content(): AsyncIterable<Buffer>
-  /** Passes over an entry that is not a file, or is not wanted. */
+  /** Skips an entry that is not a file or not wanted. */
   skip(): void
 }
 
 export interface TarSource {
-  /** The archive, and what unpacks it first. */
+  /** The archive. If `unpack` is given, it decompresses the archive first. */
   readonly input: Readable
   readonly unpack?: Transform
-  /** True to refuse an archive that breaks off between two files: most programs take it. */
+  /**
+   * True to refuse an archive that ends between two files without the end marker, which most programs accept.
+   */
   readonly whole: boolean
-  /** Makes the error of an archive that can't be read; those of disks, signals and `zlib` stay what they are. */
+  /**
+   * Makes the error for an archive that can't be read. Errors of disks, signals and `zlib`
+   * are passed on unchanged.
+   */
   readonly broken: (why: string, cause?: Error) => Error
 }
 
-/** Bytes that may pass without a file: the library holds names and attributes in memory. */
+/** Maximum number of bytes without file content, because the library holds names and attributes in memory. */
 const maxBetween = 2 * 1024 * 1024
-/** Bytes at the end of an archive, which are 0. */
+/** Number of zero bytes that end an archive. */
 const endLength = 1024
 
-/** Reads an archive entry by entry, of any length, in constant memory. */
+/** Reads an archive of any length entry by entry, in constant memory. */
 export async function* readTar({ input, unpack, whole, broken }: TarSource): AsyncIterable<TarEntry> {
   let between = 0
   let last = Buffer.alloc(0)
@@ -92,16 +97,16 @@ export async function* readTar({ input, unpack, whole, broken }: TarSource): Asy
 }
 
 export interface TarWriter {
-  /** Adds a file of this many bytes. Calls wait for each other. */
+  /** Adds a file of `size` bytes. Calls wait for each other. */
   add(name: string, size: number, content: AsyncIterable<Buffer> | Iterable<Buffer>): Promise<void>
-  /** Completes the archive, and leaves the stream open. */
+  /** Completes the archive and leaves the stream open. */
   end(): Promise<void>
 }
 
 export function createTar(out: Writable): TarWriter {
   const entries = pack()
   const sent = finished(Readable.from(entries), out, { end: false })
-  // `end` throws it, and so does what is being added.
+  // The error is handled elsewhere: `end` rejects with it, and so does an `add` that is under way.
   sent.catch(() => {})
   return {
     add: (name, size, content) =>

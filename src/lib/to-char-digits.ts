@@ -1,47 +1,50 @@
 import { type MaskPart, ordinalOf } from './to-char-mask.ts'
 
-/** What the patterns of a mask say together. */
+/** The combined meaning of a mask's patterns. */
 export interface Picture {
-  /** Digits before the point, and behind it. */
+  /** Number of digits before the decimal point, and after it. */
   readonly whole: number
   readonly fraction: number
   readonly hasPoint: boolean
-  /** The position of the first `0` before the point. */
+  /** Position of the first `0` before the decimal point. */
   readonly firstZero: number | undefined
-  /** How many digits there are up to the last `0`. */
+  /** Number of digits up to the last `0`. */
   readonly lastZero: number
-  /** `FM` */
+  /** True if the mask has `FM`. */
   readonly isBare: boolean
-  /** `S`: after how many digits; `end`: behind the point. */
+  /** The place of `S`: the number of digits before it, or `end` if it follows the decimal point. */
   readonly sign: number | 'end' | undefined
-  /** Patterns that are there somewhere; `SG` is minus and plus. */
+  /** Patterns that occur anywhere in the mask. `SG` counts as both minus and plus. */
   readonly has: ReadonlySet<'brackets' | 'minus' | 'plus' | 'roman' | 'exponent' | 'shift' | 'blank'>
 }
 
 /**
- * Puts a number into its mask, as PostgreSQL does, whose rules have no other description than what it answers
- * (src/backend/utils/adt/formatting.c). Digits, points and blanks go from left to right; a sign is written in front of
- * the first digit that is shown, wherever that is.
+ * Puts a number into its mask as PostgreSQL does, whose rules are described only by its code and output
+ * (src/backend/utils/adt/formatting.c). Digits, points and blanks go from left to right. A sign is written
+ * before the first digit shown, wherever that is.
  */
 export class DigitWriter {
   readonly #picture: Picture
-  /** The digits, with a point where there is one. */
+  /** The digits, including the decimal point if there is one. */
   readonly #digits: string
   readonly #isNegative: boolean
-  /** How many places of the mask are to the left of the digits. */
+  /** Number of places of the mask to the left of the digits. */
   readonly #blanks: number
   readonly #brackets: boolean
   readonly #signPlace: 'start' | 'end' | undefined
-  /** With FM, the last character that is shown in any case. */
+  /** With `FM`, the last character that is always shown. */
   readonly #lastShown: number | undefined
-  /** How many places there are. */
+  /**
+   * Number of digit places, from which `#writeEnd` knows the last one. It is one less than the digits of the
+   * mask, unless a sign needs room.
+   */
   readonly #places: number
   #out = ''
-  /** Which place of the mask is next, and which digit. */
+  /** The next place of the mask, and the next digit. */
   #place = 0
   #next = 0
   #isSigned: boolean
-  /** Whether the last place showed a digit: only then separators are shown. */
+  /** True if the last place showed a digit. Separators are shown only then. */
   #isInNumber = false
 
   constructor(picture: Picture, digits: string, isNegative: boolean, blanks: number) {
@@ -51,9 +54,9 @@ export class DigitWriter {
     this.#blanks = blanks
     const { has, isBare, sign, whole, fraction, hasPoint } = picture
     this.#brackets = has.has('brackets') && (isNegative || !isBare || has.has('plus') || has.has('minus'))
-    // Behind all digits before the point is at the end, too.
+    // A sign after all digits before the decimal point is also at the end.
     this.#signPlace = sign === undefined ? undefined : sign === 'end' || sign === whole ? 'end' : 'start'
-    // MI and SG write the sign where they stand; PL only shows a plus.
+    // MI and SG write the sign where they stand; PL shows only a plus.
     this.#isSigned =
       has.has('minus') || (!has.has('plus') && !isNegative && isBare && this.#signPlace === undefined)
     this.#lastShown = isBare && hasPoint ? this.#lastRelevant() : undefined
@@ -65,7 +68,7 @@ export class DigitWriter {
       if (part.kind === 'copied') this.#out += part.text
       else this.#writePattern(part.name)
     }
-    // PostgreSQL writes the end of a text where a point has no digits behind it, and what follows is lost.
+    // PostgreSQL ends the text at a point without digits after it, and everything that follows is lost.
     return this.#out.split('\0')[0] ?? ''
   }
 
@@ -137,7 +140,7 @@ export class DigitWriter {
     if (digit === '.') {
       if (!this.#endsAtPoint() || this.#picture.isBare) this.#out += '.'
     } else if (this.#lastShown !== undefined && this.#next > this.#lastShown && !isZero) {
-      // FM: zeros at the end are not shown.
+      // With `FM`, zeros at the end are not shown.
     } else if (!this.#hidesZero()) this.#show(digit)
     else if (!this.#picture.isBare) this.#out += ' '
     else if (this.#endsAtPoint()) this.#out += '0'
@@ -162,7 +165,7 @@ export class DigitWriter {
     if (!this.#picture.isBare) this.#out += ' '
   }
 
-  /** 0.1 in 9.9 is .1 */
+  /** True if a leading zero is hidden: 0.1 in the mask 9.9 is .1. */
   #hidesZero(): boolean {
     const { firstZero, fraction } = this.#picture
     return firstZero === undefined && this.#next === 0 && this.#digits.startsWith('0') && fraction > 0
@@ -170,7 +173,10 @@ export class DigitWriter {
 
   #endsAtPoint = (): boolean => this.#lastShown !== undefined && this.#digits[this.#lastShown] === '.'
 
-  /** The last digit that is no zero, or the point before it; a `0` in the mask shows more. */
+  /**
+   * Returns the index of the last digit other than zero, or of the point before it. A
+   * `0` in the mask extends it.
+   */
   #lastRelevant(): number | undefined {
     const point = this.#digits.indexOf('.')
     if (point === -1) return undefined

@@ -1,6 +1,6 @@
 import { instants, ordinalOf, readMask } from './to-char-mask.ts'
 
-/** An instant in UTC, as clocks and calendars show it. The year 0 is 1 BC. */
+/** An instant in UTC as the fields of date and time. The year 0 is 1 BC. */
 interface Moment {
   readonly year: number
   readonly month: number
@@ -18,9 +18,9 @@ const months = [
 const weekdays = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
 const romanMonths = ['I', 'II', 'III', 'IV', 'V', 'VI', 'VII', 'VIII', 'IX', 'X', 'XI', 'XII']
 
-/** Days since -4713-11-24, a Monday, in the Gregorian calendar without a beginning: the Julian day. */
+/** Returns the Julian day: days since -4713-11-24, a Monday, in the proleptic Gregorian calendar. */
 function julianDay(year: number, month: number, day: number): number {
-  // Years that begin in March have the day that is sometimes missing at their end.
+  // A year that begins in March has its leap day at its end.
   const shifted = month > 2 ? month - 3 : month + 9
   const from = month > 2 ? year : year - 1
   const days = Math.floor((153 * shifted + 2) / 5) + day - 1
@@ -31,7 +31,7 @@ function julianDay(year: number, month: number, day: number): number {
 
 const weekdayOf = (julian: number) => (((julian + 1) % 7) + 7) % 7
 
-/** ISO 8601: the week belongs to the year that its Thursday is in. */
+/** Returns the ISO 8601 week. A week belongs to the year that contains its Thursday. */
 function isoWeek({ year, month, day }: Moment): { year: number; week: number; dayOfYear: number } {
   const julian = julianDay(year, month, day)
   const firstMonday = (of: number) => {
@@ -45,16 +45,16 @@ function isoWeek({ year, month, day }: Moment): { year: number; week: number; da
 
 const dayOfYear = ({ year, month, day }: Moment) => julianDay(year, month, day) - julianDay(year, 1, 1) + 1
 
-/** Without a year 0: 1 BC is 1. */
+/** Returns the year as it is shown, without a year 0: 1 BC is 1. */
 const shownYear = (year: number) => (year > 0 ? year : 1 - year)
 
 const century = (year: number) => (year > 0 ? Math.floor((year - 1) / 100) + 1 : Math.trunc(year / 100) - 1)
 
-/** What is a number: it may be filled with zeros, and made an ordinal. */
+/** A numeric pattern, which can be padded with zeros and written as an ordinal. */
 interface Numeric {
   readonly digits: number
   readonly of: (moment: Moment) => number
-  /** Whether `FM` takes the zeros away. */
+  /** True if `FM` does not remove its zeros. */
   readonly isFixed?: boolean
 }
 
@@ -108,14 +108,17 @@ const numeric: ReadonlyMap<string, Numeric> = new Map<string, Numeric>([
   ['CC', { digits: 2, of: ({ year }) => century(year) }],
 ])
 
-/** Zeros go between the sign and the digits, which are as many for negative numbers. */
+/**
+ * Writes a number. Zeros go between the sign and the digits, of which there are equally
+ * many for negative numbers.
+ */
 function printNumber({ digits, of, isFixed = false }: Numeric, moment: Moment, isBare: boolean): string {
   const value = of(moment)
   const sign = value < 0 ? '-' : ''
   return sign + String(Math.abs(value)).padStart(isBare && !isFixed ? 0 : digits, '0')
 }
 
-/** Written in the case of their pattern. */
+/** Writes a word in the case of its pattern. */
 function word(name: string, { year, month, day, hour }: Moment, isBare: boolean): string | undefined {
   const inCase = (text: string) =>
     name === name.toUpperCase() ? text.toUpperCase() : name === name.toLowerCase() ? text.toLowerCase() : text
@@ -153,7 +156,7 @@ function word(name: string, { year, month, day, hour }: Moment, isBare: boolean)
       return '00'
     case 'OF':
       return isBare ? '+0' : '+00'
-    // FX is for reading only.
+    // FX only affects parsing.
     case 'FX':
       return ''
     default:
@@ -164,7 +167,9 @@ function word(name: string, { year, month, day, hour }: Moment, isBare: boolean)
 const thousands = (year: number) =>
   `${Math.floor(shownYear(year) / 1000)},${String(shownYear(year) % 1000).padStart(3, '0')}`
 
-/** Of a mask for instants. They are RFC 3339 in UTC; what is shorter than a microsecond is cut off. */
+/**
+ * Returns a function that writes instants with a mask. They are RFC 3339 in UTC, truncated to microseconds.
+ */
 export function instantFormat(mask: string): (instant: string) => string {
   const parts = readMask(mask, instants)
   return instant => {

@@ -1,27 +1,27 @@
-/** A mask of PostgreSQL's `to_char`, read: patterns, and what is copied. */
+/** A part of a parsed mask of PostgreSQL's `to_char`: a pattern, or text to copy. */
 export type MaskPart =
   | { readonly kind: 'copied'; readonly text: string }
   | {
       readonly kind: 'pattern'
       readonly name: string
-      /** `FM`: without blanks and zeros that only fill. */
+      /** `FM`: without blanks and zeros as padding. */
       readonly isBare: boolean
-      /** `TM`: in the language of the server. */
+      /** `TM`: in the server's language. */
       readonly isLocal: boolean
-      /** `TH` and `th`, behind it. */
+      /** `TH` or `th` after the pattern. */
       readonly ordinal: 'TH' | 'th' | null
-      /** All of it, as it stands in the mask. */
+      /** The pattern as written in the mask, with its prefix and suffix. */
       readonly written: string
     }
 
 interface Language {
-  /** Matches a pattern at the beginning of a text, the longest one. */
+  /** Matches the longest pattern at the beginning of a text. */
   readonly patterns: RegExp
-  /** What may stand before a pattern and behind it. */
+  /** True if patterns can have a prefix and a suffix. */
   readonly affixes: boolean
 }
 
-/** Their case is that of what they show; of the others it doesn't matter. */
+/** Patterns whose case determines that of the output. The case of the others doesn't matter. */
 const words = 'A.D. B.C. AD BC A.M. P.M. AM PM RM TZ'.split(' ')
 const digits = (
   'CC DDD DD D FF1 FF2 FF3 FF4 FF5 FF6 FX HH24 HH12 HH IDDD ID IW IYYY IYY IY I J MI MM MS OF Q ' +
@@ -49,7 +49,7 @@ export const numbers: Language = {
   affixes: false,
 }
 
-/** Reads it as PostgreSQL does: what is no pattern is copied. */
+/** Parses a mask as PostgreSQL does: text that is not a pattern is copied. */
 export function readMask(mask: string, { patterns, affixes }: Language): MaskPart[] {
   const parts: MaskPart[] = []
   let rest = mask
@@ -73,7 +73,7 @@ export function readMask(mask: string, { patterns, affixes }: Language): MaskPar
         ordinal,
       })
     } else if (rest.startsWith('"')) {
-      // A quote that isn't closed ends with the mask, and so does a backslash.
+      // An unclosed quotation ends with the mask, and so does a final backslash.
       const [, quoted = ''] = /^"((?:\\.|[^"\\]|\\$)*)"?/s.exec(rest) ?? []
       rest = rest.slice(quoted.length + 1).replace(/^"/, '')
       parts.push({ kind: 'copied', text: quoted.replaceAll(/\\(.)/gs, '$1') })
@@ -85,7 +85,10 @@ export function readMask(mask: string, { patterns, affixes }: Language): MaskPar
   return parts
 }
 
-/** The same mask without what depends on the server: `TZ` as UTC, and separators as they are without a country. */
+/**
+ * Writes a mask without patterns that depend on the server: `TZ` becomes UTC, and separators
+ * become those of no country.
+ */
 export function writePlainMask(parts: readonly MaskPart[], language: Language): string {
   const quoted = (text: string) => `"${text.replaceAll(/["\\]/g, '\\$&')}"`
   const plain = language.affixes
@@ -95,11 +98,11 @@ export function writePlainMask(parts: readonly MaskPart[], language: Language): 
   const mask = parts
     .map(part => (part.kind === 'copied' ? quoted(part.text) : (known.get(part.name) ?? part.written)))
     .join('')
-  // An empty mask would make it null.
+  // PostgreSQL would return null for an empty mask.
   return mask === '' ? quoted('') : mask
 }
 
-/** 1st, 2nd, 3rd, 4th, 11th, 21st. */
+/** Returns the suffix of an ordinal number, as in 1st, 2nd, 3rd, 4th, 11th and 21st. */
 export function ordinalOf(number: string): string {
   if (/1.$/.test(number)) return 'th'
   return { 1: 'st', 2: 'nd', 3: 'rd' }[number.slice(-1)] ?? 'th'

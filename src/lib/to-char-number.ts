@@ -6,14 +6,14 @@ import { type MaskPart, numbers, readMask } from './to-char-mask.ts'
 type Draft = {
   -readonly [K in keyof Picture]: Picture[K]
 } & {
-  /** `V`: by how many places the number is shifted. */
+  /** `V`: the number of places by which the number is shifted. */
   shift: number
   readonly has: Set<Picture['has'] extends ReadonlySet<infer T> ? T : never>
 }
 
 class Refused extends Error {}
 
-/** @returns why PostgreSQL refuses it; undefined if it doesn't */
+/** @returns the reason why PostgreSQL refuses the mask; undefined if it doesn't */
 export function checkNumberMask(mask: string): string | undefined {
   try {
     const parts = readMask(mask, numbers)
@@ -44,7 +44,7 @@ function pictureOf(parts: readonly MaskPart[]): Draft {
   return picture
 }
 
-/** The order of the patterns matters for what is refused, and for what `0` and `S` mean. */
+/** Adds a pattern. The order of the patterns determines what is refused, and what `0` and `S` mean. */
 function addTo(picture: Draft, name: string): void {
   const { has } = picture
   const refuseIf = (isWrong: boolean, why: string) => {
@@ -112,7 +112,7 @@ function addTo(picture: Draft, name: string): void {
   refuseIf(has.has('roman') && isMixed, 'RN goes with FM only')
 }
 
-/** Of a mask for numbers that was checked. */
+/** Returns a function that writes numbers with a mask. @param mask a mask that was checked */
 export function numberFormat(mask: string): (number: string) => string {
   const parts = readMask(mask, numbers)
   const picture = pictureOf(parts)
@@ -138,7 +138,10 @@ export function numberFormat(mask: string): (number: string) => string {
   }
 }
 
-/** A digit, a point if there are more, and the power of ten with at least two digits. */
+/**
+ * Writes scientific notation: a digit, a point if there are more digits, and the power of ten
+ * with at least two digits.
+ */
 function scientific(value: Decimal, places: number): string {
   const sign = value.isNegative ? '-' : ' '
   const power = value.digits === '' ? 0 : value.exponent - 1

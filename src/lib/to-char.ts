@@ -4,17 +4,17 @@ import { instants, numbers, readMask, writePlainMask } from './to-char-mask.ts'
 import { checkNumberMask, numberFormat } from './to-char-number.ts'
 
 /**
- * PostgreSQL's `to_char` (https://www.postgresql.org/docs/18/functions-formatting.html), of an instant in UTC or of a
- * `numeric`, as a server with the locale C answers.
+ * A value for PostgreSQL's `to_char` (https://www.postgresql.org/docs/18/functions-formatting.html): an
+ * instant in UTC or a `numeric`. The result is that of a server with the locale C.
  */
 export type Formatted = { readonly instant: string } | { readonly number: string }
 
-/** In UTF-16 units. */
+/** Maximum length in UTF-16 units. */
 const maxLength = 200
 
 const kept = new RecentlyUsed<string, (text: string) => string>(100)
 
-/** @param mask was checked */
+/** Returns a value written with a mask. @param mask a mask that was checked */
 export function toChar(value: Formatted, mask: string): string {
   const [key, text, make] =
     'instant' in value
@@ -25,9 +25,9 @@ export function toChar(value: Formatted, mask: string): string {
   return format(text)
 }
 
-/** @returns why a mask is refused for values of this kind; undefined if it is fine */
+/** @returns the reason why a mask is refused for values of this kind; undefined if it is valid */
 export function checkMask(mask: string, kind: 'instant' | 'number'): string | undefined {
-  // PostgreSQL answers null for instants.
+  // PostgreSQL would return null for an instant.
   if (mask === '') return 'a mask has at least one character'
   if (mask.length > maxLength) return `a mask may have at most ${maxLength} characters`
   if (mask.includes('\0') || !mask.isWellFormed()) return 'a mask is well-formed text without NUL'
@@ -36,7 +36,10 @@ export function checkMask(mask: string, kind: 'instant' | 'number'): string | un
   return isLocal ? 'TM depends on the language of the server' : undefined
 }
 
-/** A mask with which a PostgreSQL of any country and zone answers the same. @param mask was checked */
+/**
+ * Returns a mask that gives the same result on a PostgreSQL of any locale and time zone.
+ * @param mask a mask that was checked
+ */
 export function plainMask(mask: string, kind: 'instant' | 'number'): string {
   const language = kind === 'instant' ? instants : numbers
   return writePlainMask(readMask(mask, language), language)

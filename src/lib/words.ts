@@ -1,12 +1,12 @@
 /**
- * The words of a text (Q27, docs/decisions/0038). Every step is one that PostgreSQL has, too: what is changed here changes in
- * src/storage/postgres/text-search.ts.
+ * The words of a text (Q27, docs/decisions/0038). PostgreSQL can do every step, too. A change here must also
+ * be made in src/storage/postgres/text-search.ts.
  */
 
 /** Inclusive ranges of code points. */
 type Ranges = readonly (readonly [from: number, to: number])[]
 
-/** What words are read without: diacritics, vowel points, and characters that only direct how text is shown. */
+/** Characters ignored in words: diacritics, vowel points, and characters that only direct the display. */
 export const unread: Ranges = [
   [0x00ad, 0x00ad],
   [0x0300, 0x036f],
@@ -32,7 +32,10 @@ export const unread: Ranges = [
   [0xfeff, 0xfeff],
 ]
 
-/** Scripts without blanks between words: Thai, Lao, Burmese, Khmer, kana and Han. Each character is a word. */
+/**
+ * Scripts without blanks between words: Thai, Lao, Burmese, Khmer, kana and Han. Each of their
+ * characters counts as a word.
+ */
 export const single: Ranges = [
   [0x0e00, 0x0eff],
   [0x1000, 0x109f],
@@ -46,7 +49,7 @@ export const single: Ranges = [
   [0x2_0000, 0x3_ffff],
 ]
 
-/** Letters in lower case that have no decomposition, and how they are read. */
+/** Lower-case letters without a decomposition, and the letters that replace them. */
 export const letters = {
   one: [
     ['ς', 'σ'],
@@ -66,7 +69,7 @@ export const letters = {
   ],
 } as const
 
-/** What words are made of: PostgreSQL is told the same ones, whatever its version of Unicode. */
+/** Characters of words. PostgreSQL uses the same ones, whatever its version of Unicode. */
 export const wordCharacter = /[\p{L}\p{N}\p{M}]/u
 
 const classOf = (ranges: Ranges) =>
@@ -80,7 +83,7 @@ const between = /[^\p{L}\p{N}\p{M}]+/gu
 const readings = new Map<string, string>([...letters.one, ...letters.two])
 const eachLetter = new RegExp(`[${[...readings.keys()].join('')}]`, 'g')
 
-/** The words in their order, each between two blanks of its own: ` sea  side `. */
+/** Returns the words in order, each between two blanks of its own: ` sea  side `. */
 export function spacedWords(text: string): string {
   const words = isAscii.test(text)
     ? text.toLowerCase().replaceAll(betweenAscii, '  ')
@@ -88,7 +91,7 @@ export function spacedWords(text: string): string {
   return ` ${words.trim()} `
 }
 
-/** As its words are read, with everything between them. */
+/** Normalizes the characters of a text as in words, and keeps everything between words. */
 const read = (text: string): string =>
   text
     .normalize('NFKD')
@@ -102,7 +105,7 @@ export const wordsOf = (text: string): string[] => {
   return words === '' ? [] : words.split('  ')
 }
 
-/** A word, and where it stands. */
+/** A word and its position in the text. */
 export interface PlacedWord {
   readonly word: string
   readonly from: number
@@ -110,15 +113,15 @@ export interface PlacedWord {
 }
 
 /**
- * What is read as one: a character with what changes it, and a row of Korean letters, which make syllables. Read alone, it
- * gives what it gives in the text.
+ * Character clusters that are normalized together: a character with the characters that modify it, or a run
+ * of Korean letters, which form syllables. A cluster on its own gives the same result as within the text.
  */
 const korean = '\\u1100-\\u11ff\\u3131-\\u318e\\u3200-\\u321e\\u3260-\\u327e\\uac00-\\ud7a3\\uffa0-\\uffdc'
 const changes = '\\p{M}\\p{Cf}\\u0640\\uff9e\\uff9f'
 const clusters = new RegExp(`[${korean}][${korean}${changes}]*|.[${changes}]*`, 'gsu')
 const isSingle = new RegExp(`^[${classOf(single)}]$`, 'u')
 
-/** The same words with their places in the text. */
+/** Returns the words of a text with their positions. */
 export function placedWords(text: string): PlacedWord[] {
   const words: PlacedWord[] = []
   let current: { word: string; from: number; end: number } | undefined

@@ -1,13 +1,15 @@
 import { SaxesParser, type XMLDecl } from 'saxes'
 
-/** Reads XML piece by piece, strictly and within bounds (XML 1.0, Namespaces in XML 1.0). */
+/**
+ * An element of XML. It is read piece by piece, strictly and within bounds (XML 1.0, Namespaces in XML 1.0).
+ */
 export interface XmlElement {
-  /** As it is written, with its prefix. */
+  /** The name as written, including its prefix. */
   readonly name: string
   readonly local: string
   readonly prefix: string
   readonly uri: string
-  /** Without declarations of namespaces. */
+  /** Attributes other than namespace declarations. */
   readonly attributes: readonly XmlAttribute[]
   /** The namespaces that this element declares, by prefix; '' is the default namespace. */
   readonly declared: readonly (readonly [prefix: string, uri: string])[]
@@ -21,7 +23,7 @@ export interface XmlAttribute {
   readonly value: string
 }
 
-/** What is told in the order of the document. Comments are left out; a text may come in several parts. */
+/** Receives the parts of a document in order, without comments. A text may arrive in several parts. */
 export interface XmlHandler {
   open(element: XmlElement): void
   text(text: string): void
@@ -29,18 +31,18 @@ export interface XmlHandler {
 }
 
 export interface XmlReader {
-  /** At most 64 kB at a time. */
+  /** Reads the next piece of at most 64 kB. */
   write(xml: string): void
-  /** To be called after the last piece. */
+  /** Ends the document. Call it after the last piece. */
   end(): void
 }
 
-/** Namespaces in XML §3: of xmlns and xmlns:… */
+/** The namespace of xmlns and xmlns:… (Namespaces in XML §3). */
 const declarations = 'http://www.w3.org/2000/xmlns/'
-/** Deeper nesting, or more attributes, only serve to exhaust what reads them. */
+/** Maximum depth of nesting and number of attributes. More would only serve to exhaust readers. */
 const maxDepth = 40
 const maxAttributes = 100
-/** Characters of one tag, text or comment. */
+/** Maximum characters of one tag, text or comment. */
 const maxPiece = 1024 * 1024
 
 /** @throws Error (from both methods) that says what is wrong, or whatever the handler throws */
@@ -48,10 +50,11 @@ export function readXml(handler: XmlHandler): XmlReader {
   const parser = new SaxesParser({ xmlns: true })
   let depth = 0
   let unread = 0
-  // With more than six of these the parser's own object becomes slow, and reading takes five times as long.
+  // There are at most six handlers: with more, the parser's own object becomes slow, and reading
+  // takes five times as long.
   parser.on('doctype', () => refuse('it has a document type; remove the <!DOCTYPE …>'))
   parser.on('processinginstruction', () => {
-    // Outside of the root it is no part of what is described or signed.
+    // Outside the root element, it is not part of what is described or signed.
     if (depth > 0) refuse('it has a processing instruction')
   })
   parser.on('opentag', ({ name, local, prefix, uri, attributes, ns }) => {
@@ -90,7 +93,7 @@ export function readXml(handler: XmlHandler): XmlReader {
   }
 }
 
-/** The parser's own errors begin with line and column. */
+/** Runs the parser and rewords its own errors, which begin with line and column. */
 function understood(parse: () => void): void {
   try {
     parse()
@@ -110,7 +113,7 @@ function refuseOtherXml({ version = '1.0', encoding = 'utf-8' }: XMLDecl): void 
   if (!/^utf-?8$/i.test(encoding)) refuse('its encoding is not UTF-8')
 }
 
-/** An element with all that is in it. */
+/** An element with all its content. */
 export interface XmlNode extends XmlElement {
   readonly children: readonly (XmlNode | string)[]
 }
@@ -122,7 +125,7 @@ interface GrowingNode extends XmlElement {
 const maxNodes = 10_000
 const maxCharacters = 1024 * 1024
 
-/** Keeps one element. @param take is told it, when it is complete */
+/** Returns a handler that keeps one element in memory. @param take receives the complete element */
 export function keepNode(root: XmlElement, take: (node: XmlNode) => void): XmlHandler {
   const first: GrowingNode = { ...root, children: [] }
   const open = [first]
@@ -160,7 +163,7 @@ export const childrenOf = (node: XmlNode, uri: string, local: string): XmlNode[]
     (one): one is XmlNode => typeof one !== 'string' && one.local === local && one.uri === uri,
   )
 
-/** In the order of the document, at any depth. */
+/** Returns all matching descendants in document order. */
 export const descendantsOf = (node: XmlNode, uri: string, local: string): XmlNode[] =>
   node.children.flatMap(one =>
     typeof one === 'string'
@@ -168,7 +171,7 @@ export const descendantsOf = (node: XmlNode, uri: string, local: string): XmlNod
       : [...(one.local === local && one.uri === uri ? [one] : []), ...descendantsOf(one, uri, local)],
   )
 
-/** Of the element itself, not of what is in its elements, and trimmed. */
+/** Returns the trimmed text of the element itself, without that of its child elements. */
 export const textOf = (node: XmlNode): string =>
   node.children
     .filter(one => typeof one === 'string')

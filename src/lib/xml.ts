@@ -1,11 +1,12 @@
 import { DOMParser, XMLSerializer } from '@xmldom/xmldom'
 
 /**
- * Parses strictly: repairs nothing, and expands nothing but the entities that XML itself predefines.
+ * Parses strictly: repairs nothing, and expands only the entities predefined by XML.
  * @param refuse is called with the reason, and throws
  */
 export function parseXml(xml: string, refuse: (why: string) => never): Document {
-  // The parser catches what `refuse` throws and reports it again in words of its own. The first reason is the real one.
+  // The parser catches the error that `refuse` throws and reports it again in its own words. The
+  // first reason is the real one.
   let first: string | undefined
   const fail = (why: string): never => {
     first ??= why
@@ -16,7 +17,7 @@ export function parseXml(xml: string, refuse: (why: string) => never): Document 
     locator: {},
     errorHandler: { warning: fail, error: fail, fatalError: fail },
   }).parseFromString(xml, 'text/xml') as Document | undefined
-  // This is what the parser itself found, even if the check above was deceived.
+  // The parser's own finding counts, even if the check above was deceived.
   if (document?.doctype) refuse(documentType)
   return document?.documentElement ? document : refuse('it has no root element')
 }
@@ -30,7 +31,10 @@ const sections = [
   ['<?', '?>'],
 ] as const
 
-/** The text outside comments, CDATA sections and processing instructions. Each may contain the start of another. */
+/**
+ * Returns the text outside comments, CDATA sections and processing instructions. Each may
+ * contain the start of another.
+ */
 export function withoutSections(xml: string, refuse: (why: string) => never): string {
   const parts: string[] = []
   let at = 0
@@ -55,10 +59,13 @@ function endOfSection(xml: string, at: number, refuse: (why: string) => never): 
   return end < 0 ? refuse(`${begin} is not closed by ${close}`) : end + close.length
 }
 
-/** Deeper nesting only serves to exhaust the code that walks the tree. */
+/** Maximum depth of nesting. A deeper one only serves to exhaust code that walks the tree. */
 const maxDepth = 1_000
 
-/** XML 1.0 §3 (element type match). The parser doesn't enforce it: it ignores a stray end tag. */
+/**
+ * Refuses tags that don't match (XML 1.0 §3, element type match). The parser doesn't enforce this: it
+ * ignores a stray end tag.
+ */
 function refuseUnbalanced(xml: string, refuse: (why: string) => never): void {
   const open: string[] = []
   for (let at = xml.indexOf('<'); at >= 0; at = xml.indexOf('<', at)) {
@@ -84,7 +91,10 @@ function refuseUnbalanced(xml: string, refuse: (why: string) => never): void {
   if (unclosed !== undefined) refuse(`there is no end tag for <${unclosed.slice(0, 100)}>`)
 }
 
-/** @returns undefined if another tag starts first, even inside an attribute's value (XML 1.0 §3.1) */
+/**
+ * @returns the position of the tag's end; undefined if another tag starts first, even inside an
+ * attribute's value (XML 1.0 §3.1)
+ */
 function endOfTag(xml: string, from: number): number | undefined {
   const special = /["'<>]/g
   special.lastIndex = from
