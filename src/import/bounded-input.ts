@@ -1,24 +1,27 @@
 import { ImportError } from './import-error.ts'
 
-/** White space in a row, in bytes: more than anyone leaves between two records. */
+/** Maximum length of consecutive white space in bytes; real files have less between two records. */
 const maxBlankBytes = 16 * 1024 * 1024
 
-/** A file that unpacks to no more than this, in bytes, may be packed as tightly as it likes. */
+/** Size in bytes up to which a file may unpack at any ratio. */
 const freelyUnpacked = 64 * 1024 * 1024
-/** How many times its size a file may unpack to. Records are packed 5 to 50 times; the fastest level of gzip reaches 230 and the best 1,030. */
+/**
+ * Maximum ratio of unpacked to packed size. Records are packed 5 to 50 times; the fastest level of gzip
+ * reaches 230 and the best 1,030.
+ */
 const maxExpansion = 150
 
 /**
- * Passes the bytes on until white space has no end.
+ * Passes bytes on, but refuses endless white space.
  * @param lineAt finds the line of a byte
- * @throws ImportError naming the line that the white space begins on
+ * @throws ImportError naming the line on which the white space begins
  */
 export async function* refuseBlank(
   chunks: AsyncIterable<Buffer>,
   lineAt: (offset: number) => Promise<number>,
 ): AsyncIterable<Buffer> {
   let read = 0
-  /** Where the white space begins that all that was read ends with. */
+  /** Offset of the white space at the end of what was read so far. */
   let from = 0
   for await (const chunk of chunks) {
     read += chunk.length
@@ -32,7 +35,7 @@ export async function* refuseBlank(
   }
 }
 
-/** @returns the offset after the last byte that is no white space; 0 if all are */
+/** @returns the offset after the last byte that is not white space; 0 if there is none */
 function endOfText(chunk: Buffer): number {
   let end = chunk.length
   while (end > 0 && isBlank(chunk[end - 1] as number)) end--
@@ -41,7 +44,7 @@ function endOfText(chunk: Buffer): number {
 
 const isBlank = (byte: number) => byte === 0x20 || (byte >= 0x09 && byte <= 0x0d)
 
-/** @returns the number of the line that this byte is in */
+/** @returns the number of the line that contains this byte */
 export async function lineAt(chunks: AsyncIterable<Buffer>, offset: number): Promise<number> {
   let line = 1
   let read = 0
@@ -55,8 +58,8 @@ export async function lineAt(chunks: AsyncIterable<Buffer>, offset: number): Pro
 }
 
 /**
- * Passes unpacked bytes on until they are too many for the packed ones.
- * @param packed how many bytes were unpacked so far
+ * Passes unpacked bytes on, until there are too many for the packed ones.
+ * @param packed number of bytes that were unpacked so far
  */
 export async function* refuseExpansion(
   name: string,

@@ -3,22 +3,24 @@ import type { OpenVersion, RecordEntity } from '../storage/entities.ts'
 import { type Change, compareKeys, keysOf } from './changes.ts'
 import { readRecords, searchAll } from './search.ts'
 
-/** `update` inserts records, or replaces those that have the same key; `delete` deletes by key. */
+/**
+ * A kind of change. `update` inserts records, or replaces those with the same key;
+ * `delete` deletes records by key.
+ */
 export type ChangeKind = 'update' | 'delete'
 
-/** What is to be done to a version, all changes in the order of the key. */
+/** The changes to make to a version, in the order of the key. */
 export interface ChangePlan {
   readonly entity: RecordEntity
   readonly version: OpenVersion
-  /** The slot of each record, by its old number. */
+  /** The slot of each record, by its number in the old version. */
   readonly slots: Uint32Array
-  /** The records to write. */
   readonly written: readonly Change[]
-  /** For each of these, the number and the record that it replaces. */
+  /** For each written record, the record that it replaces and that record's number; null if it is new. */
   readonly replaced: readonly ({ readonly number: number; readonly record: Record<string, unknown> } | null)[]
   /** What the changes make of the records. */
   readonly edits: readonly Edit[]
-  /** Of the records of the new version. */
+  /** The origins of the records of the new version. */
   readonly origins: Origins
 }
 
@@ -26,11 +28,14 @@ export interface Counts {
   readonly inserted: number
   readonly replaced: number
   readonly deleted: number
-  /** Records of the file that changed nothing: they were there already, or not there to be deleted. */
+  /**
+   * Number of records in the file that changed nothing, because an equal record existed, or
+   * because none existed to delete.
+   */
   readonly unchanged: number
 }
 
-/** Finds out which records are there already. */
+/** Finds the existing records with the same keys, and plans the changes. */
 export async function planOf(
   entity: RecordEntity,
   version: OpenVersion,

@@ -19,14 +19,17 @@ export interface Change extends ReadRecord {
   readonly key: readonly string[]
 }
 
-/** What is held in memory of a file of changes. */
+/**
+ * Maximum number of records of a file of changes, and its maximum size in bytes,
+ * because it is held in memory.
+ */
 const maxChanges = 100_000
 const maxBytes = 64 * 1024 * 1024
 
 /**
  * Reads a file of changes.
- * @param faults receives what is no record
- * @throws ImportError naming what ends the reading, after these
+ * @param faults receives parts that are not records
+ * @throws ImportError naming the error that ended the reading, after these faults
  */
 export async function readChanges(
   input: string | GivenFile,
@@ -60,7 +63,7 @@ export async function readChanges(
   const read = async () => {
     if (source.format === 'csv') {
       const table = await openTable(source, [entity.key].flat(), reading)
-      // Cells of known fields become what the entity has in them.
+      // Cells of known fields get the types that the entity has for them.
       const types = new Map(entity.fields.map(({ name, type }) => [name, type]))
       for await (const records of table.records(types, faults, progress)) add(records)
     } else {
@@ -73,7 +76,7 @@ export async function readChanges(
   try {
     await unlessChanged(source, read)
   } catch (error) {
-    // Faults found in a file that has changed mean nothing.
+    // Faults found in a file that has changed are meaningless.
     if (error instanceof FileChanged || error instanceof WrappedRecords) throw error
     throw faults.endedBy(asImportError(error))
   } finally {
@@ -82,7 +85,10 @@ export async function readChanges(
   return changes
 }
 
-/** A source that ends with an error when it is too long: also while nothing of it is kept yet. */
+/**
+ * Limits the size of a source. Bytes are counted as they are read, because a record that is not yet
+ * complete takes memory, too.
+ */
 const shortSource = (source: Source, tooLong: () => ImportError): Source => ({
   ...source,
   open: async function* (progress) {
@@ -96,10 +102,11 @@ const shortSource = (source: Source, tooLong: () => ImportError): Source => ({
 })
 
 /**
- * @param onlyKeys whether the other fields don't count
- * @param faults of the file, so far
+ * Checks changes and sorts them by key.
+ * @param onlyKeys true if only the key fields are checked
+ * @param faults the faults found in the file so far
  * @returns the changes in the order of the key
- * @throws ImportError naming all that is wrong with the file: records, too, that the entity can't have
+ * @throws ImportError naming all faults of the file, including records that the entity can't have
  */
 export function checkChanges(
   records: readonly ReadRecord[],
@@ -137,7 +144,7 @@ export function checkChanges(
   return changes
 }
 
-/** @returns whether the values have the types of their fields */
+/** @returns true if the values have the types of their fields */
 function hasTypes(
   { line, record }: ReadRecord,
   { name: entity, fields, key }: RecordEntity,
@@ -161,11 +168,11 @@ function hasTypes(
   return isRight
 }
 
-/** @returns null for a field that is missing, whatever it is called */
+/** @returns the value of a field; null if it is missing, whatever its name is */
 export const fieldValue = (record: Readonly<Record<string, unknown>>, name: string): unknown =>
   Object.hasOwn(record, name) ? record[name] : null
 
-/** The sort keys of the key of a record. */
+/** Returns a function that gives the sort keys of a record's key. */
 export function keysOf({ fields, key }: RecordEntity) {
   const orders = [key].flat().map(name => ({ name, order: orderOf(fieldNamed(fields, name)) }))
   return (record: Readonly<Record<string, unknown>>, line = 0): string[] =>
@@ -182,7 +189,7 @@ function fieldNamed(fields: readonly Field[], name: string): Field {
   return found
 }
 
-/** Compares records by the sort keys of their keys. */
+/** Returns a function that compares the keys of two records by their sort keys. */
 export function compareKeys({ fields, key }: RecordEntity) {
   const orders = [key].flat().map(name => orderOf(fieldNamed(fields, name)))
   return (one: readonly string[], other: readonly string[]): number => {

@@ -7,24 +7,25 @@ import { ImportError } from './import-error.ts'
 import { shown } from './shown.ts'
 import { readAt } from './spool.ts'
 
-/** One field of the key. */
+/** A field of the key, with its ranks. */
 export interface KeyField {
   readonly field: Field
-  /** For each record, in the order of the file. */
+  /** The rank of each record, in the order of the file. */
   readonly ranks: Uint32Array
-  /** How many distinct values there are: the rank of those that are missing. */
+  /** Number of distinct values. Missing values have this number as their rank. */
   readonly distinct: number
 }
 
-/** A record by its place in the file. */
+/** Access to records by their position in the file. */
 export interface Records {
   line(at: number): number
-  /** All fields of the record. */
+  /** Reads all fields of a record. */
   read(at: number): Record<string, unknown>
 }
 
 /**
- * @returns the places of the records in the file, in the order of the key
+ * Sorts records by key.
+ * @returns the positions of the records in the file, in the order of the key
  * @throws ImportError naming the lines of keys that are not unique, or a field that can't be part of a key
  */
 export function orderByKey(key: readonly KeyField[], count: number, records: Records): Uint32Array {
@@ -43,7 +44,7 @@ export function orderByKey(key: readonly KeyField[], count: number, records: Rec
   return order
 }
 
-/** Of a key that is unique, the ranks are the numbers of the records. */
+/** Inverts a permutation: the ranks of a unique key are the numbers of the records. */
 function inverse(numbers: Uint32Array): Uint32Array {
   const order = new Uint32Array(numbers.length)
   for (let at = 0; at < order.length; at++) order[numbers[at] as number] = at
@@ -56,13 +57,15 @@ export const missingKey = (line: number, field: string | undefined): ImportError
     ...(field === undefined ? [] : [{ field }]),
   )
 
-/** A record whose key an earlier one has, by their places in the file. */
+/** Two records with the same key, by their positions in the file. */
 interface Double {
   readonly first: number
   readonly again: number
 }
 
-/** So many are held before all but the first in the file are forgotten. */
+/**
+ * Maximum number of duplicates held. When it is reached, all but the first ones in the file are forgotten.
+ */
 const maxDoubles = 10_000
 
 function refuseDouble(key: readonly KeyField[], order: Uint32Array, records: Records): void {
@@ -70,7 +73,7 @@ function refuseDouble(key: readonly KeyField[], order: Uint32Array, records: Rec
   let doubles: Double[] = []
   let count = 0
   const firstOnes = () => doubles.toSorted((one, other) => one.again - other.again).slice(0, maxNamed)
-  // Equal keys are in the order of the file.
+  // Records with equal keys are in the order of the file.
   for (let n = 1, first = order[0] as number; n < order.length; n++) {
     const again = order[n] as number
     if (!isSame(first, again)) {
@@ -117,7 +120,7 @@ function doubleKey(key: readonly KeyField[], { first, again }: Double, records: 
 
 const asText = (name: string): string => `--type ${/^[\w.-]+$/.test(name) ? name : shown(name)}=text`
 
-/** @param refuse is told of each record of the batch that lacks a part of its key */
+/** Refuses the records of a batch that lack a part of their key. @param refuse is called for each of them */
 export function refuseKeyless(
   batch: Batch,
   key: readonly string[],
@@ -137,7 +140,7 @@ export function refuseKeyless(
     refuse(missingKey(lineOf(batch, at), name))
 }
 
-/** @param n the number of the record in the batch */
+/** @param n number of the record in the batch */
 export function lineOf({ descriptor, lines }: Batch, n: number): number {
   const line = new Uint32Array(1)
   readAt(descriptor, line, lines + n * line.byteLength)

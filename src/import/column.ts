@@ -24,14 +24,14 @@ export class Column {
   #met = 0
   readonly #numbers = new Met<number>()
   readonly #texts = new Met<string>()
-  /** The sort keys of values that are neither plain numbers nor texts. */
+  /** Sort keys of values that are neither plain numbers nor texts. */
   readonly #odd = new Met<string>()
-  /** Numbers that JavaScript would print otherwise, and the numbers of their values. */
+  /** Texts of numbers that JavaScript would print differently, with the numbers of their values. */
   readonly #written = new Map<string, number>()
-  /** undefined: no number is written so. */
+  /** Forms of the numbers; undefined if JavaScript prints all of them as they are written. */
   #forms: NumberForms | undefined
 
-  /** @param refuse is told of values whose field is declared to be of another type */
+  /** @param refuse is called for values of a type other than the field's declared one */
   constructor(
     name: string,
     line: number,
@@ -44,15 +44,12 @@ export class Column {
     this.#refuse = refuse
   }
 
-  /** True if numbers are written as JavaScript wouldn't print them. */
+  /** True if a number is not written as JavaScript would print it. */
   get hasForms(): boolean {
     return this.#forms !== undefined
   }
 
-  /**
-   * @param n the number of the record in the batch
-   * @param value not null
-   */
+  /** @param n number of the record in the batch @param value a value other than null */
   add(n: number, value: unknown, line: number): void {
     if (n >= this.#codes.length) this.#grow(n)
     this.filled++
@@ -92,7 +89,7 @@ export class Column {
       typeof number === 'number'
         ? this.#codeOf(this.#numbers, number)
         : this.#codeOf(this.#odd, oddKey(number))
-    // Each value that the field may not hold is refused.
+    // A value that the field may not hold is not cached, because each of them is refused.
     if (this.kinds.has(kind) && this.#written.size < enough && text.length <= longText)
       this.#written.set(text, code)
     if (this.#declared === undefined) {
@@ -114,7 +111,7 @@ export class Column {
     this.#codes = codes
   }
 
-  /** @returns the numbers that describe the run */
+  /** Writes the run of the column. @returns the numbers that describe it */
   write(spool: Appender, count: number): number[] {
     const places = new Uint16Array(this.#met)
     const written = this.#writeValues(spool, places)
@@ -127,7 +124,7 @@ export class Column {
     return runNumbers({ ...written, codes: spool.append(codes), forms })
   }
 
-  /** @param places receives, for each number of a value, its position among the sorted ones */
+  /** @param places receives, for each number of a value, the position of that value in the sorted order */
   #writeValues(spool: Appender, places: Uint16Array) {
     const [numbers, texts, odd] = [this.#numbers, this.#texts, this.#odd]
     if (texts.values.length === 0 && odd.values.length === 0) return writeNumbers(spool, numbers, places)
@@ -146,23 +143,26 @@ export class Column {
   }
 }
 
-/** Values are counted as distinct until so many of them are. */
+/**
+ * Number of distinct values after which a column of mostly distinct values stops looking for repeated ones,
+ * and maximum number of cached number texts.
+ */
 const enough = 2_048
 
-/** Characters of a number that is looked up by its text. */
+/** Maximum characters of a number whose text is cached. */
 const longText = 40
-/** The position of forms in a run that has none. */
+/** The position of the forms of a run that has none. */
 const noForms = -1
 
-/** Values in the order in which they were met, each with its number. */
+/** Distinct values in the order in which they were first met, each with its number. */
 class Met<T> {
   readonly values: T[] = []
   readonly codes: number[] = []
-  /** undefined where nearly all values differ: finding the few that don't is left to the sorting. */
+  /** Known values; undefined once nearly all values differ. Sorting then finds the few that don't. */
   #known: Map<T, number> | undefined = new Map()
   #added = 0
 
-  /** @returns the number that the value has already, or gets now */
+  /** @returns the number that the value already has, or gets now */
   add(value: T, code: number): number {
     this.#added++
     if (this.#known) {
@@ -178,7 +178,7 @@ class Met<T> {
 }
 
 function writeNumbers(spool: Appender, { values, codes }: Met<number>, places: Uint16Array) {
-  // Without -0, which is the same number as 0.
+  // Adding 0 turns -0 into 0, which is the same number.
   const sorted = Float64Array.from(values, value => value + 0).sort()
   let size = 0
   for (let at = 0; at < sorted.length; at++)
@@ -189,7 +189,10 @@ function writeNumbers(spool: Appender, { values, codes }: Met<number>, places: U
   return { kind: runKinds.numbers, size, lengths: 0, values: spool.append(distinct) }
 }
 
-/** @returns the place of a number that is there, at `from` or after it; the closer it is, the faster */
+/**
+ * Returns the position of an existing number at or after `from`. The closer it is to
+ * `from`, the faster it is found.
+ */
 export function placeOf(sorted: Float64Array, value: number, from: number): number {
   let low = from
   let high = from + 1
@@ -208,9 +211,10 @@ export function placeOf(sorted: Float64Array, value: number, from: number): numb
 }
 
 /**
+ * Writes the distinct texts in order.
  * @param codes the number of each text
- * @param places receives the position of each number's text among the sorted ones
- * @returns how many texts there are, and where they and their lengths are
+ * @param places receives the position of each number's text in the sorted order
+ * @returns the number of distinct texts, and the positions of the texts and of their lengths
  */
 function writeSorted(spool: Appender, texts: PackedTexts, codes: readonly number[], places: Uint16Array) {
   const order = sortTexts(texts)
@@ -224,7 +228,7 @@ function writeSorted(spool: Appender, texts: PackedTexts, codes: readonly number
   return { size, ...writeTexts(spool, texts, distinct.subarray(0, size)) }
 }
 
-/** @returns the positions of the texts and of their lengths */
+/** Writes texts in this order. @returns the positions of the texts and of their lengths */
 export function writeTexts(spool: Appender, { bytes, starts }: PackedTexts, order: Uint32Array) {
   const lengths = new Uint32Array(order.length)
   const values = new Uint8Array(bytes.length)
@@ -234,7 +238,7 @@ export function writeTexts(spool: Appender, { bytes, starts }: PackedTexts, orde
     const to = starts[text + 1] as number
     const from = starts[text] as number
     lengths[n] = to - from
-    // Most texts are too short for a call.
+    // A loop copies short texts, because most texts are too short for a call to pay off.
     if (to - from > 64) {
       values.set(bytes.subarray(from, to), end)
       end += to - from

@@ -8,35 +8,35 @@ import { Appender, openSpool } from './spool.ts'
 import { createWork, type Encoded, type Ranking } from './work.ts'
 import type { WorkData, WorkHandlers } from './worker.ts'
 
-/** More threads than this would take more memory than an import may. */
+/** Maximum number of threads; more would take more memory than an import may use. */
 const maxThreads = 3
 
 /**
- * The memory for young objects, in MB, of which a thread has three. With what Node gives it by itself, an import is a few
- * percent faster, and that memory is more than all the rest.
+ * Size in MB of a semi-space of V8, of which each thread has three for young objects. With the default of
+ * Node, an import is a few percent faster, but that memory is larger than all other memory of an import.
  */
 const youngObjects = 2
 
-/** How much memory may grow before it is collected, as a share of what is in use, in percent. */
+/** Percentage by which the heap may grow before garbage is collected. */
 const heapGrowth = 30
 
-/** The threads that share out the work of an import. */
+/** Threads that share the work of an import. */
 export interface Crew {
-  /** How many there are. */
+  /** Number of threads. */
   readonly size: number
-  /** Does the work in this thread, for an import so small that starting others takes longer. */
+  /** Does work in the calling thread, for imports so small that starting threads takes longer. */
   readonly here: WorkHandlers
-  /** The spool of this thread. */
+  /** The spool of the calling thread. */
   readonly spool: Appender
-  /** The file that all threads write the ranks to. */
+  /** Descriptor of the file to which all threads write ranks. */
   readonly ranks: number
   encode(piece: Piece): Promise<Encoded>
   rank(task: RankTask): Promise<Ranking>
-  /** Ends what is under way. */
+  /** Ends all work. */
   close(): Promise<void>
 }
 
-/** @param file begins the names of temporary files */
+/** @param file prefix for the names of temporary files */
 export function createCrew(file: string, types: ReadonlyMap<string, FieldType>): Crew {
   const size = Math.max(1, Math.min(availableParallelism(), maxThreads))
   const ranks = openSpool(`${file}-ranks.staging`)
@@ -46,11 +46,13 @@ export function createCrew(file: string, types: ReadonlyMap<string, FieldType>):
   const threads: Thread<WorkHandlers>[] = []
 
   function start(): void {
-    // For the threads that start from now on. That of this one only stops growing.
+    // These flags apply to threads started from now on. In the calling thread, the memory for young
+    // objects merely stops growing.
     setFlagsFromString(`--min-semi-space-size=${youngObjects}`)
     setFlagsFromString(`--max-semi-space-size=${youngObjects}`)
     setFlagsFromString('--semi-space-growth-factor=1')
-    // Strings are made and forgotten all the time. By default, twice and more of what is in use may wait to be collected.
+    // Strings are constantly made and dropped. By default, garbage of twice the size in use or more
+    // may wait for collection.
     setFlagsFromString(`--heap-growing-percent=${heapGrowth}`)
     const { descriptor, close } = openSpool(`${file}-${threads.length}.staging`)
     spools.push({ descriptor, close })
@@ -72,7 +74,7 @@ export function createCrew(file: string, types: ReadonlyMap<string, FieldType>):
     encode: piece => leastBusy().call('encode', piece),
     rank: task => leastBusy().call('rank', task),
     close: async () => {
-      // A thread that still writes could otherwise write to a file that another one opens.
+      // A thread that still writes could otherwise write to a file that another thread opens.
       await Promise.all(threads.map(thread => thread.close()))
       for (const { close } of spools) close()
     },

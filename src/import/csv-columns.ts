@@ -16,17 +16,17 @@ import {
 import type { ReadingOptions } from './reading-options.ts'
 import { shown } from './shown.ts'
 
-/** A column of a table, as its cells are seen. */
+/** A column of a table, with what its cells have in common. */
 export interface Column {
   readonly name: string
-  /** The type is given, and values don't change it. */
+  /** True if the type is declared, so that values don't change it. */
   declared: boolean
   kind: 'unknown' | FieldType
-  /** All values so far are numbers, if decimal commas are taken. */
+  /** True while all values are numbers when read with decimal commas. */
   hasCommas: boolean
-  /** All values so far are dates with the day first. */
+  /** True while all values are dates with the day first. */
   hasDays: boolean
-  /** One of these can't be a date with the month first. */
+  /** True if one of these dates can't have the month first. */
   isSure: boolean
 }
 
@@ -85,7 +85,10 @@ export function looksOf(
   return found
 }
 
-/** A cell is a number only if JSON would print it the same way: 007 and +1 are text, and so are dates. */
+/**
+ * Returns the kind of a cell. A cell is a number only if JSON would print it the same way: 007 and +1
+ * are text, and so are dates.
+ */
 function kindOf(cell: string): 'integer' | 'number' | 'boolean' | 'text' {
   if (/^-?(0|[1-9]\d*)$/.test(cell)) return 'integer'
   if (/^-?(0|[1-9]\d*)\.\d+$/.test(cell)) return 'number'
@@ -93,7 +96,10 @@ function kindOf(cell: string): 'integer' | 'number' | 'boolean' | 'text' {
   return 'text'
 }
 
-/** @returns the value of a cell that isn't empty; one that doesn't fit the declared type stays text, and is refused later */
+/**
+ * @returns a function that converts cells that aren't empty. A cell that doesn't fit the declared type stays
+ * text, and is refused later.
+ */
 export function converterOf(
   { name, kind, declared, hasCommas, hasDays }: Column,
   { decimalComma, dayFirst }: Required<Pick<ReadingOptions, 'decimalComma' | 'dayFirst'>>,
@@ -104,7 +110,7 @@ export function converterOf(
   if (decimalComma && declared && (kind === 'number' || kind === 'integer'))
     return cell => fromDecimalComma(cell) ?? (isJsonNumber(cell) ? numberWritten(cell) : cell)
   if (decimalComma && !declared && hasCommas) {
-    // Without a comma in any value, a point may be that of a decimal or of a thousand.
+    // If no value has a comma, a point may be a decimal point or separate thousands.
     if (kind === 'number') return cell => cell
     if (kind === 'text') return cell => fromDecimalComma(cell) ?? cell
   }

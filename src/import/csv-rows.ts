@@ -4,21 +4,25 @@ import { maxLineBytes } from './lines.ts'
 import { closedEarly, type Row, unevenRow } from './row-faults.ts'
 import { NotUtf8, utf8Text } from './utf8.ts'
 
-/** A cell takes several times as much memory as the delimiter after it. */
+/**
+ * Maximum number of cells of a row, because a cell takes several times as much memory
+ * as the delimiter after it.
+ */
 const maxCells = 100_000
 
 export interface Reading {
   readonly delimiter: Delimiter
-  /** Rows may have more or fewer cells than the first, and blanks around quoted cells are ignored. */
+  /** True if rows may have more or fewer cells than the first, and blanks around quoted cells are ignored. */
   readonly lenient?: boolean
-  /** The encoding can't be named, only the file converted. */
+  /** True if the user can't name another encoding, and has to convert the file. */
   readonly isUtf8?: boolean
-  /** Is told of each row that differs from the first in length, which is left out. */
+  /** Called for each row whose length differs from that of the first. Such rows are left out. */
   readonly refuse?: (error: ImportError) => void
 }
 
 /**
- * The rows of a table. LF, CRLF and CR end a row wherever they stand outside quotes, and count as a line wherever they stand.
+ * Iterates over the rows of a table. LF, CRLF and CR end a row anywhere outside quotes, and count as
+ * a line break everywhere.
  * @throws ImportError naming the line, after the rows before it
  */
 export async function* csvRows(chunks: AsyncIterable<Buffer>, reading: Reading): AsyncIterable<Row[]> {
@@ -39,7 +43,7 @@ export async function* csvRows(chunks: AsyncIterable<Buffer>, reading: Reading):
   reader.throwIfWrong()
 }
 
-/** @returns the rows that the text begins with: whole ones, up to the first that is wrong */
+/** @returns the complete rows at the beginning of a text, up to the first faulty one */
 export function firstRows(text: string, isWhole: boolean, reading: Reading, most: number): readonly Row[] {
   const reader = new RowReader(reading)
   reader.read(text, isWhole, most)
@@ -53,19 +57,22 @@ const quote = 0x22
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 
-/** Cuts text into rows, as it comes. */
+/** Cuts text into rows as it arrives. */
 class RowReader {
   readonly #delimiter: number
   readonly #lenient: boolean
   readonly #reading: Reading
   #rows: Row[] = []
   #columns: number | undefined
-  /** The text of the row that isn't whole yet, and what follows it. */
+  /** The text of the row that isn't complete yet, and of what follows it. */
   #text = ''
-  /** The line that this text begins on. */
+  /** The line on which this text begins. */
   #line = 1
   #isFirst = true
-  /** The length of text at which reading on is tried again: a long row isn't read from its start with each piece. */
+  /**
+   * Length of the text at which reading is tried again, so that a long row isn't read from
+   * its start with each piece.
+   */
   #tryAt = 0
   #wrong: ImportError | undefined
 
@@ -75,10 +82,7 @@ class RowReader {
     this.#lenient = reading.lenient ?? false
   }
 
-  /**
-   * @param isEnd nothing follows
-   * @param most rows
-   */
+  /** Reads a piece of text. @param isEnd true if nothing follows @param most maximum number of rows */
   read(piece: string, isEnd: boolean, most = Number.POSITIVE_INFINITY): void {
     if (this.#wrong) return
     this.#text += piece
@@ -96,7 +100,7 @@ class RowReader {
     this.#tryAt = 2 * this.#text.length
   }
 
-  /** @returns the rows that were read since the last call */
+  /** @returns the rows read since the last call */
   take(): Row[] {
     const rows = this.#rows
     this.#rows = []
@@ -107,7 +111,7 @@ class RowReader {
     if (this.#wrong) throw this.#wrong
   }
 
-  /** The place behind all that was read. */
+  /** Returns the line and column after everything that was read. */
   end(): { readonly line: number; readonly column: number } {
     const start = Math.max(this.#text.lastIndexOf('\n'), this.#text.lastIndexOf('\r')) + 1
     return {
@@ -116,7 +120,7 @@ class RowReader {
     }
   }
 
-  /** Excel's `sep=;` is a line before the header, not one of the table. */
+  /** Skips Excel's line `sep=;`, which precedes the header and is not a row. */
   #skipSeparatorLine(): void {
     this.#isFirst = false
     const [line] = separatorLine.exec(this.#text) ?? []
@@ -149,7 +153,7 @@ class RowReader {
           isBlank = false
           let close = text.indexOf('"', from + 1)
           let isDoubled = false
-          // Two stand for one.
+          // Two double quotes stand for one.
           while (close >= 0 && text.charCodeAt(close + 1) === quote) {
             isDoubled = true
             close = text.indexOf('"', close + 2)
@@ -179,7 +183,7 @@ class RowReader {
           if (lenient) cell = cell.trim()
           if (cell !== '') isBlank = false
         }
-        // It may go on, or its CR may be half of a CRLF.
+        // The cell may continue, or its CR may be half of a CRLF.
         if (!isEnd && (at === end || (at + 1 === end && text.charCodeAt(at) === carriageReturn))) break rows
         if (cells.push(cell) > maxCells)
           throw new ImportError(
@@ -222,27 +226,33 @@ class RowReader {
     return code === this.#delimiter || code === lineFeed || code === carriageReturn
   }
 
-  /** White space within a row, byte-order marks included. */
+  /** True for white space within a row, including byte-order marks. */
   #isBlank(text: string, at: number): boolean {
     const code = text.charCodeAt(at)
     return !this.#endsCell(code) && (code === 0x20 || code === 0x09 || code === 0xa0 || code === 0xfeff)
   }
 }
 
-/** Spreadsheets of Microsoft write and read it, for delimiters other than the usual one of the country. */
+/**
+ * The separator line, which Microsoft's spreadsheets write and read if the delimiter is not
+ * the country's usual one.
+ */
 export const separatorLine = /^(?:sep=([,;\t|])|"sep=([,;\t|])")(?:\r\n|\n|\r)/i
 const longestSeparatorLine = '"sep=;"\r\n'.length
 
-/** A character takes at most three bytes of UTF-8. */
+/**
+ * True if a row is too long. A character takes at most three bytes of UTF-8, so most
+ * texts need not be measured.
+ */
 const isLong = (text: string) =>
   text.length > maxLineBytes / 3 && (text.length > maxLineBytes || Buffer.byteLength(text) > maxLineBytes)
 
-/** LF, CRLF and CR are one each. */
+/** Counts line breaks. LF, CRLF and CR are one each. */
 export function lineBreaksIn(text: string, from: number, to: number): number {
   let count = 0
   for (let at = from; at < to; at++) {
     const code = text.charCodeAt(at)
-    // The LF of a CRLF counts.
+    // A CRLF is counted at its LF.
     if (code === lineFeed || (code === carriageReturn && text.charCodeAt(at + 1) !== lineFeed)) count++
   }
   return count

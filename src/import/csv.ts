@@ -11,16 +11,17 @@ import type { ReadingOptions } from './reading-options.ts'
 import type { Source } from './source.ts'
 import { NotUtf8, utf8Text } from './utf8.ts'
 
-/** A table: CSV, or another one whose rows are lines. */
+/** A table in CSV, or in another format whose rows are lines. */
 export interface Table {
   readonly delimiter: Delimiter
-  /** The names of the columns, even if there are no rows. */
+  /** The names of the columns, also if there are no rows. */
   readonly names: readonly string[]
   /**
-   * Cells have no types, so the file is read twice: first to find the type of each column, then to make the records. An
-   * empty cell is null.
-   * @param types columns whose type is given
-   * @param faults receives each row of another length than the header, and each cell that is not what its column is declared as
+   * Reads the records. Cells have no types, so the file is read twice: first to determine the type of each
+   * column, then to make the records. An empty cell is null.
+   * @param types declared types of columns
+   * @param faults receives each row whose length differs from the header's, and each cell that doesn't fit
+   * its column's declared type
    * @param progress called with the share that is done of both readings together
    */
   records(
@@ -28,16 +29,16 @@ export interface Table {
     faults: Faults,
     progress: (share: number) => void,
   ): AsyncIterable<ReadRecord[]>
-  /** Columns whose values look like something that wasn't asked for, once the records were read. */
+  /**
+   * Returns the columns whose values look like a local format that wasn't requested. It is complete
+   * once the records were read.
+   */
   looks(): ReadonlyMap<string, Looks>
-  /** All rows with as many cells as the header, which is the first, as they stand in the file. */
+  /** Reads all rows that have as many cells as the header, which is the first of them, unconverted. */
   rows(): AsyncIterable<readonly (readonly string[])[]>
 }
 
-/**
- * @param key columns that the table should have
- * @throws ImportError for a header that can't name columns
- */
+/** @param key columns that the table should have @throws ImportError if the header can't name columns */
 export async function openTable(
   source: Source,
   key: readonly string[],
@@ -64,7 +65,7 @@ export async function openTable(
   }
 }
 
-/** Characters that the delimiter is guessed from. */
+/** Number of characters from which the delimiter is guessed. */
 const leastBeginning = 64 * 1024
 
 async function beginningOf(source: Source): Promise<{ text: string; isWhole: boolean }> {
@@ -76,7 +77,7 @@ async function beginningOf(source: Source): Promise<{ text: string; isWhole: boo
     }
     return { text, isWhole: true }
   } catch (error) {
-    // It is named when the rows before it have been read.
+    // The encoding error is reported later, after the rows before it have been read.
     if (error instanceof NotUtf8) return { text, isWhole: false }
     throw error
   }
@@ -113,10 +114,10 @@ async function* readRecords(
 
   const convert = columns.map(column => converterOf(column, { decimalComma, dayFirst }, refuse))
   const names = columns.map(({ name }) => name)
-  // Assigning to it would change the prototype.
+  // Assigning to `__proto__` would change the prototype.
   const isOdd = names.includes('__proto__')
   isHeader = true
-  // Uneven rows are known by now.
+  // Uneven rows were already reported by the first reading.
   for await (const rows of rowsOf(
     () => {},
     share => progress(0.5 + share / 2),

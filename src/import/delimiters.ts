@@ -1,14 +1,14 @@
-/** The characters that may stand between the cells of a table, and what they are called. */
+/** Characters that may separate the cells of a table, and their names. */
 const names = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'vertical bar' } as const
 
 export type Delimiter = keyof typeof names
 
-/** The likelier ones first. */
+/** The delimiters, likelier ones first. */
 export const delimiters: readonly Delimiter[] = [',', ';', '\t', '|']
 
 export const nameOf = (delimiter: Delimiter): string => names[delimiter]
 
-/** Words for them on the command line and in addresses, where some have to be escaped. */
+/** Words for delimiters on the command line and in addresses, where some characters have to be escaped. */
 const words: Readonly<Record<string, Delimiter>> = {
   comma: ',',
   semicolon: ';',

@@ -6,17 +6,17 @@ import type { ImportError } from './import-error.ts'
 import type { ReadRecord } from './json-lines.ts'
 import type { Appender } from './spool.ts'
 
-/** The codes of a batch have 16 bits. */
+/** Maximum number of records of a batch, because codes have 16 bits. */
 const maxRecords = 0xffff
-/** Of JSON. */
+/** Maximum bytes of JSON of a batch. */
 const maxBytes = 2 * 1024 * 1024
-/** Of all columns together: small records may have many fields among them. */
+/** Maximum number of codes of all columns together, because small records may have many fields among them. */
 const maxCodes = 8_000_000
 const leastRoom = 64 * 1024
 
 /**
- * Turns records into batches. This is the costly part of reading, and several threads do it at once: nothing in a batch
- * depends on other batches.
+ * Turns records into batches. This is the expensive part of reading. Several threads do it at the same time,
+ * because no part of a batch depends on other batches.
  */
 export class Encoder {
   readonly #spool: Appender
@@ -24,12 +24,15 @@ export class Encoder {
   readonly #refuse: (error: ImportError) => void
   #columns: Column[] = []
   #places = new Map<string, number>()
-  /** The records, each with a line break behind it: as strings they would have to survive several collections. */
+  /**
+   * The records as JSON, each followed by a line break. Strings would have to survive
+   * several garbage collections.
+   */
   #json = Buffer.alloc(0)
   #end = 0
   #lines: number[] = []
 
-  /** @param refuse is told of each value that its field may not hold */
+  /** @param refuse is called for each value that its field may not hold */
   constructor(spool: Appender, types: ReadonlyMap<string, FieldType>, refuse: (error: ImportError) => void) {
     this.#spool = spool
     this.#types = types
@@ -37,7 +40,8 @@ export class Encoder {
   }
 
   /**
-   * @returns a batch, when there are enough records for one
+   * Adds a record.
+   * @returns a batch, once it has enough records
    * @throws ImportError if there are too many fields
    */
   add({ line, record }: ReadRecord): Batch | undefined {
@@ -68,12 +72,12 @@ export class Encoder {
     this.#json[this.#end++] = 0x0a
   }
 
-  /** @returns what was added since the last batch */
+  /** @returns a batch of the records added since the last one; undefined if there are none */
   flush(): Batch | undefined {
     const count = this.#lines.length
     if (this.#columns.length === 0 && count === 0) return undefined
     const spool = this.#spool
-    // Without the last line break.
+    // The last line break is left out.
     const json = this.#json.subarray(0, Math.max(0, this.#end - 1))
     const batch = {
       descriptor: spool.descriptor,
@@ -101,7 +105,7 @@ export class Encoder {
   #columnOf(name: string, line: number): Column {
     const known = this.#places.get(name)
     if (known !== undefined) return this.#columns[known] as Column
-    // Before a record of very many fields has taken the memory for all of them.
+    // This is checked at once, before a record with very many fields has taken the memory for all of them.
     if (this.#columns.length === maxFields) throw tooManyFields(line)
     const column = new Column(name, line, this.#types.get(name), this.#refuse)
     this.#places.set(name, this.#columns.length)

@@ -1,6 +1,6 @@
 import { ImportError } from './import-error.ts'
 
-/** Encodings of text files, by the names that the web has for them. */
+/** Encodings of text files, by their names on the web. */
 export const encodings = [
   'utf-8',
   'utf-16le',
@@ -17,7 +17,10 @@ export const encodings = [
 ] as const
 export type Encoding = (typeof encodings)[number]
 
-/** Other names of these encodings. Browsers read ISO 8859-1 as Windows-1252, too, which only adds characters such as quotation marks. */
+/**
+ * Other names of these encodings. ISO 8859-1 is read as Windows-1252, as browsers do. That only adds
+ * characters such as quotation marks.
+ */
 const aliases: Readonly<Record<string, Encoding>> = {
   utf8: 'utf-8',
   'utf-16': 'utf-16le',
@@ -32,7 +35,10 @@ export function encodingIn(text: string): Encoding | undefined {
   return encodings.find(one => one === name) ?? (Object.hasOwn(aliases, name) ? aliases[name] : undefined)
 }
 
-/** @returns the UTF-16 that text begins with, by its byte-order mark, or else by the zeros of its first characters */
+/**
+ * @returns the UTF-16 encoding in which the text begins, by its byte-order mark or by the
+ * zeros in its first characters
+ */
 export function utf16Of(start: Buffer): Encoding | undefined {
   const [a = 0, b = 0, c = 0, d = 0] = start
   if (a === 0xff && b === 0xfe) return 'utf-16le'
@@ -42,10 +48,7 @@ export function utf16Of(start: Buffer): Encoding | undefined {
   return a === 0 && b !== 0 && c === 0 && d !== 0 ? 'utf-16be' : undefined
 }
 
-/**
- * Text as UTF-8.
- * @throws ImportError naming the place of a byte that has no meaning in the encoding
- */
+/** Converts text to UTF-8. @throws ImportError naming the place of a byte without meaning in the encoding */
 export async function* decoded(chunks: AsyncIterable<Buffer>, encoding: Encoding): AsyncIterable<Buffer> {
   const place = new Place()
   const decode = encoding.startsWith('utf-16') ? utf16(encoding === 'utf-16be') : singleBytes(encoding)
@@ -62,9 +65,9 @@ export async function* decoded(chunks: AsyncIterable<Buffer>, encoding: Encoding
 
 interface Decoder {
   text(chunk: Buffer): string
-  /** @returns what was held until now */
+  /** @returns the rest that was held back */
   end(): string
-  /** @returns the first character that is none; -1 if there is none */
+  /** @returns the index of the first invalid character; -1 if there is none */
   bad(text: string): number
 }
 
@@ -75,13 +78,13 @@ function utf16(isBigEndian: boolean): Decoder {
       const bytes = Buffer.concat([held, chunk])
       let whole = bytes.length - (bytes.length % 2)
       const last = bytes[whole - (isBigEndian ? 2 : 1)] ?? 0
-      // The second half of a character is still to come.
+      // The second half of the surrogate pair is still to come.
       if (last >= 0xd8 && last <= 0xdb) whole -= 2
       held = bytes.subarray(whole)
       const units = bytes.subarray(0, whole)
       return (isBigEndian ? units.swap16() : units).toString('utf16le')
     },
-    // Half a character is none.
+    // An incomplete character becomes a lone surrogate, which `bad` finds.
     end: () => (held.length === 0 ? '' : '\ud800'),
     bad: text => (text.isWellFormed() ? -1 : text.search(/\p{Cs}/u)),
   }
@@ -92,7 +95,7 @@ function singleBytes(encoding: Encoding): Decoder {
   return {
     text: chunk => decoder.decode(chunk),
     end: () => '',
-    // Bytes without a meaning become these.
+    // Bytes without meaning are decoded to these characters.
     bad: text => text.search(/[\u0080-\u009f\ufffd]/),
   }
 }

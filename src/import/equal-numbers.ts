@@ -7,17 +7,17 @@ import { noForm, plainForm, severalForms } from './number-forms.ts'
 import { recordsIn } from './ordered-records.ts'
 import { readAt } from './spool.ts'
 
-/** Finds different texts of a field that became equal numbers (docs/decisions/0063). */
+/** Different texts of a field that became equal numbers (docs/decisions/0063). */
 
 interface Place {
   readonly run: number
   readonly code: number
 }
 
-/** Two places at which a number has different texts. They may be one. */
+/** Two places at which a number has different texts. They may be the same place. */
 export type Pair = readonly [first: Place, again: Place]
 
-/** @returns the first number of equal rank that has several texts; undefined where each has one */
+/** @returns two places of a number with several texts; undefined if each number has a single text */
 export function differentTexts(runs: readonly Run[], { ranks, starts, distinct }: Ranked): Pair | undefined {
   if (runs.every(({ forms }) => forms < 0)) return undefined
   const known = new Uint32Array(distinct).fill(noForm)
@@ -52,21 +52,24 @@ export function differentTexts(runs: readonly Run[], { ranks, starts, distinct }
   return undefined
 }
 
-/** A line, and how a number is written on it. */
+/** A line, and the text of a number on it. */
 export interface WrittenNumber {
   readonly line: number
   readonly text: string
 }
 
-/** Two lines that write one number differently. */
+/** Two lines on which the same number is written differently. */
 export interface Digits extends WrittenNumber {
   readonly earlier: WrittenNumber
 }
 
-/** Characters of a number that a report shows. */
+/** Maximum characters of a number in a report. */
 const maxShown = 60
 
-/** Reads the two texts. @param places the batches with the index of the field in each, and codes */
+/**
+ * Reads the two texts.
+ * @param places the batches, each with the index of the field and the code of the number in it
+ */
 export function digitsAt(
   name: string,
   places: readonly { readonly batch: Batch; readonly field: number; readonly code: number }[],

@@ -1,48 +1,48 @@
 import type { OperatorError } from '../model/errors.ts'
 import { ImportError } from './import-error.ts'
 
-/** One thing that is wrong with a file. */
+/** A single fault in a file. */
 export interface Fault {
-  /** Of the unpacked file, from 1; null: the fault isn't in a line. */
+  /** Line of the unpacked file, from 1; null: the fault isn't in a line. */
   readonly line: number | null
-  /** The field or column that it is about. */
+  /** The field or column that the fault concerns. */
   readonly field: string | null
-  /** Without the line. */
+  /** The message without the line. */
   readonly message: string
-  /** Others that differ from it in values alone, where they are many. */
+  /** Faults that differ from it only in values, if there are many. */
   readonly alike?: Alike
 }
 
 export interface Alike {
   readonly count: number
-  /** The first lines that have them. */
+  /** The first lines with such faults. */
   readonly lines: readonly number[]
 }
 
-/** What is known of everything that is wrong with a file, or with a part of it. */
+/** All known faults of a file, or of a part of it. */
 export interface Found {
-  /** The first ones, in the order of the file. */
+  /** The first faults, in the order of the file. */
   readonly faults: readonly Fault[]
-  /** How many more there are. */
+  /** Number of further faults. */
   readonly more: number
-  /** Whether something was not read. */
+  /** True if a part of the file was not read. */
   readonly isCut: boolean
 }
 
 /** Maximum number of kinds of faults that are named. */
 export const maxNamed = 20
-/** Faults of one kind that are named each by itself. */
+/** Maximum number of faults of one kind that are named separately. */
 const maxApart = 3
-/** Lines that are named of the others. */
+/** Maximum number of lines that are named for the others. */
 const maxLines = 5
-/** So many are counted, and then nothing more is read. */
+/** Number of faults after which reading ends. */
 export const maxCounted = 1_000
-/** Records that are read after the first fault. */
+/** Maximum number of records that are read after the first fault. */
 const maxReadOn = 1_000_000
-/** Characters: names and values from a file may be long. */
+/** Maximum characters of a message, because names and values from a file may be long. */
 const maxMessage = 2_000
 
-/** An import is refused: its message is the first fault, and `details` are the others. */
+/** A refused import. Its message is the first fault, and `details` are the others. */
 export class RefusedImport extends ImportError {
   readonly found: Found
   override readonly details: readonly string[]
@@ -69,15 +69,18 @@ function alikeInWords({ count, lines }: Alike): string {
   return `${many}, on lines ${lines.join(', ')}${count > lines.length ? ', …' : ''}`
 }
 
-/** Faults that differ in their values alone. */
+/** Faults that differ only in their values. */
 export interface Kind {
-  /** The first ones, in the order of the file. */
+  /** The first faults, in the order of the file. */
   readonly faults: readonly Fault[]
   readonly lines: readonly number[]
   readonly count: number
 }
 
-/** Names and values are in quotation marks; other numbers are values, too. */
+/**
+ * Returns the field, and the message without names and values. These are in quotation
+ * marks, except for numbers.
+ */
 const kindOf = ({ field, message }: Fault): string =>
   `${field}\0${message.replace(/"(?:[^"\\]|\\.)*"|\d[\d,.]*/g, '?')}`
 
@@ -99,9 +102,9 @@ function withFault(kind: Kind | undefined, { alike, ...fault }: Fault): Kind {
 }
 
 /**
- * Many faults of one kind become one.
- * @param faults the first of them at least
- * @param lines of the first ones
+ * Combines many faults of one kind into one.
+ * @param faults the faults, or at least the first of them
+ * @param lines the first lines with such faults
  */
 export function namedOf({ faults, lines, count }: Kind): readonly Fault[] {
   const [first] = faults
@@ -110,20 +113,20 @@ export function namedOf({ faults, lines, count }: Kind): readonly Fault[] {
   return [{ ...first, alike: { count: count - 1, lines: others } }]
 }
 
-/** What is wrong with a file, as it is found. */
+/** Collects the faults of a file. */
 export class Faults {
   readonly #kinds = new Map<string, Kind>()
   #count = 0
-  /** How many records had been read at the first fault. */
+  /** Number of records read before the first fault. */
   #begun: number | undefined
 
-  /** @throws RefusedImport when they are so many that nothing more is to be read */
+  /** @throws RefusedImport once the number of faults ends the reading */
   add(error: ImportError): void {
     this.#take([faultOf(error)], 0)
     if (this.#count >= maxCounted) throw this.refused(true)
   }
 
-  /** Adds what was found in a part. @throws RefusedImport when nothing more is to be read */
+  /** Adds the faults of a part. @throws RefusedImport once the number of faults ends the reading */
   merge({ faults, more }: Pick<Found, 'faults' | 'more'>): void {
     this.#take(faults, more)
     if (this.#count >= maxCounted) throw this.refused(true)
@@ -149,19 +152,19 @@ export class Faults {
     return new RefusedImport(this.found(isCut), options)
   }
 
-  /** @returns the error that has this one, which ends the reading, after the others */
+  /** Adds the error that ended the reading. @returns an error with all faults */
   endedBy(error: ImportError): RefusedImport {
     if (error instanceof RefusedImport) return error
     this.#take([faultOf(error)], 0)
     return this.refused(false, { cause: error })
   }
 
-  /** @throws RefusedImport if anything is wrong */
+  /** @throws RefusedImport if there is any fault */
   throwIfAny(): void {
     if (this.#count > 0) throw this.refused(false)
   }
 
-  /** @throws RefusedImport if something is wrong, and enough was read after it */
+  /** @throws RefusedImport if there is a fault, and enough records were read after it */
   throwIfEnough(records: number): void {
     if (this.#count === 0) return
     this.#begun ??= records
@@ -169,7 +172,7 @@ export class Faults {
   }
 }
 
-/** The fault of an error whose message begins with its line, if it has one. */
+/** Returns the fault that an error describes. Its message may begin with the line. */
 export function faultOf(error: OperatorError): Fault {
   const { message } = error
   const field = error instanceof ImportError ? error.field : undefined
@@ -182,11 +185,11 @@ export function faultOf(error: OperatorError): Fault {
   }
 }
 
-/** Everything that is wrong, as a refusal says it. */
+/** Returns all faults that a refusal names. */
 export const foundIn = (error: OperatorError): Found =>
   error instanceof RefusedImport ? error.found : { faults: [faultOf(error)], more: 0, isCut: false }
 
-/** @returns the same for an error that was thrown; any other is thrown again */
+/** @returns the error if it is an ImportError; any other is thrown again */
 export function asImportError(error: unknown): ImportError {
   if (error instanceof ImportError) return error
   throw error

@@ -6,39 +6,39 @@ import type { Looks } from './local-forms.ts'
 import { shown } from './shown.ts'
 import { type FieldStatistics, fieldOf, type Mix, mixOf } from './types.ts'
 
-/** What the operator declares, by the names of the fields. */
+/** Declarations of the operator, by names of fields. */
 export interface Declarations {
   readonly types: ReadonlyMap<string, FieldType>
   readonly collations: ReadonlyMap<string, string>
-  /** Which of the declared fields are lists; without it, their values say so. */
+  /** The declared fields that are lists; if absent, their values decide. */
   readonly lists?: ReadonlySet<string>
 }
 
-/** What an import reports of a field. */
+/** An import's findings about a field. */
 export interface Findings {
-  /** In how many records it is null or missing. */
+  /** Number of records in which it is null or missing. */
   readonly nulls: number
-  /** Why it is JSON, where its values have no type in common. */
+  /** The reason why it is JSON, if its values have no type in common. */
   readonly mix?: Mix
-  /** A format that all its texts have, if the file wasn't read with the option for it. */
+  /** A local format that all its texts have, if it was not read with the option for that format. */
   readonly looks?: Looks
-  /** Two lines that write one number differently, such as 1998.1 and 1998.10. */
+  /** Two lines on which the same number is written differently, such as 1998.1 and 1998.10. */
   readonly digits?: Digits
 }
 
-/** A table of ranks for each field is as much as a store should have to keep. */
+/** Maximum number of fields, because the store has to keep a table of ranks for each. */
 export const maxFields = 1_900
 export const tooManyFields = (line: number): ImportError =>
   new ImportError(
     `line ${line}: more than ${maxFields} different fields; put those that vary into one field, as an object`,
   )
 
-/** Names that a message lists. */
+/** Maximum number of names that a message lists. */
 const maxNames = 50
-/** Characters of a name that is shown as it is. */
+/** Maximum characters of a name that is shown without quotation marks. */
 const maxPlain = 60
 
-/** All fields of the records that were read, in the order in which they were first met. */
+/** All fields of the records read so far, in the order in which they were first met. */
 export class FieldList {
   readonly #declarations: Declarations
   readonly #statistics: FieldStatistics[] = []
@@ -49,7 +49,7 @@ export class FieldList {
     this.#declarations = declarations
   }
 
-  /** How many records there are. */
+  /** Number of records. */
   get count(): number {
     return this.#count
   }
@@ -65,10 +65,7 @@ export class FieldList {
     })
   }
 
-  /**
-   * Adds a field that the entity has even if no record does.
-   * @throws ImportError if there are too many
-   */
+  /** Adds a field to the entity, also if no record has it. @throws ImportError if there are too many */
   declare(name: string, line: number): number {
     const known = this.#places.get(name)
     if (known !== undefined) return known
@@ -83,13 +80,16 @@ export class FieldList {
       collation: this.#declarations.collations.get(name),
       kinds: new Map(),
       hasLists: true,
-      // It is missing in all records so far.
+      // The field is missing in all records so far.
       nulls: this.#count,
     })
     return place
   }
 
-  /** @returns the index of each field among those of the batch, by its place in this list */
+  /**
+   * Adds the statistics of a batch.
+   * @returns the index of each field in the batch, by its position in this list
+   */
   add(fields: readonly BatchField[], count: number): ReadonlyMap<number, number> {
     const indexes = new Map(fields.map(({ name, line }, index) => [this.declare(name, line), index]))
     for (const [place, statistics] of this.#statistics.entries()) {
@@ -107,8 +107,9 @@ export class FieldList {
   }
 
   /**
-   * @param what such as `the key field`
-   * @throws ImportError if no record has it
+   * Returns the position of a field.
+   * @param what its role, such as `the key field`
+   * @throws ImportError if no record has the field
    */
   place(name: string, what: string): number {
     const place = this.#places.get(name)
@@ -123,7 +124,9 @@ export class FieldList {
     throw new ImportError(`no record has ${what} ${shown(name)}; there are ${known}`)
   }
 
-  /** @throws ImportError if a declaration is about a field that there isn't, or a collation about one that isn't text */
+  /**
+   * @throws ImportError if a declaration names a field that doesn't exist, or a collation one that isn't text
+   */
   checkDeclarations(): void {
     const { types, collations } = this.#declarations
     for (const name of types.keys()) this.place(name, 'the field')

@@ -1,6 +1,6 @@
 import { ImportError } from './import-error.ts'
 
-/** Bytes at the beginning of a file that tell what it is. */
+/** Number of bytes at the beginning of a file that identify its kind. */
 export const tellingBytes = 512
 
 interface Kind {
@@ -15,10 +15,12 @@ const begins =
   (...signatures: readonly string[]) =>
   (start: string) =>
     signatures.some(one => start.startsWith(one))
-/** The name of the first file of a zip is at this place. */
+/** True for a zip file. The name of its first file begins at byte 30. */
 const isZip = begins('PK\x03\x04', 'PK\x05\x06')
 
-/** Files that are no text, by their first bytes as Latin-1 (file(1) and the formats' own documents have them). */
+/**
+ * Files that are not text, by their first bytes as Latin-1 (from file(1) and the documents of the formats).
+ */
 const kinds: readonly Kind[] = [
   {
     is: start => isZip(start) && /^.{30}(\[Content_Types\]\.xml|_rels\/|docProps\/|xl\/)/s.test(start),
@@ -95,8 +97,8 @@ const kinds: readonly Kind[] = [
 ]
 
 /**
- * @param start what the unpacked file begins with
- * @throws ImportError for a file that has no records, whatever its name says
+ * @param start the beginning of the unpacked file
+ * @throws ImportError for a file without records, whatever its name says
  */
 export function refuseOtherKinds(name: string, start: Buffer): void {
   const text = start.toString('latin1')

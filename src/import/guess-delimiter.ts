@@ -1,14 +1,15 @@
 import { firstRows, separatorLine } from './csv-rows.ts'
 import { type Delimiter, delimiterIn, delimiters } from './delimiters.ts'
 
-/** Rows that are looked at, the header among them. */
+/** Number of rows examined, including the header. */
 const rowsLookedAt = 20
 
 /**
- * The delimiter of a table: the one that makes most columns of the header, and as many of the first rows.
+ * Guesses the delimiter of a table: the one that gives the most columns, and as many in the
+ * first rows as in the header.
  * @param text the beginning of the table
- * @param isWhole nothing follows
- * @param key columns that it should have
+ * @param isWhole true if nothing follows
+ * @param key columns that the table should have
  */
 export function guessDelimiter(
   text: string,

@@ -17,31 +17,31 @@ import { unlessWrapped } from './wrapped.ts'
 
 export interface ImportOptions {
   readonly name: string
-  /** The field, or the fields together, that identify a record. */
+  /** The field, or combination of fields, that identifies a record. */
   readonly key: Entity['key']
-  /** null: the rule that the entity has; a new entity is for administrators (D7). */
+  /** The read rule; null keeps that of the entity. A new entity is for administrators (D7). */
   readonly read: ReadRule | null
-  /** Declared types of fields; the others are determined from the values. */
+  /** Declared types of fields. The types of other fields are determined from their values. */
   readonly types?: ReadonlyMap<string, FieldType>
-  /** Collations of text fields, as `canonicalCollation` returns them. */
+  /** Collations of text fields, as returned by `canonicalCollation`. */
   readonly collations?: ReadonlyMap<string, string>
-  /** True: what the entity has may go, however much of it (docs/decisions/0058). */
+  /** True if existing records and fields may be lost, however many (docs/decisions/0058). */
   readonly replace?: boolean
-  /** Is told before something goes. */
+  /** Called before records or fields are lost. */
   readonly losing?: (loss: Loss) => void
-  /** Which of the fields with a declared type are lists; without it, their values say so. */
+  /** The fields with a declared type that are lists; if absent, their values decide. */
   readonly lists?: ReadonlySet<string>
   readonly reading?: ReadingOptions
-  /** Who did it, for the audit trail. */
+  /** The event for the audit trail, which says who imports. */
   readonly event: AuditEvent
-  /** Aborts the import with the signal's reason, unless everything is written already. */
+  /** Aborts the import with the signal's reason, unless everything has been written. */
   readonly signal?: AbortSignal
 }
 
 export interface ImportReport {
   readonly entity: string
   readonly key: Entity['key']
-  /** Who may read it now. */
+  /** The read rule that applies now. */
   readonly read: ReadRule
   readonly records: number
   readonly fields: readonly (Field & Findings)[]
@@ -50,16 +50,16 @@ export interface ImportReport {
   readonly milliseconds: number
 }
 
-/** The version of an entity that was to be replaced has been replaced by another one meanwhile. */
+/** Another version has replaced the version that was to be replaced. */
 export class VersionReplaced extends Error {}
 
-/** The step that the import is at, and the share of the step that is done. Each step ends with 1. */
+/** Called with the current step and the share of it that is done. Each step ends with 1. */
 export type Progress = (step: 'reading' | 'sorting' | 'writing', share: number) => void
 
 /**
- * Replaces the records of an entity with those of a file, whole or not at all (D2).
+ * Replaces the records of an entity with those of a file, completely or not at all (D2).
  * @param input NDJSON, a JSON array or CSV, gzip or not; `-`: standard input
- * @throws ImportError naming the line that is wrong, or what would go and may not; then nothing has changed
+ * @throws ImportError naming the faulty line, or the loss that is not allowed; then nothing has changed
  */
 export async function importFile(
   input: string | GivenFile,
@@ -88,7 +88,7 @@ export async function importFile(
   }
 }
 
-/** @param batches the records, some at a time */
+/** Replaces the records of an entity with these. @param batches the records in several parts */
 export const importRecords = (
   batches: AsyncIterable<readonly ReadRecord[]>,
   entities: Entities,
@@ -98,8 +98,9 @@ export const importRecords = (
   importStaged(staging => addAll(staging, batches, options), entities, options, progress)
 
 /**
+ * Replaces the records of an entity with those that `fill` adds.
  * @param fill adds the records
- * @throws VersionReplaced if the entity has another version by now than the one to replace
+ * @throws VersionReplaced if the version to replace has been replaced by another
  */
 export async function importStaged(
   fill: (staging: Staging) => Promise<void>,
@@ -181,7 +182,7 @@ export async function importStaged(
       milliseconds: Math.round(performance.now() - start),
     }
   } catch (error) {
-    // Engines may wrap the error that the records were aborted with.
+    // Engines may wrap the error with which the records were aborted.
     if (!isWritten) signal?.throwIfAborted()
     throw error
   } finally {
@@ -189,14 +190,20 @@ export async function importStaged(
   }
 }
 
-/** Begins the names of temporary files. Threads of one process may import at the same time. */
+/**
+ * Returns a prefix for the names of temporary files. It is unique, because threads of one process may
+ * import at the same time.
+ */
 export const temporaryName = ({ scratchFolder }: Pick<Entities, 'scratchFolder'>): string =>
   join(scratchFolder, `import-${process.pid}-${randomUUID()}`)
 
-/** Records between two reports of progress. */
+/** Number of records between two reports of progress. */
 const reportStep = 1_000
 
-/** For progress, all records together count as much as the ranks of one field, which are written after them. */
+/**
+ * Iterates over the records and reports progress. All records together count as much as the ranks of one
+ * field, which are written after them.
+ */
 function* recordsWith(written: (share: number) => void, { count, fields, records }: Staged) {
   let n = 0
   for (const record of records()) {
@@ -213,7 +220,7 @@ const ranksWith =
     return found
   }
 
-/** @throws ImportError for a name that an imported or exposed entity can't have */
+/** @throws ImportError for a name that imported and exposed entities can't have */
 export function checkName(name: string): void {
   if (!/^[a-z][a-z0-9_-]{0,62}$/.test(name))
     throw new ImportError(

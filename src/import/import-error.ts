@@ -1,8 +1,8 @@
 import { OperatorError } from '../model/errors.ts'
 
-/** The import can't be done; the message names the line where there is one, and says what would be right. */
+/** The import can't be done. The message names the line if there is one, and says what would be right. */
 export class ImportError extends OperatorError {
-  /** The field or column that it is about. */
+  /** The field or column that the error concerns. */
   readonly field: string | undefined
 
   constructor(message: string, { field, ...options }: ErrorOptions & { readonly field?: string } = {}) {

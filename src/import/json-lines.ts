@@ -6,35 +6,43 @@ import { maxLineBytes, textFrom, wholeLines } from './lines.ts'
 import { shown } from './shown.ts'
 import { notUtf8 } from './utf8.ts'
 
-/** A record, and the line that it begins on, counted from 1. */
+/** A record, and the line on which it begins, counted from 1. */
 export interface ReadRecord {
   readonly line: number
   readonly record: Readonly<Record<string, unknown>>
 }
 
-/** Unpacked JSON that is to be parsed: whole lines, or the elements of an array. */
+/** A part of the unpacked JSON to parse: complete lines, or elements of an array. */
 export type Piece =
   | { readonly kind: 'lines'; readonly first: number; readonly bytes: Buffer }
   | {
       readonly kind: 'elements'
       readonly bytes: Buffer
-      /** Where each element ends. */
+      /** Offsets at which the elements end. */
       readonly ends: readonly number[]
-      /** The line that each begins on. */
+      /** Lines on which the elements begin. */
       readonly lines: readonly number[]
     }
 
-/** In bytes: large enough to share out among threads, and small enough for each to hold one. */
+/**
+ * Size of a piece in bytes: large enough to share out among threads, and small enough for
+ * each thread to hold one.
+ */
 const pieceBytes = 2 * 1024 * 1024
-/** Of the smallest elements, so many take more memory than their bytes. */
+/**
+ * Maximum number of elements of a piece, because the positions of very small elements take more
+ * memory than their bytes.
+ */
 const pieceElements = 20_000
 
-/** NDJSON (https://github.com/ndjson/ndjson-spec): one JSON object per line; empty lines are skipped. */
+/**
+ * Reads NDJSON (https://github.com/ndjson/ndjson-spec): one JSON object per line; empty lines are skipped.
+ */
 export async function* ndjsonPieces(chunks: AsyncIterable<Buffer>): AsyncIterable<Piece> {
   for await (const lines of wholeLines(chunks, pieceBytes)) yield { kind: 'lines', ...lines }
 }
 
-/** @param refuse is told of each line or element that is no record */
+/** Parses the records of a piece. @param refuse is called for each line or element that is not a record */
 export function* recordsOf(piece: Piece, refuse: (error: ImportError) => void): Iterable<ReadRecord> {
   for (const { line, bytes } of partsOf(piece)) {
     if (!isUtf8(bytes)) {
@@ -42,7 +50,7 @@ export function* recordsOf(piece: Piece, refuse: (error: ImportError) => void): 
       continue
     }
     const text = textFrom(line, bytes)
-    // An element may take several lines.
+    // An element may span several lines.
     const lines = piece.kind === 'elements' ? [text] : text.split('\n')
     for (const [at, json] of lines.entries()) {
       if (json.trim() === '') continue
@@ -52,7 +60,7 @@ export function* recordsOf(piece: Piece, refuse: (error: ImportError) => void): 
   }
 }
 
-/** The elements, or the lines: all together, unless some are not UTF-8. */
+/** Iterates over the elements, or over the lines. Lines come all together, unless some are not UTF-8. */
 function* partsOf(piece: Piece): Iterable<{ readonly line: number; readonly bytes: Buffer }> {
   const { bytes } = piece
   if (piece.kind === 'lines' && isUtf8(bytes)) yield { line: piece.first, bytes }
@@ -67,7 +75,7 @@ function* partsOf(piece: Piece): Iterable<{ readonly line: number; readonly byte
       yield { line: piece.lines[at] as number, bytes: bytes.subarray(piece.ends[at - 1] ?? 0, end) }
 }
 
-/** @returns undefined if it is no record */
+/** @returns undefined if it is not a record */
 function recordOf(
   json: string,
   line: number,
@@ -103,21 +111,24 @@ export function parseRecord(json: string, line: number): Record<string, unknown>
   return value
 }
 
-/** Deeper records take very much memory to read, and can't be written again. */
+/** Maximum depth of nesting. Deeper records take very much memory to parse, and can't be written again. */
 export const maxDepth = 1_000
 
-/** Brackets in strings don't count, but few records are so deep even if they do. */
+/**
+ * True if the nesting is too deep. Brackets in strings are removed only if the depth with them is
+ * too large, which is rare.
+ */
 export const isTooDeep = (json: string): boolean =>
   json.length > maxDepth &&
   depthOf(json) > maxDepth &&
   depthOf(json.replace(/"(?:[^"\\]|\\.)*"/gs, '""')) > maxDepth
 
-/** How many brackets are open at most. */
+/** Returns the maximum number of open brackets. */
 function depthOf(json: string): number {
   let depth = 0
   let most = 0
   for (let at = 0; at < json.length; at++) {
-    // [ and {, ] and } differ from each other by one bit.
+    // The codes of [ and {, and of ] and }, differ only in one bit.
     const bracket = json.charCodeAt(at) & 0xdf
     if (bracket === 0x5b) most = Math.max(most, ++depth)
     else if (bracket === 0x5d) depth--
@@ -125,7 +136,10 @@ function depthOf(json: string): number {
   return most
 }
 
-/** The parser counts lines from the beginning of the record: they would be mistaken for lines of the file. */
+/**
+ * Returns the parser's reason with the position in the record. The parser counts lines from the beginning of
+ * the record, which could be mistaken for lines of the file.
+ */
 const reasonOf = (error: unknown): string =>
   (error instanceof Error ? error.message : String(error))
     .replace(
@@ -135,8 +149,8 @@ const reasonOf = (error: unknown): string =>
     .replace(/\s+/g, ' ')
 
 /**
- * A JSON array of objects, of any size. The bytes of each element are found by counting brackets outside of strings; only
- * the parser decides whether they are valid.
+ * Reads a JSON array of objects, of any size. The ends of elements are found by counting brackets outside of
+ * strings; only the parser decides whether the elements are valid.
  */
 export async function* arrayPieces(chunks: AsyncIterable<Buffer>): AsyncIterable<Piece> {
   let state = 'before' as 'before' | 'between' | 'element' | 'after'
@@ -148,7 +162,7 @@ export async function* arrayPieces(chunks: AsyncIterable<Buffer>): AsyncIterable
   let commas = 0
   let elements = 0
   let held = 0
-  /** The elements of the next piece, and the parts of the element that is not whole yet. */
+  /** The elements of the next piece, and the parts of the element that isn't complete yet. */
   let whole: Buffer[] = []
   let ends: number[] = []
   let lines: number[] = []
@@ -189,7 +203,7 @@ export async function* arrayPieces(chunks: AsyncIterable<Buffer>): AsyncIterable
         elements++
         state = 'between'
       } else if (byte <= 0x20 || (state === 'before' && (byte === 0xef || byte === 0xbb || byte === 0xbf))) {
-        // White space and the byte-order mark mean nothing here.
+        // White space and the byte-order mark are ignored here.
       } else if (state === 'before' && byte === 0x5b) state = 'between'
       else if (state === 'between' && byte === 0x2c && commas < elements) commas++
       else if (state === 'between' && byte === 0x5d && (elements === 0 || commas === elements - 1))
@@ -200,7 +214,7 @@ export async function* arrayPieces(chunks: AsyncIterable<Buffer>): AsyncIterable
         startLine = line
         from = at
       } else {
-        // The elements before are good.
+        // The preceding elements are passed on before the error.
         if (ends.length > 0) yield take()
         throw new ImportError(
           `line ${line}: unexpected ${JSON.stringify(String.fromCharCode(byte))}; expected one array of objects, separated by commas`,

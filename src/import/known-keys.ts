@@ -8,15 +8,15 @@ import type { StagedBatch } from './ranking.ts'
 import { RunCursor } from './run-cursor.ts'
 import { readAt } from './spool.ts'
 
-/** A field of the key of staged records. */
+/** A key field of staged records. */
 export interface StagedKeyField {
   readonly place: number
   readonly type: Field['type']
 }
 
 /**
- * Counts the keys that staged records have. It looks through the distinct values of the key fields, batch by batch, and
- * parses no record.
+ * Counts the keys that staged records have. It compares the distinct values of the key fields batch by batch,
+ * without parsing records.
  * @param keys the values of each key, in the order of the fields
  */
 export function countKnown(
@@ -36,13 +36,13 @@ export function countKnown(
     )
     if (!runs) continue
     const codes = runs.map((run, at) => codesOf(run, fields[at]?.type, wanted[at] as ReadonlySet<string>))
-    /** The keys whose values are all in this batch, by their codes. */
+    /** Keys whose values all occur in this batch, by their codes. */
     const candidates = new Map<string, number[]>()
     for (const [n, form] of forms.entries()) {
       if (known[n] !== 0) continue
       const tuple = wholeOf(form.map((one, at) => (one === undefined ? undefined : codes[at]?.get(one))))
       if (!tuple) continue
-      // Each value of a run is in some record.
+      // Each value of a run occurs in some record, so a single field decides.
       if (tuple.length === 1) known[n] = 1
       else {
         const name = tuple.join()
@@ -54,13 +54,13 @@ export function countKnown(
   return known.reduce((sum, one) => sum + one, 0)
 }
 
-/** @returns undefined where some are missing */
+/** @returns the list; undefined if any element is missing */
 function wholeOf<T>(list: readonly (T | undefined)[]): readonly T[] | undefined {
   const found = list.filter(one => one !== undefined)
   return found.length === list.length ? found : undefined
 }
 
-/** The codes of the values of a run that are wanted, by their forms. */
+/** Returns the codes of the wanted values of a run, by their forms. */
 function codesOf(run: Run, type: FieldType | undefined, wanted: ReadonlySet<string>): Map<string, number> {
   const codes = new Map<string, number>()
   const cursor = new RunCursor(run, true, 1)
@@ -71,7 +71,7 @@ function codesOf(run: Run, type: FieldType | undefined, wanted: ReadonlySet<stri
   return codes
 }
 
-/** The candidates that some record of the batch is. */
+/** Returns the candidates that occur as a record of the batch. */
 function candidatesIn(
   { descriptor, count }: StagedBatch,
   runs: readonly Run[],
@@ -89,9 +89,10 @@ function candidatesIn(
 }
 
 /**
- * A text that equal values of a field share. The value comes from a record that may have another type in the field: a number
- * that becomes text is the text of its digits, and a text that becomes a number is that number.
- * @returns undefined for what the field can't have
+ * Returns a text that equal values of a field have in common. The value comes from a record that may have
+ * another type in the field: a number in a text field is taken as the text of its digits, and a text in a
+ * numeric field as the number that it writes.
+ * @returns undefined for a value that the field can't have
  */
 function formOf(value: unknown, type: FieldType): string | undefined {
   if (value === null || value === undefined) return undefined

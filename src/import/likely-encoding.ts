@@ -1,24 +1,28 @@
-/** Encodings that files have without saying so, the likelier one first. */
+/** Encodings of files that don't declare one, likelier ones first. */
 const candidates = [
   { encoding: 'windows-1252', name: 'Windows-1252' },
   { encoding: 'macintosh', name: 'Mac Roman' },
 ] as const
 
-/** An encoding in which bytes that aren't UTF-8 read well, and how the word around the first of them reads. */
+/**
+ * An encoding in which bytes that aren't UTF-8 read well, and the word around the first
+ * such byte in that encoding.
+ */
 export interface Likely {
   readonly encoding: (typeof candidates)[number]['encoding']
   readonly name: string
   readonly word: string
 }
 
-/** Bytes that are looked at. */
+/** Number of bytes that are examined before the first wrong byte and after it. */
 const window = 64 * 1024
-/** Characters of a word that is shown. */
+/** Maximum characters shown of a word, before the wrong byte and after it. */
 const maxWord = 40
 
 /**
- * @param bad the place of the first byte that isn't UTF-8
- * @returns `utf-8` if most of the text is that; undefined if nothing fits
+ * Guesses the encoding of bytes that aren't all UTF-8.
+ * @param bad offset of the first byte that isn't UTF-8
+ * @returns `utf-8` if most of the text is UTF-8; undefined if no encoding fits
  */
 export function likelyEncoding(bytes: Buffer, bad: number): Likely | 'utf-8' | undefined {
   const sample = bytes.subarray(Math.max(0, bad - window), bad + window)
@@ -29,7 +33,7 @@ export function likelyEncoding(bytes: Buffer, bad: number): Likely | 'utf-8' | u
   for (const one of candidates) {
     const decoded = new TextDecoder(one.encoding).decode(sample)
     if (!readsWell(decoded)) continue
-    // Each byte is a character here.
+    // Each byte is a single character in these encodings.
     const at = Math.min(bad, window)
     const before = /[^\s,;|"]*$/.exec(decoded.slice(0, at))?.[0] ?? ''
     const after = /^[^\s,;|"]*/.exec(decoded.slice(at))?.[0] ?? ''
@@ -38,10 +42,12 @@ export function likelyEncoding(bytes: Buffer, bad: number): Likely | 'utf-8' | u
   return undefined
 }
 
-/** The share of its characters beyond ASCII that must stand where such characters do. */
+/** Minimum share of the non-ASCII characters that must be in places typical for them. */
 const leastGood = 0.95
 
-/** True if letters with marks stand in words and punctuation between them, as in languages of Western Europe. */
+/**
+ * True if accented letters are in words and punctuation is between words, as in Western European languages.
+ */
 function readsWell(text: string): boolean {
   let good = 0
   let all = 0
@@ -60,7 +66,7 @@ const isLower = (character: string) => /^\p{Ll}$/u.test(character)
 
 function fits(before: string, character: string, after: string, next: string): boolean {
   if (isLetter(character) && !/[ªºƒ]/.test(character)) {
-    // Three in a row are those of another alphabet.
+    // Three non-ASCII letters in a row indicate another alphabet.
     if ([before, after].every(one => one > '\x7f' && isLetter(one))) return false
     if (after > '\x7f' && next > '\x7f' && isLetter(after) && isLetter(next)) return false
     return !(isUpper(character) && isLower(before))

@@ -1,25 +1,29 @@
 import { ImportError } from './import-error.ts'
 
-/** The largest line of NDJSON, element of a JSON array, and row of CSV. In a longer one, its end is probably missing. */
+/**
+ * Maximum bytes of a line of NDJSON, an element of a JSON array, or a row of CSV. The end of a longer
+ * one is probably missing.
+ */
 export const maxLineBytes = 16 * 1024 * 1024
 
-/** The text of some lines, without the byte-order mark of the first. */
+/** Returns the text of some lines, without the byte-order mark of the first one. */
 export const textFrom = (first: number, bytes: Buffer): string =>
   first === 1 ? bytes.toString().replace(/^\ufeff/, '') : bytes.toString()
 
-/** Some whole lines as they are, and the number of the first one, counted from 1. */
+/** Complete lines as bytes, and the number of the first one, counted from 1. */
 export interface RawLines {
   readonly first: number
   readonly bytes: Buffer
 }
 
 /**
- * @param least how many bytes to wait for
+ * Cuts bytes into blocks of complete lines.
+ * @param least number of bytes to wait for
  * @throws ImportError naming a line that is too long, after the lines before it
  */
 export async function* wholeLines(chunks: AsyncIterable<Buffer>, least: number): AsyncIterable<RawLines> {
   let pieces: Buffer[] = []
-  /** How many bytes are held, and how many of them are whole lines. */
+  /** Number of bytes held, and of those in complete lines. */
   let held = 0
   let whole = 0
   let first = 1
@@ -45,7 +49,7 @@ export async function* wholeLines(chunks: AsyncIterable<Buffer>, least: number):
       }
     }
   } catch (error) {
-    // The lines before are good.
+    // The preceding lines are passed on before the error.
     if (whole > 0) yield take(whole)
     throw error
   }

@@ -4,14 +4,16 @@ import { keyValues } from '../model/record-changes.ts'
 import type { Agreed, Entities, RecordEntity } from '../storage/entities.ts'
 import type { Staged } from './staging.ts'
 
-/** The records and fields that are removed when the records of an entity are replaced (D2, docs/decisions/0058). */
+/**
+ * Records and fields that are removed when the records of an entity are replaced (D2, docs/decisions/0058).
+ */
 export interface Loss {
   readonly records: {
     readonly before: number
     readonly after: number
-    /** Those whose keys are not among the new ones. */
+    /** Number of old records whose keys are not among the new ones. */
     readonly gone: number
-    /** True where not every record was looked at. */
+    /** True if only a sample of the records was compared. */
     readonly isEstimate: boolean
   }
   readonly fields: {
@@ -19,21 +21,27 @@ export interface Loss {
     readonly after: number
     readonly gone: readonly string[]
   }
-  /** True if so much would be removed that the import needs `--replace`. */
+  /** True if the removed part is so large that the import needs `--replace`. */
   readonly needsReplace: boolean
 }
 
-/** Records whose keys are looked up; of more records, as many that are spread evenly. */
+/**
+ * Maximum number of records whose keys are looked up. If there are more, an evenly spread
+ * sample of this size is used.
+ */
 const maxSample = 20_000
-/** Records that are read at a time, of no more than this many bytes if each is as large as the largest. */
+/**
+ * Maximum number of records read at a time, and their maximum bytes, assuming that each is
+ * as large as the largest.
+ */
 const maxRead = 1_000
 const readBytes = 8 * 1024 * 1024
-/** Bytes of all keys together, if each is as large as the largest record. */
+/** Maximum bytes of all sampled keys, assuming that each is as large as the largest record. */
 const sampleBytes = 256 * 1024 * 1024
-/** More than one record in this many is much. */
+/** An import needs `--replace` if it removes more than one record in this many. */
 const share = 10
 
-/** @returns undefined where there is nothing to lose */
+/** @returns undefined if there is nothing to lose */
 export async function lossOf(
   before: Entity | undefined,
   staged: Staged,
@@ -75,7 +83,7 @@ async function goneOf(
         keys.push(keyValues({ key }, parseWritten(json) as Readonly<Record<string, unknown>>))
     const missing = sample - staged.countKnown(keys)
     if (sample === count) return { gone: missing, isEstimate: false }
-    // At least as many go as there are fewer afterwards.
+    // At least as many records are removed as the number of records decreases.
     const gone = Math.max(Math.round((missing / sample) * count), count - staged.count)
     return { gone, isEstimate: true }
   } finally {
@@ -84,8 +92,9 @@ async function goneOf(
 }
 
 /**
- * Picks one record from each of equally large parts, at a varying place: what goes may follow a pattern, such as every second
- * record. The picks depend on the version alone, so that a preview and its import agree.
+ * Picks one record from each of equally large parts, at a varying position, because the removed records
+ * may follow a pattern, such as every second one. The picks depend only on the version, so that a
+ * preview and its import agree.
  */
 function placeOf(n: number, sample: number, count: number): number {
   const within = (Math.imul(n + 1, 2_654_435_761) >>> 0) / 2 ** 32
@@ -93,27 +102,28 @@ function placeOf(n: number, sample: number, count: number): number {
 }
 
 /**
- * States until when the result holds: for this version, and until enough single records were written to change it.
- * @param entity that was looked at
+ * Returns the limits within which a measured loss remains valid: for this version, and up to the number of
+ * single records written that could change the result.
+ * @param entity the entity that was examined
  */
 export function agreedTo(entity: Entity | undefined, loss: Loss | undefined): Agreed {
   if (!isImported(entity)) return { version: null, changes: 0 }
   const { version } = entity.source
   if (!loss) return { version, changes: 0 }
   const { before, gone } = loss.records
-  // Each change takes a record away at most, and is one more that goes at most.
+  // Each single write removes at most one record, and increases the loss by at most one.
   return { version, changes: Math.max(0, Math.floor((before - share * gone) / (share + 1))) }
 }
 
-/** Names that are listed, and characters of each. */
+/** Maximum number of names listed, and maximum characters of each. */
 const maxNames = 10
 const maxName = 60
 
-/** For the log, before it is done. */
+/** Describes a loss for the log, before it happens. */
 export const lossInWords = (entity: string, loss: Loss): string =>
   `${entity} goes from ${inWords(loss, 'loses')}`
 
-/** Says what would be lost, and what to say to do it anyway. */
+/** Describes a loss that was refused, and says how to accept it. */
 export const lossRefused = (entity: string, loss: Loss): string =>
   `${entity} would go from ${inWords(loss, 'lose')}; nothing was imported. If that is right, import it with --replace`
 

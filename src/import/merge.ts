@@ -3,19 +3,19 @@ import { placeOf } from './column.ts'
 import { behindAll, RunCursor } from './run-cursor.ts'
 import { readAt, release } from './spool.ts'
 
-/** The ranks of the values of many runs. */
+/** The ranks of the values of several runs. */
 export interface Ranked {
   /** The ranks of the codes of all runs, one run after the other. */
   readonly ranks: Uint32Array
-  /** Where those of each run begin. */
+  /** The index at which the ranks of each run begin. */
   readonly starts: readonly number[]
-  /** How many distinct values there are. */
+  /** Number of distinct values. */
   readonly distinct: number
 }
 
 /**
  * Merges the runs of a field.
- * @param seen called with each distinct value, in order, if they are texts
+ * @param seen called with each distinct value, in order, unless all values are numbers
  */
 export function mergeRuns(runs: readonly Run[], seen: (key: string) => void = () => {}): Ranked {
   let total = 0
@@ -29,7 +29,7 @@ export function mergeRuns(runs: readonly Run[], seen: (key: string) => void = ()
   return { ranks, starts, distinct }
 }
 
-/** Numbers all fit into memory; sorting them together is the fastest. */
+/** Merges runs of numbers. All numbers fit into memory, and sorting them together is fastest. */
 function mergeNumbers(runs: readonly Run[], starts: readonly number[], ranks: Uint32Array): number {
   const all = new Float64Array(ranks.length)
   for (const [at, { descriptor, values, size }] of runs.entries())
@@ -53,7 +53,10 @@ function mergeNumbers(runs: readonly Run[], starts: readonly number[], ranks: Ui
   return distinct
 }
 
-/** A tree of losers (Knuth, The Art of Computer Programming 3, §5.4.1): one comparison for each level and value. */
+/**
+ * Merges runs with a tree of losers (Knuth, The Art of Computer Programming 3, §5.4.1), which takes one
+ * comparison for each level and value.
+ */
 function mergeTexts(
   runs: readonly Run[],
   starts: readonly number[],
@@ -66,7 +69,7 @@ function mergeTexts(
   const width = keys.length
   const losers = new Int32Array(width).fill(-1)
   let winner = -1
-  // Each run climbs until it meets a place that no other has come to yet.
+  // Each run climbs until it meets a place that no other run has reached yet.
   for (let run = width - 1; run >= 0; run--) winner = climb(losers, keys, run)
   let rank = -1
   let last = behindAll
@@ -87,7 +90,7 @@ function mergeTexts(
   return rank + 1
 }
 
-/** @returns the run with the least key, or -1 while some run has not climbed yet */
+/** @returns the run with the least key; -1 while some runs have not climbed yet */
 function climb(losers: Int32Array, keys: readonly string[], run: number): number {
   const width = keys.length
   let winner = run

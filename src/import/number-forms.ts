@@ -1,6 +1,6 @@
 /**
- * Tells the texts of a number apart (docs/decisions/0063): for each distinct number of a batch, its *form* says with which
- * text it was written. Only fields with unusual texts have forms.
+ * Distinguishes the texts of a number (docs/decisions/0063). For each distinct number of a batch, its *form*
+ * identifies the text with which it was written. Only fields with unusual texts have forms.
  */
 
 /** The form of a number that is written as JavaScript prints it. */
@@ -10,24 +10,28 @@ export const severalForms = 0x3fff_ffff
 /** Marks a value without a form. */
 export const noForm = 0xffff_ffff
 
-/** Forms of different texts differ, but for one pair in a thousand million. @param text as JavaScript wouldn't print it */
+/**
+ * Returns a hash of the text as its form. Two different texts have the same form with a probability of
+ * one in a thousand million.
+ * @param text a text that JavaScript wouldn't print
+ */
 function formOf(text: string): number {
-  // FNV-1a.
+  // The hash is FNV-1a.
   let hash = 0x811c_9dc5
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x0100_0193)
   return 1 + ((hash >>> 2) % (severalForms - 1))
 }
 
-/** The forms of the values of a batch, by the number of each. */
+/** The forms of the values of a batch, by their numbers. */
 export class NumberForms {
   readonly #forms: number[]
 
-  /** @param met how many values were met before, none of them in an unusual text */
+  /** @param met number of values met before, none of which had an unusual text */
   constructor(met: number) {
     this.#forms = Array<number>(met).fill(plainForm)
   }
 
-  /** @param text undefined: as JavaScript prints the number */
+  /** @param text the text of the number; undefined if JavaScript prints it so */
   add(code: number, text?: string): void {
     const form = text === undefined ? plainForm : formOf(text)
     const known = this.#forms
@@ -37,8 +41,8 @@ export class NumberForms {
   }
 
   /**
-   * The forms of the distinct values.
-   * @param places for each number of a value, its position among them
+   * Returns the forms of the distinct values.
+   * @param places for each number of a value, its position among the distinct values
    */
   inOrder(places: Uint16Array, size: number): Uint32Array {
     const found = new Uint32Array(size).fill(noForm)

@@ -5,23 +5,22 @@ import { addAbortSignal, type Readable } from 'node:stream'
 import { promisify } from 'node:util'
 import { ImportError } from './import-error.ts'
 
-/** A file that the caller has opened, and will close. */
+/** A file that the caller has opened and will close. */
 export interface NamedDescriptor {
-  /** For messages; its ending may tell the format. */
+  /** A name for messages. Its extension may determine the format. */
   readonly name: string
   readonly descriptor: number
 }
 
-/** An open file. */
 export interface OpenFile {
   readonly name: string
-  /** undefined: it has none that another file could take. */
+  /** The path; undefined if there is none that another file could take over. */
   readonly path?: string
   readonly handle: Reading
   close(): Promise<void>
 }
 
-/** The methods of a file handle that reading needs. */
+/** The methods of a file handle that are needed for reading. */
 export interface Reading extends Pick<FileHandle, 'read'> {
   stat(): Promise<BigIntStats>
 }
@@ -30,10 +29,10 @@ interface Watched extends Pick<OpenFile, 'name' | 'path'> {
   readonly handle: Pick<Reading, 'stat'>
 }
 
-/** A file has become another one while it was read. */
+/** The file was changed or replaced while it was being read. */
 export class FileChanged extends ImportError {}
 
-/** @throws FileChanged if the file is no longer what it was before, or another one has taken its name */
+/** @throws FileChanged if the file was changed, or another file has taken its name */
 export async function refuseChanged({ name, path, handle }: Watched, before: BigIntStats): Promise<void> {
   const now = await handle.stat()
   const named = path === undefined ? undefined : await stat(path, { bigint: true }).catch(() => undefined)
@@ -44,7 +43,7 @@ export async function refuseChanged({ name, path, handle }: Watched, before: Big
     )
 }
 
-/** Read by its descriptor, at positions of its own. */
+/** Returns a file that is read through its descriptor, at explicit positions. */
 export function opened({ name, descriptor }: NamedDescriptor): OpenFile {
   const readAt = promisify(readDescriptor)
   const handle = {
@@ -79,8 +78,8 @@ export async function openInput(
 }
 
 /**
- * A pipe can be read only once, so its content is kept in a file. The file loses its name at once and disappears with the
- * process, however that ends.
+ * Copies a pipe to a file, because it can be read only once. The file loses its name at once, and disappears
+ * with the process, however that ends.
  */
 async function spool(
   input: Readable,
@@ -91,7 +90,7 @@ async function spool(
   const file = join(scratchFolder, `import-${process.pid}.input`)
   const handle = await openFile(file, 'w+')
   const forget = () => {
-    // Some systems can't remove an open file; there it is removed after it is closed.
+    // Some systems can't remove an open file. There it is removed after it is closed.
     try {
       rmSync(file, { force: true })
     } catch {}

@@ -5,15 +5,16 @@ import { type Encoding, encodingIn, encodings } from './encodings.ts'
 import { fieldTypes } from './types.ts'
 
 /**
- * The options of an import that name fields, as the command line and the parameters of an address have them. Each can be
- * repeated; what was read so far comes in.
+ * Parses the options of an import that name fields, from the command line and from the parameters of an
+ * address. Each option can be repeated: the functions take the values read so far.
  */
 
-/** What is wrong with an option: sentences that begin with "It". */
+/** A fault in an option. Its message consists of sentences, in which "It" is the option. */
 export class OptionFault extends Error {}
 
 /**
- * Names as in the header of a CSV file (RFC 4180): separated by commas, in double quotes where a name has a comma.
+ * Parses names as in the header of a CSV file (RFC 4180): separated by commas, and in double quotes if
+ * a name contains a comma.
  * @throws OptionFault for a name that is empty, repeated, or badly quoted
  */
 export function addKey(text: string, known: readonly string[] = []): readonly string[] {
@@ -54,7 +55,10 @@ export function addCollation(
   return new Map([...known, [field, collation]])
 }
 
-/** Words, because some of the characters mean something to a shell or in an address. */
+/**
+ * Reads a delimiter or a word for one. Words are accepted because some delimiters have a meaning
+ * in shells and addresses.
+ */
 export function readDelimiter(text: string): Delimiter {
   const found = delimiterIn(text)
   if (found === undefined)
@@ -73,7 +77,9 @@ export function readEncoding(text: string): Encoding {
   return found
 }
 
-/** The value follows the last `=`: names of fields may have one, types and language tags can't. */
+/**
+ * Splits an assignment at its last `=`: names of fields may contain one, but types and language tags can't.
+ */
 function assignment(
   text: string,
   known: ReadonlyMap<string, unknown>,

@@ -1,7 +1,7 @@
 import type { Batch } from './batches.ts'
 import { type Appender, readAt } from './spool.ts'
 
-/** The records of a batch, as they lie in a spool. */
+/** The records of a batch as they are stored in a spool. */
 export type Stored = Pick<Batch, 'descriptor' | 'count' | 'json' | 'jsonBytes'>
 
 /** @returns the JSON of the records, in the order in which they are stored */
@@ -12,15 +12,16 @@ export function recordsIn({ descriptor, count, json, jsonBytes }: Stored): strin
 }
 
 /**
- * @param numbers of the records of this batch
- * @returns where the records lie in the order of their numbers
+ * Writes the records of a batch in the order of their numbers.
+ * @param numbers the number of each record of this batch
+ * @returns the records in their new place, or the same batch if it was already in order
  */
 export function reordered(batch: Stored, numbers: Uint32Array, spool: Appender): Stored {
   let isOrdered = true
   for (let at = 1; at < numbers.length && isOrdered; at++)
     isOrdered = (numbers[at] as number) > (numbers[at - 1] as number)
   if (isOrdered) return batch
-  // A number, and a place in the batch of at most 16 bits, fit into a double.
+  // A number and a position of at most 16 bits in the batch fit into a double.
   const order = Float64Array.from(numbers, (number, at) => number * 0x1_0000 + at).sort()
   const json = Buffer.alloc(batch.jsonBytes)
   readAt(batch.descriptor, json, batch.json)
@@ -39,15 +40,15 @@ export function reordered(batch: Stored, numbers: Uint32Array, spool: Appender):
   return { ...batch, descriptor: spool.descriptor, json: spool.append(bytes) }
 }
 
-/** How many bytes of all batches together are read ahead. */
+/** Bytes of all batches together that are read ahead. */
 const readAhead = 4 * 1024 * 1024
 const leastAhead = 8 * 1024
 const mostAhead = 64 * 1024
 
 /**
  * Merges batches whose records are in the order of their numbers.
- * @param order for each number, the place of its record in the file
- * @param starts the place in the file at which each batch begins
+ * @param order for each number, the position of its record in the file
+ * @param starts the position in the file at which each batch begins
  */
 export function* mergeRecords(
   batches: readonly Stored[],
@@ -64,7 +65,7 @@ export function* mergeRecords(
   }
 }
 
-/** @returns the index of the batch that has the record at this place of the file */
+/** @returns the index of the batch that contains the record at this position of the file */
 export function batchOf(starts: readonly number[], at: number): number {
   let low = 0
   let high = starts.length
@@ -102,7 +103,7 @@ class RecordCursor {
       const bytes = Buffer.allocUnsafe(Math.min(length, left))
       readAt(this.#descriptor, bytes, this.#position)
       const end = bytes.length === left ? left : bytes.lastIndexOf(0x0a)
-      // A record that is longer than what was read.
+      // The record is longer than what was read.
       if (end < 0) continue
       this.#records = bytes.toString('utf8', 0, end).split('\n')
       this.#at = 0

@@ -16,42 +16,45 @@ import { type Format, type GivenFile, openSource, type Source } from './source.t
 import { createStaging } from './staging.ts'
 import { unlessWrapped } from './wrapped.ts'
 
-/** What an import of a file would do, or what keeps it from being done. */
+/** The effect that an import of a file would have, or the faults that prevent it. */
 export interface Preview {
   readonly entity: string
-  /** null: nothing of the file can be read. */
+  /** null if no part of the file can be read. */
   readonly format: Format | null
-  /** null: nothing of the file can be read. */
+  /** null if no part of the file can be read. */
   readonly encoding: HowRead['encoding'] | null
   readonly delimiter: HowRead['delimiter']
   readonly key: Entity['key']
-  /** How many were read: all of them, unless a fault ended the reading. */
+  /** Number of records read: all of them, unless a fault ended the reading. */
   readonly records: number
-  /** As far as the file was read. */
+  /** The fields found so far; all of them, unless a fault ended the reading. */
   readonly fields: readonly (Field & Partial<Findings>)[]
-  /** The first records as they stand in the file; cells of CSV are texts. */
+  /** The first records as they are in the file; cells of CSV are texts. */
   readonly sample: readonly Readonly<Record<string, unknown>>[]
-  /** What an update or deletion would do. */
+  /** The changes that an update or deletion would make. */
   readonly changes?: Counts
-  /** The loss that an import of all records would cause; undefined: there are no records yet, or the file has faults. */
+  /**
+   * The loss that an import of all records would cause; undefined if there are no records
+   * yet, or the file has faults.
+   */
   readonly loss?: Loss
-  /** What is wrong: the first ones, in the order of the file. */
+  /** The first faults, in the order of the file. */
   readonly faults: readonly Fault[]
-  /** How many more were found. */
+  /** Number of further faults. */
   readonly moreFaults: number
 }
 
 export interface PreviewOptions
   extends Pick<ImportOptions, 'name' | 'key' | 'types' | 'collations' | 'reading' | 'signal'> {
-  /** undefined: the file has all records. */
+  /** The kind of change; undefined: the file has all records. */
   readonly kind?: ChangeKind
 }
 
-/** Records that a preview shows, and how many characters of them. */
+/** Maximum number of records that a preview shows, and maximum characters of all of them. */
 const maxSample = 10
 const maxShown = 100_000
 
-/** Reads and checks the whole file as an import does, and changes nothing. */
+/** Reads and checks the whole file as an import does, but changes nothing. */
 export async function preview(
   input: string | GivenFile,
   entities: Entities,
@@ -73,7 +76,7 @@ export async function preview(
     }
   } catch (error) {
     signal?.throwIfAborted()
-    // It can't be unpacked, for example.
+    // The file can't be read at all, for example because it can't be unpacked.
     return {
       ...{ entity, key, format: null, encoding: null, delimiter: null, sample: [] },
       records: 0,
@@ -162,14 +165,17 @@ async function faultsOf(signal: AbortSignal | undefined, work: () => Promise<voi
   }
 }
 
-/** @throws the error, if nothing is wrong with the file */
+/** @throws the error, unless it is a fault of the file */
 function faultsIn(error: unknown): WhatIsWrong {
   if (!(error instanceof OperatorError) || error instanceof StoreUnavailable) throw error
   const { faults, more } = foundIn(error)
   return { faults, moreFaults: more }
 }
 
-/** Records that are right, and the delimiter of a table: a fault is told once. */
+/**
+ * Reads the first valid records, and the delimiter of a table. Faults are ignored here, because the
+ * full reading reports them.
+ */
 async function sampleOf(
   source: Source,
   { key, reading }: PreviewOptions,

@@ -11,31 +11,32 @@ import { shown } from './shown.ts'
 import { packTexts, sortTexts } from './sort-texts.ts'
 import { type Appender, readAt, release, writeAt } from './spool.ts'
 
-/** A field to be ranked. */
 export interface RankTask {
   readonly name: string
   readonly type: FieldType
   readonly collation: string | undefined
-  /** The batches, with the index of the field in each; -1 where it is missing. */
+  /** The batches, each with the index of the field in it; -1 if the batch lacks the field. */
   readonly batches: readonly (Pick<Batch, 'descriptor' | 'count' | 'runs'> & { readonly field: number })[]
-  /** The number of each record, in the order of the file; undefined: ranks in the order of the file. */
+  /**
+   * The number of each record, in the order of the file; undefined: ranks are written
+   * in the order of the file.
+   */
   readonly numbers: Uint32Array | undefined
-  /** Where the ranks are written. */
+  /** The file and the position to which the ranks are written. */
   readonly descriptor: number
   readonly position: number
 }
 
-/** The result of ranking a field. */
 export interface RankedField {
-  /** The number of distinct values. */
+  /** Number of distinct values. */
   readonly distinct: number
-  /** Two batches, and codes in them, whose values are one number in different texts. */
+  /** Two batches with a code in each, whose values are the same number in different texts. */
   readonly pair?: readonly { readonly batch: number; readonly code: number }[]
 }
 
 /**
- * Writes, for each record, the position of its value among the distinct values of the field, nulls last.
- * @param spool for what doesn't fit into memory
+ * Writes the position of each record's value among the distinct values of the field, with nulls last.
+ * @param spool receives data that doesn't fit into memory
  * @throws ImportError if the field is too large for its collation
  */
 export function rankField(task: RankTask, spool: Appender): RankedField {
@@ -81,7 +82,7 @@ function merged(runs: readonly Run[], { name, collation }: RankTask): Ranked {
   return { ...found, ranks: found.ranks.map(rank => placeOf[rank] as number) }
 }
 
-/** Whether all date-times have one form, in which the texts sort as the instants do. */
+/** True if all date-times have the same form, in which the texts sort like the instants. */
 function areUniform(runs: readonly Run[]): boolean {
   const lengths = runs.map(({ descriptor, lengths }) => {
     const first = new Uint32Array(1)
@@ -109,25 +110,25 @@ function asInstants(run: Run, spool: Appender): Run {
   }
 }
 
-/** Limits of what is held in memory to sort the distinct values of a field. */
+/** Maximum number and total characters of the distinct values of a field that are sorted in memory. */
 const maxDistinct = 5_000_000
 const maxCharacters = 256 * 1024 * 1024
 
 /** The distinct texts of a field, to be sorted by a collation. */
 interface CollatedTexts {
   /**
-   * Takes a text that comes after those before it by code point.
+   * Adds a text. Texts are added in the order of their code points.
    * @throws ImportError if there are too many
    */
   add(text: string): void
   /**
-   * @returns the place of each text. Those that the collation treats as equal keep the order of their code points, so that
-   *   each distinct text has a place of its own, as without a collation (Q6).
+   * @returns the position of each text. Texts that the collation treats as equal keep the order of their code
+   * points, so that each distinct text has a position of its own, as without a collation (Q6).
    */
   places(): Uint32Array
 }
 
-/** @param name of the field */
+/** @param name the name of the field */
 function collatedTexts(name: string, collation: string): CollatedTexts {
   const texts: string[] = []
   let characters = 0

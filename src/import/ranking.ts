@@ -6,11 +6,11 @@ import { ImportError } from './import-error.ts'
 import type { RankedField, RankTask } from './rank-field.ts'
 import { readAt, release } from './spool.ts'
 
-/** A batch among those of all records. */
+/** A batch, with its position among all records. */
 export interface StagedBatch extends Batch {
-  /** The place in the file of its first record. */
+  /** The position in the file of its first record. */
   readonly start: number
-  /** Where its fields are among those of the batch, by their place among those of all records. */
+  /** The index of each of its fields within the batch, by the field's position among those of all records. */
   readonly indexes: ReadonlyMap<number, number>
 }
 
@@ -21,30 +21,36 @@ interface Parts {
   readonly count: number
 }
 
-/** The ranks of all fields. They are computed in other threads, and wait in a file until they are asked for. */
+/**
+ * The ranks of all fields. They are computed in other threads, and are kept in a file
+ * until they are requested.
+ */
 export interface Ranking {
   /**
-   * Ranks fields by the records in the order of the file. They are needed to number the records.
-   * @returns how many distinct values each has
+   * Ranks fields with the records in the order of the file. Such ranks are needed to number the records.
+   * @returns the number of distinct values of each field
    * @throws ImportError if one is too large for its collation
    */
   inOrderOfFile(places: readonly number[]): Promise<number[]>
-  /** The ranks of such a field, in the order of the file. */
+  /** Returns the ranks of such a field, in the order of the file. */
   read(place: number): Uint32Array
-  /** Begins to rank all other fields. @param numbers of the records, in the order of the file */
+  /** Starts to rank all other fields. @param numbers the numbers of the records, in the order of the file */
   start(numbers: Uint32Array<SharedArrayBuffer>): void
-  /** Waits for the ranks of a field, by the numbers of the records. */
+  /** Waits for the ranks of a field, and stores them by the numbers of the records. */
   ranks(place: number, into: Uint32Array): Promise<void>
-  /** Waits for the fields that have numbers in unusual texts, and finds those where different texts are one number. */
+  /**
+   * Waits for the fields that have numbers with unusual texts, and finds those in which different
+   * texts are the same number.
+   */
   digits(): Promise<ReadonlyMap<number, Digits>>
 }
 
-/** Fields whose records are read again for an example. */
+/** Maximum number of fields whose records are read again to find an example. */
 const maxExamples = 20
 
 export function createRanking({ crew, batches, fields, count }: Parts): Ranking {
   const bytes = count * Uint32Array.BYTES_PER_ELEMENT
-  /** In the order of the file. */
+  /** Fields ranked in the order of the file. */
   const early = new Set<number>()
   const ranked = new Map<number, Promise<RankedField>>()
   let numbers: Uint32Array<SharedArrayBuffer> | undefined
@@ -70,13 +76,13 @@ export function createRanking({ crew, batches, fields, count }: Parts): Ranking 
     return result
   }
 
-  /** Ranks the fields, as many at once as there are threads. */
+  /** Ranks the fields, as many at a time as there are threads. */
   function begin(places: readonly number[]): void {
     const running: Promise<unknown>[] = []
     for (const [at, place] of places.entries()) {
       const before = running[at - crew.size] ?? Promise.resolve()
       const done = before.then(() => rank(place))
-      // The error is for the caller that asks for the ranks.
+      // The error is meant for the caller that requests the ranks.
       running.push(done.catch(() => {}))
       ranked.set(place, done)
     }

@@ -31,7 +31,7 @@ export async function addAll(
 /**
  * Adds the records of a file.
  * @param read called with the share that is done
- * @throws ImportError naming what ends the reading, behind all that is wrong before it
+ * @throws ImportError naming all faults, the last of which ended the reading
  */
 export const readInto = (
   staging: Staging,

@@ -8,18 +8,18 @@ import { listsOf } from './rewrite.ts'
 
 export interface RecollateOptions {
   readonly name: string
-  /** By the names of fields; null: by code point. Other fields keep theirs. */
+  /** Collations by names of fields; null: sort by code point. Other fields keep theirs. */
   readonly collations: ReadonlyMap<string, string | null>
   readonly event: AuditEvent
   readonly signal?: AbortSignal
 }
 
-/** Records that are read at a time. */
+/** Number of records read at a time. */
 const readStep = 4_000
-/** Somebody may import or change records meanwhile. */
+/** Maximum number of attempts, because records may be imported or changed concurrently. */
 const maxAttempts = 5
 
-/** Sorts the texts of fields by other collations: writes the records of an entity again, with the same types. */
+/** Changes the collations of text fields: writes the records of an entity again, with the same types. */
 export async function recollate(
   entities: Entities,
   options: RecollateOptions,
@@ -38,7 +38,7 @@ export async function recollate(
         entities,
         {
           ...{ name, key: entity.key, read: null, event, replaces: entity.source.version },
-          // Records that are written one by one meanwhile stay: the values are the same.
+          // Records written one by one meanwhile stay, because this doesn't change any values.
           keepsNewer: true,
           types: new Map(entity.fields.map(field => [field.name, field.type])),
           collations: collationsOf(entity, options),
@@ -74,7 +74,7 @@ async function* piecesOf(
   for (let from = 0; from < slots.length; from += readStep) {
     const records = await version.read(slots.subarray(from, from + readStep))
     progress('reading', from / Math.max(count, 1))
-    // The lines mean nothing: all records were checked.
+    // The line numbers are irrelevant, because all records were checked when they were imported.
     yield { kind: 'lines', first: 1, bytes: Buffer.from(records.join('\n')) }
   }
 }

@@ -17,9 +17,9 @@ import { openSpool } from './spool.ts'
 export interface ReviseOptions {
   readonly name: string
   readonly kind: ChangeKind
-  /** The key of the entity, if it is given. */
+  /** The key that the file is expected to have; if given, it must be that of the entity. */
   readonly key?: Entity['key']
-  /** null: the rule that the entity has. */
+  /** The read rule; null keeps that of the entity. */
   readonly read: ReadRule | null
   readonly reading?: ReadingOptions
   readonly event: AuditEvent
@@ -30,17 +30,20 @@ export interface ReviseReport extends Counts {
   readonly entity: string
   readonly key: Entity['key']
   readonly read: ReadRule
-  /** How many there are now. */
+  /** Number of records after the changes. */
   readonly records: number
   readonly milliseconds: number
 }
 
-/** Two at once are both done, one after the other. More than this many in the same moments are not expected. */
+/**
+ * Maximum number of attempts. Changes at the same time are made one after the other, and more than
+ * this many are not expected.
+ */
 const maxAttempts = 20
 
 /**
- * Changes some records of an imported entity, whole or not at all (D2, docs/decisions/0019).
- * @throws ImportError naming the line that is wrong; then nothing has changed
+ * Changes some records of an imported entity, completely or not at all (D2, docs/decisions/0019).
+ * @throws ImportError naming the faulty line; then nothing has changed
  */
 export async function reviseFile(
   input: string | GivenFile,
@@ -105,7 +108,10 @@ export async function importedEntity(
   return entity as RecordEntity
 }
 
-/** Many changes, or many of them together, are not worth keeping apart from the other records. */
+/**
+ * Limits of a revision: the number of changes, and the number of slots. Beyond them, it isn't worthwhile to
+ * keep changes separate from the other records.
+ */
 const maxRevised = 20_000
 const maxSlots = (records: number) => 1_000 + 1.2 * records
 
@@ -153,7 +159,7 @@ async function publish(
     if (rule === undefined) throw new VersionReplaced(entity.name)
     return rule
   } catch (error) {
-    // Engines may wrap the error that the ranks were aborted with.
+    // Engines may wrap the error with which the ranks were aborted.
     if (!isWritten) signal?.throwIfAborted()
     throw error
   } finally {
@@ -161,7 +167,7 @@ async function publish(
   }
 }
 
-/** The slots of the new version: the records that are written lie behind the others. */
+/** Returns the slots of the new version. The written records follow all others. */
 function slotsOf({ entity, edits, slots, written }: ChangePlan): Uint32Array {
   const first = entity.source.slots ?? entity.source.count
   const behind = written.map((_, n) => first + n)

@@ -15,7 +15,7 @@ import { readAt, writeAt } from './spool.ts'
 import { isTextList, kindOf, typeOf } from './types.ts'
 
 /**
- * The fields of a new version and their ranks, which wait in a file.
+ * Determines the fields of a new version and their ranks, which are kept in a file.
  * @param progress called with the share that is done; it may throw to stop
  */
 export async function reviseFields(plan: ChangePlan, descriptor: number, progress: (share: number) => void) {
@@ -41,10 +41,10 @@ export async function reviseFields(plan: ChangePlan, descriptor: number, progres
   }
 }
 
-/** A field that has had no values yet is text until it has one. */
+/** True unless the field never had a value. Such a field is text until it has one. */
 export const hasType = ({ type }: Field, { distinct }: FieldRanks): boolean => type !== 'text' || distinct > 0
 
-/** Those of the entity, and then new ones in the order in which the file has them. */
+/** Returns the fields of the entity, followed by new ones in the order of the file. */
 export function fieldsOf({ entity, written }: Pick<ChangePlan, 'entity' | 'written'>): Field[] {
   const known = new Set(entity.fields.map(({ name }) => name))
   const added = new Set<string>()
@@ -60,7 +60,7 @@ export function fieldsOf({ entity, written }: Pick<ChangePlan, 'entity' | 'writt
   return [...entity.fields, ...[...added].map(name => ({ name, type: 'text', nullable: true }) as const)]
 }
 
-/** @param field its place among those of the new version */
+/** @param field index of the field in the new version */
 export async function oldRanks({ entity, version }: ChangePlan, field: number): Promise<FieldRanks> {
   const { count } = entity.source
   const known = entity.fields[field]
@@ -70,7 +70,7 @@ export async function oldRanks({ entity, version }: ChangePlan, field: number): 
   if (distinct !== undefined) return { ranks, distinct }
   let highest = -1
   for (let n = 0; n < ranks.length; n++) if ((ranks[n] as number) > highest) highest = ranks[n] as number
-  // Nulls, where there are any, come last.
+  // Nulls, if there are any, come last.
   return { ranks, distinct: known.nullable ? Math.max(highest, 0) : highest + 1 }
 }
 
@@ -80,7 +80,7 @@ function typeIn({ written }: ChangePlan, name: string): Pick<Field, 'type' | 'li
   return type === 'json' && values.every(isTextList) ? { type, list: true } : { type }
 }
 
-/** What the changes have in a field. */
+/** Returns the values that the changes have in a field. */
 async function newValues(plan: ChangePlan, field: Field, old: FieldRanks): Promise<NewValue[]> {
   const { written, replaced, slots, version } = plan
   const { name } = field

@@ -5,10 +5,10 @@ import { type ImportOptions, importStaged, type Progress } from './import-entity
 import type { Piece } from './json-lines.ts'
 import { fieldsOf, hasType, oldRanks } from './revised-fields.ts'
 
-/** Records that are read at a time. */
+/** Number of records read at a time. */
 const readStep = 4_000
 
-/** Writes a whole new version, where the changes are too many to keep apart. */
+/** Writes a complete new version, because there are too many changes to keep them separate. */
 export async function rewrite(
   plan: ChangePlan,
   entities: Entities,
@@ -36,14 +36,13 @@ export async function rewrite(
       ...{ replaces: entity.source.version, ...(signal && { signal }) },
     },
     (step, share) => {
-      // They were read and looked up already.
+      // The records were already read and looked up before.
       if (step === 'writing') progress(step, share)
     },
   )
   return report.read
 }
 
-/** The fields that are lists. */
 export const listsOf = ({ fields }: Pick<Entity, 'fields'>): ReadonlySet<string> =>
   new Set(fields.flatMap(({ name, list }) => (list ? [name] : [])))
 
@@ -60,7 +59,7 @@ async function* piecesOf({ origins, slots, version, written }: ChangePlan): Asyn
       some.filter(origin => origin < 0),
       origin => JSON.stringify(written[~origin]?.record),
     )
-    // The lines mean nothing: all records were checked.
+    // The line numbers are irrelevant, because all records were checked before.
     yield { kind: 'lines', first: 1, bytes: Buffer.from([...json, ...changed].join('\n')) }
   }
 }

@@ -7,7 +7,7 @@ export interface Row {
   readonly cells: readonly string[]
 }
 
-/** A quoted cell that begins on `line` ends on `end`, where text follows. */
+/** Returns the error for a quoted cell that begins on `line` and ends on `end`, where text follows. */
 export const closedEarly = (line: number, end: number): ImportError =>
   new ImportError(
     end === line

@@ -2,27 +2,27 @@ import { markedNumber, markedText } from '../lib/sort-keys.ts'
 import { type Run, runKinds } from './batches.ts'
 import { readAt } from './spool.ts'
 
-/** How many bytes of all runs together are read ahead. */
+/** Bytes of all runs together that are read ahead. */
 const readAhead = 2 * 1024 * 1024
 const leastAhead = 4 * 1024
 
-/** Sorts behind every binary text. */
+/** A key that sorts after every binary text. */
 export const behindAll = '\u0100'
 
-/** Reads the values of a run, as binary texts in their order. */
+/** Reads the values of a run in order, as binary texts. */
 export class RunCursor {
   readonly #run: Run
-  /** Whether the keys have the marks of their kinds. */
+  /** True if the keys have the marks of their kinds. */
   readonly #marked: boolean
   readonly #windowBytes: number
   #keys: readonly string[] = []
   #at = 0
-  /** The position among the values of the first key in the window, and of the first that is behind it. */
+  /** Positions, among the values, of the first key in the window and of the first one after it. */
   #from = 0
   #end = 0
   #position: number
 
-  /** @param runs how many there are, which share the memory */
+  /** @param runs number of runs, which share the memory */
   constructor(run: Run, marked: boolean, runs: number) {
     this.#run = run
     this.#marked = marked
@@ -69,7 +69,7 @@ export class RunCursor {
     this.#keys = keys
   }
 
-  /** @returns the lengths of the values to read next: at least one, and as many as the memory has room for */
+  /** @returns the lengths of the values to read next: at least one, and as many as fit into the memory */
   #window(left: number): { length: Uint32Array; bytes: number } {
     const { descriptor, kind, lengths } = this.#run
     const most = Math.min(left, Math.floor(this.#windowBytes / 8))

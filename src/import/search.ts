@@ -1,23 +1,25 @@
 import { parseWritten } from '../lib/json.ts'
 import type { OpenVersion } from '../storage/entities.ts'
 
-/** A search among values that are in order, each of which is in some record. */
+/** A search among sorted values, each of which occurs in some record. */
 export interface Search {
-  /** How many values there are. */
   readonly length: number
-  /** The slot of a record that has the value at this position. */
+  /** Returns the slot of a record that has the value at this position. */
   slot(at: number): number
-  /** @returns less than 0 where the value of the record comes before the one that is searched, and 0 where it is the same */
+  /** @returns a negative number if the record's value comes before the wanted one, and 0 if they are equal */
   compare(record: Readonly<Record<string, unknown>>): number
 }
 
-/** The position of a value, or where it would be. */
+/** The position of a value, or the one where it would be inserted. */
 export interface Place {
   readonly at: number
   readonly isThere: boolean
 }
 
-/** Halves all searches together, so that the records they look at are read a few thousand at a time. */
+/**
+ * Runs all binary searches in lockstep, so that the records that they compare are read
+ * a few thousand at a time.
+ */
 export async function searchAll(searches: readonly Search[], version: OpenVersion): Promise<Place[]> {
   const states = searches.map(({ length }) => ({ low: 0, high: length, isThere: false }))
   for (;;) {
@@ -43,7 +45,7 @@ export async function searchAll(searches: readonly Search[], version: OpenVersio
   }
 }
 
-/** Slots that are read at a time. */
+/** Number of slots read at a time. */
 const readStep = 4_000
 
 /** @returns the records by their slots */

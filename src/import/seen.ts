@@ -6,13 +6,13 @@ import type { Looks } from './local-forms.ts'
 /** The encoding and delimiter with which a file was read. */
 export interface HowRead {
   readonly encoding: Encoding
-  /** null: it is no table. */
+  /** null if the file is not a table. */
   readonly delimiter: Delimiter | null
 }
 
-/** Facts that were collected while a file was read. */
+/** Facts collected while a file was read. */
 export interface Seen extends Pick<HowRead, 'delimiter'> {
-  /** Per name of a field. */
+  /** Local formats, by names of fields. */
   readonly looks: ReadonlyMap<string, Looks>
 }
 

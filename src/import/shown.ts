@@ -1,7 +1,7 @@
-/** Characters of a name or a value that a message shows. */
+/** Maximum characters of a name or a value that a message shows. */
 const maxShown = 60
 
-/** A name or a value of a file in a message: it may be as long as the file. */
+/** Returns a name or a value from a file for a message. It is cut, because it may be as long as the file. */
 export function shown(value: unknown): string {
   const whole = typeof value === 'string' ? value : undefined
   const text =

@@ -3,11 +3,11 @@ import { binaryText } from '../lib/sort-keys.ts'
 /** Texts as bytes that sort by code point, back to back. */
 export interface PackedTexts {
   readonly bytes: Uint8Array
-  /** Where each begins, and the end of the last one. */
+  /** The offset of each text, and the end of the last one. */
   readonly starts: Uint32Array
 }
 
-/** @param isBinary whether they are binary texts already (sort-keys.ts) */
+/** @param isBinary true if the texts are binary texts already (sort-keys.ts) */
 export function packTexts(texts: readonly string[], isBinary: boolean): PackedTexts {
   const joined = texts.join('')
   const bytes = Buffer.from(joined, isBinary ? 'latin1' : 'utf8')
@@ -22,14 +22,14 @@ export function packTexts(texts: readonly string[], isBinary: boolean): PackedTe
   return packTexts(texts.map(binaryText), true)
 }
 
-/** In a shorter list, comparing neighbours is faster than anything else. */
+/** Length below which insertion sort is fastest. */
 const shortList = 24
-/** How many bytes are sorted at a time: with a place of 16 bits behind them, they fill 64. */
+/** Number of bytes that are compared at a time. Together with a 16-bit position, they fill 64 bits. */
 const chunk = 6
 
 /**
- * Sorts by a few bytes at a time, which takes a tenth of comparing strings.
- * @returns the places of the texts in their order; there may be 65,536
+ * Sorts texts by a few bytes at a time, which takes a tenth of the time of comparing strings.
+ * @returns the indexes of the texts in sorted order; at most 65,536 are possible
  */
 export function sortTexts({ bytes, starts }: PackedTexts): Uint32Array {
   const order = new Uint32Array(starts.length - 1)
@@ -47,7 +47,7 @@ export function sortTexts({ bytes, starts }: PackedTexts): Uint32Array {
     return length - otherLength
   }
 
-  /** @param depth how many first bytes are the same in all of them */
+  /** @param depth number of leading bytes that are equal in all of these texts */
   function sort(from: number, end: number, depth: number): void {
     if (end - from < shortList) {
       insertionSort(from, end, depth)
@@ -86,7 +86,8 @@ export function sortTexts({ bytes, starts }: PackedTexts): Uint32Array {
       if (n < sorted.length && isSame(n)) continue
       if (n - first > 1)
         if (longest > chunk)
-          // What has ended counts as zeros here, which differ from nothing in length only.
+          // A text that has ended is padded with zeros here. It differs from a text with
+          // real zeros only in length.
           sort(from + first, from + n, same + chunk)
         else compareAll(from + first, from + n, same)
       first = n
@@ -124,15 +125,14 @@ export function sortTexts({ bytes, starts }: PackedTexts): Uint32Array {
   return order
 }
 
-/** Where the more significant half of 64 bits lies. */
+/** Indexes of the more and less significant halves of 64 bits. */
 const [high, low] = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1 ? [1, 0] : [0, 1]
 
-/** Whether two texts are the same. */
 export function isSameText({ bytes, starts }: PackedTexts, one: number, other: number): boolean {
   const [start, otherStart] = [starts[one] as number, starts[other] as number]
   const length = (starts[one + 1] as number) - start
   if (length !== (starts[other + 1] as number) - otherStart) return false
-  // Neighbours differ at their ends more often than at their beginnings.
+  // Neighboring texts differ more often at their ends than at their beginnings.
   for (let at = length - 1; at >= 0; at--) if (bytes[start + at] !== bytes[otherStart + at]) return false
   return true
 }

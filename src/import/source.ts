@@ -16,30 +16,29 @@ import {
 
 export type Format = 'ndjson' | 'json' | 'csv'
 
-/** The unpacked bytes of a file, in UTF-8. They can be read more than once. */
+/** The unpacked bytes of a file in UTF-8, which can be read more than once. */
 export interface Source {
   readonly format: Format
-  /** The encoding of the file. */
+  /** The encoding of the file itself. */
   readonly encoding: Encoding
   /**
+   * Reads the bytes.
    * @param progress called with the share of the file that has been read, 0 to 1
-   * @throws FileChanged behind the last byte, if the file has changed
+   * @throws FileChanged after the last byte, if the file has changed
    */
   open(progress?: (share: number) => void): AsyncIterable<Buffer>
-  /** @throws FileChanged if the file has changed since it was opened: then what is wrong with it means nothing */
+  /** @throws FileChanged if the file has changed since it was opened, so that its faults are meaningless */
   requireUnchanged(): Promise<void>
   close(): Promise<void>
 }
 
-/** A file that the caller has opened, and will close; its name may tell the format. */
+/** A file that the caller has opened and will close. Its name may determine the format. */
 export interface GivenFile extends NamedDescriptor {
-  /** undefined: as its name and its first character tell. */
+  /** The format; undefined: its name and its first character determine it. */
   readonly format?: Format
 }
 
-/**
- * @throws FileChanged instead of what is wrong with a file that has changed since it was opened
- */
+/** @throws FileChanged instead of any fault, if the file has changed since it was opened */
 export async function unlessChanged<T>(
   source: Pick<Source, 'requireUnchanged'>,
   read: () => Promise<T>,
@@ -56,7 +55,7 @@ export async function unlessChanged<T>(
  * @param input an open file, the path of one, or `-` for standard input
  * @param signal stops waiting for an input that is still being written
  * @param encoding undefined: UTF-16 if its first bytes say so, otherwise UTF-8
- * @throws ImportError if it can't be read, or is no text
+ * @throws ImportError if it can't be read, or is not text
  */
 export async function openSource(
   input: string | GivenFile,
@@ -91,7 +90,7 @@ export async function openSource(
   }
 }
 
-/** @throws ImportError for an encoding that the first bytes speak against */
+/** @throws ImportError for an encoding that contradicts the first bytes */
 function encodingOf(start: Buffer, wanted: Encoding | undefined): Encoding {
   const marked = start.subarray(0, 3).toString() === '\ufeff' ? 'utf-8' : utf16Of(start)
   if (wanted !== undefined && marked !== undefined && wanted !== marked)
@@ -129,7 +128,7 @@ async function* read(
   }
 }
 
-/** The unpacked bytes. */
+/** Returns the unpacked bytes. */
 async function bytesOf(
   { name, handle }: OpenFile,
   seen: (bytes: number) => void = () => {},
@@ -141,7 +140,7 @@ async function bytesOf(
       if (bytesRead === 0) return
       at += bytesRead
       yield buffer.subarray(0, bytesRead)
-      // The generator resumes when this chunk has been taken.
+      // The generator resumes when this chunk has been consumed.
       seen(at)
     }
   }
@@ -149,7 +148,7 @@ async function bytesOf(
 }
 
 async function* unpacked(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  // The last stream emits the errors of all; the callback has nothing to do.
+  // The last stream emits the errors of all of them, so the callback is empty.
   const output = pipeline(Readable.from(chunks), createGunzip({ chunkSize }), () => {})
   try {
     yield* output as AsyncIterable<Buffer>
@@ -158,13 +157,13 @@ async function* unpacked(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
   }
 }
 
-/** Every gzip file begins with these two bytes (RFC 1952 §2.3.1). */
+/** True for a gzip file: each begins with these two bytes (RFC 1952 §2.3.1). */
 async function isGzip(handle: Reading): Promise<boolean> {
   const { buffer } = await handle.read(Buffer.alloc(2), 0, 2, 0)
   return buffer[0] === 0x1f && buffer[1] === 0x8b
 }
 
-/** Reads the first bytes of a file, as many as its format can be recognised by. */
+/** Reads as many of the first bytes of a file as are needed to recognize its format. */
 async function firstBytes(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
   let start: Buffer = Buffer.alloc(0)
   for await (const chunk of chunks) {
@@ -185,7 +184,10 @@ async function firstCharacter(chunks: AsyncIterable<Buffer>): Promise<string> {
   return ''
 }
 
-/** The ending of the name decides for CSV. Otherwise the first character decides, and then the ending. */
+/**
+ * Determines the format. The extension decides for CSV; otherwise the first character
+ * decides, and then the extension.
+ */
 function formatOf(path: string, start: string): Format {
   if (/\.(csv|tsv|tab)(\.gz)?$/i.test(path)) return 'csv'
   if (start === '[') return 'json'

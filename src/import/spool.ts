@@ -2,8 +2,8 @@ import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
 import { StoreUnavailable } from '../model/errors.ts'
 
 /**
- * A temporary file without a name: it disappears with the process, however that ends. Other threads use it by its
- * descriptor, which belongs to the whole process.
+ * A temporary file without a name, which disappears with the process, however that ends. Other threads use it
+ * through its descriptor, which belongs to the whole process.
  */
 export interface Spool {
   readonly descriptor: number
@@ -23,20 +23,22 @@ export function openSpool(file: string): Spool {
   }
 }
 
-/** Some systems can't remove an open file; there it is removed after it is closed. */
+/**
+ * Removes the file's name. Some systems can't remove an open file; there it is removed after it is closed.
+ */
 function forget(file: string): void {
   try {
     rmSync(file, { force: true })
   } catch {}
 }
 
-/** @throws StoreUnavailable when the disk is full or fails */
+/** @throws StoreUnavailable if the disk is full or fails */
 export function writeAt(descriptor: number, bytes: Uint8Array, position: number): void {
   for (let done = 0; done < bytes.byteLength; )
     done += failing(() => writeSync(descriptor, bytes, done, bytes.byteLength - done, position + done))
 }
 
-/** Fills the array, or the part of it up to the end of the file. @returns how many bytes were read */
+/** Fills the array, or the part of it up to the end of the file. @returns the number of bytes read */
 export function readAt(descriptor: number, into: ArrayBufferView<ArrayBufferLike>, position: number): number {
   const bytes = new Uint8Array(into.buffer, into.byteOffset, into.byteLength)
   let done = 0
@@ -49,7 +51,7 @@ export function readAt(descriptor: number, into: ArrayBufferView<ArrayBufferLike
   return done
 }
 
-/** Appends to a file that one thread writes. */
+/** Appends to a file that only one thread writes. */
 export class Appender {
   readonly descriptor: number
   #end = 0
@@ -80,7 +82,10 @@ function failing<T>(work: () => T): T {
   }
 }
 
-/** Frees the memory of a large array at once, not when it is collected some time. It can't be used any more. */
+/**
+ * Frees the memory of a large array at once, instead of whenever it is collected. The
+ * array can't be used any more.
+ */
 export function release({ buffer }: ArrayBufferView<ArrayBufferLike>): void {
   if (buffer instanceof ArrayBuffer) buffer.transfer(0)
 }

@@ -16,31 +16,31 @@ import { release } from './spool.ts'
 import type { Encoded } from './work.ts'
 
 /**
- * Holds the records until all of them are read, because types and orders aren't known before. They lie in temporary files,
- * in batches whose values are sorted already; numbers and ranks come from merging these (docs/decisions/0019). It is not
- * part of a storage engine; it computes record numbers and ranks for any of them.
+ * Holds the records until all of them are read, because types and orders aren't known before. They are kept
+ * in temporary files, in batches whose values are sorted already; merging these gives record numbers and
+ * ranks (docs/decisions/0019). It is not part of a storage engine, and works for all of them.
  */
 export interface Staging {
   /**
-   * Reads pieces in several threads, and in order.
+   * Reads pieces in order, with several threads.
    * @param signal stops it with the signal's reason
-   * @throws ImportError if something ends the reading, behind everything that is wrong before it
+   * @throws ImportError naming all faults, if one of them ends the reading
    */
   read(pieces: AsyncIterable<Piece>, signal: AbortSignal | undefined): Promise<void>
-  /** @throws ImportError as `read` */
+  /** @throws ImportError like `read` */
   add(records: readonly ReadRecord[]): void
-  /** Adds fields that the entity has even if no record does. */
+  /** Adds fields to the entity, also if no record has them. */
   declare(names: readonly string[]): void
   /**
    * Numbers the records in the order of the key, once all of them are added.
    * @param progress called with the share that is done; it may throw to stop
-   * @throws ImportError naming all that is wrong with the records: also if the key is missing, null, of a wrong type or not
-   * unique, or if a declaration doesn't fit
+   * @throws ImportError naming all faults of the records, including a key that is missing, null, of a wrong
+   * type or not unique, and a declaration that doesn't fit
    */
   finish(progress: (share: number) => void): Promise<Staged>
-  /** What is wrong with the records. */
+  /** Faults of the records so far. */
   readonly faults: Faults
-  /** What is known of the records that were added so far. */
+  /** Facts about the records added so far. */
   found(): Pick<Staged, 'count' | 'fields'> & { readonly findings: readonly Findings[] }
   close(): Promise<void>
 }
@@ -48,35 +48,36 @@ export interface Staging {
 export interface Staged {
   readonly count: number
   readonly fields: readonly Field[]
-  /** Per field, once all of them are ranked. */
+  /** Returns the findings about each field, once all fields are ranked. */
   findings(): Promise<readonly Findings[]>
-  /** Counts those of these keys that a record has. @param keys the values of each, in the order of the key fields */
+  /**
+   * Counts the given keys that a record has.
+   * @param keys the values of each, in the order of the key fields
+   */
   countKnown(keys: readonly (readonly unknown[])[]): number
-  /** Can be read once. */
+  /** Iterates over the records as JSON, in the order of the key. This can be done once. */
   records(): Iterable<string>
-  /** The array is used again for the next field. */
+  /** Returns the ranks of a field. The array is reused for the next field. */
   ranks(field: number): Promise<Uint32Array>
 }
 
-/** Records that are read before one without a key ends the reading. */
+/** Number of records that are read before the keys are checked for the first time. */
 const readAnyway = 100_000
 
-/**
- * @param file begins the names of temporary files
- * @param key the fields that identify a record
- */
+/** @param file prefix for the names of temporary files @param key the fields that identify a record */
 export function createStaging(file: string, declarations: Declarations, key: readonly string[]): Staging {
   const crew = createCrew(file, declarations.types)
   const list = new FieldList(declarations)
   const faults = new Faults()
   const encoder = new Encoder(crew.spool, declarations.types, error => faults.add(error))
   let batches: StagedBatch[] = []
-  /** The batches whose records have their keys. */
+  /** Number of batches whose keys have been checked. */
   let checked = 0
 
   function take(batch: Batch | undefined): void {
     if (batch) batches.push({ ...batch, start: list.count, indexes: list.add(batch.fields, batch.count) })
-    // A whole file of records without a key would fill memory and disk before it is refused.
+    // Keys are checked before the end, because a large file of records without keys would otherwise fill
+    // memory and disk before it is refused.
     if (list.count > readAnyway) checkKeys()
     faults.throwIfEnough(list.count)
   }
@@ -91,12 +92,15 @@ export function createStaging(file: string, declarations: Declarations, key: rea
   }
 
   async function read(pieces: AsyncIterable<Piece>, signal: AbortSignal | undefined): Promise<void> {
-    /** A single piece is read faster here than another thread starts. */
+    /**
+     * The first piece, which is read in this thread if it stays the only one: that is faster than
+     * starting another thread.
+     */
     let first: Piece | undefined
     const running: Promise<Encoded>[] = []
     const start = (piece: Piece) => {
       const encoded = crew.encode(piece)
-      // It is waited for in its turn.
+      // The error is handled when the result's turn comes.
       encoded.catch(() => {})
       running.push(encoded)
     }
@@ -104,7 +108,7 @@ export function createStaging(file: string, declarations: Declarations, key: rea
       try {
         takeAll((await running.shift()) as Encoded)
       } catch (error) {
-        // What is wrong with later lines doesn't matter any more.
+        // Faults of later lines are irrelevant now.
         running.length = 0
         throw error
       }
@@ -127,7 +131,7 @@ export function createStaging(file: string, declarations: Declarations, key: rea
       }
     } catch (error) {
       if (!(error instanceof ImportError) || signal?.aborted) throw error
-      // What is wrong with an earlier line comes first.
+      // Faults of earlier lines come first.
       await settle()
       throw faults.endedBy(error)
     }
@@ -154,7 +158,7 @@ export function createStaging(file: string, declarations: Declarations, key: rea
     }))
     const order = orderByKey(keyFields, count, records)
     for (const { ranks } of keyFields) release(ranks)
-    // Shared with the threads that rank the other fields.
+    // The numbers are shared with the threads that rank the other fields.
     const numbers = new Uint32Array(new SharedArrayBuffer(count * Uint32Array.BYTES_PER_ELEMENT))
     for (let n = 0; n < count; n++) numbers[order[n] as number] = n
     ranking.start(numbers)
@@ -168,7 +172,7 @@ export function createStaging(file: string, declarations: Declarations, key: rea
       progress(0.5 + at / batches.length / 2)
       await turn()
     }
-    /** These have their runs where they were written. */
+    /** The batches as they were read, whose runs are where they were written. */
     const read = batches
     batches = ordered
     return {
@@ -194,7 +198,7 @@ export function createStaging(file: string, declarations: Declarations, key: rea
           order,
         ),
       ranks: async place => {
-        // The values of a single key field are unique: their ranks are the record numbers.
+        // The values of a single key field are unique, so their ranks are the record numbers.
         if (keyPlaces.length !== 1 || place !== keyPlaces[0]) await ranking.ranks(place, column)
         else for (let n = 0; n < count; n++) column[n] = n
         return column

@@ -1,34 +1,37 @@
 import { comparable, exactText } from '../lib/json.ts'
 import type { Field, FieldType } from '../model/entities.ts'
 
-/** What is known of a field's values (D2). They determine its type unless the operator declared one. */
+/** Statistics of a field's values (D2). They determine its type unless the operator declared one. */
 export interface FieldStatistics {
   readonly name: string
-  /** The declared type; undefined: the type is determined from the values. */
+  /** The declared type; undefined: the values determine the type. */
   readonly declared: FieldType | undefined
   readonly collation: string | undefined
   /** The kinds of values, each with the first line that has one, in the order of these lines. */
   readonly kinds: Map<FieldType, number>
-  /** True or false: the field is declared as a list, or as none; undefined: its values decide. */
+  /** True or false if the field is declared as a list or as no list; undefined: the values decide. */
   readonly isList: boolean | undefined
   /** True if all JSON values so far are arrays of texts. */
   hasLists: boolean
-  /** Records in which the field is null or missing. */
+  /** Number of records in which the field is null or missing. */
   nulls: number
 }
 
 /** The types that can be declared. */
 export const fieldTypes: readonly FieldType[] = ['text', 'integer', 'number', 'boolean', 'date-time', 'json']
 
-/** RFC 3339 §5.6, with a time zone; T and Z in either case, and a space for T as the RFC allows. */
+/**
+ * A date-time of RFC 3339 §5.6 with a time zone; T and Z in either case, and a space
+ * instead of T as the RFC allows.
+ */
 const dateTime =
   /^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])[Tt ]([01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(\.\d+)?([Zz]|[+-]([01]\d|2[0-3]):[0-5]\d)$/
 
-/** Whether the text has the right form, and a day that exists in its month. */
+/** True if the text is a date-time with a day that exists in its month. */
 function isDateTime(text: string): boolean {
   if (text.length < 20 || !dateTime.test(text)) return false
   const day = Number(text.slice(8, 10))
-  // Day 0 of the next month is the last of this one.
+  // Day 0 of the next month is the last day of this one.
   return (
     day <= 28 ||
     day <=
@@ -36,13 +39,13 @@ function isDateTime(text: string): boolean {
   )
 }
 
-/** Whether these date-times have one form, in which the texts sort as the instants do. */
+/** True if these date-times have the same form, in which the texts sort like the instants. */
 export function isUniformDateTime([first = '', ...others]: readonly string[]): boolean {
   const form = (text: string) => text[10] === 'T' && text.endsWith('Z') && text.slice(17, 19) !== '60'
   return first.length >= 20 && form(first) && others.every(text => text.length === first.length && form(text))
 }
 
-/** @returns undefined for null */
+/** @returns the kind of a value; undefined for null */
 export function kindOf(value: unknown): FieldType | undefined {
   if (value === null || value === undefined) return undefined
   if (typeof value === 'number') return kindOfNumber(value)
@@ -57,11 +60,10 @@ export function kindOf(value: unknown): FieldType | undefined {
 
 const kindOfNumber = (number: number): FieldType => (Number.isInteger(number) ? 'integer' : 'number')
 
-/** Whether a field of a declared type may hold a value of this kind. Text and JSON hold any. */
+/** True if a field of a declared type may hold a value of this kind. Text and JSON hold any. */
 export const fits = (kind: FieldType, type: FieldType): boolean =>
   kind === type || type === 'text' || type === 'json' || (type === 'number' && kind === 'integer')
 
-/** True if a value is an array of texts. */
 export const isTextList = (value: unknown): boolean =>
   Array.isArray(value) && value.every(element => typeof element === 'string')
 
@@ -85,15 +87,15 @@ export function typeOf(kinds: readonly FieldType[]): FieldType {
   return 'json'
 }
 
-/** The lines that make a field JSON: their values have no other type in common. */
+/** Two lines whose values have no type in common but JSON. */
 export interface Mix {
   readonly line: number
   readonly kind: FieldType
-  /** The first line with another kind of value. */
+  /** The first line with a value of another kind. */
   readonly earlier: { readonly line: number; readonly kind: FieldType }
 }
 
-/** @returns undefined if all values have a type in common, or the type was declared */
+/** @returns undefined if all values have another type in common, or the type was declared */
 export function mixOf({ declared, kinds }: FieldStatistics): Mix | undefined {
   if (declared !== undefined) return undefined
   const met = [...kinds].map(([kind, line]) => ({ kind, line }))

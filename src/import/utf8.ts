@@ -2,12 +2,12 @@ import { isUtf8 } from 'node:buffer'
 import { ImportError } from './import-error.ts'
 import { likelyEncoding } from './likely-encoding.ts'
 
-/** Bytes that are not UTF-8, behind all that is. */
+/** Bytes that are not UTF-8, after all text before them. */
 export class NotUtf8 extends Error {
   readonly #bytes: Buffer
   readonly #bad: number
 
-  /** @param bad the place of the first byte that is wrong */
+  /** @param bad offset of the first wrong byte */
   constructor(bytes: Buffer, bad: number) {
     super('not UTF-8')
     this.#bytes = bytes
@@ -15,8 +15,10 @@ export class NotUtf8 extends Error {
   }
 
   /**
-   * @param place of the byte; columns are counted in UTF-16, as editors do
-   * @param hasOption the encoding can be named
+   * Returns the error for the byte.
+   * @param line line of the byte
+   * @param column column of the byte, counted in UTF-16 like in editors
+   * @param hasOption true if the user can name another encoding
    */
   at(
     { line, column }: { readonly line: number; readonly column: number },
@@ -43,7 +45,7 @@ function adviceFor(bytes: Buffer, bad: number, hasOption: boolean): string {
 const byteOrderMark = '\ufeff'
 
 /**
- * Text without its byte-order mark, cut between characters.
+ * Decodes text without its byte-order mark, cut between characters.
  * @throws NotUtf8 after the text before it
  */
 export async function* utf8Text(chunks: AsyncIterable<Buffer>): AsyncIterable<string> {
@@ -70,26 +72,26 @@ export async function* utf8Text(chunks: AsyncIterable<Buffer>): AsyncIterable<st
   if (held.length > 0) throw new NotUtf8(held, 0)
 }
 
-/** @returns the end of the last character that has all its bytes */
+/** @returns the end of the last complete character */
 function endOfCharacters(bytes: Buffer): number {
   for (let back = 1; back <= 3 && back <= bytes.length; back++) {
     const byte = bytes[bytes.length - back] as number
     if (byte < 0x80) break
-    // The first byte of a character says how many there are.
+    // The first byte of a character determines its number of bytes.
     if (byte >= 0xc0)
       return (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) > back ? bytes.length - back : bytes.length
   }
   return bytes.length
 }
 
-/** @returns the place of the first byte that isn't UTF-8 */
+/** @returns the offset of the first byte that isn't UTF-8 */
 export function badByte(bytes: Buffer): number {
   const text = bytes.toString()
   let place = 0
   let from = 0
   for (let at = text.indexOf('\ufffd'); at >= 0; at = text.indexOf('\ufffd', from)) {
     place += Buffer.byteLength(text.slice(from, at))
-    // The character itself may stand there.
+    // The replacement character itself may be in the text.
     if (bytes.toString('latin1', place, place + 3) !== '\xef\xbf\xbd') return place
     place += 3
     from = at + 1
@@ -97,7 +99,7 @@ export function badByte(bytes: Buffer): number {
   return bytes.length
 }
 
-/** @param bytes of a line that isn't UTF-8, or of several from this one */
+/** @param bytes a line that isn't UTF-8, or several lines beginning with this one */
 export function notUtf8(bytes: Buffer, firstLine: number): ImportError {
   const bad = badByte(bytes)
   const before = bytes.toString('utf8', 0, bad)

@@ -7,19 +7,18 @@ import { type Piece, recordsOf } from './json-lines.ts'
 import { type RankedField, type RankTask, rankField } from './rank-field.ts'
 import type { Appender } from './spool.ts'
 
-/** The parts of an import that threads share out among them (crew.ts). */
+/** The parts of an import that its threads share (crew.ts). */
 
 export interface Encoded {
   readonly batches: readonly Batch[]
-  /** What is wrong. */
   readonly found: Found
-  /** Whether nothing more is to be read. */
+  /** True if reading has to end. */
   readonly isEnd: boolean
 }
 
 export type Ranking = RankedField | { readonly refused: string }
 
-/** @param spool which no other thread writes */
+/** @param spool a spool that no other thread writes */
 export function createWork(spool: Appender, types: ReadonlyMap<string, FieldType>) {
   let faults = new Faults()
   const refuse = (error: ImportError) => faults.add(error)
@@ -52,7 +51,7 @@ export function createWork(spool: Appender, types: ReadonlyMap<string, FieldType
   }
 }
 
-/** An error of another thread loses its class. */
+/** Returns the message of an import error, because errors lose their class on the way to another thread. */
 function refusal(work: () => void): string | undefined {
   try {
     work()
@@ -63,6 +62,6 @@ function refusal(work: () => void): string | undefined {
   }
 }
 
-/** A buffer arrives from another thread as a plain array. */
+/** Restores a buffer, which arrives from another thread as a plain array. */
 const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
   Buffer.from(buffer, byteOffset, byteLength)

@@ -6,7 +6,7 @@ import { createWork } from './work.ts'
 export type WorkHandlers = ReturnType<typeof createWork>
 
 export interface WorkData {
-  /** Of the spool of this thread. */
+  /** Descriptor of the spool of this thread. */
   readonly descriptor: number
   readonly types: ReadonlyMap<string, FieldType>
 }

@@ -3,14 +3,14 @@ import { ImportError } from './import-error.ts'
 import { FileChanged } from './open-file.ts'
 import type { Source } from './source.ts'
 
-/** Many services answer with one object, and the records are a list in it. */
+/** Files that are one object with the records as a list in it, as many services answer. */
 
-/** The file is one object, and the records are in it. */
+/** Thrown for a file that is one object with the records in it. */
 export class WrappedRecords extends ImportError {}
 
 /**
- * Runs what reads the records of a file.
- * @throws WrappedRecords instead of an error that one object around the records leads to
+ * Runs a function that reads the records of a file.
+ * @throws WrappedRecords instead of an error that is due to one object around the records
  */
 export async function unlessWrapped<T>(
   source: Source,
@@ -39,9 +39,9 @@ export async function refuseWrapped(source: Source, key: Entity['key']): Promise
 
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`
 
-/** Bytes of the file that are looked at. */
+/** Maximum bytes of the file that are examined. */
 const most = 64 * 1024
-/** Characters of a name that is shown in a command. */
+/** Maximum characters of a name that is shown in a command. */
 const maxName = 60
 
 async function beginningOf(source: Source): Promise<string> {
@@ -49,7 +49,10 @@ async function beginningOf(source: Source): Promise<string> {
   return ''
 }
 
-/** @returns the first member that is a list of objects, unless the object may be a record or others follow it */
+/**
+ * @returns the first member that is a list of objects; undefined if the object may itself be a
+ * record, or others follow it
+ */
 function memberOfRecords(text: string, key: readonly string[]): string | undefined {
   const parts = /"((?:[^"\\]|\\.)*)"|[[\]{}]/gs
   let depth = 0
