@@ -13,13 +13,14 @@ import { parseReaders } from './readers.ts'
 import { hintFor, visible } from './similar-name.ts'
 
 /**
- * DSpace's Simple Archive Format: a folder of item folders. Each has `dublin_core.xml` and optionally
+ * Reads DSpace's Simple Archive Format: a folder of item folders. Each has `dublin_core.xml` and optionally
  * `metadata_<schema>.xml`, `contents`, `handle`, `collections` and, as our addition, `readers`.
- * @param folder without links
+ * @param folder path without links
  * @throws ImportError if it holds no item folder
  */
 export async function openArchive(folder: string, options: SourceOptions): Promise<Candidates> {
-  // Only the names: a million take some 100 MB. They are sorted, so that each run reports in the same order.
+  // The names alone are held; a million take some 100 MB. They are sorted, so that each run
+  // reports in the same order.
   const names = (await readdir(folder)).filter(one => !one.startsWith('.') && one !== macFolder).sort()
   const similar = names.find(one => one.trim().toLowerCase() === manifestName)
   if (similar !== undefined)
@@ -31,7 +32,7 @@ export async function openArchive(folder: string, options: SourceOptions): Promi
   return readArchive(folder, names, options)
 }
 
-/** Usually the first name is one. */
+/** True if a name is not a plain file. Usually the first one is a folder. */
 async function hasFolder(folder: string, names: readonly string[]): Promise<boolean> {
   for (const name of names) if (!(await lstat(join(folder, name))).isFile()) return true
   return false
@@ -68,7 +69,7 @@ async function toCandidate(
   }
 }
 
-/** The files that describe an item. */
+/** Names of the files that describe an item. */
 const descriptionFile =
   /^(dublin_core\.xml|metadata_.+\.xml|contents|handle|collections|readers|relationships)$/
 
@@ -140,7 +141,9 @@ function readersOf(text: string, { groups }: SourceOptions) {
   return parseReaders(lines, groups)
 }
 
-/** Files without a list of them are more likely a mistake than an item without files. */
+/**
+ * Refuses files that no `contents` lists. A missing list is more likely a mistake than an item without files.
+ */
 function refuseUnlisted(names: ReadonlySet<string>): ListedFile[] {
   const file = [...names].find(name => !descriptionFile.test(name) && !name.startsWith('.'))
   if (file !== undefined) throw new BadItem(`it has ${file} but no contents file that lists it`)

@@ -4,25 +4,25 @@ import { groupReader, type KnownGroups, maxRuleLength, parseReaders } from './re
 
 /** A line of an item's file `contents`. */
 export interface ListedFile {
-  /** Relative to the item's folder. */
+  /** Path relative to the item's folder. */
   readonly path: string
   readonly bundle: string
   readonly description: string | null
-  /** null: the line doesn't say. */
+  /** The readers; null if the line doesn't name any. */
   readonly readers: Readers | null
 }
 
 /**
- * DSpace's list of an item's files: one file per line, followed by fields that are separated by tabs. `readers:` is our
- * addition.
- * @returns primary files before the others
+ * Parses DSpace's list of an item's files: one file per line, followed by fields separated by tabs.
+ * `readers:` is our addition.
+ * @returns the files, primary ones first
  * @throws BadItem naming the line
  */
 export function parseContents(text: string, groups: KnownGroups): ListedFile[] {
   const files: (ListedFile & { primary: boolean })[] = []
   for (const [at, line] of text.split(/\r\n|\r|\n/).entries()) {
     if (line.trim() === '') continue
-    // Stop early: a line of two bytes takes hundreds of bytes in memory.
+    // This is checked early, because a line of two bytes takes hundreds of bytes in memory.
     refuseTooMany(files.length + 1, maxFiles, 'files')
     try {
       files.push(parseLine(line, groups))
@@ -36,13 +36,13 @@ export function parseContents(text: string, groups: KnownGroups): ListedFile[] {
     .map(({ primary: _, ...file }) => file)
 }
 
-/** The bundle of a file whose line names none, as in DSpace. */
+/** Returns the bundle of a file whose line names none, as DSpace chooses it. */
 export const bundleOf = (path: string): string => (path === 'license.txt' ? 'LICENSE' : 'ORIGINAL')
 
 /** Fields for DSpace's image viewer, which Carrel doesn't have. */
 const ignoredFields = new Set(['iiif-label', 'iiif-width', 'iiif-height', 'iiif-toc'])
 
-/** After a file's name: five kinds, and any number of rules for readers. */
+/** Maximum number of fields after a file's name: five kinds, and several rules for readers. */
 const maxFields = 100
 
 function parseLine(line: string, groups: KnownGroups): ListedFile & { primary: boolean } {
@@ -104,8 +104,9 @@ function isTrue(value: string): boolean {
 }
 
 /**
- * `-r 'Group name'`, with or without the quotes: only this group may read the file. `-w` names a group that may write; as
- * in DSpace nobody else may read then. In Carrel only administrators write.
+ * Parses `-r 'Group name'`, with or without quotes: only this group may read the file. `-w` names a group
+ * that may write; as in DSpace, others may not read the file then. Carrel takes no write rules from a source,
+ * so only administrators may.
  */
 function parsePermissions(value: string, groups: KnownGroups): ReaderRule[] {
   if (value.length > maxRuleLength)

@@ -16,9 +16,12 @@ export interface IngestReport {
   readonly failed: number
   /** The first thousand bad items. */
   readonly failures: readonly Failed[]
-  /** The identifiers of the first thousand existing items that were changed, or would be in a dry run. */
+  /** Identifiers of the first thousand existing items that were changed, or would be in a dry run. */
   readonly changes: readonly string[]
-  /** How many items have which readers: those they had, those of the source, those of `--read`, or the default. */
+  /**
+   * Number of items by the origin of their readers: kept from before, from the source, from
+   * `--read`, or the default.
+   */
   readonly access: Readonly<Record<Access, number>>
   /** The rules of `--read`; null without it. */
   readonly read: Readers | null
@@ -26,7 +29,7 @@ export interface IngestReport {
   readonly milliseconds: number
 }
 
-/** What the list of processes shows of it. */
+/** Returns the part of the report that the list of processes shows. */
 export const countsOf = ({ added, changed, unchanged, failed }: IngestReport) => ({
   ...{ added, changed, unchanged, failed },
 })
@@ -42,32 +45,41 @@ export interface Failed {
 interface Options {
   readonly repository: Pick<Repository, 'knownItems' | 'bitstreamsOf' | 'putItems'>
   readonly files: Pick<FileStore, 'keepOpened' | 'holds'>
-  /** Of items that the source names no readers for; null: they keep theirs, and new ones get the default (D7). */
+  /**
+   * Readers for items without readers in the source; null: existing items keep theirs, and new
+   * ones get the default (D7).
+   */
   readonly read: Readers | null
-  /** For the audit trail. */
+  /** The event for the audit trail. */
   readonly event: AuditEvent
-  /** Report what would happen, and write nothing. */
+  /** True to only report what would happen, and write nothing. */
   readonly dryRun: boolean
-  /** Treat changes of existing items as bad: a source from somebody else may name any identifier. */
+  /** True to refuse changes of existing items: a source from elsewhere may name any identifier. */
   readonly addOnly: boolean
-  /** Makes the option or parameter that names a source, such as `--name letters`, for messages. */
+  /** Returns the option or parameter that names a source, such as `--name letters`, for messages. */
   readonly nameIs: (name: string) => string
-  /** Called for what is done in another way than the source says. */
+  /** Called for anything that differs from what the source says. */
   readonly note: (line: string) => void
   /** Called for each bad item. */
   readonly failed: (one: Failed) => void
   readonly progress: (share: number) => void
 }
 
-/** Entries of a list in the report. */
+/** Maximum number of entries of a list in the report. */
 const maxListed = 1_000
-/** In one transaction, so that a killed run has little to copy again, and memory is bounded. */
+/**
+ * Maximum bytes and files in one transaction, so that a killed run has little to copy
+ * again, and memory is bounded.
+ */
 const maxBytes = 64 * 1024 * 1024
 const maxFiles = 1_000
-/** Files copied concurrently. Node's thread pool handles four operations at a time. */
+/** Maximum number of files copied concurrently. Node's thread pool handles four operations at a time. */
 const maxCopies = 16
 
-/** After copying for so long, the first files of a batch are checked before the commit: they soon count as old. */
+/**
+ * Time in ms of copying after which the files of a batch are checked before the commit, because the
+ * first ones soon count as old.
+ */
 const slowMilliseconds = 10 * 60 * 1000
 
 /** An item whose files have been copied. */
@@ -79,10 +91,10 @@ interface Prepared {
 }
 
 /**
- * Puts a source's items into the repository in batches: while one is committed, the files of the next are copied. Unchanged
- * items are skipped, so that a repeated run continues where the last one stopped.
- * @throws ImportError for an item that may be one of another source (docs/decisions/0059)
- * @throws StoreUnavailable if the store or the disk can't take them; what was committed stays
+ * Stores a source's items in batches: while one batch is committed, the files of the next are copied.
+ * Unchanged items are skipped, so that a repeated run continues where the last one stopped.
+ * @throws ImportError for an item that may belong to another source (docs/decisions/0059)
+ * @throws StoreUnavailable if the store or the disk can't take the items; committed ones stay
  */
 export async function ingest(batches: Candidates, options: Options): Promise<IngestReport> {
   const { repository, files, read, event, dryRun } = options
@@ -91,7 +103,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
   const failures: Failed[] = []
   const changes: string[] = []
   const access = { kept: 0, source: 0, read: 0, default: 0 }
-  /** Of this run, some 100 bytes for each item. */
+  /** Identifiers of the items in this run, some 100 bytes each. */
   const identifiers = new Set<string>()
   const copies = createFairQueue({ max: maxCopies, maxOfOne: maxCopies })
 
@@ -121,7 +133,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
     return false
   }
 
-  /** Maps all concurrently. Those that turn out to be bad are reported and left out. */
+  /** Maps all elements concurrently. Bad ones are reported and left out. */
   async function mapGood<T, R>(
     list: readonly (T & { where: string })[],
     work: (one: T & { where: string }) => Promise<R>,
@@ -141,7 +153,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
     return results.flatMap(one => (one ? [one.value] : []))
   }
 
-  /** Copies the files. */
+  /** Copies the files of items. */
   const prepare = (
     list: readonly (Candidate & { kind: 'item' })[],
     known: ReadonlyMap<string, KnownItem>,
@@ -172,7 +184,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
     const outcomes = await repository.putItems(items, event)
     for (const [at, { where, item, access: given }] of ready.entries()) {
       const outcome = outcomes[at] ?? 'unchanged'
-      // Since it was looked for, another run has put it.
+      // Another run has stored the item since it was looked up.
       if (outcome === 'taken') throw otherItem(where, item.identifier, options.nameIs)
       count(outcome, item.identifier, given)
     }
@@ -201,7 +213,7 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
         await checkReadable(item)
         return item
       })
-      // In the order of the source, whichever was read first.
+      // Outcomes are counted in the order of the source, whichever item was checked first.
       for (const item of readable)
         count(known.has(item.identifier) ? 'changed' : 'added', item.identifier, accessOf(item))
     } else
@@ -210,7 +222,8 @@ export async function ingest(batches: Candidates, options: Options): Promise<Ing
         const ready = await prepare(part, known)
         await committing
         committing = commit(ready, since)
-        // Awaited before the next commit. If preparing fails first, this rejection must not count as unhandled.
+        // It is awaited before the next commit. If preparing fails first, its rejection
+        // must not count as unhandled.
         committing.catch(() => {})
       }
   }
@@ -247,8 +260,9 @@ function* inBatches<T extends { item: FoundItem }>(list: readonly T[]): Iterable
 const keyOf = ({ bundle, name }: Pick<FoundFile, 'bundle' | 'name'>) => JSON.stringify([bundle, name])
 
 /**
- * Whether there is nothing to do: the source says the same as before, and the item and its files already have the readers
- * of `--read` where the source names none. Without `--read` they keep whatever they have (D7).
+ * True if nothing has to be done: the source's description is unchanged, and if the source names
+ * no readers, the item and its files already have those of `--read`. Without `--read`, they keep
+ * the readers they have (D7).
  */
 async function isUnchanged(
   item: FoundItem,

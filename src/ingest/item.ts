@@ -18,11 +18,11 @@ export interface FoundItem extends Omit<NewItem, 'bitstreams'> {
 }
 
 export interface FoundFile extends Omit<NewBitstream, 'sha256'> {
-  /** Its path, without links. */
+  /** Path without links. */
   readonly path: string
-  /** It must still be in this folder when it is read. Without links. */
+  /** The folder, without links, in which the file must still be when it is read. */
   readonly folder: string
-  /** Its name in the source, where it must get another one (`lib/file-name.ts`); null: it keeps it. */
+  /** The name in the source, if it had to be changed (`lib/file-name.ts`); null: it was not. */
   readonly given: string | null
   /** Modification time in milliseconds, with its fraction. */
   readonly modified: number
@@ -35,7 +35,7 @@ interface Described {
   readonly identifier: string
   readonly metadata: Metadata
   readonly collections: readonly string[]
-  /** null: the source doesn't say. */
+  /** The readers; null if the source doesn't name any. */
   readonly readers: Readers | null
   readonly files: readonly FoundFile[]
   readonly origin: Origin
@@ -43,11 +43,13 @@ interface Described {
 
 const maxIdentifierBytes = 500
 
-/** Per item: all are in memory at once, and in one transaction. */
+/**
+ * Maximum numbers per item, because all files and collections are in memory at once, and in one transaction.
+ */
 export const maxFiles = 10_000
 const maxCollections = 1_000
 
-/** @throws BadItem for what no store can keep, and for what is most likely a mistake */
+/** @throws BadItem for content that no store can keep, and for content that is most likely a mistake */
 export function toItem(described: Described): FoundItem {
   const { identifier, metadata, collections, readers, files } = described
   checkLine('the identifier', identifier)
@@ -67,13 +69,16 @@ export function toItem(described: Described): FoundItem {
   return { ...described, fingerprint: fingerprintWith(fingerprintOf(described), described.origin) }
 }
 
-/** A message for each file that gets another name than in the source. */
+/** Returns a message for each file whose name differs from that in the source. */
 export const renamedIn = ({ files }: FoundItem): string[] =>
   files.flatMap(({ given, name }) =>
     given === null ? [] : [`the file ${visible(given)} is called ${visible(name)}`],
   )
 
-/** An item for the store, with the files that have been kept. @param read for what the source names no readers for */
+/**
+ * Returns an item for the store, with the files that have been kept.
+ * @param read readers for items without readers in the source
+ */
 export function toNewItem(
   { files, origin, ...item }: FoundItem,
   read: Readers | null,
@@ -93,7 +98,7 @@ export function toNewItem(
 }
 
 /**
- * Checks the list before the files are looked for: a long list may name one file again and again.
+ * Checks a list of files before they are looked up, because a long list may name one file again and again.
  * @throws BadItem
  */
 export function checkFiles(files: readonly Pick<NewBitstream, 'name' | 'bundle' | 'description'>[]): void {
@@ -126,15 +131,15 @@ export function checkReaders(readers: Readers): void {
 }
 
 /**
- * What the source says of the item: when this is the same, nothing needs to be read again. `--read` isn't part of it: an
- * ingest that doesn't repeat the option finds the items unchanged (D7).
+ * Returns a hash of the source's description of an item. While it is unchanged, nothing needs to be read
+ * again. `--read` isn't part of it: an ingest without that option finds the items unchanged (D7).
  */
 function fingerprintOf({ files, origin: _, ...described }: Described): string {
   const made = files.map(({ path: __, folder: ___, given: ____, ...file }) => file)
   return hash('sha256', JSON.stringify([described, made]))
 }
 
-/** One line, not empty and not too long. */
+/** Checks that a text is one line, not empty and not too long. */
 function checkLine(what: string, text: string): void {
   if (text === '') throw new BadItem(`${what} is empty`)
   if (/\p{Cc}/u.test(text)) throw new BadItem(`${what} contains a control character: ${JSON.stringify(text)}`)
@@ -143,7 +148,7 @@ function checkLine(what: string, text: string): void {
     throw new BadItem(`${what} is longer than ${maxIdentifierBytes} bytes: ${text.slice(0, 50)}…`)
 }
 
-/** Line ends and tabs are allowed. Other control characters are most likely a mistake. */
+/** Checks a text. Line ends and tabs are allowed; other control characters are most likely a mistake. */
 function checkText(what: string, text: string): void {
   const found = /[^\P{Cc}\t\n\r\x80-\x9f]/u.exec(text)
   if (found) throw new BadItem(`${what} contains a control character: ${JSON.stringify(found[0])}`)

@@ -6,7 +6,7 @@ import type { Content } from '../model/items.ts'
 import type { FoundFile, FoundItem } from './item.ts'
 import { openFound, toBadItem } from './read-file.ts'
 
-/** @throws BadItem if the file can't be read; StoreUnavailable if it can't be stored */
+/** @throws BadItem if the file can't be read @throws StoreUnavailable if it can't be stored */
 export async function keepFile(files: Pick<FileStore, 'keepOpened'>, file: FoundFile): Promise<Content> {
   const source = await openFound(file)
   try {

@@ -24,8 +24,8 @@ type Column =
   | { readonly kind: 'metadata'; readonly key: string; readonly language: string | null }
 
 /**
- * A folder with `manifest.csv`, which has one item per row.
- * @param folder without links
+ * Opens a folder with `manifest.csv`, which has one item per row.
+ * @param folder path without links
  * @throws ImportError for an unknown column, and for a manifest outside the folder
  */
 export async function openManifest(folder: string, options: SourceOptions): Promise<Candidates> {
@@ -77,9 +77,9 @@ async function* checkEach(
   }
 }
 
-/** Bytes that tell how a manifest is written. */
+/** Number of bytes from which the encoding and the delimiter of a manifest are determined. */
 const tellingBytes = 64 * 1024
-/** The cells of `files` have vertical bars. */
+/** Possible delimiters. Vertical bars are none, because they separate the files in a cell of `files`. */
 const delimiters: readonly Delimiter[] = [',', ';', '\t']
 
 async function formOf(file: FileHandle) {
@@ -91,7 +91,10 @@ async function formOf(file: FileHandle) {
   return { encoding, delimiter: guessDelimiter(text, isWhole, ['identifier'], delimiters) }
 }
 
-/** The progress follows rows, not bytes: rows are read ahead, and most time goes into their files. */
+/**
+ * Counts lines for the progress, which follows rows instead of bytes: rows are read ahead, and most
+ * time goes into their files.
+ */
 async function countLines(file: FileHandle): Promise<number> {
   let lines = 0
   for await (const chunk of file.createReadStream({ start: 0, autoClose: false }) as AsyncIterable<Buffer>)
@@ -103,7 +106,7 @@ async function* flatten(batches: AsyncIterable<Row[]>): AsyncGenerator<Row> {
   for await (const rows of batches) yield* rows
 }
 
-/** Characters of a column's name that are looked at. */
+/** Characters of a column's name that are examined. */
 const maxColumnName = 400
 const maxColumns = 1_000
 
@@ -153,7 +156,7 @@ async function* readItems(
     }
   } catch (error) {
     if (!(error instanceof ImportError)) throw error
-    // Without the end of a quote, the lines after it can't be told apart.
+    // Without the end of a quotation, the following lines can't be told apart.
     const reason = `${error.message}; nothing after it was read`
     count++
     batch.push(Promise.resolve({ kind: 'bad', where: manifestName, reason }))
@@ -210,7 +213,7 @@ async function readItem(
   })
 }
 
-/** The parts between `|`. */
+/** Returns the parts between vertical bars. */
 const listed = (cell: string): string[] =>
   cell
     .split('|')

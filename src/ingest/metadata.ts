@@ -2,12 +2,10 @@ import { parseXml, withoutSections } from '../lib/xml.ts'
 import type { Metadata, MetadataValue } from '../model/items.ts'
 import { BadItem } from './item.ts'
 
-/** All metadata of an item as JSON, which is how a store keeps it. */
+/** Maximum bytes of all metadata of an item as JSON, the form in which a store keeps it. */
 const maxBytes = 1024 * 1024
 
-/**
- * Collects values by key, in their order. `add` throws a BadItem as soon as there are too many.
- */
+/** Collects values by key, in their order. `add` throws a BadItem as soon as they are too large. */
 export function createMetadata(): {
   add(key: string, value: MetadataValue): void
   readonly all: Metadata
@@ -31,7 +29,7 @@ export function createMetadata(): {
   }
 }
 
-/** schema.element[.qualifier], with the characters that DSpace's registry accepts. */
+/** True for schema.element[.qualifier] with the characters that DSpace's registry accepts. */
 export const isKey = (text: string): boolean => /^[A-Za-z0-9_-]{1,64}(\.[A-Za-z0-9_-]{1,64}){1,2}$/.test(text)
 
 export interface KeyedValue extends MetadataValue {
@@ -39,7 +37,8 @@ export interface KeyedValue extends MetadataValue {
 }
 
 /**
- * `dublin_core.xml`, or one of `metadata_<schema>.xml`: `dcvalue` elements with `element`, `qualifier` and `language`.
+ * Parses `dublin_core.xml` or `metadata_<schema>.xml`: `dcvalue` elements with `element`,
+ * `qualifier` and `language`.
  * @param fallback the schema if the file names none
  * @throws BadItem
  */
@@ -58,7 +57,7 @@ export function parseMetadata(xml: string, fallback: string): KeyedValue[] {
   return elementsIn(root).map(element => toValue(element, schema))
 }
 
-/** Replacements for the HTML entities that packages contain most often. XML doesn't know them. */
+/** Replacements for the HTML entities that are most frequent in packages. XML doesn't define them. */
 const instead: Readonly<Record<string, string>> = {
   nbsp: '&#160; (a space that doesn’t break), or a plain space',
   ndash: '– (&#8211;)',
@@ -79,18 +78,19 @@ const instead: Readonly<Record<string, string>> = {
 const maxNamespaces = 100
 
 /**
- * Refuses what the parser accepts although it isn't well-formed, and what takes it quadratic time.
+ * Refuses XML that the parser accepts although it isn't well-formed, and XML that takes it quadratic time.
  * @throws BadItem
  */
 function refuseUnsafe(xml: string): void {
   const text = withoutSections(xml, why => {
     throw new BadItem(`it is not well-formed XML: ${why}`)
   })
-  // DSpace writes none, and what it may contain (entities, references to other files) is a known way to attack parsers.
+  // DSpace writes no document type, and its possible contents (entities, references to other files) are a
+  // known attack on parsers.
   if (text.includes('<!')) throw new BadItem('it has a document type declaration; remove <!DOCTYPE …>')
   if (text.split('xmlns').length > maxNamespaces)
     throw new BadItem(`it declares more than ${maxNamespaces} namespaces`)
-  // XML 1.0 §2.4: an ampersand that begins no reference must be written as &amp;.
+  // An ampersand that doesn't begin a reference must be written as &amp; (XML 1.0 §2.4).
   const found = /&(?!(?:amp|lt|gt|quot|apos|#\d+|#x[\da-fA-F]+);).{0,20}/.exec(text)
   if (!found) return
   const name = /^&([A-Za-z][A-Za-z0-9]*);/.exec(found[0])?.[1]
@@ -124,7 +124,7 @@ function elementsIn(parent: Element): Element[] {
   return found
 }
 
-/** The parser's message in one line, without the parser's name. */
+/** Returns the parser's message in one line, without the parser's name. */
 const oneLine = (why: string) =>
   why
     .replace(/^\[xmldom \w+\]\s*/, '')

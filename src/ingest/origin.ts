@@ -4,13 +4,16 @@ import { ImportError } from '../import/import-error.ts'
 import type { KnownItem } from '../model/items.ts'
 
 /**
- * The origin of an item's identifier, which decides when a source is the same (docs/decisions/0059). An identifier from the
- * source itself, or with a prefix from `--name`, denotes the item that has it. One that is made of folder names is a guess: it
- * denotes an item from the very same folder, or one with the same description, and no other.
+ * The origin of an item's identifier, which decides when a source is the same (docs/decisions/0059). An
+ * identifier from the source itself, or with a prefix from `--name`, denotes the existing item that has it.
+ * An identifier made of folder names is a guess: it denotes only an item from the very same folder, or one
+ * with the same description.
  */
 export interface Origin {
   readonly identifier: 'given' | 'made'
-  /** The item's folder as `folderMark` has it; null where it can't be the same again, such as in an archive. */
+  /**
+   * The `folderMark` of the item's folder; null if the folder can't be the same again, such as in an archive.
+   */
   readonly folder: string | null
 }
 
@@ -20,25 +23,25 @@ export interface Naming {
   readonly name: string
   /** True if the name was given by the user; false if it is the name of a folder or a file. */
   readonly isGiven: boolean
-  /** The folder stays where it is, and may be ingested again. */
+  /** True if the folder stays where it is, and may be ingested again. */
   readonly isKept: boolean
 }
 
-/** A folder is the same if it was not made again at the same place. */
+/** Returns a mark of a folder that changes if the folder is made again at the same place. */
 export const folderMark = (path: string, { ino, birthtimeMs }: Stats): string =>
   hash('sha256', JSON.stringify([path, ino, birthtimeMs])).slice(0, 24)
 
 const separator = '@'
 
-/** @param description the SHA-256 of what the source says of the item */
+/** @param description SHA-256 of the source's description of the item */
 export const fingerprintWith = (description: string, { folder }: Origin): string =>
   folder === null ? description : `${description}${separator}${folder}`
 
-/** The source says the same of both. */
+/** True if two fingerprints are of the same description. */
 export const isDescribedAlike = (a: string, b: string): boolean =>
   a.split(separator)[0] === b.split(separator)[0]
 
-/** The item that is there may be another one, so it must not be changed. */
+/** True if the existing item may be another one, so that it must not be changed. */
 export function isOfAnother(
   { origin, fingerprint }: { readonly origin: Origin; readonly fingerprint: string },
   known: KnownItem | undefined,
@@ -48,7 +51,7 @@ export function isOfAnother(
   return origin.folder === null || known.fingerprint.split(separator)[1] !== origin.folder
 }
 
-/** @param nameIs makes the option or parameter that names a source, for the message */
+/** @param nameIs returns the option or parameter that names a source, for the message */
 export function otherItem(where: string, identifier: string, nameIs: (name: string) => string): ImportError {
   const name = identifier.split('/')[0] ?? ''
   return new ImportError(

@@ -1,22 +1,22 @@
-/** Entries of an archive; what reads them is in `unpack-zip.ts` and `lib/tar.ts`. */
+/** Maximum number of entries of an archive. Archives are read by `unpack-zip.ts` and `lib/tar.ts`. */
 export const maxEntries = 200_000
 
-/** A file or folder of an archive, before its name was looked at. */
+/** A file or folder of an archive, before its name is checked. */
 export interface Packed {
-  /** null: it isn't UTF-8. */
+  /** The name; null if it isn't UTF-8. */
   readonly name: string | null
   /** The name for messages. */
   readonly shown: string
   readonly kind: 'file' | 'folder' | 'other'
-  /** Bytes, as the archive says. */
+  /** Size in bytes as stated by the archive. */
   readonly size: number
   readonly changed: Date
   /**
-   * The content of a file, which can be read once. Throws if it breaks off, or differs from the size or the checksum that the
-   * archive states.
+   * Reads the content of a file, which can be done once. It throws if the content breaks off, or differs from
+   * the size or checksum that the archive states.
    */
   content(): AsyncIterable<Buffer>
-  /** Passes over an entry that is not a file, or is not wanted. */
+  /** Skips an entry that is not a file or not wanted. */
   skip(): void
 }
 
@@ -26,5 +26,5 @@ export const macFolder = '__MACOSX'
 /** Reads an archive entry by entry. */
 export type Unpacker = (path: string, signal: AbortSignal) => AsyncIterable<Packed>
 
-/** The library that reads it can't. */
+/** The library can't read the archive. */
 export class BrokenArchive extends Error {}

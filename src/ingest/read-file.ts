@@ -9,9 +9,12 @@ import type { ListedFile } from './contents.ts'
 import { BadItem, checkFiles, type FoundFile } from './item.ts'
 import { hintFor } from './similar-name.ts'
 
-/** Files are read from the source's folder only: the source may come from somebody else, and items may be public. */
+/**
+ * A file that was found in the source's folder. Files elsewhere are never read, because the source may be
+ * from elsewhere, and items may be public.
+ */
 interface Located {
-  /** Without links. */
+  /** Path without links. */
   readonly path: string
   readonly size: number
   readonly modified: number
@@ -19,10 +22,7 @@ interface Located {
 
 const isIn = (folder: string, path: string) => path.startsWith(folder.endsWith(sep) ? folder : folder + sep)
 
-/**
- * @param folder without links
- * @throws BadItem if there is no such file, or it is outside the folder
- */
+/** @param folder path without links @throws BadItem if there is no such file, or it is outside the folder */
 async function locate(folder: string, path: string): Promise<Located> {
   if (path === '') throw new BadItem('the name of a file is empty')
   if (path.includes('\0')) throw new BadItem(`${JSON.stringify(path)} contains a NUL character`)
@@ -46,7 +46,9 @@ async function locate(folder: string, path: string): Promise<Located> {
   }
 }
 
-/** Turns an operating system's error about reading a file into a BadItem. Other errors are returned as they are. */
+/**
+ * Turns an operating system's error about reading a file into a BadItem. Other errors are returned unchanged.
+ */
 export function toBadItem(error: unknown, path: string): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === undefined || syscall === undefined) return error
@@ -56,14 +58,15 @@ export function toBadItem(error: unknown, path: string): unknown {
 }
 
 /**
- * Opens a file that was found before, and checks what was opened: the source may have changed since, even on purpose.
- * @param folder without links
- * @param path in the folder, without links
+ * Opens a file that was found before, and checks the opened file, because the source may have
+ * changed since, even on purpose.
+ * @param folder path without links
+ * @param path path in the folder, without links
  * @throws BadItem if it is no longer a file in the folder
  */
 export async function openFound({ folder, path }: Pick<FoundFile, 'folder' | 'path'>): Promise<FileHandle> {
   try {
-    // O_NONBLOCK: without it, opening a FIFO waits for a writer.
+    // Without O_NONBLOCK, opening a FIFO would wait for a writer.
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
     try {
       if (!(await file.stat()).isFile() || !isIn(folder, await pathOf(file, path)))
@@ -78,20 +81,23 @@ export async function openFound({ folder, path }: Pick<FoundFile, 'folder' | 'pa
   }
 }
 
-/** O_NOFOLLOW checks the last part of the path only. Linux has the path of an open file; elsewhere it is resolved again. */
+/**
+ * Returns the path of an open file, because O_NOFOLLOW checks only the last part of a path. Linux provides
+ * it; elsewhere the path is resolved again.
+ */
 const pathOf = (file: FileHandle, path: string): Promise<string> =>
   readlink(`/proc/self/fd/${file.fd}`).catch(() => realpath(path))
 
-/** @param folder without links */
+/** @param folder path without links */
 export async function openListed(folder: string, name: string): Promise<FileHandle> {
   const { path } = await locate(folder, name)
   return openFound({ folder, path })
 }
 
 /**
- * Sequentially, because the items of a batch are processed concurrently.
- * @param folder without links
- * @throws BadItem for a bad list, before the first file is looked for, or naming the first missing file
+ * Finds listed files one after the other, because the items of a batch are processed concurrently.
+ * @param folder path without links
+ * @throws BadItem for a bad list, before the first file is looked up, or naming the first missing file
  */
 export async function findFiles(folder: string, listed: readonly ListedFile[]): Promise<FoundFile[]> {
   const named = listed.map(one => {
@@ -117,7 +123,7 @@ export async function readText(folder: string, name: string): Promise<string> {
   const file = await openListed(folder, name)
   const chunks: Buffer[] = []
   try {
-    // Bounded, even if the file grows while it is read.
+    // The size is bounded, even if the file grows while it is read.
     for await (const chunk of file.createReadStream({ end: maxDescription })) chunks.push(chunk as Buffer)
   } catch (error) {
     throw toBadItem(error, name)

@@ -2,19 +2,20 @@ import type { ReaderRule, Readers } from '../model/readers.ts'
 import { BadItem } from './item.ts'
 
 /**
- * Who may read an item or a file, as a line of text: `anonymous`, `eperson`, `admin` or `group:<name>`, optionally followed
- * by a space or tab and `from:YYYY-MM-DD` or `until:YYYY-MM-DD`. Anything else makes the item bad, so that nothing is
- * readable by people it wasn't meant for.
+ * Names of the groups that rules may refer to. A rule is a line of text that says who may read an item or a
+ * file: `anonymous`, `eperson`, `admin` or `group:<name>`, optionally followed by a space or tab and
+ * `from:YYYY-MM-DD` or `until:YYYY-MM-DD`. Anything else makes the item bad, so that it can't become readable
+ * by people it wasn't meant for.
  */
 export type KnownGroups = ReadonlySet<string>
 
-/** The UUIDs of epersons, by the names that rules give them (`namedEperson`). */
+/** UUIDs of epersons, by the names that rules give them (`namedEperson`). */
 export type KnownEpersons = ReadonlyMap<string, string>
 
 /**
  * @param lines one rule each
- * @param epersons not given where rules can't be for one eperson: a source is from elsewhere, and may be ingested again
- *   after that eperson is gone
+ * @param epersons absent if rules for one eperson are not allowed, as in a source, which is from elsewhere
+ * and may be ingested again after that eperson is gone
  * @returns an empty list if only administrators may read
  * @throws BadItem
  */
@@ -24,10 +25,16 @@ export const parseReaders = (
   epersons?: KnownEpersons,
 ): Readers => lines.flatMap(line => parseRule(line, groups, epersons))
 
-/** The name after `eperson:` in a rule for one eperson, an email address or a UUID; undefined for other rules. */
+/**
+ * Returns the name after `eperson:` in a rule for one eperson, an email address or a UUID;
+ * undefined for other rules.
+ */
 export const namedEperson = (rule: string): string | undefined => /^\s*eperson:\s*(\S+)/.exec(rule)?.[1]
 
-/** In characters: more than the longest group name and two days. Matching takes quadratic time. */
+/**
+ * Maximum characters of a rule, which exceeds the longest group name and two days. It is bounded because
+ * matching takes quadratic time.
+ */
 export const maxRuleLength = 1_000
 
 function parseRule(line: string, groups: KnownGroups, epersons: KnownEpersons | undefined): Readers {
@@ -92,7 +99,7 @@ export const shellWord = (text: string) =>
 /** @throws BadItem for a day that doesn't exist, such as 30 February */
 export function parseDay(text: string): string {
   const at = /^\d{4}-\d{2}-\d{2}$/.test(text) ? Date.parse(`${text}T00:00:00Z`) : Number.NaN
-  // Date turns 30 February into 1 or 2 March.
+  // `Date` turns 30 February into 1 or 2 March.
   if (Number.isNaN(at) || new Date(at).toISOString().slice(0, 10) !== text)
     throw new BadItem(`${JSON.stringify(text)} is not a date; write YYYY-MM-DD`)
   return text

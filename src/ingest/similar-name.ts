@@ -2,14 +2,17 @@ import { lstat, opendir } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { unlessMissing } from '../lib/system-errors.ts'
 
-/** Compared per missing file: a source may have large folders and many missing files. */
+/**
+ * Maximum number of names compared for a missing file, because a source may have large
+ * folders and many missing files.
+ */
 const maxNames = 1_000
 
 /**
- * Explains why a file is missing if a similar name exists: with backslashes, in another case or Unicode form, or with
- * white space that an editor doesn't show.
- * @param path in the folder, without `..`
- * @param advice what to do about a name that differs in another way
+ * Explains why a file is missing if a similar name exists: with backslashes, in another case or Unicode form,
+ * or with white space that an editor doesn't show.
+ * @param path path in the folder, without `..`
+ * @param advice advice for a name that differs in another way
  * @returns '' or a clause that begins with a semicolon
  */
 export async function hintFor(
@@ -49,7 +52,10 @@ async function findSimilar(folder: string, wanted: string): Promise<string | und
   return undefined
 }
 
-/** In quotes, with escapes for white space other than plain spaces, and for what shows text in another way. */
+/**
+ * Returns a text in quotation marks, with escapes for white space other than plain spaces, and for characters
+ * that change how text is shown.
+ */
 export const visible = (text: string): string =>
   JSON.stringify(text).replace(
     /[^\S ]|[\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069]/gu,

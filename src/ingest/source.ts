@@ -6,7 +6,7 @@ import type { Candidates, SourceOptions } from './candidates.ts'
 import { manifestName, openManifest } from './manifest.ts'
 
 /**
- * A folder with `manifest.csv`, or one of DSpace's item folders.
+ * Opens a folder with `manifest.csv`, or a folder of DSpace's item folders.
  * @throws ImportError if it is neither
  */
 export async function openItems(path: string, options: SourceOptions): Promise<Candidates> {
@@ -17,7 +17,7 @@ export async function openItems(path: string, options: SourceOptions): Promise<C
       `${path} is a file; give the folder that holds ${manifestName} or DSpace's item folders`,
     )
   const folder = realpathSync(path)
-  // A dangling link counts: the folder was meant to have a manifest.
+  // A dangling link counts, because the folder was meant to have a manifest.
   const manifest = lstatSync(join(folder, manifestName), { throwIfNoEntry: false })
   if (manifest) {
     const other =

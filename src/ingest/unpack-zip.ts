@@ -5,7 +5,10 @@ import yauzl, { type Entry, type ZipFile } from 'yauzl'
 import { BrokenArchive, maxEntries, type Packed } from './packed.ts'
 import { visible } from './similar-name.ts'
 
-/** The only file that uses the library of zip. It reads the list at the end of the archive, one entry at a time. */
+/**
+ * Reads a zip archive, one entry at a time, from the list at its end. Only this file
+ * uses the library for zip.
+ */
 export async function* readZip(path: string, signal: AbortSignal): AsyncIterable<Packed> {
   const zip = await orBroken(
     promisify<string, yauzl.Options, ZipFile>(yauzl.open)(path, {
@@ -17,7 +20,7 @@ export async function* readZip(path: string, signal: AbortSignal): AsyncIterable
     }),
   )
   try {
-    // Before the list is read: it may be long.
+    // The number is checked before the list is read, which may be long.
     if (zip.entryCount > maxEntries) throw new BrokenArchive(`its list has ${zip.entryCount} entries`)
     for (;;) {
       signal.throwIfAborted()
@@ -72,19 +75,21 @@ function packedOf(zip: ZipFile, entry: Entry): Packed {
 const unicodePath = 0x7075
 
 /**
- * APPNOTE 4.4.4, appendix D: names are in UTF-8 if bit 11 says so, otherwise in IBM's code page 437. Most programs that write
- * something else don't say what; macOS writes UTF-8 without the bit. Only what can be nothing else is taken.
+ * Returns the name of an entry; null if it is not certain. Names are in UTF-8 if bit 11 says so, otherwise
+ * in IBM's code page 437 (APPNOTE 4.4.4, appendix D). But most programs that use another encoding don't
+ * declare it, and macOS writes UTF-8 without the bit. So a name counts only if it is valid UTF-8, or an
+ * extra field has it in UTF-8.
  */
 function nameOf({ fileNameRaw: raw, extraFields }: Entry): string | null {
   if (isUtf8(raw)) return raw.toString()
   const own = extraFields.find(({ id, data }) => id === unicodePath && data.length >= 5 && data[0] === 1)
   if (!own) return null
   const text = own.data.subarray(5)
-  // It is of another name if the name was changed by a program that doesn't know the field.
+  // The field belongs to another name if a program that doesn't know it has changed the name.
   return own.data.readUInt32LE(1) === crc32(raw) && isUtf8(text) ? text.toString() : null
 }
 
-/** The bytes, and what they mean in the encoding that they should have. */
+/** Returns the bytes of a name, and the name in the encoding that it should have. */
 function shownBytes(raw: Buffer): string {
   const bytes = raw
     .toString('latin1')
@@ -110,14 +115,17 @@ async function* contentOf(zip: ZipFile, entry: Entry): AsyncIterable<Buffer> {
   if (sum !== entry.crc32) throw new BrokenArchive('its content is not what its checksum (CRC-32) says')
 }
 
-/** The upper half of the attributes is the mode (stat(2)) where a Unix has made the archive. */
+/**
+ * Returns the kind of an entry. If a Unix made the archive, the upper half of the
+ * attributes is the mode (stat(2)).
+ */
 function kindOf({ externalFileAttributes }: Entry, name: string): Packed['kind'] {
   const type = (externalFileAttributes >>> 16) & 0o170000
   if (type !== 0 && type !== 0o100000 && type !== 0o040000) return 'other'
   return name.endsWith('/') ? 'folder' : type === 0o040000 ? 'other' : 'file'
 }
 
-/** What the library throws is about the archive, but for errors of the disk. */
+/** Marks the library's errors as faults of the archive, except for errors of the disk. */
 async function orBroken<T>(work: Promise<T>): Promise<T> {
   try {
     return await work

@@ -10,11 +10,11 @@ import { BrokenArchive, macFolder, maxEntries, type Packed, type Unpacker } from
 import { visible } from './similar-name.ts'
 
 /**
- * Unpacks an archive that somebody has sent: nothing of it is trusted. It becomes plain files and folders below one folder,
- * and nothing else; what is anything else, or more than it may be, ends it.
+ * Bounds for unpacking an archive, none of which is trusted. It becomes plain files and folders below one
+ * folder, and nothing else; an entry of another kind, or one beyond these bounds, ends the unpacking.
  */
 export interface Bounds {
-  /** Bytes of all files together. */
+  /** Maximum bytes of all files together. */
   readonly size: number
   /** Throws if the disk has no room for more. */
   requireRoom(): Promise<void>
@@ -23,13 +23,20 @@ export interface Bounds {
 
 const maxName = 1_000
 const maxDepth = 10
-/** Text shrinks to a tenth or a twentieth; a bomb to a thousandth. It doesn't count for little. */
+/**
+ * Maximum ratio of unpacked to packed size. Text shrinks to a tenth or a twentieth, a bomb to a thousandth.
+ * Archives that unpack to at most `small` bytes are exempt.
+ */
 const maxRatio = 200
 const small = 64 * 1024 * 1024
-/** After so many bytes, there is a look at the disk. */
+/** Number of bytes after which the free space of the disk is checked again. */
 const roomStep = 64 * 1024 * 1024
 
-/** @throws ImportError that names the entry it is about, before anything is written where the archive's list says it */
+/**
+ * Unpacks an archive into a folder.
+ * @throws ImportError naming the faulty entry, before anything is written if the
+ * archive's list shows the fault
+ */
 export async function unpack(path: string, to: string, bounds: Bounds): Promise<void> {
   const { size: packedSize, kind } = await kindOf(path)
   const unpacker: Unpacker =
@@ -66,10 +73,13 @@ const tooLarge = (most: number, { size }: Bounds) =>
       : `what is in the archive is more than ${maxRatio} times larger than the archive; pack it differently`,
   )
 
-/** Names that a message lists. */
+/** Maximum number of names that a message lists. */
 const maxShown = 20
 
-/** A hostile archive ends here, in seconds: writing files takes a hundred times as long as passing them. */
+/**
+ * Checks all entries first, which ends a hostile archive in seconds: writing files takes a hundred times
+ * as long as skipping them.
+ */
 async function lookThrough(entries: AsyncIterable<Packed>, most: number, bounds: Bounds): Promise<void> {
   const names = new Map<string, 'file' | 'folder'>()
   const unreadable: string[] = []
@@ -143,15 +153,18 @@ async function write(
       continue
     }
     await makeFolder(dirname(place))
-    // `wx` follows no link, and replaces nothing.
+    // The flag `wx` follows no link, and replaces nothing.
     const file = createWriteStream(place, { flags: 'wx', mode: 0o600 })
     await orBroken(entry.shown, pipeline(counted(entry.content()), file))
-    // A repeated ingest sees by it that a file has not changed.
+    // The time tells a repeated ingest that a file has not changed.
     await utimes(place, entry.changed, entry.changed)
   }
 }
 
-/** What a client is told of a broken archive, and of a disk. Everything else stays what it is. */
+/**
+ * Turns errors of a broken archive and of the disk into messages for the client. All
+ * other errors stay unchanged.
+ */
 function asImportError(error: unknown): unknown {
   if (error instanceof ImportError || !(error instanceof Error) || error.name === 'AbortError') return error
   const reason = systemReason(error)
@@ -162,7 +175,7 @@ function asImportError(error: unknown): unknown {
   return isBroken ? new ImportError(`the archive is damaged: ${error.message}`, { cause: error }) : error
 }
 
-/** What goes wrong with the content of a file, but for the disk, is the archive's. */
+/** Blames the archive for errors with the content of a file, except for errors of the disk. */
 async function orBroken(shown: string, work: Promise<void>): Promise<void> {
   try {
     await work
@@ -191,10 +204,13 @@ function partsOf(name: string): readonly string[] {
   return parts
 }
 
-/** What macOS adds to archives. */
+/** True for an entry that macOS adds to archives. */
 const isOfMac = (parts: readonly string[]) => parts.includes(macFolder) || parts.at(-1) === '.DS_Store'
 
-/** Two names that differ by case or by the form of their characters are one on some file systems. */
+/**
+ * Records a name, and refuses one that is taken. Two names that differ only by case or by Unicode
+ * normalization are the same on some file systems.
+ */
 function keepName(
   names: Map<string, 'file' | 'folder'>,
   parts: readonly string[],
@@ -234,8 +250,8 @@ async function kindOf(
 }
 
 /**
- * The folder of items: archives often have everything in one folder.
- * @returns its path, and its name where the archive has one
+ * Returns the folder of items, because archives often have everything in one folder.
+ * @returns its path, and its name if the archive has one
  */
 export async function rootOf(folder: string): Promise<{ readonly path: string; readonly name?: string }> {
   let found: { path: string; name?: string } = { path: folder }
