@@ -8,13 +8,14 @@ import { type Pruned, prune } from './prune.ts'
 export interface BackupReport extends Made {
   readonly name: string
   readonly pruned: Pruned
-  /** The last one by name, which a restore takes. It is another one if a clock was ahead. */
+  /** Name of the last backup by name, which a restore takes. It differs from `name` if a clock was ahead. */
   readonly newest: string
 }
 
 /**
- * Makes a backup in a folder. Contents and versions of entities that the folder has already are not copied again.
- * @param keep how many backups of this store stay, the new one included
+ * Makes a backup in a folder. Contents and versions of entities that the folder already
+ * has are not copied again.
+ * @param keep number of backups of this store to keep, including the new one
  */
 export async function backUpTo(
   path: string,
@@ -47,6 +48,6 @@ async function targetIn(folder: BackupFolder): Promise<Target> {
 
 async function latest(folder: BackupFolder): Promise<Manifest | undefined> {
   const name = (await folder.names()).at(-1)
-  // One that can't be read has nothing to offer.
+  // A backup that can't be read has no files to reuse.
   return name === undefined ? undefined : folder.manifest(name).catch(() => undefined)
 }

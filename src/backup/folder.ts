@@ -10,16 +10,16 @@ import { OperatorError } from '../model/errors.ts'
 import { BadBackup, fileNamed, type Manifest, readManifest } from './manifest.ts'
 
 /**
- * A folder of backups (docs/decisions/0025): `backups/<name>.json` is the manifest of each, `contents/ab/cd/<sha256>` is
- * what they share, `staging` is what one that is being made needs, and
- * `carrel-backups.lock` is locked while the folder is in use.
+ * A folder of backups (docs/decisions/0025). `backups/<name>.json` is the manifest of each backup,
+ * `contents/ab/cd/<sha256>` is what they share, `staging` holds the temporary files of a backup in the
+ * making, and `carrel-backups.lock` is locked while the folder is in use.
  */
 export interface BackupFolder {
   readonly path: string
   readonly staging: string
   readonly contents: FileStore
   readonly layout: Layout
-  /** Oldest first. */
+  /** Returns the names of the backups, oldest first. */
   names(): Promise<readonly string[]>
   manifestPath(name: string): string
   /** @throws BadBackup */
@@ -29,13 +29,13 @@ export interface BackupFolder {
 
 const isFolderOfBackups = (names: readonly string[]) =>
   ['backups', 'contents'].every(part => names.includes(part))
-/** Nobody else has a file of this name, so a folder that has it holds backups. */
+/** The lock file, whose name is specific to Carrel: a folder that has it holds backups. */
 const lockFile = 'carrel-backups.lock'
-/** What file systems put into their top folder. */
+/** Names that file systems create in their top folder. */
 const ignored = ['lost+found', '.snapshot', '.snapshots']
 
 /**
- * Opens a folder to back up into, and creates it. Only its owner can read what is made in it.
+ * Opens a folder to back up into, creating it if necessary. Only its owner can read the files made in it.
  * @throws OperatorError if the folder holds something else, or is in use
  */
 export async function openToWrite(path: string): Promise<BackupFolder> {
@@ -49,11 +49,11 @@ export async function openToWrite(path: string): Promise<BackupFolder> {
   try {
     for (const part of ['backups', 'contents']) {
       makeFolder(join(path, part))
-      // Unpacked from a stream, it may have another mode.
+      // A folder unpacked from a stream may have another mode.
       await chmod(join(path, part), 0o700)
     }
     sync(path)
-    // What is in them was left by a backup that was killed.
+    // A backup that was killed left these files.
     await rm(join(path, 'staging'), { recursive: true, force: true })
     await rm(join(path, 'contents', 'incoming'), { recursive: true, force: true })
     makeFolder(join(path, 'staging'))
@@ -64,20 +64,23 @@ export async function openToWrite(path: string): Promise<BackupFolder> {
   return backupFolder(path, lock)
 }
 
-/** Opens a folder to verify or restore from. It may be read-only. @throws BadBackup if it has no backups */
+/** Opens a folder to verify or restore from. It may be read-only. @throws BadBackup if it holds no backups */
 export async function openToRead(path: string): Promise<BackupFolder> {
   const names = (await unlessMissing(readdir(path))) ?? []
   if (!isFolderOfBackups(names)) throw new BadBackup(`${path} holds no backups of Carrel`)
   return backupFolder(path, names.includes(lockFile) ? lockFolder(path, 'read') : undefined)
 }
 
-/** SQLite's locks end with their process, however it ends, and hold across machines where the file system has locks. */
+/**
+ * Locks a folder with SQLite, whose locks end with their process, however it ends, and hold across machines
+ * if the file system supports locks.
+ */
 function lockFolder(path: string, mode: 'write' | 'read'): Database {
   const inUse = (why: string, cause: unknown) =>
     new OperatorError(`${path} can't be locked: ${why}; another backup or restore may be using it`, { cause })
   const lock = openSqlite(join(path, lockFile), { mode }, inUse)
   try {
-    // Nobody waits for a whole backup.
+    // Opening fails at once if the folder is in use, instead of waiting for a whole backup to end.
     lock.exec('PRAGMA busy_timeout = 0')
     if (mode === 'write') lock.exec('BEGIN EXCLUSIVE')
     else lock.exec('BEGIN; SELECT count(*) FROM sqlite_master')
@@ -107,7 +110,7 @@ function backupFolder(path: string, lock: Database | undefined): BackupFolder {
   }
 }
 
-/** Opens the database of a backup where it is. @throws BadBackup if it is missing or damaged */
+/** Opens the database of a backup in place. @throws BadBackup if it is missing or damaged */
 export function openBackedUp({ layout }: BackupFolder, manifest: Manifest): Database {
   const { sha256 } = fileNamed(manifest, 'carrel.db')
   const path = layout.placeOf(sha256)

@@ -6,27 +6,27 @@ import { BadBackup, readManifest } from './manifest.ts'
 /** One backup of a folder, as its manifest describes it. */
 export interface ListedBackup {
   readonly name: string
-  /** Whether its manifest is there as it was written. What it names is read again by `verifyBackups` only. */
+  /** True if its manifest is intact. Only `verifyBackups` reads the files that the manifest names. */
   readonly complete: boolean
-  /** Why it is not. */
+  /** The reason why it is not complete; null if it is. */
   readonly fault: string | null
   readonly made: string | null
   readonly carrel: string | null
-  /** Of all it names; what several backups share is on disk once. */
+  /** Total size in bytes of all files that it names. Those shared by several backups are on disk once. */
   readonly bytes: number | null
   readonly contents: number | null
-  /** How many contents the store itself had lost. */
+  /** Number of contents that the store itself had lost. */
   readonly lost: number | null
 }
 
-/** Of a folder that somebody else fills. */
+/** Maximum number of backups listed, because other programs may put files into the folder. */
 const maxBackups = 1_000
-/** A manifest has a line for each entity, and for each content that was lost. */
+/** Maximum size of a manifest in bytes. It has an entry for each entity, and for each lost content. */
 const maxManifest = 64 * 1024 ** 2
 
 /**
- * The backups of a folder, the newest first, without locking it: one may be under way.
- * @returns none where there is no such folder yet
+ * Lists the backups of a folder, newest first, without locking it, so that it works during a backup.
+ * @returns an empty list if the folder does not exist yet
  */
 export async function listBackups(folder: string): Promise<readonly ListedBackup[]> {
   const path = join(folder, 'backups')

@@ -13,36 +13,36 @@ export interface Source {
   readonly filesFolder: string
 }
 
-/** Where the parts of a backup go: a folder, or a stream. */
+/** The destination of a backup: a folder or a stream. */
 export interface Target {
-  /** An empty folder, for the files of the snapshot. */
+  /** An empty folder for the files of the snapshot. */
   readonly staging: string
-  /** Versions of entities that the target has, by their paths. */
+  /** Versions of entities that the target already has, by path. */
   readonly known: ReadonlyMap<string, Content>
   has(content: Content): Promise<boolean>
   /**
    * Keeps a copy of the open file.
-   * @param expected what it should be; undefined: unknown yet
-   * @returns what it is
+   * @param expected the content that it should have; undefined if that is not known yet
+   * @returns the content that it has
    */
   keep(file: FileHandle, expected: Content | undefined): Promise<Content>
 }
 
 export interface Made {
   readonly manifest: Manifest
-  /** The contents of items that were copied; the target had all others. */
+  /** Number and bytes of the items' contents that were copied. The target already had all others. */
   readonly copied: { readonly count: number; readonly bytes: number }
 }
 
 export type Progress = (step: string, share: number) => void
 
 /**
- * Copies everything that a store holds at one moment. The store may be in use meanwhile, by any number of services and
- * commands.
+ * Copies everything that a store holds at one moment. Any number of services and commands may
+ * use the store meanwhile.
  * @returns the manifest, which is to be written last
  */
 export async function copyStore(source: Source, target: Target, progress: Progress): Promise<Made> {
-  // Before the snapshot: every content that the snapshot names stays until the end.
+  // This comes before the snapshot, so that every content that the snapshot names stays until the end.
   const release = await holdContents(source.filesFolder)
   try {
     const made = new Date().toISOString()
@@ -99,7 +99,7 @@ async function copyContents(
   const copied = { count: 0, bytes: 0 }
   const failed: Content[] = []
 
-  /** @returns false if the store hasn't got it, or not as it was */
+  /** @returns false if the content is missing in the store or damaged */
   async function copy(content: Content): Promise<boolean> {
     if (await target.has(content)) return true
     const file = await store.open(content.sha256)
@@ -123,7 +123,7 @@ async function copyContents(
     progress('files', bytes === 0 ? 1 : done / bytes)
   })
   const lost: LostContent[] = []
-  // An ingest may have been about to put it back when it was looked for.
+  // A second attempt, because an ingest may have been about to put the content back at the first one.
   for (const content of failed)
     if (!(await copy(content))) lost.push({ sha256: content.sha256, files: holdersIn(db, content.sha256) })
   return { copied, lost }

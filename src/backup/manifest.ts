@@ -7,30 +7,31 @@ import type { Content } from '../model/items.ts'
 import type { ExposedEntity } from '../storage/copy/snapshot.ts'
 
 /**
- * The format that this version of Carrel writes. A newer one may write another, which this one refuses. 1: of before the
- * first release, when schemas had other numbers.
+ * The format that this version of Carrel writes. A newer version may write another, which this one refuses.
+ * Format 1 is from before the first release, when schemas had other numbers.
  */
 export const currentFormat = 2
 
 /**
- * One backup (docs/decisions/0025). All that it names is on disk before it gets its name, so a backup with a manifest is
- * whole. The contents of its items are those that its `carrel.db` names.
+ * The manifest of one backup (docs/decisions/0025). Everything that it names is on disk before the
+ * manifest gets its final name, so a backup with a manifest is complete. The contents of its items are
+ * those that its `carrel.db` names.
  */
 export interface Manifest {
   readonly format: number
-  /** The version of Carrel that made it. */
+  /** The version of Carrel that made the backup. */
   readonly carrel: string
-  /** The schema of `carrel.db`. */
+  /** The schema version of `carrel.db`. */
   readonly schema: number
   /** The id of the store. */
   readonly store: string
-  /** When it was begun, in RFC 3339. */
+  /** Beginning of the backup in RFC 3339. */
   readonly made: string
   /** `carrel.db`, `secret` and `entities/*.db`, as in a data folder. */
   readonly files: readonly BackedUpFile[]
-  /** How many distinct contents its items have, and their bytes. */
+  /** Number of distinct contents of its items, and their total size in bytes. */
   readonly contents: { readonly count: number; readonly bytes: number }
-  /** Contents that were missing or damaged in the store, so that the backup hasn't got them. */
+  /** Contents that were missing or damaged in the store, and so are not in the backup. */
   readonly lost: readonly LostContent[]
   readonly exposed: readonly ExposedEntity[]
 }
@@ -48,12 +49,12 @@ export interface LostContent {
 /** The backup is damaged, or of a newer version of Carrel. */
 export class BadBackup extends OperatorError {}
 
-/** The names of backups are in the order of their times. */
+/** Returns the name of a backup. Names sort in the order of their times. */
 export const backupName = ({ made }: Manifest): string => made.replaceAll(/[:.]/g, '-')
 
 const sealed = (text: string): string => `${text}\n${hash('sha256', text)}\n`
 
-/** The manifest in JSON on one line, and the SHA-256 of that line on the next. */
+/** Returns the manifest as JSON on one line, followed by the SHA-256 of that line on the next. */
 export const manifestText = (manifest: Manifest): string => sealed(JSON.stringify(manifest))
 
 /** Writes the manifest, which completes the backup. @param staging a folder on the same file system */
@@ -78,7 +79,7 @@ export async function readManifest(path: string): Promise<Manifest> {
   return manifest
 }
 
-/** The file of the backup with this path in a data folder. @throws BadBackup if there is none */
+/** Returns the file of the backup that has this path in a data folder. @throws BadBackup if there is none */
 export function fileNamed(manifest: Manifest, path: string): BackedUpFile {
   const file = manifest.files.find(one => one.path === path)
   if (!file) throw new BadBackup(`the backup of ${manifest.made} has no ${path}`)

@@ -8,7 +8,7 @@ import { unlessMissing } from '../lib/system-errors.ts'
 import { OperatorError } from '../model/errors.ts'
 import { restoringFolder } from '../storage/copy/restored.ts'
 
-/** Where a store is restored to. */
+/** The place that a store is restored to. */
 export type Place = { readonly filesFolder: string } & (
   | { readonly kind: 'embedded'; readonly dataFolder: string }
   | { readonly kind: 'postgres'; readonly url: string }
@@ -17,16 +17,22 @@ export type Place = { readonly filesFolder: string } & (
 export interface ClaimedPlace {
   /** An empty folder on the same file system as the data folder. */
   readonly work: string
-  /** Removes what a killed restore has left. Only from here on, anything is changed that was there before. */
+  /**
+   * Removes the files that a killed restore left. Nothing that was there before is
+   * changed until this is called.
+   */
   begin(): Promise<void>
   /** Ends a restore whose store is complete. */
   finish(): Promise<void>
-  /** Removes everything that was restored. What a killed restore has left stays if this one had not begun. */
+  /**
+   * Removes everything that was restored. Files that a killed restore left stay if
+   * this restore had not begun.
+   */
   abandon(): Promise<void>
 }
 
 /**
- * Makes sure that a place is empty, and marks it, so that nobody takes it for a store.
+ * Makes sure that a place is empty, and marks it, so that it is not mistaken for a store.
  * @throws OperatorError if it is not empty, or another restore is using it
  */
 export async function claimPlace(place: Place): Promise<ClaimedPlace> {
@@ -34,7 +40,8 @@ export async function claimPlace(place: Place): Promise<ClaimedPlace> {
   const made = await missing([place.filesFolder, dirname(mark)])
   await rm(endedMark(mark), { recursive: true, force: true })
   const wasMarked = (await unlessMissing(readdir(mark))) !== undefined
-  // The database comes last. So a restore that was killed with one had only its mark left to remove.
+  // The database is put in place last. So a killed restore that left a database had only
+  // its mark left to remove.
   const isComplete = wasMarked && (await holdsStore(place))
   if (!isComplete) {
     await requireEmpty(place, wasMarked)
@@ -45,7 +52,7 @@ export async function claimPlace(place: Place): Promise<ClaimedPlace> {
   const work = join(mark, 'work')
   try {
     lock.exec('BEGIN EXCLUSIVE')
-    // The restore that had the lock before may have removed the lock, or made a store.
+    // The previous holder of the lock may have removed it, or completed a store.
     if (!(await unlessMissing(stat(join(mark, 'lock')))))
       throw new OperatorError('another restore has just ended')
     if (isComplete) {
@@ -74,7 +81,7 @@ export async function claimPlace(place: Place): Promise<ClaimedPlace> {
     finish: () => removeMark(mark).finally(() => lock.close()),
     abandon: async () => {
       try {
-        // The connection may have been lost while the database committed. Then the files are needed.
+        // The connection may have been lost while the database committed. In that case, the files are needed.
         if (place.kind === 'postgres' && (await holdsStore(place).catch(() => true))) return
         await rm(work, { recursive: true, force: true })
         if (!begun) return
@@ -89,7 +96,7 @@ export async function claimPlace(place: Place): Promise<ClaimedPlace> {
   }
 }
 
-/** @returns those of the folders, and of the folders above them, that are not there; the deepest first */
+/** @returns the folders among these and their parents that don't exist, deepest first */
 async function missing(folders: readonly string[]): Promise<readonly string[]> {
   const found = new Set<string>()
   for (const folder of folders)
@@ -97,7 +104,7 @@ async function missing(folders: readonly string[]): Promise<readonly string[]> {
   return [...found].sort((one, other) => other.length - one.length)
 }
 
-/** Removes what a restore that was killed after its last step has left beside the store. */
+/** Removes what a restore left beside the store if it was killed after its last step. */
 export async function clearAfterRestore(place: Place): Promise<void> {
   const mark = markOf(place)
   await rm(endedMark(mark), { recursive: true, force: true })
@@ -114,10 +121,10 @@ export async function clearAfterRestore(place: Place): Promise<void> {
 const markOf = (place: Place): string =>
   join(place.kind === 'embedded' ? place.dataFolder : place.filesFolder, restoringFolder)
 
-/** The mark of a restore that is complete, while it is removed. */
+/** Returns the path that the mark of a complete restore has while it is removed. */
 const endedMark = (mark: string): string => join(dirname(mark), 'restored')
 
-/** What is restored into, without a password. */
+/** Returns a name of the place for messages, without a password. */
 function nameOf(place: Place): string {
   if (place.kind === 'embedded') return place.dataFolder
   const { host, pathname } = new URL(place.url)
@@ -135,17 +142,19 @@ function openLock(mark: string): Database {
   return lock
 }
 
-/** One rename decides, because removing may take long. The lock is held. */
+/** Removes the mark. A single rename decides, because removing may take long. The caller holds the lock. */
 async function removeMark(mark: string): Promise<void> {
   await rename(mark, endedMark(mark))
   sync(dirname(mark))
   await rm(endedMark(mark), { recursive: true, force: true })
 }
 
-/** What a restore puts into the data folder. */
+/** Names in the data folder that a restore creates. */
 const storeFiles = ['carrel.db', 'entities', 'secret']
 
-/** The database goes first: with it, the others are a store. */
+/**
+ * Removes the store's files. The database goes first, because the others are a store only together with it.
+ */
 async function clearStore(dataFolder: string): Promise<void> {
   for (const name of storeFiles) {
     await rm(join(dataFolder, name), { recursive: true, force: true })
@@ -156,12 +165,12 @@ async function clearStore(dataFolder: string): Promise<void> {
 async function holdsStore(place: Place): Promise<boolean> {
   if (place.kind === 'embedded')
     return (await unlessMissing(stat(join(place.dataFolder, 'carrel.db')))) !== undefined
-  // The driver is loaded where there is a database for it.
+  // The driver is loaded only if there is a database for it.
   const database = await import('../storage/copy/to-postgres.ts')
   return database.hasStore(place.url)
 }
 
-/** @param isMarked whether a restore was interrupted here: then all but the database is its own */
+/** @param isMarked true if a restore was interrupted here: then all files but the database are its own */
 async function requireEmpty(place: Place, isMarked: boolean): Promise<void> {
   if (place.kind === 'postgres') {
     if (!(await holdsStore(place))) return

@@ -10,18 +10,21 @@ import { type BackupFolder, openBackedUp } from './folder.ts'
 import type { Manifest } from './manifest.ts'
 
 export interface Pruned {
-  /** Names of backups that were removed. */
+  /** Names of the backups that were removed. */
   readonly backups: readonly string[]
-  /** Contents that no backup refers to any more, removed. */
+  /** Number of contents that were removed because no backup refers to them any more. */
   readonly contents: number
-  /** Why no contents were removed: a backup can't be read, so nobody knows what it refers to. */
+  /**
+   * The reason why no contents were removed: a backup can't be read, so the contents
+   * it refers to are unknown.
+   */
   readonly unreadable: string | undefined
 }
 
 /**
- * Removes all but the newest backups of a store, and then the contents that none of those that are left refers to.
- * Backups of other stores stay.
- * @param newest the one that was just made. Names come from clocks, so another may have a later one.
+ * Removes all but the newest backups of a store, and then the contents that none of the remaining ones refers
+ * to. Backups of other stores stay.
+ * @param newest the backup that was just made. Names come from clocks, so another one may have a later name.
  * @param store the id of the store
  */
 export async function prune(
@@ -48,7 +51,7 @@ export async function prune(
       await rm(folder.manifestPath(name))
       removed.push(name)
     }
-    // No manifest may come back after a power failure when its contents are gone.
+    // After a power failure, a manifest must not come back when its contents are gone.
     sync(dirname(folder.manifestPath(newest)))
     return {
       backups: removed,
@@ -63,7 +66,10 @@ export async function prune(
   }
 }
 
-/** A part of the contents at a time, by the first two digits of their SHA-256, so that memory stays bounded. */
+/**
+ * Removes the contents that are in no kept backup. It works on one part at a time, by the first two digits of
+ * SHA-256, so that memory stays bounded.
+ */
 async function removeUnused(
   { layout }: BackupFolder,
   kept: readonly Manifest[],

@@ -16,13 +16,13 @@ import { type ClaimedPlace, claimPlace, type Place } from './place.ts'
 import { problemOf } from './verify.ts'
 
 export interface RestoreOptions {
-  /** undefined: the newest. */
+  /** Name of the backup; undefined: the newest. */
   readonly name: string | undefined
-  /** Whether everyone has to log in again. */
+  /** True if all users have to log in again. */
   readonly endSessions: boolean
-  /** CARREL_TOKEN_SECRET, newest first: they open the keys of the audit trail. */
+  /** CARREL_TOKEN_SECRET, newest first. These secrets decrypt the keys of the audit trail. */
   readonly tokenSecrets: readonly string[]
-  /** A template for the event in the restored store's trail; `object` is filled in. */
+  /** A template for the event in the restored store's trail. Its `object` is filled in. */
   readonly event: AuditEvent
 }
 
@@ -32,11 +32,12 @@ export interface RestoreReport {
 }
 
 /**
- * Makes a store from a backup, in an empty place. A restore that is killed at any moment leaves nothing that opens as a
- * store, and can be repeated.
- * @param openFolder opens the folder of backups; `work` is a folder for what it needs
+ * Makes a store from a backup, in an empty place. A restore that is killed at any moment leaves nothing that
+ * opens as a store, and can be repeated.
+ * @param openFolder opens the folder of backups; `work` is a folder for its temporary files
  * @throws OperatorError if the place is not empty
- * @throws BadBackup if there is no such backup, it is damaged, or a newer Carrel made it; nothing is left of the restore then
+ * @throws BadBackup if there is no such backup, it is damaged, or a newer Carrel made it; nothing
+ * remains of the restore then
  */
 export async function restore(
   openFolder: (work: string) => Promise<BackupFolder>,
@@ -56,7 +57,8 @@ export async function restore(
       await loadIntoEmpty(place.url, staging, progress)
     }
   } catch (error) {
-    // What can't be cleared away stays marked, and the next restore clears it away. This error says why it is there.
+    // Files that can't be removed stay marked, and the next restore removes them. The original error
+    // explains why they are there.
     await claimed.abandon().catch(() => {})
     throw error
   }
@@ -64,7 +66,7 @@ export async function restore(
   return report
 }
 
-/** Copies a backup to a staging folder, and the contents of its items to their place. */
+/** Copies a backup to a staging folder, and the contents of its items to their final place. */
 async function stage(
   folder: BackupFolder,
   staging: string,
@@ -154,7 +156,7 @@ async function copyTo(from: FileHandle, path: string): Promise<Content> {
   }
 }
 
-/** How many damaged contents an error names. */
+/** Maximum number of damaged contents that an error names. */
 const maxNamed = 5
 
 async function copyContents(
@@ -191,7 +193,10 @@ async function copyContents(
     )
 }
 
-/** The database comes last: without it, there is no store. */
+/**
+ * Moves the restored files into the data folder. The database comes last, because
+ * without it there is no store.
+ */
 async function moveInto(dataFolder: string, staging: string): Promise<void> {
   for (const name of ['entities', 'secret', 'carrel.db']) {
     if (!(await unlessMissing(stat(join(staging, name))))) continue

@@ -7,7 +7,7 @@ interface Store {
   readonly filesFolder: string
 }
 
-/** The store that is backed up. */
+/** Returns the store to back up. */
 export async function sourceOf({ database, dataFolder, filesFolder }: Store): Promise<Source> {
   if (database.kind === 'embedded') return { takeSnapshot: snapshotsOfSqlite(dataFolder), filesFolder }
   const { snapshotsOfPostgres } = await import('../storage/copy/snapshot-postgres.ts')

@@ -11,7 +11,7 @@ import { type BackupFolder, openToRead } from './folder.ts'
 import { copyStore, type Made, type Progress, type Source } from './make.ts'
 import { BadBackup, backupName, manifestText } from './manifest.ts'
 
-/** Writes a backup as a tar archive of a folder of backups: unpacked, it is one. The manifest comes last. */
+/** Writes a backup as a tar archive, which unpacks to a folder of backups. The manifest comes last. */
 export async function backUpToStream(
   out: Writable,
   source: Source,
@@ -28,7 +28,7 @@ export async function backUpToStream(
         known: new Map(),
         has: async () => false,
         keep: async (file, expected) => {
-          // Read twice: the name and the size come before the bytes.
+          // The file is read twice, because a tar entry has the name and size before the bytes.
           const content = await readThrough(file)
           if (expected === undefined || expected.sha256 === content.sha256)
             await tar.add(
@@ -51,13 +51,16 @@ export async function backUpToStream(
   }
 }
 
-/** A folder that goes when the process ends, after a signal or because nobody reads its output, too. It holds secrets. */
+/**
+ * Creates a folder for secrets, which is removed when the process ends, even after a signal or because its
+ * output is no longer read.
+ */
 function temporaryFolder() {
   const path = makeTemporaryFolder('backup')
   const clear = () => rmSync(path, { recursive: true, force: true })
   const end = (signal: NodeJS.Signals) => {
     clear()
-    // It ends the process now, because this was the only listener.
+    // The signal now ends the process, because this was its only listener.
     process.kill(process.pid, signal)
   }
   process.once('exit', clear).once('SIGINT', end).once('SIGTERM', end)
@@ -70,10 +73,14 @@ function temporaryFolder() {
   }
 }
 
-/** What a backup consists of; anything else is refused, and so nothing is written elsewhere. */
+/** Paths that a backup consists of. All others are refused, so that nothing is written elsewhere. */
 const expected = /^(contents\/[0-9a-f]{2}\/[0-9a-f]{2}\/[0-9a-f]{64}|backups\/[\w-]+\.json)$/
 
-/** Unpacks such an archive. @param work an empty folder @throws BadBackup if it is something else, or ends early */
+/**
+ * Unpacks such an archive.
+ * @param work an empty folder
+ * @throws BadBackup if it is something else, or ends early
+ */
 export async function openStream(input: Readable, work: string): Promise<BackupFolder> {
   const folder = join(work, 'unpacked')
   const broken = (why: string, cause?: Error) =>

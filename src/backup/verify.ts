@@ -10,11 +10,11 @@ import { BadBackup, type LostContent } from './manifest.ts'
 
 export interface VerifiedBackup {
   readonly name: string
-  /** What is damaged or missing, a clause each. */
+  /** Damaged or missing parts, each as a clause. */
   readonly problems: readonly string[]
   /** Contents that the store itself had lost when it was backed up. */
   readonly lost: readonly LostContent[]
-  /** How many contents its items have. */
+  /** Number of contents of its items. */
   readonly contents: number
 }
 
@@ -26,7 +26,8 @@ interface Opened {
 }
 
 /**
- * Reads all backups of a folder again, and compares every file with its SHA-256. What several backups share is read once.
+ * Reads all backups of a folder again, and compares every file with its SHA-256. A file that several
+ * backups share is read once.
  * @throws BadBackup if the folder holds no backup
  */
 export async function verifyBackups(path: string, progress: Progress): Promise<readonly VerifiedBackup[]> {
@@ -51,7 +52,10 @@ export async function verifyBackups(path: string, progress: Progress): Promise<r
   }
 }
 
-/** Checks a backup without the contents of its items. @param opened gets those that are intact so far */
+/**
+ * Checks a backup without the contents of its items.
+ * @param opened receives the backup if its files are intact
+ */
 async function verifyFiles(folder: BackupFolder, name: string, opened: Opened[]): Promise<VerifiedBackup> {
   const problems: string[] = []
   try {
@@ -95,7 +99,7 @@ async function verifyContents(
     })
 }
 
-/** @returns what says why a content is not what it should be; undefined if it is */
+/** @returns a message that says what is wrong with a content; undefined if it is intact */
 export async function problemOf(
   { layout, contents }: BackupFolder,
   { sha256, size }: Content,
@@ -108,7 +112,7 @@ export async function problemOf(
     if (found.size !== size) return `${place} has ${found.size} bytes instead of ${size}`
     return found.sha256 === sha256 ? undefined : `${place} is damaged: it hashes to ${found.sha256}`
   } catch (error) {
-    // A disk error.
+    // The disk reported an error.
     return `${place} can't be read: ${(error as Error).message}`
   } finally {
     await file.close()
