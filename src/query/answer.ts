@@ -36,9 +36,11 @@ export interface Parsed {
 /** Runs plans, and sends what they list. */
 export interface Answers {
   /**
-   * @param parse makes the plan. It is called again after the request has waited, because entities may have changed.
-   * @param address that of the page, without its parameters
-   * @param as values: each row is given as its only value
+   * Answers a request with the rows of a plan, or with its explanation.
+   * @param parse makes the plan. It is called again after the request has waited, because entities may have
+   * changed.
+   * @param address address of the page, without its parameters
+   * @param as `values` sends each row as its only value
    */
   answer(
     request: FastifyRequest,
@@ -47,7 +49,10 @@ export interface Answers {
     parse: () => Promise<Parsed>,
     as?: 'rows' | 'values',
   ): Promise<FastifyReply>
-  /** Runs work whose result is in memory: when it is the request's turn, and there is a place for it as for a listing. */
+  /**
+   * Runs work whose result is held in memory, when it is the request's turn and one of the places for
+   * listings is free.
+   */
   inTurn<T>(reply: FastifyReply, timeout: Asked['timeout'], work: (client: Client) => Promise<T>): Promise<T>
 }
 
@@ -103,7 +108,7 @@ export function createAnswers({ entities, texts, config, limits, lookAgain, meas
         if (isShortPage(first.plan.page, format)) {
           const listing = await list(first)
           if (listing.body instanceof Uint8Array) return await send(first, listing)
-          // Its records are large, so that it is sent in pieces. None of them has been read yet.
+          // Its records are large, so it is sent in pieces. None of them has been read yet.
         }
         await turnOf(reply)
         return await longListings.run(client, async () => {
@@ -118,7 +123,10 @@ export function createAnswers({ entities, texts, config, limits, lookAgain, meas
   }
 }
 
-/** The client of a request, who has gone when the time that they gave is over (Q26). @param timeout in ms */
+/**
+ * Makes a client that counts as gone when the request's own time limit has passed (Q26).
+ * @param timeout in ms
+ */
 function limitedClient(
   request: FastifyRequest,
   timeout: number | undefined,
@@ -142,13 +150,16 @@ function limitedClient(
   }
 }
 
-/** Limits the listings of a node that are sent in pieces (Q18). One network may have a quarter of them; the others wait. */
+/**
+ * Limits the listings that a node sends in pieces (Q18). One network may have a quarter of the places; others
+ * wait.
+ */
 function createLongListings(
   { maxListings }: Pick<Config, 'maxListings'>,
   { loops }: Pick<Limits, 'loops'>,
   measures: QueueMeasures,
 ): FairQueue {
   const max = Math.ceil(maxListings / loops().wanted)
-  // Each event loop has all places, because what waits holds nothing.
+  // Each event loop may queue as many requests as a whole node, because a waiting request holds nothing.
   return createLoopQueue(1, max, { maxOfOne: Math.ceil(max / 4), measures })
 }

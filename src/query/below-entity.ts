@@ -36,8 +36,9 @@ interface Parts {
 }
 
 /**
- * What is below the address of an entity: `…/<entity>/<key>` is one record, `…/<entity>/<key>/<related entity>` lists what
- * belongs to it (Q16), and PuppetDB's `facts` and `resources` have addresses for their values (Q24).
+ * Registers the addresses below an entity: `…/<entity>/<key>` is one record,
+ * `…/<entity>/<key>/<related entity>` lists the records that belong to it (Q16), and PuppetDB's `facts` and
+ * `resources` have addresses for their values (Q24).
  */
 export function belowEntityRoutes(
   app: FastifyInstance,
@@ -64,7 +65,7 @@ export function belowEntityRoutes(
     })
   })
 
-  /** @param condition made again after the request has waited, because entities may have changed */
+  /** @param condition called again after the request has waited, because entities may have changed */
   async function list(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -83,7 +84,7 @@ export function belowEntityRoutes(
     })
   }
 
-  /** @returns the JSON of the record with this key; nothing if there is none */
+  /** @returns the JSON of the record with this key; empty if there is none */
   async function recordWith(request: FastifyRequest, known: Found, key: string): Promise<Buffer> {
     const [plan, name] = keyPlan(known, key)
     if (known.entity.source.kind === 'records') {
@@ -108,8 +109,9 @@ export function belowEntityRoutes(
 export type Found = Known & { readonly entity: Entity }
 
 /**
- * The arguments of `Entities.record`: a plan for the record with this key, and its name. A record that is named by its address
- * is found whatever the default condition says (Q25): in PuppetDB, an inactive node keeps its address, too.
+ * Makes the arguments of `Entities.record`: a plan for the record with this key, and its name. The default
+ * condition doesn't apply to a record that is named by its address (Q25): in PuppetDB, an inactive node keeps
+ * its address, too.
  */
 export function keyPlan(known: Found, key: string): readonly [plan: Plan, name: string] {
   const { defaultCondition: _, ...entity } = known.entity
@@ -121,7 +123,7 @@ export function keyPlan(known: Found, key: string): readonly [plan: Plan, name: 
 
 const oneRecord = parseAsked({ values: new Map([['limit', ['1']]]), sent: [], malformed: null })
 
-/** The parts of the path below the query base. The router decodes a slash in a key, so the path is read again. */
+/** Splits the path below the query base. The router decodes a slash in a key, so the path is read again. */
 export function segmentsOf(
   request: FastifyRequest,
   { queryBase }: Pick<Config, 'queryBase'>,
@@ -141,13 +143,16 @@ function nothingAt({ originalUrl }: FastifyRequest): never {
   throw new Problem('not-found', `There is nothing at ${pathOf(originalUrl)}.`)
 }
 
-/** @throws Problem 404 if the two have no relation */
+/**
+ * Makes the condition that a record belongs to the one with this key.
+ * @throws Problem 404 if the two entities have no relation
+ */
 function belongingTo(from: Found, to: Found, key: string): Json {
   const pairs = relationsBetween(from.entities, from.entity.name, to.entity.name)
   if (!pairs) throw unrelated(from, to.entity)
   const condition = keyCondition(from.entity, key)
   const fields = [from.entity.key].flat()
-  // Where the key itself is what joins them, there is nothing to look up.
+  // The value of a relation by the key itself is in the address, so no subquery is needed.
   if (fields.length === 1 && pairs.length === 1 && pairs[0]?.[0] === fields[0]) {
     const [, , value = null] = condition
     return ['=', pairs[0]?.[1] ?? '', value]

@@ -5,12 +5,12 @@ import { type Node, QueryError } from './language/node.ts'
 import { printAst } from './language/print-ast.ts'
 import { readAst } from './language/read-ast.ts'
 
-/** Each with all that is given for it. */
+/** Parameters by name, each with all values given for it. */
 export type Parameters = ReadonlyMap<string, readonly string[]>
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
-/** More than any address takes. */
+/** Maximum number of parameters in a body; no address takes more. */
 const maxParameters = 100
 
 function refuseMany({ size }: Pick<ReadonlyMap<string, unknown>, 'size'>): void {
@@ -18,7 +18,7 @@ function refuseMany({ size }: Pick<ReadonlyMap<string, unknown>, 'size'>): void 
     throw new Problem('bad-request', `The body has ${size} parameters; the maximum is ${maxParameters}.`)
 }
 
-/** The parameters in a form. @throws Problem 400 */
+/** Reads the parameters in a form. @throws Problem 400 */
 export function fieldsOf(body: Uint8Array): Parameters {
   const form = parseForm(body)
   refuseMany(form)
@@ -33,7 +33,7 @@ function utf8(name: string, bytes: Uint8Array): string {
   }
 }
 
-/** The parameters in a body of JSON. @throws Problem 400 */
+/** Reads the parameters in a JSON body. @throws Problem 400 */
 export function membersOf(body: Uint8Array): Parameters {
   const nodes = nodesIn(body)
   refuseMany(nodes)
@@ -57,7 +57,9 @@ function nodesIn(body: Uint8Array): ReadonlyMap<string, Node> {
   throw malformed('It must be a JSON object such as {"query": ["=", "name", "value"], "limit": 10}.')
 }
 
-/** As it would be in an address. A member that is null is not given (Q15). */
+/**
+ * Returns a member as an address would have it; undefined for null, which means that it isn't given (Q15).
+ */
 function textOf(node: Node): string | undefined {
   if (node.kind === 'null') return undefined
   return node.kind === 'text' ? node.text : printAst(node)

@@ -7,7 +7,7 @@ const tag = 'Queries'
 const flag = parameter(Type.Boolean())
 const whole = Type.Integer({ minimum: 0 })
 
-/** What every list of records takes, in the address and by POST. */
+/** Parameters of every list of records, in the address and by POST. */
 const asked = {
   query: parameter(text, 'An AST as JSON. At the query base also PQL.'),
   order_by: parameter(text, 'A JSON array such as `[{"field": "name", "order": "desc"}]`.'),
@@ -43,7 +43,7 @@ const refused = [
   'query-timeout',
 ] as const satisfies readonly ProblemCode[]
 
-/** A GET with a form for a body may be too large, or of another type. */
+/** Problems of requests with a body, which can be a form even in a GET. */
 const ofForms = ['body-too-large', 'unsupported-media-type', 'request-timeout'] as const
 
 interface Listing {
@@ -55,7 +55,7 @@ interface Listing {
   readonly description?: string
 }
 
-/** A list of records by GET or by POST. */
+/** Describes a list of records by GET or by POST. */
 const listing = (method: 'GET' | 'POST', one: Listing): Contract => ({
   operationId: method === 'GET' ? one.operationId : `${one.operationId}ByPost`,
   summary: one.summary,
@@ -78,7 +78,10 @@ const listing = (method: 'GET' | 'POST', one: Listing): Contract => ({
   problems: [...refused, ...ofForms],
 })
 
-/** The name of an operation. PuppetDB's clients may write `_` for `-` in an address, which is an operation of its own. */
+/**
+ * Names an operation. PuppetDB's clients may write `_` for `-` in an address, which is an operation of its
+ * own.
+ */
 const named = (start: string, path: string) =>
   start +
   path.replace(/(?:^|[/_-])(\w)/g, (_, letter: string) => letter.toUpperCase()) +

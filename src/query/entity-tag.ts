@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import type { Plan } from '../model/plan.ts'
 
 /**
- * Entity tags of lists (RFC 9110 §8.8.3), which cost nothing: the records of an imported entity change with its version
- * only. The address says the rest, so a tag needs to tell no more than the versions and the format.
- * @returns the tag, to be sent as a weak one; undefined if some entity of the plan is a table, whose rows change at any time
+ * Makes entity tags of lists (RFC 9110 §8.8.3) at no cost: the records of an imported entity change only with
+ * its version. The address tells the rest, so a tag only needs the versions and the format.
+ * @returns the tag, to be sent as a weak one; undefined if an entity of the plan is a table, whose rows may
+ * change any time
  */
 export function entityTag(plan: Plan, format: string): string | undefined {
   const { source } = plan.entity
@@ -14,7 +15,10 @@ export function entityTag(plan: Plan, format: string): string | undefined {
   return key === undefined ? undefined : `"${digest(key)}.${format}"`
 }
 
-/** The plan as text, with the versions of its entities. An operator may change relations and default conditions. */
+/**
+ * Writes the whole plan with versions for its entities, because operators may change relations and default
+ * conditions.
+ */
 function keyOf(plan: Plan): string | undefined {
   let isVersioned = true
   const text = JSON.stringify(plan, (name, value) => {
@@ -29,5 +33,5 @@ function keyOf(plan: Plan): string | undefined {
 const digest = (text: string | Uint8Array) =>
   createHash('sha256').update(text).digest('base64url').slice(0, 22)
 
-/** Of one record, whatever it is read from. */
+/** Makes the tag of a single record from its JSON. */
 export const recordTag = (record: Uint8Array): string => `"${digest(record)}"`

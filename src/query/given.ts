@@ -10,12 +10,12 @@ import type { LongTexts } from './long-texts.ts'
 
 type Bodies = Pick<LongTexts, 'members' | 'fields'>
 
-/** The size of a body with a query, in bytes. */
+/** Maximum size of a body with a query, in bytes. */
 export const maxQueryBody = 1024 * 1024
 
 /**
- * The parameters of a request to a query endpoint: those of the address, and those of the body (Q15). A `GET` may have a
- * form, which is what `curl -X GET --data-urlencode` sends; the body of a `POST` is JSON or a form.
+ * Reads the parameters of a request to a query endpoint, in the address and in the body (Q15). A `GET` may
+ * have a form, which is what `curl -X GET --data-urlencode` sends; the body of a `POST` is JSON or a form.
  * @throws Problem 400 for a malformed body, 413 for a large one, 415 for another type
  */
 export async function givenBy(request: FastifyRequest, texts: Bodies): Promise<Query> {
@@ -29,7 +29,7 @@ export async function givenBy(request: FastifyRequest, texts: Bodies): Promise<Q
 
 const none: Parameters = new Map()
 
-/** Whether the parameters are only those of the address, as they nearly always are. */
+/** True if all parameters are in the address, as they nearly always are. */
 export const isAllInAddress = (request: FastifyRequest): boolean =>
   request.method !== 'POST' && (request.headers['content-type'] === undefined || !isForm(request))
 
@@ -49,7 +49,7 @@ function ofPost(request: FastifyRequest, texts: Bodies): Awaitable<Parameters> {
   const body = request.body as Buffer | undefined
   if (body === undefined || body.length === 0) return none
   if (isForm(request)) {
-    // What `curl -d` says of every body.
+    // `curl -d` calls every body a form.
     if (body[0] === 0x7b)
       throw new Problem(
         'unsupported-media-type',

@@ -1,6 +1,6 @@
 import type { printParseErrorCode } from 'jsonc-parser'
 
-/** The parser's codes in words. */
+/** The parser's error codes in words. */
 export const jsonErrors: Readonly<Record<ReturnType<typeof printParseErrorCode>, string>> = {
   InvalidSymbol: 'it has text that is not JSON; strings must be in double quotes',
   InvalidNumberFormat: 'it has a malformed number',

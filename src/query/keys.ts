@@ -5,8 +5,8 @@ import type { Entity, FieldType } from '../model/entities.ts'
 import type { Json } from './build-ast.ts'
 
 /**
- * The condition that a record has this key. The parts of a key of several fields have commas between them; a comma or a
- * backslash inside a part is written after a backslash.
+ * Makes the condition that a record has this key. The parts of a key of several fields have commas between
+ * them; a comma or a backslash inside a part is written after a backslash.
  * @throws Problem 404 for a key that no record can have
  */
 export function keyCondition(entity: Entity, key: string): readonly Json[] {
@@ -21,7 +21,7 @@ export function keyCondition(entity: Entity, key: string): readonly Json[] {
 }
 
 /**
- * What a record with this key has in the fields of the key.
+ * Returns the values of the key fields in a record with this key.
  * @throws Problem 404 for a key that no record can have
  */
 export const valuesOfKey = (entity: Entity, key: string): readonly unknown[] =>
@@ -48,7 +48,7 @@ function keyConstants(entity: Entity, key: string): readonly Json[] {
 const partsOf = (key: string): readonly string[] =>
   key.match(/(?:\\.|[^\\,])+|(?<=,|^)(?=,|$)/g)?.map(part => part.replace(/\\(.)/g, '$1')) ?? []
 
-/** What a text is in the type of a field; undefined: nothing. */
+/** Reads a part of a key as a value of the field's type; undefined if it isn't one. */
 function constantOf(type: FieldType | undefined, text: string): Json | undefined {
   const isNumber = /^-?(0|[1-9]\d*)(\.\d+)?$/.test(text)
   switch (type) {
@@ -66,7 +66,7 @@ function constantOf(type: FieldType | undefined, text: string): Json | undefined
   }
 }
 
-/** PuppetDB's clients read `error`. */
+/** The member `error` is for PuppetDB's clients. */
 export function notFound({ name }: Pick<Entity, 'name'>, key: string): Problem {
   const detail = `No information is known about ${name} ${quote(key)}.`
   return new Problem('not-found', detail, { members: { error: detail } })

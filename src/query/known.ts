@@ -5,7 +5,7 @@ import type { Known } from './plan.ts'
 import { mayReadEntity, readable } from './readable.ts'
 
 /**
- * An entity, and what a query about it may use.
+ * Finds an entity, and everything else that a query about it may use.
  * @throws Problem 404, 401 or 403 for an entity that the caller can't read
  */
 export async function knownTo(

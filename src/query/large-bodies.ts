@@ -3,9 +3,12 @@ import { clientOf, signalOf } from '../http/client.ts'
 import type { QueueMeasures } from '../lib/tally.ts'
 import { createLoopQueue, type Limits } from '../model/limits.ts'
 
-/** How many requests of a node may have a large body at a time. With all that is made of it, it takes a few MB of memory. */
+/**
+ * Number of requests with a large body that a node reads at the same time. One takes a few MB of memory while
+ * it is read.
+ */
 const maxBodies = 32
-/** In bytes. */
+/** Maximum size of a body that needs no place, in bytes. */
 const small = 16 * 1024
 
 interface Parts {
@@ -13,7 +16,10 @@ interface Parts {
   readonly measures: QueueMeasures
 }
 
-/** Lets requests with large bodies wait for a place before their bodies are read (Q18). A network may have a quarter of them. */
+/**
+ * Makes requests with large bodies wait for a place before these are read (Q18). A network may have a quarter
+ * of the places.
+ */
 export function limitLargeBodies(app: FastifyInstance, { loops, measures }: Parts): void {
   const of = loops().wanted
   const max = Math.ceil(maxBodies / of)

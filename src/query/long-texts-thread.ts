@@ -12,7 +12,10 @@ import { indented, valuesIn } from './written-json.ts'
 
 /** The service's thread for texts that take long to read, check or write (docs/decisions/0034). */
 
-/** An error has no class on its way between threads, and what is wrong with a request is no fault of the thread. */
+/**
+ * A result or a problem. Errors lose their class between threads, and a wrong request must not look like a
+ * broken thread.
+ */
 export type Outcome<T> =
   | { readonly result: T }
   | {
@@ -30,7 +33,7 @@ function outcomeOf<T>(work: () => T): Outcome<T> {
   }
 }
 
-/** What a query is about, and what it may use. */
+/** A query to be planned, and what it may use. */
 export interface Question {
   readonly asked: Asked
   /** The entity of the address; null at the query base. */
@@ -40,11 +43,11 @@ export interface Question {
   readonly change: Change | undefined
 }
 
-/** For one event loop. */
+/** Makes the handlers of one event loop. */
 function createHandlers() {
   let entities: ReadonlyMap<string, Entity> = new Map()
   return {
-    /** Calls that follow are about these. */
+    /** Sets the entities that later calls use. */
     know(all: readonly Entity[]): void {
       entities = new Map(all.map(entity => [entity.name, entity]))
     },

@@ -17,23 +17,23 @@ import { withEntities } from './shortened-plan.ts'
 import { indented, valuesIn } from './written-json.ts'
 
 /**
- * Texts of clients, read, checked and written. What takes longer than a millisecond is done by a thread of the service, in
- * the turn of the client's network (docs/decisions/0034).
+ * Reads, checks and writes texts of clients. Work that takes longer than a millisecond is done by a thread of
+ * the service, in the turn of the client's network (docs/decisions/0034).
  */
 export interface LongTexts {
-  /** As `planOf`. @throws Problem, also Overloaded if too much is waiting */
+  /** Makes a plan like `planOf`. @throws Problem; Overloaded if too much is waiting */
   plan(asked: Asked, known: Known, client: Client, change?: Change): Awaitable<Plan>
-  /** The JSON of a query in any language. @throws Problem 400 */
+  /** Writes a query in any language as the JSON of its AST. @throws Problem 400 */
   ast(query: string, client: Client): Awaitable<string>
-  /** The parameters in the JSON body of a request. @throws Problem 400 */
+  /** Reads the parameters in the JSON body of a request. @throws Problem 400 */
   members(body: Uint8Array, client: Client): Awaitable<Parameters>
-  /** The parameters in the form of a request. @throws Problem 400 */
+  /** Reads the parameters in the form of a request. @throws Problem 400 */
   fields(body: Uint8Array, client: Client): Awaitable<Parameters>
-  /** Records as a person reads them. */
+  /** Indents records for people to read. */
   indented(records: Uint8Array, client: Client): Awaitable<Uint8Array>
-  /** The values of rows that have one each. */
+  /** Extracts the values of rows that have one each. */
   values(rows: Uint8Array, pretty: boolean, client: Client): Awaitable<Uint8Array>
-  /** As the functions of these names. */
+  /** Counts events like the functions of the same names. */
   eventCounts(
     counted: readonly CountedRows[],
     how: Counting,
@@ -49,23 +49,23 @@ interface Parts {
   readonly measures: QueueMeasures
 }
 
-/** In characters: to read and check a text of this length takes less than a millisecond. */
+/** Length in characters of a query that is read and checked in less than a millisecond. */
 const shortQuery = 2_000
-/** In bytes of JSON, which only have to be read or written. */
+/** Size in bytes of a text that is done without the thread, because it only has to be read or written. */
 const shortJson = 16_000
 
-/** A regular expression of a few characters may take a millisecond. An escape may hide an operator. */
+/** Finds regular expressions, a short one of which may take a millisecond. An escape may hide an operator. */
 const hasExpressions = /~>|~.*~|\\u/s
 
 const isShort = (query: string | undefined): boolean =>
   query === undefined || (query.length <= shortQuery && !hasExpressions.test(query))
 
 export function createLongTexts({ threads, loops, measures }: Parts): LongTexts {
-  // The thread has the next text at hand when it is done with one.
+  // The thread gets two texts at a time, so that the next is at hand when one is done.
   const queue = createLoopQueue(loops().wanted, 2, { measures })
 
   let known: Thread<LongTextHandlers> | undefined
-  /** What the thread knows. */
+  /** The entities that the thread was told. */
   let told: Known['entities'] | undefined
   function thread(): Thread<LongTextHandlers> {
     if (!known || known.hasEnded) {
@@ -83,7 +83,7 @@ export function createLongTexts({ threads, loops, measures }: Parts): LongTexts 
     const readable = [...entities.values()].filter(mayRead).map(({ name }) => name)
     const question = { asked, entity: entity?.name ?? null, readable, change }
     const plan = await inTurn(client, thread => {
-      // Calls are answered in order.
+      // Calls are answered in order, so the plan is made with these entities.
       if (told !== entities) thread.call('know', [...entities.values()]).catch(() => {})
       told = entities
       return thread.call('plan', question)
@@ -91,7 +91,7 @@ export function createLongTexts({ threads, loops, measures }: Parts): LongTexts 
     return withEntities(resultOf(plan), entities)
   }
 
-  /** A request may ask twice, if it has to wait in between. */
+  /** Plans made by the thread. A request asks for its plan again if it has waited in between. */
   const plans = new WeakMap<Asked, { readonly entities: Known['entities']; readonly plan: Plan }>()
 
   return {
@@ -136,7 +136,7 @@ function resultOf<T>(outcome: Outcome<T>): T {
   throw new Problem(outcome.code, outcome.detail, { members: outcome.members })
 }
 
-/** That a thread has ended says nothing of the store. */
+/** The end of a thread is no failure of the store, so it becomes an error of another class. */
 const inThread = <T>(answer: Promise<T>): Promise<T> =>
   answer.catch(error => {
     throw error instanceof StoreUnavailable

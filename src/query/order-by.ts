@@ -4,10 +4,15 @@ import type { Problem } from '../http/problems.ts'
 import type { Entity, Order } from '../model/entities.ts'
 import { jsonErrors } from './json-errors.ts'
 
-/** More than anybody sorts by, and a bound for what one address makes the store do. */
+/**
+ * Maximum number of entries, which bounds what one address makes the store do. A person sorts by far fewer.
+ */
 const maxEntries = 100
 
-/** An order has one bracket for each entry and one more. Thousands of nested ones would overflow the parser's stack. */
+/**
+ * Maximum number of brackets: one for each entry, and one more. Thousands of nested ones would overflow the
+ * parser's stack.
+ */
 const maxBrackets = 2 * maxEntries
 
 const form = 'It must be a JSON array of objects such as [{"field": "title", "order": "desc"}].'
@@ -22,7 +27,7 @@ export function parseOrder(text: string, entity: Pick<Entity, 'name' | 'fields'>
       ...members,
     })
 
-  // Brackets inside strings count, too: no field has a hundred of them in its name.
+  // Brackets inside strings count, too; names of fields don't have a hundred of them.
   if ((text.match(/[[{]/g)?.length ?? 0) > maxBrackets)
     throw wrong(`it has more than ${maxEntries} entries, or too many brackets. ${form}`, 0)
   const errors: ParseError[] = []

@@ -11,9 +11,10 @@ import type { Entity, Order, Page } from '../model/entities.ts'
 import { parseOrder } from './order-by.ts'
 
 /**
- * Parsing is validation: the result can be made a plan. Everything else is a problem that says which parameter is wrong,
- * where in it, and what would be right (Q2–Q5, Q7, Q14).
+ * Parsing is validation: the result can be made a plan. Everything else is a problem that says which
+ * parameter is wrong, where in it, and what would be right (Q2–Q5, Q7, Q14).
  */
+
 const parameters = [
   'query',
   'order_by',
@@ -26,9 +27,9 @@ const parameters = [
   'origin',
 ] as const
 
-/** What a request asks for, before it is known what can be sorted by. */
+/** The parameters of a request, read before it is known what can be sorted by. */
 export interface Asked extends Omit<Page, 'order' | 'limit' | 'offset'> {
-  /** The text of a query; undefined: none, so that whole records are listed. */
+  /** The text of a query; undefined if whole records are listed. */
   readonly query: string | undefined
   /** The text of `order_by`. */
   readonly order: string | undefined
@@ -36,7 +37,7 @@ export interface Asked extends Omit<Page, 'order' | 'limit' | 'offset'> {
   readonly offset: number | undefined
   readonly pretty: boolean
   readonly explain: 'plan' | 'analyze' | undefined
-  /** In ms; undefined: no other limit than the service's. */
+  /** Time limit in ms; undefined for that of the service. */
   readonly timeout: number | undefined
 }
 
@@ -66,13 +67,13 @@ export const pageOf = ({ order, limit, offset, total }: Asked, entity: Sortable)
   total,
 })
 
-/** Clients ask for the same few orders again and again. An entity is the same object until it changes. */
+/** Orders that were parsed before: clients repeat a few. An entity is the same object until it changes. */
 const known = new WeakMap<Sortable, RecentlyUsed<string, readonly Order[]>>()
 const maxCachedOrders = 100
 const maxCachedLength = 1_000
 const noOrder: readonly Order[] = []
 
-/** @returns the same object for the same text and entity, if it isn't long */
+/** @returns the same object for the same text and entity, unless the text is long */
 export function orderOf(text: string | undefined, entity: Sortable): readonly Order[] {
   if (text === undefined) return noOrder
   if (text.length > maxCachedLength) return parseOrder(text, entity)
@@ -99,7 +100,7 @@ function parseExplain(text: string): Asked['explain'] {
   })
 }
 
-/** A timer can't wait longer, in seconds. */
+/** Maximum in seconds; timers can't wait longer. */
 const maxTimeout = 2_000_000
 
 function parseTimeout(text: string): number | undefined {

@@ -15,11 +15,11 @@ export interface Known extends Pick<Context, 'entities' | 'mayRead'> {
   readonly entity: Entity | null
 }
 
-/** What an address makes of a query. */
+/** A change that an address makes to a query. */
 export type Change =
-  /** Every record fulfils this condition, too. */
+  /** A further condition that every record must match. */
   | { readonly also: Node }
-  /** These columns are shown of what the query lists. */
+  /** Columns to show of the listed records, and clauses for them. */
   | { readonly columns: Node; readonly clauses: readonly Node[] }
 
 /** @throws Problem 400 that says what is wrong, where, and what would be right (Q7, Q14) */
@@ -29,7 +29,7 @@ export function planOf(asked: Asked, known: Known, change?: Change): Plan {
     return listOf(entity, pageOf(asked, entity))
   const { limit, offset, total } = asked
   const plan = change === undefined ? planBefore(asked, known) : checked(asked, known, change)
-  // The parameters win over the clauses.
+  // The parameters win over the clauses of the query.
   const page = {
     ...plan.page,
     ...(limit !== undefined && { limit }),
@@ -38,11 +38,14 @@ export function planOf(asked: Asked, known: Known, change?: Change): Plan {
   return { ...plan, page: { ...page, total } }
 }
 
-/** Queries that were asked before, for as long as the entities stay the same: their plans are the same objects. */
+/** Plans of earlier queries, until an entity changes. Equal queries share one object. */
 const plans = new WeakMap<Known['entities'], RecentlyUsed<string, Plan>>()
 const maxPlans = 256
 const maxKeptText = 2_000
-/** With more, it would take longer to say which of them the caller may read. */
+/**
+ * Maximum number of entities for which plans are kept. With more, it would take too long to tell which are
+ * readable.
+ */
 const maxEntities = 100
 
 function planBefore(asked: Asked, known: Known): Plan {
@@ -51,7 +54,7 @@ function planBefore(asked: Asked, known: Known): Plan {
   if (order.length + query.length > maxKeptText || entities.size > maxEntities) return checked(asked, known)
   let readable = ''
   for (const one of entities.values()) readable += mayRead(one) ? '1' : '0'
-  // An empty order is none.
+  // An absent order counts as an empty one.
   const key = `${readable} ${entity?.name} ${order.length} ${order}${query}`
   let kept = plans.get(entities)
   if (kept === undefined) {
@@ -88,7 +91,7 @@ export function readQuery(text: string, entity: Entity | null): Node {
   )
 }
 
-/** @throws Problem 400 for a QueryError */
+/** Turns a QueryError of the work into a problem. @throws Problem 400 */
 export function telling<T>(query: string, work: () => T): T {
   try {
     return work()
@@ -97,7 +100,7 @@ export function telling<T>(query: string, work: () => T): T {
   }
 }
 
-/** Keys of objects are parts of pointers, and may be long. */
+/** Maximum length of a pointer in characters. Keys of objects are parts of pointers, and may be long. */
 const maxPointer = 1_000
 
 const shortened = (at: Place): Place =>
@@ -105,7 +108,7 @@ const shortened = (at: Place): Place =>
 
 function problemOf({ message, at: exactly, members }: QueryError, query: string): Problem {
   const at = shortened(exactly)
-  // The reader of PQL says the place itself.
+  // Messages of the PQL reader begin with the place.
   const isSaid = /^Line \d+, column \d+:/.test(message)
   const place =
     'pointer' in at
@@ -127,7 +130,7 @@ function problemOf({ message, at: exactly, members }: QueryError, query: string)
   )
 }
 
-/** @returns the query with another condition, which it keeps however it is projected */
+/** @returns the query with a further condition, inside of its projection if it has one */
 function narrowed(query: Node | null, also: Node): Node {
   if (query === null) return also
   const { at } = query
@@ -142,7 +145,7 @@ function narrowed(query: Node | null, also: Node): Node {
   return { kind: 'array', items, at }
 }
 
-/** @returns these columns of what the query lists */
+/** @returns a projection of the query to these columns */
 function projected(query: Node | null, columns: Node, clauses: readonly Node[]): Node {
   const { at } = columns
   return {
@@ -152,7 +155,7 @@ function projected(query: Node | null, columns: Node, clauses: readonly Node[]):
   }
 }
 
-/** What may follow the columns of an `extract` besides its condition. */
+/** Clauses that may follow the columns of an `extract`, besides the condition. */
 const clauses = new Set<string | undefined>(['group_by', 'having', 'distinct'])
 
 const text = (word: string, at: Node['at']): Node => ({ kind: 'text', text: word, at })

@@ -13,7 +13,11 @@ import type { Listing } from '../storage/entities.ts'
 import type { LongTexts } from './long-texts.ts'
 import type { Asked } from './parse.ts'
 
-/** Turns a listing into a response: media type, headers, and a body that is sent at the client's pace (Q5, Q8–Q10). */
+/**
+ * Turns a listing into a response: media type, headers, and a body that is sent at the client's pace (Q5,
+ * Q8–Q10).
+ */
+
 const mediaTypes = {
   'application/json': 'json',
   'application/x-ndjson': 'ndjson',
@@ -46,16 +50,16 @@ export function chooseFormat(accept: string | undefined): RecordFormat {
 interface Presented {
   readonly asked: Pick<Asked, 'query' | 'order' | 'pretty'>
   readonly plan: Plan
-  /** values: each row is given as its only value. */
+  /** `values` shows each row as its only value. */
   readonly as: 'rows' | 'values'
   readonly format: RecordFormat
   readonly listing: Listing
-  /** Of the page, without its parameters. */
+  /** Address of the page, without its parameters. */
   readonly address: string
   readonly timeLimits: TimeLimits
   readonly texts: Pick<LongTexts, 'indented' | 'values'>
   readonly client: Client
-  /** The ETag, if the answer has one. */
+  /** The ETag; undefined if the answer has none. */
   readonly tag: string | undefined
 }
 
@@ -63,14 +67,14 @@ export async function present(reply: FastifyReply, presented: Presented): Promis
   const { listing, timeLimits } = presented
   const framing = frame(presented)
   const { body } = listing
-  // The headers are set when nothing can fail any more: a problem must not carry the ETag or the total of a page.
+  // Headers are set when nothing can fail any more: a problem must not carry the ETag or the total of a page.
   const sendWhole = async (records: Uint8Array) => {
     const text = await whole(framing, records)
     setHeaders(reply, presented)
     return reply.send(text)
   }
   if (body instanceof Uint8Array) return sendWhole(body)
-  // After two pieces are read, an early failure can still have its own status, and a short body has a length.
+  // Two pieces are read first, so that an early failure has its own status, and a short body has a length.
   const pieces = body[Symbol.asyncIterator]()
   const first = await pieces.next()
   const second = first.done ? first : await pieces.next()
@@ -94,7 +98,10 @@ function setHeaders(reply: FastifyReply, { asked, plan, format, listing, address
   reply.type(contentTypes[format])
 }
 
-/** The pieces that have been read already, then the rest. Unlike a generator's, its `return` also ends what has not begun. */
+/**
+ * Repeats the pieces that have been read, then continues. Unlike a generator, it passes on a `return` before
+ * any `next`.
+ */
 function continued(
   start: readonly Uint8Array[],
   rest: AsyncIterator<Uint8Array>,
@@ -116,11 +123,11 @@ function continued(
 }
 
 interface Framing {
-  /** The text before the first record, between two pieces, and after the last. */
+  /** Texts before the first record, between two pieces, and after the last record. */
   readonly before: string
   readonly between: string
   readonly after: string
-  /** What stands for no records. */
+  /** The body if there are no records. */
   readonly empty: string
   readonly piece: (records: Uint8Array) => Awaitable<Uint8Array>
 }
@@ -149,16 +156,19 @@ async function whole({ before, after, empty, piece }: Framing, records: Uint8Arr
   return Buffer.concat([Buffer.from(before), await piece(records), Buffer.from(after)])
 }
 
-/** There are up to four links, and many clients and proxies take no more than 16 kB of headers. */
+/**
+ * Maximum length in characters. There are up to four links, and many clients and proxies take no more than 16
+ * kB of headers.
+ */
 const maxAskedLength = 3_000
 
-/** What links repeat besides the page itself, encoded; undefined: too much. */
+/** Encodes the parameters that links repeat besides the page itself; undefined if they are too long. */
 export function askedParameters(
   { query, order, pretty }: Presented['asked'],
   { page, shape }: { readonly page: Pick<Page, 'order'>; readonly shape: Plan['shape'] },
 ): string | undefined {
   const given = `${query ?? ''}${order ?? ''}`
-  // Half a character can't be encoded. A text is never shorter when it is.
+  // Half of a surrogate pair can't be encoded. Encoding never makes a text shorter.
   if (given.length > maxAskedLength || !given.isWellFormed()) return undefined
   const sorted =
     shape.kind === 'records'
@@ -172,7 +182,7 @@ export function askedParameters(
 }
 
 /**
- * RFC 8288: links to the first, previous, next and last page of this size (Q9).
+ * Links to the first, previous, next and last page of this size (RFC 8288, Q9).
  * @param asked the parameters that they repeat, encoded
  */
 export function linkHeader(
@@ -197,7 +207,7 @@ export function linkHeader(
   return links.join(', ')
 }
 
-/** The same order is the same object in every request (`parsePage`), so its text is made once. */
+/** Encodes an order once, because equal orders are the same object in every request (`orderOf`). */
 const orderParameter = memo((order: Page['order']): string => {
   if (order.length === 0) return ''
   const json = JSON.stringify(

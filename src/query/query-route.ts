@@ -1,7 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import { maxQueryBody } from './given.ts'
 
-/** An address that is queried by GET and by POST (Q15). They are two routes, so that metrics tell them apart (D5). */
+/**
+ * Registers an address for queries by GET and by POST (Q15). These are two routes, so that metrics tell them
+ * apart (D5).
+ */
 export function queryRoute(
   app: FastifyInstance,
   url: string,

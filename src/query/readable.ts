@@ -5,8 +5,8 @@ import { type Caller, isAdministrator, isMember, mayUseEntity } from '../model/c
 import type { Entity, ReadRule } from '../model/entities.ts'
 
 /**
- * Whether the caller may read the records of an entity (Q11). Administrators may read everything, and nobody more than
- * their access token is for (K2).
+ * True if the caller may read the records of an entity (Q11). Administrators may read everything. An access
+ * token limits its caller to the entities that it is for (K2).
  */
 export function mayReadEntity(caller: Caller, { name, read: rule }: Pick<Entity, 'name' | 'read'>): boolean {
   return mayUseEntity(caller, name) && isAdmitted(caller, rule)
@@ -18,7 +18,10 @@ function isAdmitted(caller: Caller, rule: ReadRule): boolean {
   return rule !== 'admin' && isMember(caller, rule.slice('group:'.length))
 }
 
-/** Whether the caller may write single records of an entity (R2). Administrators may where anybody may. */
+/**
+ * True if the caller may write single records of an entity (R2). Administrators may if the entity can be
+ * written at all.
+ */
 export function mayWriteEntity(caller: Caller, entity: Pick<Entity, 'name' | 'read' | 'write'>): boolean {
   if (entity.write === undefined || caller.kind === 'anonymous') return false
   return mayReadEntity(caller, entity) && isAdmitted(caller, entity.write)
@@ -41,7 +44,9 @@ export function readable(entities: ReadonlyMap<string, Entity>, name: string, ca
   throw new Problem('access-denied', `You may not read ${name}.`)
 }
 
-/** Hyphens and underscores are the same in an address, as PuppetDB's clients expect (Q24). */
+/**
+ * Finds an entity. Hyphens and underscores are the same in an address, as PuppetDB's clients expect (Q24).
+ */
 function named(entities: ReadonlyMap<string, Entity>, name: string): Entity | undefined {
   const other = name.includes('_') ? name.replaceAll('_', '-') : name.replaceAll('-', '_')
   return entities.get(name) ?? entities.get(other) ?? entities.get(formerNames.get(name) ?? '')

@@ -1,7 +1,7 @@
 import { parseExact } from '../lib/json.ts'
 import type { Listing } from '../storage/entities.ts'
 
-/** The bytes of a listing whose size has a bound. */
+/** Joins the pieces of a listing, whose size must have a bound. */
 export async function bytesOf(body: Listing['body']): Promise<Buffer> {
   if (body instanceof Uint8Array) return Buffer.from(body)
   const pieces: Uint8Array[] = []
@@ -12,6 +12,6 @@ export async function bytesOf(body: Listing['body']): Promise<Buffer> {
   return Buffer.concat(pieces)
 }
 
-/** The records of a listing in JSON. */
+/** Reads the records of a listing in JSON. */
 export const recordsIn = async <T>(body: Listing['body']): Promise<T[]> =>
   parseExact(`[${(await bytesOf(body)).toString()}]`) as T[]

@@ -36,7 +36,7 @@ interface Parts {
   readonly threads: Threads
 }
 
-/** What is below the query base (contract section 9). */
+/** Registers the addresses below the query base (contract section 9). */
 export function queryRoutes(app: FastifyInstance, parts: Parts): void {
   const { addresses, entities, limits, measures, threads } = parts
   const texts = createLongTexts({ threads, loops: limits.loops, measures: measures.queue('long texts') })
@@ -76,7 +76,7 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
       const given = isAllInAddress(request) ? (request.query as Query) : await givenBy(request, texts)
       const { entity: name } = request.params as { readonly entity: string }
       return answers.answer(request, reply, `${addresses.query}/${name}`, async () => {
-        // Who may not read the entity isn't told what is wrong with the parameters.
+        // A caller who may not read the entity isn't told what is wrong with the parameters.
         const known = await knownTo(entities, request, name)
         const asked = parseAsked(given)
         return { asked, plan: await texts.plan(asked, known, clientOf(request)) }
@@ -103,7 +103,7 @@ function refuseOthers({ values }: Query): void {
       )
 }
 
-/** The entities that the caller may read, with what can be asked of them (Q12). */
+/** Describes the entities that the caller may read, and what can be asked of them (Q12). */
 function describeEntities(
   all: ReadonlyMap<string, Entity>,
   caller: Caller,

@@ -41,7 +41,7 @@ export const EntityDescription = named('EntityDescription', {
   href: uri,
 })
 
-/** What fields it has depends on the entity. */
+/** The members depend on the entity. */
 export const EntityRecord = Type.Record(text, Json, {
   $id: 'EntityRecord',
   description: 'A record of some entity; its members are the fields of the entity, or what a query extracts.',

@@ -1,12 +1,12 @@
 import type { Entity } from '../model/entities.ts'
 import type { Condition, Constant, Plan } from '../model/plan.ts'
 
-/** Plans on their way between threads, which takes a hundredth of a millisecond for every ten parts. */
+/** Shortens plans on their way between threads, where every ten parts take a hundredth of a millisecond. */
 
-/** So many constants stay parts of the plan. */
+/** Maximum number of constants that stay parts of a plan. */
 const maxConstants = 2_000
 
-/** The same plan, where lists of very many constants are one text each. */
+/** Writes each list of constants as one text if the plan has very many constants. */
 export function shortened(plan: Plan): Plan {
   let constants = 0
   eachCondition(plan, condition => {
@@ -15,7 +15,7 @@ export function shortened(plan: Plan): Plan {
   return constants <= maxConstants ? plan : changed(plan, asRows, same)
 }
 
-/** The same plan about these entities, of which it has copies. */
+/** Puts these entities in place of the plan's copies. */
 export const withEntities = (plan: Plan, entities: ReadonlyMap<string, Entity>): Plan =>
   changed(plan, same, entity => entities.get(entity.name) ?? entity)
 
@@ -51,7 +51,7 @@ function eachCondition({ where }: Plan, take: (condition: Condition) => void): v
   if (where) visit(where)
 }
 
-/** Plans are as deep as queries may be, at most. */
+/** Changes a plan. The recursion is as deep as the query at most. */
 function changed(
   plan: Plan,
   leaf: (condition: Condition) => Condition,

@@ -23,9 +23,12 @@ export interface Context {
 }
 
 export interface Given {
-  /** Reads the parameter `order_by`; undefined if it isn't given. @param sortable has what may be sorted by as fields */
+  /**
+   * Reads the parameter `order_by`; undefined if it isn't given.
+   * @param sortable its fields are what can be sorted by
+   */
   readonly order?: ((sortable: Pick<Entity, 'name' | 'fields'>) => readonly Order[]) | undefined
-  /** null: not given. */
+  /** The parameter `limit`; null if it isn't given. */
   readonly limit?: number | null | undefined
   readonly offset?: number | undefined
   readonly total: boolean
@@ -34,7 +37,7 @@ export interface Given {
 /**
  * Turns a query into a plan: every field in it exists, every value has the type of its field, and the caller may read
  * every entity (docs/decisions/0034).
- * @param query null: all records
+ * @param query null for all records
  * @throws QueryError that names the place and what would be right there
  */
 export function check(query: Node | null, { entities, mayRead, entity, given }: Context): Plan {
@@ -56,16 +59,16 @@ export function check(query: Node | null, { entities, mayRead, entity, given }: 
   const entries = named?.map(one => ({ by: nameNode(one.field), descending: one.descending })) ?? paging.order
   const order = readOrder(entries, projection, scope)
   const whole = projection ? undefined : plainOrder(order)
-  // Orders that were asked for before are the same arrays, which the stores know again.
+  // Equal orders of earlier requests are the same arrays, by which the stores recognize them.
   if (whole) return { ...listOf(scope.entity ?? outermost.entity, { ...page, order: named ?? whole }), where }
   return { entity: outermost.entity, where, shape: rowsOf(projection, order, scope), page }
 }
 
-/** Whole records are the same as rows of all fields, and faster. */
+/** True for all fields without clauses. That is the same as whole records, which are faster. */
 const isEverything = ({ columns, clauses }: ReturnType<typeof readExtract>) =>
   columns.kind === 'array' && columns.items.length === 0 && Object.keys(clauses).length === 0
 
-/** Parameters have no place in the query. */
+/** Makes a node of a name in a parameter, which has no place in the query. */
 const nameNode = (text: string): Node => ({ kind: 'text', text, at: { pointer: '' } })
 
 function rowsOf(projection: Projection | null, order: RowOrder, scope: Scope): Rows {

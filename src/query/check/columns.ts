@@ -12,7 +12,7 @@ export interface Chosen {
   readonly name: string
   readonly value: Scalar | Aggregate
   readonly type: FieldType
-  /** Whether its values have an order. */
+  /** True if its values have an order. */
   readonly isSortable: boolean
   readonly node: Node
 }
@@ -20,7 +20,7 @@ export interface Chosen {
 /** A column of the result. */
 export type Shown = Column & Pick<Chosen, 'isSortable' | 'node'>
 
-/** The columns of `extract`: a list, or one alone; `[]` are all fields. */
+/** Reads the columns of `extract`: a list, or a single one; `[]` means all fields. */
 export function readColumns(node: Node, scope: Scope): readonly Shown[] {
   const nameFor = uniqueNames()
   const shown = new Map<string, number>()
@@ -71,7 +71,7 @@ const fieldColumn = (name: string, { ref, field }: Found, node: Node): Chosen =>
   node,
 })
 
-/** The second `count` is called `count_2`, as PuppetDB calls it. */
+/** Returns a function that numbers repeated names: the second `count` is called `count_2`, as in PuppetDB. */
 export function uniqueNames(): (name: string) => string {
   const used = new Map<string, number>()
   return name => {

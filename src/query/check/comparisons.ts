@@ -14,7 +14,7 @@ const opposite: Readonly<Record<Order, Order>> = { '<': '>=', '<=': '>', '>': '<
 
 export const isOrder = (operator: string): operator is Order => Object.hasOwn(opposite, operator)
 
-/** `["=", field, value]`. With null it asks whether there is a value, as PuppetDB's does. */
+/** `["=", field, value]`. A comparison with null matches records without a value, as in PuppetDB. */
 export function equals(node: ArrayNode, negated: boolean, scope: Scope): Checked {
   requireCount(node, 2, '["=", field, value]')
   const [, subject = node, value = node] = node.items
@@ -36,7 +36,7 @@ function equal(field: FieldRef, value: ReturnType<typeof constantFor>, negated: 
   return { kind: 'compare', field, operator: '=', value, negated }
 }
 
-/** `["<", field, value]` and its kin. */
+/** `["<", field, value]`, and the same for `<=`, `>` and `>=`. */
 export function inOrder(node: ArrayNode, negated: boolean, scope: Scope): Checked {
   const operator = operatorOf(node) ?? ''
   if (!isOrder(operator)) throw wrong(node, `${operator} is no order.`)
@@ -49,7 +49,8 @@ export function inOrder(node: ArrayNode, negated: boolean, scope: Scope): Checke
   if (ref.type === 'json' && value.kind !== 'number')
     throw wrong(value, `${operator} compares JSON with numbers, and ${described(value)} is none.`)
   const constant = constantFor(found, value, scope)
-  // JSON may be neither less nor more: it may be something else than a number.
+  // A value of JSON that isn't a number is neither less nor more, so the negation isn't the opposite
+  // comparison.
   if (negated && ref.type !== 'json')
     return { kind: 'compare', field: ref, operator: opposite[operator], value: constant, negated: false }
   return { kind: 'compare', field: ref, operator, value: constant, negated }

@@ -31,7 +31,7 @@ const operators: ReadonlyMap<string, Check> = new Map<string, Check>([
 
 const names = [...operators.keys()]
 
-/** What other languages have for our operators. */
+/** Operators of other languages, each with ours and how to write it. */
 const meant: Readonly<Record<string, readonly [string, string]>> = {
   '!=': ['not', '["not", ["=", field, value]]'],
   '<>': ['not', '["not", ["=", field, value]]'],
@@ -51,8 +51,8 @@ const meant: Readonly<Record<string, readonly [string, string]>> = {
 
 /**
  * Checks a condition.
- * @param negated whether it stands in a `not`
- * @returns null: every record matches
+ * @param negated true inside of a `not`
+ * @returns null if every record matches
  */
 export function checkCondition(node: Node, negated: boolean, scope: Scope): Checked {
   if (node.kind !== 'array')
@@ -109,12 +109,12 @@ function unknown(node: ArrayNode, operator: string): Error {
 
 const name = 'latest_report?'
 
-/** What names the report in entities of PuppetDB. */
+/** The field with the hash of a report, by entity of PuppetDB. */
 const hashFields: Readonly<Record<string, string>> = { reports: 'hash', events: 'report' }
 
 const hashField = ({ entity }: Scope): string | undefined => hashFields[entity?.name ?? '']
 
-/** Whether a condition is about `latest_report?`, where that is no field but a shorthand of PuppetDB. */
+/** True for a condition on `latest_report?`, if that is PuppetDB's shorthand and no field. */
 const isAboutLatestReport = (node: ArrayNode, scope: Scope): boolean => {
   const [, subject] = node.items
   return (
@@ -144,8 +144,9 @@ function aboutLatestReport(node: ArrayNode, negated: boolean, scope: Scope): Che
 type Kind = 'and' | 'or'
 
 /**
- * `and`, `or` and `not`. De Morgan's laws hold for three-valued logic, too: unknown is its own negation. So `not` moves to
- * the leaves, where a negated comparison still wants a value (docs/decisions/0034).
+ * `and`, `or` and `not`. De Morgan's laws hold for three-valued logic, too, because unknown is its own
+ * negation. So `not` moves to the leaves, where a negated comparison still requires a value
+ * (docs/decisions/0034).
  */
 function logic(node: ArrayNode, negated: boolean, scope: Scope): Checked {
   const operator = operatorOf(node)
@@ -159,7 +160,10 @@ function logic(node: ArrayNode, negated: boolean, scope: Scope): Checked {
 const kindOf = (operator: string | undefined, negated: boolean): Kind =>
   (operator === 'and') === negated ? 'or' : 'and'
 
-/** Operands of operands at once: long chains would be put in order again on every level. */
+/**
+ * Collects the operands of nested operators in one list. A long chain would be sorted again on every level
+ * otherwise.
+ */
 function collect(node: Node, negated: boolean, kind: Kind, parts: Checked[], scope: Scope): void {
   const operator = operatorOf(node)
   if (node.kind === 'array' && operator === 'not') {

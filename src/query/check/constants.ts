@@ -8,7 +8,8 @@ import { most, type Scope } from './scope.ts'
 import { described, wrong } from './wrong.ts'
 
 /**
- * A value to compare a field with. Nothing is converted silently: a number never becomes text, nor text a number.
+ * Reads a value to compare a field with. Nothing is converted silently: a number never becomes text, nor text
+ * a number.
  * @throws QueryError for a value of another type, which says what to write
  */
 export function constantFor({ ref, field }: Found, node: Node, scope: Scope): Constant {
@@ -41,7 +42,7 @@ export function constantFor({ ref, field }: Found, node: Node, scope: Scope): Co
   }
 }
 
-/** In `in`, numbers and booleans become text for a field of text, as PuppetDB's do. */
+/** Reads a value of `in`. For a field of text, numbers and booleans become text, as in PuppetDB. */
 export const elementFor = (found: Found, node: Node, scope: Scope): Constant =>
   found.ref.type === 'text' && (node.kind === 'number' || node.kind === 'boolean')
     ? { kind: 'text', text: sourceOf(node) }
@@ -55,8 +56,9 @@ export function textConstant(node: Extract<Node, { kind: 'text' }>, scope: Scope
 }
 
 /**
- * Text that any storage can be asked for. Only records that were imported can hold U+0000: columns of a database can't.
- * @throws QueryError
+ * Returns a text that any store can compare with. Only imported records can hold U+0000; columns of a
+ * database can't.
+ * @throws QueryError for any other text
  */
 export function usable(text: string, node: Node, scope: Scope): string {
   if (!text.isWellFormed())
@@ -100,7 +102,7 @@ function jsonConstant(node: Node, scope: Scope): Constant {
   return { kind: 'json', json }
 }
 
-/** No deeper than the readers allow. */
+/** Writes JSON with sorted keys and canonical numbers. The recursion is no deeper than the readers allow. */
 function canonicalJson(node: Node, scope: Scope): string {
   switch (node.kind) {
     case 'text':

@@ -17,11 +17,14 @@ export interface Found {
 interface Names {
   readonly all: readonly string[]
   readonly byName: ReadonlyMap<string, Field>
-  /** Of the fields that have members: longer beginnings of a name needn't be looked up. */
+  /**
+   * Length of the longest name of a JSON field. Only these have members, so longer prefixes needn't be looked
+   * up.
+   */
   readonly longestJson: number
 }
 
-/** Entities stay the same objects until they change. */
+/** Names are kept by the list of fields, which stays the same object until its entity changes. */
 const namesIn = memo((fields: readonly Field[]): Names => {
   const json = fields.filter(({ type }) => type === 'json')
   return {
@@ -34,16 +37,16 @@ const namesIn = memo((fields: readonly Field[]): Names => {
 export const fieldNamed = (name: string, scope: Pick<Scope, 'fields'>): Field | undefined =>
   namesIn(scope.fields).byName.get(name)
 
-/** Names that are meant as functions. */
+/** Functions that are sometimes written like fields. */
 const aggregates: readonly string[] = ['count', 'avg', 'sum', 'min', 'max']
 
-/** A longer name is looked up, but has no members. */
+/** Maximum length in characters of a path with members. A longer name can only be that of a field. */
 const maxPathLength = 1_000
 
 /**
- * The field that a query names: by its name, or by a path to a member of it (`facts.os.family`). A field whose name looks
- * like a path comes first.
- * @throws QueryError for anything else, with the names that there are
+ * Finds the field that a query names: by its name, or by a path to a member of it (`facts.os.family`). A
+ * field whose name looks like a path comes first.
+ * @throws QueryError for anything else, with the names of the fields
  */
 export function findField(node: Node, scope: Scope): Found {
   if (node.kind !== 'text')
@@ -67,11 +70,14 @@ export const whole = (field: Field): Found => ({
   field,
 })
 
-/** The fields as a sentence. */
+/** Lists the fields in a sentence. */
 export const fieldsOf = (scope: Scope): string =>
   `Its fields are ${commaList(namesIn(scope.fields).all) || 'none'}.`
 
-/** The field with the longest name that a path begins with. One that has no members is better than none: its error helps. */
+/**
+ * Finds the field with the longest name that a path begins with. A field without members is still useful for
+ * the error.
+ */
 function parentOf(text: string, scope: Scope): Field | undefined {
   if (text.length > maxPathLength) return undefined
   const { byName, longestJson } = namesIn(scope.fields)
@@ -96,13 +102,13 @@ function memberOf(field: Field, text: string, node: Node): Found {
   return member(field, path)
 }
 
-/** What is inside a field of JSON. */
+/** Refers to a member of a JSON field. */
 export const member = (field: Field, path: FieldRef['path']): Found => ({
   ref: { name: field.name, path, type: 'json' },
   field,
 })
 
-/** Types as sentences name them. */
+/** Types as messages name them. */
 export const typeNames = {
   text: 'text',
   integer: 'a whole number',

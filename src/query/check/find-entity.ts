@@ -6,8 +6,8 @@ import type { Shared } from './scope.ts'
 import { described, wrong } from './wrong.ts'
 
 /**
- * The entity that a query names, with `_` and `-` alike. One that the caller may not read is as unknown as one that
- * doesn't exist, with the same words (Q14).
+ * Finds the entity that a query names, with `_` and `-` alike. An entity that the caller may not read gets
+ * the same answer as one that doesn't exist (Q14).
  */
 export function findEntity(node: Node, shared: Shared): Entity {
   if (node.kind !== 'text')
@@ -20,7 +20,7 @@ export function findEntity(node: Node, shared: Shared): Entity {
   throw wrong(node, `There is no entity ${quote(node.text)}.${hint} ${legal}`, members)
 }
 
-/** Names of entities aren't longer. */
+/** Maximum length in characters of a name that is searched for; no entity has a longer one. */
 const maxLength = 1_000
 
 function entityNamed(name: string, { entities, mayRead }: Shared): Entity | undefined {

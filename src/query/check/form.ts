@@ -2,7 +2,7 @@ import { suggestion } from '../../http/parameters.ts'
 import type { Node } from '../language/node.ts'
 import { type ArrayNode, described, operatorOf, wrong } from './wrong.ts'
 
-/** The parts of `from` and `extract` as they stand there; nothing is known of entities here. */
+/** The parts of a `from` clause as they were written; entities aren't looked up yet. */
 export interface From {
   readonly entity: Node
   /** A condition or an `extract`; null: all records. */
@@ -44,7 +44,7 @@ export function readExtract(node: ArrayNode): Extract {
   return { node, columns, where: query, clauses }
 }
 
-/** The clause that an array is, wherever it stands. */
+/** Returns the name of the clause that a node is, in `from` or in `extract`; undefined for any other node. */
 export const clauseOf = (node: Node): string | undefined => {
   const operator = operatorOf(node)
   return [...fromClauses, ...extractClauses].find(one => one === operator)
@@ -73,7 +73,9 @@ function readParts<Name extends FromClause | ExtractClause>(
   return { query, clauses }
 }
 
-/** What is neither the query nor a clause of this operator. */
+/**
+ * Refuses a node that isn't a clause of this operator and can't be its query either, such as a second query.
+ */
 function refuseMisplaced(node: Node, operator: string, names: readonly string[], isQueryPast: boolean): void {
   const given = operatorOf(node)
   const legal = names.join(', ')

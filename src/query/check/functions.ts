@@ -7,7 +7,7 @@ import { type Found, findField, typeNames } from './fields.ts'
 import type { Match, Scope } from './scope.ts'
 import { type ArrayNode, argumentsOf, described, wrong } from './wrong.ts'
 
-/** What a function gives. Its name is that of the column. */
+/** The result of a function. Its name becomes the name of the column. */
 export interface Called {
   readonly name: string
   readonly value: Scalar | Aggregate
@@ -63,7 +63,7 @@ function countDistinct(call: Call): Omit<Called, 'name'> {
   return aggregated('count_distinct', onlyField(call), 'integer')
 }
 
-/** Sums of whole numbers are whole. Of JSON only the numbers count. */
+/** The sum of integers is an integer. In JSON, only numbers are added. */
 const numberType = ({ ref }: Found): FieldType => (ref.type === 'integer' ? 'integer' : 'number')
 
 function extreme(call: Call, name: 'min' | 'max'): Omit<Called, 'name'> {
@@ -141,13 +141,13 @@ function relevance({ node, args, scope }: Call): Omit<Called, 'name'> {
 
 const scalar = (value: Scalar, type: FieldType): Omit<Called, 'name'> => ({ value, type, isSortable: true })
 
-/** How well a record matches what the query searches for. @throws QueryError if it searches for nothing */
+/** Rates how well a record matches the searches of the query. @throws QueryError if there are none */
 export const relevanceOf = (node: Node, scope: Scope): Scalar => ({
   kind: 'relevance',
   ...matchOf(node, scope),
 })
 
-/** All that the query searches for, as one. */
+/** Joins all searches of the query into one. */
 function matchOf(node: Node, { matches }: Scope): Match {
   if (matches.length === 0)
     throw wrong(

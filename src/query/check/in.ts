@@ -41,7 +41,7 @@ function wrongValues(node: Node): Error {
   return wrong(node, `${what} ${form}`, members)
 }
 
-/** One field, or a list of them. */
+/** Reads the compared fields: one, or a list. */
 function subjects(node: Node, scope: Scope): readonly Subject[] {
   if (node.kind !== 'array' || isParameter(node, scope)) return [subjectOf(node, scope)]
   if (node.items.length === 0 || node.items.length > most.fields)
@@ -80,8 +80,8 @@ function inArray(node: ArrayNode, fields: readonly Subject[], negated: boolean, 
 }
 
 /**
- * Compares several fields at once, like the rows of a subquery: a record with a null in one of them that isn't within JSON
- * matches neither the condition nor its negation.
+ * Compares several fields at once, like the rows of a subquery: a record with a null in one of them, other
+ * than within JSON, matches neither the condition nor its negation.
  */
 function oneOfRows(rows: readonly Node[], fields: readonly Found[], negated: boolean, scope: Scope): Checked {
   const matching = rows.map(row => {

@@ -9,7 +9,7 @@ import { entityScope, most, type Scope } from './scope.ts'
 import { whereOf } from './where.ts'
 import { described, operatorOf, wrong } from './wrong.ts'
 
-/** The scope of a subquery. @throws QueryError if it is nested too deep */
+/** Makes the scope of a subquery. @throws QueryError if it is nested too deeply, or there are too many */
 export function innerScope(entity: Entity, node: Node, { shared, depth }: Scope): Scope {
   if (depth >= most.subqueries) throw wrong(node, `Subqueries are nested at most ${most.subqueries} deep.`)
   if (--shared.plansLeft < 0)
@@ -18,8 +18,8 @@ export function innerScope(entity: Entity, node: Node, { shared, depth }: Scope)
 }
 
 /**
- * A subquery as a plan of plain fields, as many as those it is compared with.
- * @param node where it stands
+ * Makes the plan of a subquery, whose rows have as many plain fields as they are compared with.
+ * @param node the place for messages
  */
 export function innerPlan(
   node: Node,
@@ -36,7 +36,7 @@ export function innerPlan(
     )
   for (const [at, found] of outer.entries()) requireComparable(node, found, inner[at] ?? found)
   const where = whereOf(query, scope)
-  // Which rows there are doesn't depend on their order, unless some are left out.
+  // The order decides which rows there are only if some are left out.
   const isWhole = paging.limit === null && paging.offset === 0
   const order = paging.order.map(({ by, descending }) => ({ by: orderedBy(by, inner, scope), descending }))
   return {
@@ -63,7 +63,7 @@ function plainColumns(fields: readonly FieldRef[]): readonly Column[] {
   }))
 }
 
-/** What the rows of a subquery are sorted by. */
+/** Reads an entry of the order of a subquery. @returns a field, or the index of the column that shows it */
 function orderedBy(node: Node, inner: readonly Found[], scope: Scope) {
   const found = findField(node, scope)
   requireOrdered(found, node)
@@ -89,7 +89,7 @@ function requireComparable(node: Node, one: Found, other: Found): void {
 
 const kindOf = ({ ref: { type } }: Found) => (type === 'integer' ? 'number' : type)
 
-/** The fields of a subquery: one, a list, or with `[]` all. */
+/** Reads the fields of a subquery: one, a list, or all for `[]`. */
 export function innerFields(node: Node, scope: Scope): readonly Found[] {
   if (node.kind !== 'array') return [findField(node, scope)]
   if (operatorOf(node) === 'function') throw noFunctions(node)

@@ -1,7 +1,10 @@
 import { canonicalNumber } from '../../lib/canonical-number.ts'
 import { withoutLastZeros } from '../../lib/json.ts'
 
-/** The days that ISO 8601 can name, in its extended and its basic form; the groups say which form it is. */
+/**
+ * Forms of a day in ISO 8601, extended and basic; the groups of an expression are the arguments of its
+ * function.
+ */
 const days: readonly {
   readonly form: RegExp
   readonly day: (...parts: readonly number[]) => Date | undefined
@@ -12,18 +15,18 @@ const days: readonly {
   { form: /^(\d{4})-?W(\d\d)-?([1-7])$/, day: weekDay },
 ]
 
-/** What stands for its first day. It takes no time of day. */
+/** Forms of a year, a month and a week, which stand for their first day and take no time of day. */
 const longer: typeof days = [
   { form: /^(\d{4})$/, day: (year = 0) => dayOf(year, 1, 1) },
   { form: /^(\d{4})-(\d\d)$/, day: (year, month) => calendarDay(year, month, 1) },
   { form: /^(\d{4})-W(\d\d)$/, day: (year, week) => weekDay(year, week, 1) },
 ]
 
-/** A fraction has at most so many digits. */
+/** A time of day, with a fraction of at most 30 digits, and an offset from UTC. */
 const time =
   /^(?<hour>[01]\d|2[0-3])(?::?(?<minute>[0-5]\d)(?::?(?<second>[0-5]\d|60)(?:[.,](?<fraction>\d{1,30}))?)?)?(?<zone>[Zz]|(?<sign>[+-])(?<hours>[01]\d|2[0-3])(?::?(?<minutes>[0-5]\d))?)?$/
 
-/** The longest text of these forms. */
+/** Maximum length in characters of a date-time. */
 const maxLength = 64
 
 /**
@@ -34,7 +37,7 @@ export function readInstant(text: string): string | undefined {
   if (text.length > maxLength) return undefined
   const [, date = '', rest] = /^([\dW-]+)(?:[Tt ](.*))?$/.exec(text) ?? []
   if (rest === undefined) {
-    // Eight digits are no date: digits as text are mostly seconds or milliseconds.
+    // Five or more digits alone aren't a date: as text, they are mostly seconds or milliseconds.
     const day = /^\d{5,}$/.test(date) ? undefined : dayIn([...longer, ...days], date)
     return day && printed(day.getTime())
   }
@@ -66,7 +69,7 @@ function dayIn(forms: typeof days, text: string): Date | undefined {
   return undefined
 }
 
-/** Date's constructor takes the years 0 to 99 for those of the last century. */
+/** Makes a date in UTC. The constructor of Date would take the years 0 to 99 for 1900 to 1999. */
 function dayOf(year: number, month: number, day: number): Date {
   const date = new Date(0)
   date.setUTCFullYear(year, month - 1, day)
@@ -78,17 +81,19 @@ function calendarDay(year = 0, month = 0, day = 0): Date | undefined {
   return date.getUTCMonth() === month - 1 && date.getUTCDate() === day ? date : undefined
 }
 
-/** ISO 8601: the first week of a year is the one with the fourth of January, and weeks begin on Mondays. */
+/** ISO 8601: weeks begin on Mondays, and the first week of a year is the one with January 4. */
 function weekDay(year = 0, week = 0, day = 0): Date | undefined {
   const fourth = dayOf(year, 1, 4)
   const monday = 4 - ((fourth.getUTCDay() + 6) % 7) + (week - 1) * 7
-  // The Thursday says which year a week belongs to.
+  // A week belongs to the year of its Thursday.
   return week > 0 && sameYear(dayOf(year, 1, monday + 3), year) ? dayOf(year, 1, monday + day - 1) : undefined
 }
 
 const sameYear = (date: Date, year: number) => (date.getUTCFullYear() === year ? date : undefined)
 
-/** No database has instants before the year 1, and no text of four digits has any after 9999. */
+/**
+ * Bounds in ms: no database has instants before the year 1, and four digits can't write a year after 9999.
+ */
 const [first, end] = [dayOf(1, 1, 1).getTime(), dayOf(10_000, 1, 1).getTime()]
 
 function printed(milliseconds: number, fraction = '', isLeap = false): string | undefined {

@@ -28,7 +28,7 @@ export function matches(node: ArrayNode, negated: boolean, scope: Scope): Checke
   return { kind: 'matches', field: ref, expression: expressionIn(expression, scope), negated }
 }
 
-/** A short one costs as much as one of this length. */
+/** Number of characters that a shorter expression counts as. */
 const leastText = most.expressionText / most.expressions
 
 function expressionIn(node: Extract<Node, { kind: 'text' }>, scope: Scope): string {
@@ -57,8 +57,8 @@ function expressionIn(node: Extract<Node, { kind: 'text' }>, scope: Scope): stri
 const maxElements = 100
 
 /**
- * `["~>", field, [expression or index, …]]`. An expression is about a whole element. It may find an index by its digits, but
- * digits alone are a text.
+ * `["~>", field, [expression or index, …]]`. An expression matches a whole element. It may match an index by
+ * its digits, but an expression of digits alone matches only text.
  */
 export function pathMatches(node: ArrayNode, negated: boolean, scope: Scope): Checked {
   requireCount(node, 2, '["~>", field, ["expression", 0, …]]')
@@ -80,7 +80,7 @@ export function pathMatches(node: ArrayNode, negated: boolean, scope: Scope): Ch
   return { kind: 'path matches', field: ref, elements, negated }
 }
 
-/** To search a field for words costs as much as so many comparisons. */
+/** Number of comparisons that one search of one field counts as. */
 const costOfSearch = 5
 
 /** `["match", field | [field, …] | "*", "words"]` */
@@ -102,7 +102,7 @@ export function textMatches(node: ArrayNode, negated: boolean, scope: Scope): Ch
   if (words.length === 0) throw wrong(text, `There is no word in ${quote(text.text)} to look for.`)
   if (words.reduce((sum, phrase) => sum + phrase.words.length, 0) > maxWords)
     throw wrong(text, `match looks for at most ${maxWords} words.`)
-  // What must not be there can't be marked, and says nothing of how well the rest fits.
+  // Words that must be absent can't be marked, and don't tell how well the rest matches.
   if (!negated) scope.matches.push({ fields, words })
   return { kind: 'text', fields, words, negated }
 }

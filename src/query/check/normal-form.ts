@@ -4,17 +4,21 @@ import { type Condition, type Constant, differsIfMissing, type FieldRef } from '
 import type { Checked } from './scope.ts'
 
 /**
- * The normal form of conditions: equal questions have equal plans, so that they share what is kept for them
+ * The normal form of conditions: equal questions have equal plans, so that they share cached results
  * (docs/decisions/0034).
  */
+
 export const nothing: Condition = { kind: 'none' }
 
-/** Longer keys are replaced by their digests, because those of conditions contain those of their operands. */
+/**
+ * Maximum length of a key in characters. Longer ones are replaced by digests, because keys contain those of
+ * operands.
+ */
 const maxKey = 500
 
 /**
- * A text that is the same for equal conditions only. Entities count by their names. Conditions never change, and each is
- * compared again on every level above it.
+ * Makes a text that is the same for equal conditions only. Entities are represented by their names. Keys are
+ * kept, because conditions never change, and each is compared again on every level above it.
  */
 export const keyOf: (condition: Condition) => string = memo(condition => shortened(writeKey(condition)))
 
@@ -31,16 +35,17 @@ function writeKey(condition: Condition): string {
   return `${inner}${where ? keyOf(where) : ''}`
 }
 
-/** Each once, in the order of their keys. */
+/** Sorts values by their keys, and leaves out duplicates. */
 function inOrder<Value>(values: readonly Value[], keyFor: (value: Value) => string): readonly Value[] {
   const unique = new Map(values.map(value => [keyFor(value), value]))
   return [...unique.keys()].sort().flatMap(key => unique.get(key) ?? [])
 }
 
-/** `and` or `or` of any number of conditions, as short as it can be said. */
+/** Joins any number of conditions by `and` or `or`, in the shortest form. */
 export function combined(kind: 'and' | 'or', parts: readonly Checked[]): Checked {
   const flat = parts.flatMap((part): readonly Checked[] => (part?.kind === kind ? part.of : [part]))
-  // One that no record matches decides an `and`, one that all match an `or`; the other one says nothing there.
+  // A condition that matches nothing decides an `and`, one that matches everything an `or`; in the other it
+  // has no effect.
   const decides = (part: Checked) => (kind === 'and' ? part?.kind === 'none' : part === null)
   if (flat.some(decides)) return kind === 'and' ? nothing : null
   const left = flat.filter(part => part !== null && part.kind !== 'none')
@@ -77,11 +82,11 @@ function valuesOf(condition: Condition, negated: boolean) {
   return undefined
 }
 
-/** @param values any number of them, in any order */
+/** Matches any of the values, in any order. There may be none. */
 export function oneOf(field: FieldRef, values: readonly Constant[], negated: boolean): Checked {
   if (values.length > 0) return oneOfSome(field, values, negated)
   if (!negated) return nothing
-  // A comparison with null is unknown, even if there is nothing to compare with.
+  // A comparison with null is unknown, even if there are no values to compare with.
   return differsIfMissing(field) ? null : { kind: 'null', field, negated: true }
 }
 

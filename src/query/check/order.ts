@@ -14,10 +14,10 @@ export type RowOrder = Rows['order']
 
 type By = RowOrder[number]['by']
 
-/** The name that a search can be sorted by. */
+/** Name in `order_by` for how well records match a search. */
 const relevance = 'relevance'
 
-/** Reads what `order_by` names. @param projection null: whole records */
+/** Reads the entries of `order_by`. @param projection null for whole records */
 export function readOrder(
   entries: readonly OrderEntry[],
   projection: Projection | null,
@@ -27,7 +27,7 @@ export function readOrder(
   for (const { by: node, descending } of entries) {
     const by = orderedBy(node, projection, scope)
     const key = JSON.stringify(by)
-    // What is named again can't break a tie (Q17).
+    // A repeated entry can't break a tie (Q17).
     if (!order.has(key)) order.set(key, { by, descending })
   }
   return [...order.values()]
@@ -64,7 +64,7 @@ function findOrdered(node: Extract<Node, { kind: 'text' }>, scope: Scope) {
 const unordered = (node: Extract<Node, { kind: 'text' }>) =>
   wrong(node, `The values of ${quote(node.text)} have no order.`)
 
-/** Rows of many records can be sorted only by what they have in common. */
+/** Rows of many records can only be sorted by values that all records of a row share. */
 function byGroup(node: Extract<Node, { kind: 'text' }>, projection: Projection, scope: Scope): By {
   const group = groupsOf(projection).find(({ name }) => name === node.text)
   if (group) {
@@ -81,7 +81,10 @@ function byGroup(node: Extract<Node, { kind: 'text' }>, projection: Projection, 
   )
 }
 
-/** Groups that aren't shown; with distinct, rows of several groups may be one. */
+/**
+ * Groups can be sorted by even if they aren't shown, but not with `distinct`, which may merge rows of several
+ * groups.
+ */
 const groupsOf = ({ groups, distinct }: Projection) => (distinct ? [] : (groups ?? []))
 
 function byFunction(node: Extract<Node, { kind: 'array' }>, projection: Projection | null, scope: Scope): By {
@@ -101,7 +104,10 @@ function namesIn(projection: Projection | null, scope: Scope): readonly string[]
   return sortable(projection, scope).fields.map(({ name }) => name)
 }
 
-/** What the parameter `order_by` may name, as the fields of an entity. Of whole records it is the entity itself. */
+/**
+ * Lists what the parameter `order_by` may name, as the fields of an entity. For plain records that is the
+ * entity itself.
+ */
 export function sortable(projection: Projection | null, scope: Scope): Pick<Entity, 'name' | 'fields'> {
   const hasRelevance = scope.matches.length > 0 && !fieldNamed(relevance, scope)
   if (!projection && !hasRelevance && scope.entity) return scope.entity
@@ -119,7 +125,7 @@ export function sortable(projection: Projection | null, scope: Scope): Pick<Enti
   return { name: scope.name, fields: [...fields.values()] }
 }
 
-/** The order of whole records, if it is one of plain fields. */
+/** Returns the order of whole records; undefined unless all entries are plain fields. */
 export function plainOrder(order: RowOrder): readonly Order[] | undefined {
   const plain = order.flatMap(({ by, descending }) =>
     isPlain(by) ? [{ field: by.field.name, descending }] : [],

@@ -3,7 +3,7 @@ import type { From } from './form.ts'
 import { most } from './scope.ts'
 import { type ArrayNode, described, operatorOf, wrong } from './wrong.ts'
 
-/** The clauses of `from`, as far as they can be read without knowing what is sorted. */
+/** The clauses of `from`, as far as they can be read without knowing the sorted rows. */
 export interface Paging {
   readonly limit: number | null
   readonly offset: number
@@ -35,7 +35,7 @@ function wholeNumber(clause: ArrayNode, least: number): number {
   )
 }
 
-/** @throws QueryError unless a clause has one argument */
+/** Returns the argument of a clause. @throws QueryError unless there is exactly one */
 export function onlyArgument(clause: ArrayNode, form: string): Node {
   const [, value, more] = clause.items
   if (value && !more) return value

@@ -1,12 +1,12 @@
-/** Nobody's JSON is nested deeper. */
+/** Maximum number of parts in a path; JSON isn't nested deeper in practice. */
 const maxParts = 100
 
 export type Path = readonly (string | number)[]
 
 /**
- * Reads the way to a member of a JSON value, behind the name of its field: `.os.family`, `[0].name`, `."a.b".c`. A part in
- * quotes ends at a quote that is followed by a point, an index or the end.
- * @returns a text says what is wrong
+ * Reads the path to a member of a JSON value, after the name of its field: `.os.family`, `[0].name`,
+ * `."a.b".c`. A quoted part ends at a quote that is followed by a point, an index or the end.
+ * @returns the path; a text that says what is wrong
  */
 export function readPath(text: string): Path | string {
   const path: (string | number)[] = []
@@ -46,7 +46,7 @@ function keyAt(text: string, at: number): Part | string {
   return { value, end }
 }
 
-/** The next point, or the first of the indexes before it. */
+/** Finds the end of a key: the next point, or the first of the indexes directly before that point. */
 function keyEnd(text: string, start: number): number {
   const point = text.indexOf('.', start)
   let end = point < 0 ? text.length : point

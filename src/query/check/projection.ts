@@ -10,17 +10,17 @@ import { onlyArgument } from './paging.ts'
 import { most, type Scope } from './scope.ts'
 import { type ArrayNode, argumentsOf, described, operatorOf, wrong } from './wrong.ts'
 
-/** What `extract` shows, but for the order of the rows. */
+/** The result of `extract`, apart from the order of its rows. */
 export interface Projection {
   readonly columns: readonly Shown[]
   readonly groups: readonly Group[] | null
   readonly having: Condition | null
   readonly distinct: boolean
-  /** Whether a row is made of many records. */
+  /** True if each row summarizes a group of records. */
   readonly isGrouped: boolean
 }
 
-/** What rows are grouped by; its name is for clauses that refer to it. */
+/** A value that rows are grouped by, with the name by which clauses refer to it. */
 export interface Group {
   readonly name: string
   readonly value: Scalar
@@ -81,7 +81,7 @@ function readGroup(node: Node, columns: readonly Shown[], scope: Scope): Group {
   return { name: node.text, value: { kind: 'field', field: ref }, isSortable: field.sortable !== false }
 }
 
-/** Of many records, a row can show only what is the same in all of them. */
+/** A row of many records can show only values that all of them share. */
 function requireGrouped(columns: readonly Shown[], groups: readonly Group[]): void {
   const grouped = new Set(groups.map(({ value }) => JSON.stringify(value)))
   const loose = columns.find(({ value }) => value.kind !== 'aggregate' && !grouped.has(JSON.stringify(value)))
@@ -95,7 +95,7 @@ function requireGrouped(columns: readonly Shown[], groups: readonly Group[]): vo
     )
 }
 
-/** What a search says is said of one record. */
+/** Refuses values of a search in rows of many records, because a search rates and marks single records. */
 function requireOfManyRecords(columns: readonly Shown[], clause: ArrayNode | undefined): void {
   const ofOne = columns.find(({ value }) => isOfSearch(value.kind))
   if (ofOne)
@@ -112,7 +112,7 @@ const isOfSearch = (kind: string) => kind === 'relevance' || kind === 'highlight
 const isCallOfSearch = (node: Node) =>
   node.kind === 'array' && node.items[1]?.kind === 'text' && isOfSearch(node.items[1].text)
 
-/** @returns null if all rows match */
+/** @returns null if every row matches */
 function readHaving(clause: ArrayNode, columns: readonly Shown[], { shared }: Scope): Condition | null {
   const condition = onlyArgument(clause, '["having", [">", "count", 1]]')
   const fields = columns.map(

@@ -3,62 +3,70 @@ import type { Condition, FieldRef, TextQuery } from '../../model/plan.ts'
 import type { Node } from '../language/node.ts'
 import { wrong } from './wrong.ts'
 
-/** Bounds of what is checked; the readers have their own. */
+/** Bounds of a checked query; the readers have their own. */
 export const most = {
   leaves: 1_000,
   expressions: 100,
   expressionText: 20_000,
   searched: 1_000,
-  /** In each other. */
+  /** Depth of nested subqueries. */
   subqueries: 10,
-  /** Altogether. PostgreSQL takes seconds to plan 500 of them. */
+  /** Number of subqueries. PostgreSQL takes seconds to plan 500 of them. */
   plans: 100,
   values: 50_000,
-  /** Of a list in `having`, which is compared group by group. */
+  /** Values of a list in `having`, which are compared for every group. */
   valuesOfRows: 1_000,
-  /** The length of a value of JSON. */
+  /** Characters of a JSON value. */
   json: 10_000,
   columns: 1_000,
-  /** Among the columns. PostgreSQL takes seconds to plan 1,000 of them. */
+  /** Functions among the columns. PostgreSQL takes seconds to plan 1,000 of them. */
   functions: 100,
-  /** That the same value is shown: a row can't be much larger than its record. */
+  /** Times that a value is shown in a row, which therefore can't be much larger than its record. */
   times: 10,
   fields: 100,
   orders: 100,
 } as const
 
-/** What all parts of one check share. */
+/** State that all parts of one check share. */
 export interface Shared {
   readonly entities: ReadonlyMap<string, Entity>
   readonly mayRead: (entity: Entity) => boolean
   /** Checks a condition. It is here so that the operators can check their arguments. */
   readonly condition: (node: Node, negated: boolean, scope: Scope) => Checked
-  /** How many more comparisons the query may have. */
+  /** Number of comparisons that the query may still have. */
   leavesLeft: number
-  /** How many more subqueries. */
+  /** Number of subqueries that the query may still have. */
   plansLeft: number
-  /** How many more characters of regular expressions, which take longer to read than anything else. */
+  /**
+   * Characters of regular expressions that the query may still have. They take longer to read than anything
+   * else.
+   */
   expressionTextLeft: number
 }
 
-/** null: every record matches. */
+/** A checked condition; null if every record matches. */
 export type Checked = Condition | null
 
-/** Where names are looked up: the fields of one entity, or the members of the rows that `having` filters. */
+/**
+ * The names that a condition can use: the fields of one entity, or the columns of the rows that `having`
+ * filters.
+ */
 export interface Scope {
   readonly shared: Shared
-  /** What has the fields, as messages name it. */
+  /** The owner of the fields, as messages name it. */
   readonly name: string
   readonly fields: readonly Field[]
-  /** null: the rows of a projection. */
+  /** The entity with the fields; null for the rows of a projection. */
   readonly entity: Entity | null
-  /** How many subqueries are around it. */
+  /** Number of subqueries around the condition. */
   readonly depth: number
-  /** Why subqueries, shorthands and text searches have no place here; null: they have. */
+  /**
+   * Name, for messages, of a condition that can't have subqueries or text searches; null if both are allowed.
+   */
   readonly plainFor: string | null
-  /** The fields in its conditions, for its default condition. */
+  /** Fields that the conditions use. They decide about the default condition. */
   readonly mentioned: Set<string>
-  /** What was searched for by `match`, for `relevance` and `highlight`. */
+  /** Searches by `match`, for `relevance` and `highlight`. */
   readonly matches: Match[]
 }
 
@@ -90,7 +98,7 @@ export const entityScope = (
   matches: [],
 })
 
-/** @throws QueryError if the query has too many comparisons */
+/** Counts comparisons. @throws QueryError if the query has too many */
 export function countLeaves(node: Node, scope: Scope, count = 1): void {
   scope.shared.leavesLeft -= count
   if (scope.shared.leavesLeft < 0)

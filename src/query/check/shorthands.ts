@@ -4,13 +4,13 @@ import { type Found, fieldNamed, fieldsOf, findField, member, whole } from './fi
 import type { Scope } from './scope.ts'
 import { argumentsOf, described, operatorOf, wrong } from './wrong.ts'
 
-/** What a condition is about. `lower`: it is compared in lower case. */
+/** The field that a condition is about. `lower`: constants are put in lower case first. */
 export type Subject = Found & { readonly lower?: true }
 
 /**
- * The first argument of a condition: a field, or what PuppetDB has as a shorthand for one. A field of that name comes
- * first.
- * @throws QueryError for everything else
+ * Reads the first argument of a condition: a field, or PuppetDB's shorthand for one. A field with the name of
+ * a shorthand comes first.
+ * @throws QueryError for anything else
  */
 export function subjectOf(node: Node, scope: Scope): Subject {
   const subject = shorthand(node, scope) ?? findField(node, scope)
@@ -49,7 +49,7 @@ function parameterOf(node: Extract<Node, { kind: 'array' }>, scope: Scope): Subj
   return member(parameters, [nameIn(node)])
 }
 
-/** The second part of `["parameter", name]` and `["fact", name]`. */
+/** Returns the name in `["parameter", name]` or `["fact", name]`. */
 export function nameIn(node: Extract<Node, { kind: 'array' }>): string {
   const [name, more] = argumentsOf(node)
   if (name?.kind === 'text' && !more) return name.text
@@ -60,6 +60,6 @@ export function nameIn(node: Extract<Node, { kind: 'array' }>): string {
   )
 }
 
-/** Tags are stored in lower case. */
+/** Puts a constant for PuppetDB's tags in lower case, because tags are stored so. */
 export const lowered = (node: Node, { lower }: Subject): Node =>
   lower && node.kind === 'text' ? { ...node, text: node.text.toLowerCase() } : node

@@ -9,7 +9,7 @@ import { type Checked, countLeaves, type Scope } from './scope.ts'
 import { nameIn } from './shorthands.ts'
 import { type ArrayNode, argumentsOf, operatorOf, requireCount, wrong } from './wrong.ts'
 
-/** `["subquery", entity, condition]`: a short way to write `in` for entities that are related (docs/decisions/0037). */
+/** `["subquery", entity, condition]`: a short form of `in` for related entities (docs/decisions/0037). */
 export function subquery(node: ArrayNode, negated: boolean, scope: Scope): Checked {
   const [, name = node, query = null, more] = node.items
   if (node.items.length === 1 || more)
@@ -26,7 +26,7 @@ export function subquery(node: ArrayNode, negated: boolean, scope: Scope): Check
 interface Related {
   readonly query: Node | null
   readonly negated: boolean
-  /** Where the entity is named. */
+  /** The node that names the entity. */
   readonly name: Node
 }
 
@@ -45,7 +45,7 @@ function related(node: ArrayNode, other: Entity, { query, negated, name }: Relat
   return { kind: 'in plan', fields: outerFields.map(({ ref }) => ref), plan, negated }
 }
 
-/** A later import may have taken it away. */
+/** Finds a field of a relation, which a later import may have removed. */
 function relatedField(name: string, scope: Scope, node: Node): Found {
   const field = fieldNamed(name, scope)
   if (field) return whole(field)
@@ -65,7 +65,7 @@ function unrelated(node: Node, entity: Entity, other: Entity, { shared }: Scope)
 
 const factOperators = ['=', '~', '<', '<=', '>', '>=', 'in']
 
-/** Whether a condition is about `["fact", name]`. Entities with a field of that name have no such shorthand. */
+/** True for a condition on `["fact", name]`. Entities with a field `fact` don't have that shorthand. */
 export const isAboutFact = (node: ArrayNode, scope: Scope): boolean =>
   operatorOf(node.items[1]) === 'fact' && !fieldNamed('fact', scope)
 

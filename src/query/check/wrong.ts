@@ -4,14 +4,14 @@ import { type Node, type Place, QueryError } from '../language/node.ts'
 export type ArrayNode = Extract<Node, { kind: 'array' }>
 export type TextNode = Extract<Node, { kind: 'text' }>
 
-/** A mistake in a query, to be thrown. */
+/** Makes an error about a place in a query, for the caller to throw. */
 export const wrong = (
   { at }: { readonly at: Place },
   message: string,
   members: Readonly<Record<string, unknown>> = {},
 ): QueryError => new QueryError(message, at, members)
 
-/** What somebody wrote, as messages name it. */
+/** Shows a value of a query as messages name it. */
 export function described(node: Node): string {
   if (node.kind === 'text' || node.kind === 'number') return written(node)
   if (node.kind === 'boolean') return String(node.value)
@@ -22,18 +22,18 @@ export function described(node: Node): string {
 const written = (node: Extract<Node, { kind: 'text' | 'number' }>) =>
   node.kind === 'text' ? quote(node.text) : quote(node.text).slice(1, -1)
 
-/** The operator of an array that begins with one. */
+/** Returns the operator that an array begins with; undefined for any other node. */
 export function operatorOf(node: Node | undefined): string | undefined {
   const first = node?.kind === 'array' ? node.items[0] : undefined
   return first?.kind === 'text' ? first.text : undefined
 }
 
-/** What is behind the operator. */
+/** Returns everything after the operator. */
 export const argumentsOf = ({ items }: ArrayNode): readonly Node[] => items.slice(1)
 
 const counts = ['no arguments', 'one argument', 'two arguments', 'three arguments']
 
-/** @throws QueryError unless there are as many arguments as there must be */
+/** @throws QueryError if the number of arguments is another one */
 export function requireCount(node: ArrayNode, count: number, form: string): void {
   const given = node.items.length - 1
   if (given === count) return

@@ -1,10 +1,10 @@
 import type { Place } from './node.ts'
 
-/** Of the line before and behind the place. */
+/** Maximum length of the line shown before and after the place, in UTF-16 units. */
 const around = 40
 
 /**
- * Two lines that show a place in PQL: the line of the query, as much of it as is near, and a `^` under the place.
+ * Shows a place in PQL in two lines: the part of the query's line around it, and a `^` under the place.
  * @returns undefined for a place in an AST
  */
 export function markerOf(text: string, place: Place): string | undefined {
@@ -19,10 +19,10 @@ export function markerOf(text: string, place: Place): string | undefined {
   const behind = printable(text.slice(at, Math.min(lineEnd, at + around)))
   const cutBefore = at - around > start ? '…' : ''
   const cutBehind = at + around < lineEnd ? '…' : ''
-  // A character that takes two units of the text takes one column.
+  // A surrogate pair takes one column.
   const columns = [...before].length + cutBefore.length
   return `${cutBefore}${before}${behind}${cutBehind}\n${' '.repeat(columns)}^`
 }
 
-/** Tabs and other control characters would move the sign. */
+/** Replaces tabs and other control characters, which would shift the `^`. */
 const printable = (text: string) => text.toWellFormed().replace(/\p{Cc}/gu, ' ')

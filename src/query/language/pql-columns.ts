@@ -2,8 +2,8 @@ import type { Node } from './node.ts'
 import { printAst } from './print-ast.ts'
 
 /**
- * The members of the rows that a projection makes. A column is called like its field or its function; the second one of a
- * name is `count_2`.
+ * Names of the columns of a projection. A column is named after its field or its function; the second one
+ * with the same name is `count_2`.
  */
 export class Columns {
   readonly #names = new Map<string, string>()
@@ -17,7 +17,7 @@ export class Columns {
     }
   }
 
-  /** @returns what the column of this function is called; undefined if there is none */
+  /** @returns the name of the column that shows this function; undefined if there is none */
   nameOf(item: Node): string | undefined {
     return this.#names.get(printAst(item))
   }

@@ -14,20 +14,20 @@ import {
   startsFunction,
 } from './pql-terms.ts'
 
-/** What conditions stand in. */
+/** The context of a condition. */
 export interface Around {
-  /** Of the rows that `having` is about, which may name functions; elsewhere null. */
+  /** Columns of the rows that `having` filters, where conditions may name functions; null elsewhere. */
   readonly columns: Columns | null
-  /** Reads a whole query, behind `in`. */
+  /** Reads a whole query, after `in`. */
   readonly readQuery: (scanner: PqlScanner) => Node
 }
 
-/** Conditions joined by `or`, which binds least; `and` binds more, and `!` most. */
+/** Reads conditions joined by `or`, which binds least; `and` binds more, and `!` most. */
 export function readCondition(scanner: PqlScanner, around: Around): Node {
   return joined(scanner, 'or', () => joined(scanner, 'and', () => readSingle(scanner, around)))
 }
 
-/** Of one kind, nested ones become one: `a or (b or c)` has three. */
+/** Joins conditions, and flattens nested ones of the same operator: `a or (b or c)` has three parts. */
 function joined(scanner: PqlScanner, operator: 'and' | 'or', read: () => Node): Node {
   const first = read()
   if (!scanner.accepts(operator)) return first
@@ -39,7 +39,7 @@ function joined(scanner: PqlScanner, operator: 'and' | 'or', read: () => Node): 
   return scanner.call(operator, first.at, parts)
 }
 
-/** What an array of this operator joins, to be changed. */
+/** Copies the operands of this operator; undefined for any other node. */
 function partsOf(node: Node, operator: string): Node[] | undefined {
   const [first] = node.kind === 'array' ? node.items : []
   return node.kind === 'array' && first?.kind === 'text' && first.text === operator
@@ -61,7 +61,7 @@ function readSingle(scanner: PqlScanner, around: Around): Node {
     return readIn(scanner, fields, around) ?? readMatch(scanner, fields) ?? refuse(scanner)
   }
   if (scanner.accepts('*')) return readMatch(scanner, scanner.text('*', token.at)) ?? refuse(scanner)
-  // A field may be called so, and then an operator follows.
+  // A field may have the name of an operator; then another operator follows.
   const isOthersWord = token.kind === 'word' && /^(not|and|or)$/i.test(token.text)
   if (!isName(token) || (isOthersWord && !scanner.isFollowedBy(isOperator)))
     throw scanner.expecting('<field>', '<entity> {').fail()
@@ -73,7 +73,10 @@ function refuse(scanner: PqlScanner): never {
   throw scanner.fail()
 }
 
-/** What a condition is about: a field, or in `having` a column, which is called like a field or a function. */
+/**
+ * Reads the subject of a condition: a field, or in `having` a column, which is named after a field or a
+ * function.
+ */
 function readTarget(scanner: PqlScanner, { columns }: Around): Node {
   if (!startsFunction(scanner)) return readField(scanner)
   const { at } = scanner.token
@@ -81,7 +84,7 @@ function readTarget(scanner: PqlScanner, { columns }: Around): Node {
   return readColumn(scanner, columns)
 }
 
-/** A function as the name of its column. */
+/** Reads a function as the name of its column. */
 export function readColumn(scanner: PqlScanner, columns: Columns): Node {
   const { at, start } = scanner.token
   const item = readItem(scanner)
@@ -91,7 +94,7 @@ export function readColumn(scanner: PqlScanner, columns: Columns): Node {
   throw inPql(scanner.source, at, `${written}) is none of the columns. Add it to those in [ ] before the {.`)
 }
 
-/** Records to which others belong: `bitstreams { size > 5 }`. */
+/** Reads a condition on related records: `bitstreams { size > 5 }`. */
 function readRelated(scanner: PqlScanner, around: Around): Node {
   const entity = scanner.next()
   const name = scanner.text(entity.text, entity.at)
@@ -137,7 +140,7 @@ function readIn(scanner: PqlScanner, fields: Node, around: Around): Node | undef
   return scanner.array([scanner.text('in', at), fields, values], fields.at)
 }
 
-/** Words in a text (beyond PuppetDB). */
+/** Reads a search for words, which PuppetDB doesn't have. */
 function readMatch(scanner: PqlScanner, fields: Node): Node | undefined {
   const { at } = scanner.token
   if (!scanner.accepts('match')) return undefined

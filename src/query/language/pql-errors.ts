@@ -2,14 +2,14 @@ import { nearest } from '../../lib/nearest.ts'
 import { markerOf } from './marker.ts'
 import { type Place, QueryError } from './node.ts'
 
-/** What stands at a place in PQL. */
+/** The token at a place in PQL. */
 export interface Found {
   readonly kind: 'word' | 'text' | 'number' | 'symbol' | 'broken' | 'end'
-  /** Of a text: without quotes and escapes; of what is broken: what it is. */
+  /** A text is without its quotes and escapes; of a broken token, this says what it is. */
   readonly text: string
 }
 
-/** How others write it, and how PQL does. */
+/** Words and signs of other languages, with those of PQL. */
 const habits: ReadonlyMap<string, string> = new Map([
   ['==', '='],
   ['===', '='],
@@ -30,8 +30,8 @@ const habits: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * What is there is not what should be.
- * @param expected at that place
+ * Makes an error for a token that isn't one of the expected ones.
+ * @param expected tokens that would be right at that place
  * @param hint a sentence on how to write what was probably meant
  */
 export function unexpected(
@@ -52,7 +52,7 @@ export function unexpected(
   })
 }
 
-/** A mistake at a place in PQL. */
+/** Makes an error for a place in PQL. */
 export function inPql(
   source: string,
   at: Place,
@@ -63,7 +63,10 @@ export function inPql(
   return new QueryError(`${where}${what}`, at, { ...members, marker: markerOf(source, at) })
 }
 
-/** Keywords are in lower case only. Short ones are near to everything. */
+/**
+ * Guesses the expected word that was meant. Keywords are in lower case only; short words resemble all of
+ * them.
+ */
 function meantBy(found: Found, expected: readonly string[]): string | undefined {
   if (found.kind !== 'word' && found.kind !== 'symbol') return undefined
   const word = found.text.length > 20 ? '' : found.text.toLowerCase()

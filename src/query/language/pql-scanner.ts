@@ -9,19 +9,19 @@ export interface Token extends Found {
 }
 
 /**
- * PQL as tokens, one at a time, so that a text is read only as far as it is right. It remembers what was asked for in vain
- * at the current token: that is what an error says was expected.
+ * Reads PQL as tokens, one at a time, so that a text is read only up to its first mistake. It remembers what
+ * the reader asked for in vain at the current token, so that an error can say what was expected.
  */
 export class PqlScanner {
   readonly source: string
-  /** The one that comes next. */
+  /** The current token, which is taken next. */
   token: Token
   readonly #expected: string[] = []
   #nodes = 0
   #depth = 0
   #line = 1
   #column = 1
-  /** The place of this character is known. */
+  /** Index of the character that `#line` and `#column` belong to. */
   #placed = 0
 
   constructor(source: string) {
@@ -29,12 +29,12 @@ export class PqlScanner {
     this.token = this.#scan(0)
   }
 
-  /** Goes on behind the current token. */
+  /** Takes the current token, and reads the one after it. @returns the token that was current */
   next(): Token {
     return this.jump(this.token.end)
   }
 
-  /** Goes on at this character. @returns the token that was current */
+  /** Continues at the character with this index. @returns the token that was current */
   jump(to: number): Token {
     const { token } = this
     if (this.#expected.length > 0) this.#expected.length = 0
@@ -42,7 +42,7 @@ export class PqlScanner {
     return token
   }
 
-  /** @returns whether the current token is this sign or keyword */
+  /** @returns true if the current token is this sign or keyword */
   sees(text: string, name = text): boolean {
     const { token } = this
     if (token.text === text && (token.kind === 'symbol' || token.kind === 'word')) return true
@@ -50,7 +50,7 @@ export class PqlScanner {
     return false
   }
 
-  /** Takes this sign or keyword if it is the current token. */
+  /** Takes this sign or keyword if it is the current token; undefined otherwise. */
   accepts(text: string): Token | undefined {
     return this.sees(text) ? this.next() : undefined
   }
@@ -62,13 +62,13 @@ export class PqlScanner {
     return token
   }
 
-  /** What would also be right at the current token, besides the signs and keywords that were asked for. */
+  /** Adds to what is expected at the current token, besides the signs and keywords that were asked for. */
   expecting(...what: readonly string[]): this {
     this.#expected.push(...what)
     return this
   }
 
-  /** Whether this comes behind the current token and white space, without reading on. */
+  /** True if the expression matches after the current token and white space. Nothing is taken. */
   isFollowedBy(expression: RegExp): boolean {
     expression.lastIndex = this.#skip(this.token.end)
     return expression.test(this.source)
@@ -78,7 +78,7 @@ export class PqlScanner {
     return unexpected(this.source, this.token, this.token.at, [...new Set(this.#expected)], hint)
   }
 
-  /** Reads what is inside of something. */
+  /** Reads a nested part, whose depth is counted. */
   deeper<T>(read: () => T): T {
     if (++this.#depth > bounds.depth) throw this.#over('depth', this.token.at)
     const inside = read()
@@ -99,7 +99,7 @@ export class PqlScanner {
     return this.#counted({ kind: 'boolean', value, at })
   }
 
-  /** An array that begins with an operator. */
+  /** Makes an array that begins with an operator. */
   call(operator: string, at: Place, rest: readonly Node[]): Node {
     return this.array([this.text(operator, at), ...rest], at)
   }
@@ -126,7 +126,7 @@ export class PqlScanner {
     if (code === doubleQuote || code === singleQuote) return this.#string(code, start, at)
     if (isDigit(code) || (code === minus && isDigit(source.charCodeAt(start + 1)))) {
       const end = numberEnd(source, start)
-      // Names may begin with digits, too.
+      // A name may begin with digits, too.
       if (wordEnd(source, end) === end)
         return { kind: 'number', text: withoutZeros(source.slice(start, end)), start, end, at }
     }
@@ -171,7 +171,9 @@ export class PqlScanner {
     return at
   }
 
-  /** Places are asked for in the order of the text, so that all of them cost one pass. */
+  /**
+   * Finds line and column. Places are asked for in the order of the text, so that all of them cost one pass.
+   */
   #place(to: number): Place {
     for (; this.#placed < to; this.#placed++) {
       const code = this.source.charCodeAt(this.#placed)
@@ -186,13 +188,16 @@ export class PqlScanner {
 
 const [lineFeed, doubleQuote, singleQuote, minus, backslash] = [0x0a, 0x22, 0x27, 0x2d, 0x5c]
 
-/** Longer ones first. Those that are none in PQL are read whole, so that an error can name what was meant. */
+/**
+ * Signs of several characters, longer ones first. Those that PQL doesn't have are read whole, so that errors
+ * can name them.
+ */
 const signs = ['!==', '===', '!=', '!~', '==', '=~', '=>', '=<', '~>', '<=', '>=', '<>', '&&', '||']
 
-/** What signs of several characters begin with. */
+/** Characters that signs of several characters begin with. */
 const operators = '=!~<>&|'
 
-/** Digits as in JSON, but with zeros before them. */
+/** Finds the end of a number as in JSON, but with leading zeros. */
 function numberEnd(source: string, from: number): number {
   let end = from + 1
   while (isDigit(source.charCodeAt(end))) end++
@@ -208,7 +213,10 @@ const withoutZeros = (number: string) =>
 
 const isDigit = (code: number) => code >= 0x30 && code <= 0x39
 
-/** A letter, a digit or _. Imported fields have names in any script, so all but ASCII counts as letters. */
+/**
+ * True for a letter, a digit or _. Imported fields have names in any script, so all but ASCII counts as
+ * letters.
+ */
 const isWord = (code: number) =>
   (code >= 0x61 && code <= 0x7a) ||
   (code >= 0x41 && code <= 0x5a) ||
@@ -216,7 +224,7 @@ const isWord = (code: number) =>
   code === 0x5f ||
   (code >= 0x80 && !isSpace(code))
 
-/** What JavaScript's `\s` matches. */
+/** True for the characters that JavaScript's `\s` matches. */
 const isSpace = (code: number) =>
   code === 0x20 ||
   (code <= 0x0d && code >= 0x09) ||
@@ -231,7 +239,9 @@ const isSpace = (code: number) =>
       code === 0x3000 ||
       code === 0xfeff))
 
-/** Names have hyphens inside (`audit-events`), and may end in `?` (`latest_report?`). */
+/**
+ * Finds the end of a name, which may have hyphens inside (`audit-events`) and end in `?` (`latest_report?`).
+ */
 function wordEnd(source: string, from: number): number {
   let at = from
   while (

@@ -4,16 +4,19 @@ import type { PqlScanner, Token } from './pql-scanner.ts'
 
 /** The parts that conditions and clauses of PQL are made of: fields, functions, values and lists of them. */
 
-/** Behind the name of a field come members and indexes, such as `.os."a.b"[0]`. */
+/** After the name of a field come members and indexes, such as `.os."a.b"[0]`. */
 const index = /\[\d{1,9}\]/y
 const part = /[^\s.",[\](){}!<=>~']+/y
 /** A quoted part ends at a quote before one of these, or before the end. */
 const behindQuoted = ' \t\r\n.,[](){}!<=>~'
 
-/** An operator, the rest of a path, or records of an entity: one of these follows a field that is called like a keyword. */
+/**
+ * Matches what can follow a field with the name of a keyword: an operator, the rest of a path, or records of
+ * an entity.
+ */
 export const isOperator = /[=<>~.[{]|![=~]|(?:in|is|match)(?![\w-])/y
 
-/** The name of a field, and a path inside of it. A name with other characters than a word's is a text in quotes. */
+/** Reads the name of a field, and a path inside of it. A name that isn't a word is a text in quotes. */
 export function readField(scanner: PqlScanner): Node {
   const { token } = scanner
   if (!isName(token)) throw scanner.expecting('<field>').fail()
@@ -32,7 +35,7 @@ export function readField(scanner: PqlScanner): Node {
   return scanner.text(isQuotedAlone ? token.text : scanner.source.slice(token.start, end), token.at)
 }
 
-/** Whether a field may begin with it. */
+/** True for a token that a field may begin with. */
 export const isName = ({ kind }: Token) => kind === 'word' || kind === 'text' || kind === 'number'
 
 function pathEnd(source: string, from: number): number {
@@ -60,7 +63,7 @@ function quotedEnd(source: string, from: number): number | undefined {
   return undefined
 }
 
-/** A field, or a function such as `count()` and `to_string(time, "YYYY")`. */
+/** Reads a field, or a function such as `count()` and `to_string(time, "YYYY")`. */
 export function readItem(scanner: PqlScanner): Node {
   if (!startsFunction(scanner)) return readField(scanner)
   const name = scanner.next()
@@ -102,7 +105,7 @@ export function readTextOrNumber(scanner: PqlScanner): Node {
   return readNumber(scanner.expecting('<text>'))
 }
 
-/** A text, a number, true, false, or an array of them. */
+/** Reads a text, a number, true, false, or an array of them. */
 export function readLiteral(scanner: PqlScanner): Node {
   const { kind, at } = scanner.token
   if (kind === 'text') return readText(scanner)
@@ -113,7 +116,7 @@ export function readLiteral(scanner: PqlScanner): Node {
   throw scanner.expecting('<text>', '<number>').fail(quotesFor(scanner.token))
 }
 
-/** `[…]`, which may be empty. */
+/** Reads `[…]`, which may be empty. */
 export function readList(scanner: PqlScanner, item: (scanner: PqlScanner) => Node): Node {
   const { at } = scanner.expect('[')
   const items: Node[] = []
@@ -127,7 +130,7 @@ export function readList(scanner: PqlScanner, item: (scanner: PqlScanner) => Nod
   return scanner.array(items, at)
 }
 
-/** For what stands where a value should. */
+/** Makes a hint for a token that stands in place of a value; undefined if there is nothing to say. */
 function quotesFor({ kind, text }: Token): string | undefined {
   if (kind === 'word' && /^null$/i.test(text)) return 'Write "is null" or "is not null" after the field.'
   if (kind === 'word' && /^[“”„‘’]/.test(text)) return 'Quotes are straight: " or \'.'

@@ -1,6 +1,6 @@
 import type { Node } from './node.ts'
 
-/** The JSON of a query, with numbers as they were written. `readAst` reads the same query from it. */
+/** Writes a query as JSON, with numbers as they were written. `readAst` reads the same query from it. */
 export function printAst(node: Node): string {
   switch (node.kind) {
     case 'array':

@@ -3,9 +3,9 @@ import { jsonErrors } from '../json-errors.ts'
 import { bounds, type Node, QueryError, tooMuch } from './node.ts'
 
 /**
- * Reads a query in the form of JSON (RFC 8259), in one pass: a refused query costs no more than reading it as far as it is
- * right. Numbers stay as they were written.
- * @throws QueryError for what is not JSON, too large or too deep, or has a key twice
+ * Reads a query in the form of JSON (RFC 8259) in one pass, which ends at the first mistake. Numbers stay as
+ * they were written.
+ * @throws QueryError for text that isn't JSON, is too large or too deep, or has a key twice
  */
 export function readAst(text: string): Node {
   if (text.length > bounds.length) throw new QueryError(tooMuch.length, { pointer: '' })
@@ -19,7 +19,7 @@ export function readAst(text: string): Node {
     return wrong(`It is not JSON: ${words} at character ${position}.`, pointer, position)
   }
 
-  /** @returns the character behind the white space; NaN at the end */
+  /** @returns the code of the character after the white space; NaN at the end */
   function skip(): number {
     for (;;) {
       const code = text.charCodeAt(at)
@@ -82,7 +82,7 @@ export function readAst(text: string): Node {
     return { kind: 'object', members, at: { pointer } }
   }
 
-  /** @returns whether a comma follows a value, and not the end of the array or object */
+  /** @returns true if a comma follows a value; false at the end of the array or object */
   function another(close: number, missing: keyof typeof jsonErrors, pointer: string): boolean {
     const code = skip()
     if (code !== comma && code !== close)
@@ -122,7 +122,7 @@ export function readAst(text: string): Node {
     return written
   }
 
-  /** A longer word that begins like this one is none. */
+  /** Takes a word. A longer one that begins with it is an error. */
   function word(name: string, pointer: string): true {
     if (/\w/.test(text.charAt(at + name.length))) throw malformed('InvalidSymbol', pointer)
     at += name.length
@@ -140,7 +140,7 @@ const [openBracket, closeBracket, openBrace, closeBrace] = [0x5b, 0x5d, 0x7b, 0x
 
 const fourDigits = /^[0-9a-fA-F]{4}$/
 
-/** RFC 6901 §3. */
+/** Escapes a key for a JSON pointer (RFC 6901 §3). */
 const escaped = (key: string) => (!/[~/]/.test(key) ? key : key.replaceAll('~', '~0').replaceAll('/', '~1'))
 
 const shortened = (key: string) => JSON.stringify(key.length > 50 ? `${key.slice(0, 50)}…` : key)

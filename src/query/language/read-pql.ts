@@ -48,7 +48,7 @@ type Projection = ReturnType<typeof readProjection>
 function readProjection(scanner: PqlScanner) {
   const { at } = scanner.expect('[')
   const items: Node[] = []
-  // A field may have this name, too.
+  // A field may be called distinct, too.
   const isModifier = scanner.sees('distinct') && scanner.isFollowedBy(/[^\s,\]([.]/y)
   const distinct = isModifier ? [scanner.call('distinct', scanner.next().at, [])] : []
   if (!scanner.accepts(']')) {
@@ -59,7 +59,7 @@ function readProjection(scanner: PqlScanner) {
   return { at, items: scanner.array(items, at), distinct, columns: new Columns(items) }
 }
 
-/** Whether no condition comes before the clauses and the end. */
+/** True if the query has no condition: its clauses or its end follow. */
 function atClause(scanner: PqlScanner): boolean {
   const { kind, text } = scanner.token
   if (scanner.sees('}')) return true
@@ -68,7 +68,7 @@ function atClause(scanner: PqlScanner): boolean {
   return ['limit', 'offset', 'having'].includes(text) && !scanner.isFollowedBy(isOperator)
 }
 
-/** In any order, each once. */
+/** Reads clauses in any order, each at most once. */
 function readClauses(scanner: PqlScanner, projection: Projection | null) {
   const grouping: Node[] = []
   const paging: Node[] = []
@@ -93,7 +93,7 @@ function readClauses(scanner: PqlScanner, projection: Projection | null) {
 }
 
 interface Clause {
-  /** What it begins with. */
+  /** The word that the clause begins with. */
   readonly word: string
   readonly name: string
   readonly read: (scanner: PqlScanner, columns: Columns) => readonly Node[]
@@ -137,7 +137,10 @@ function listOf(scanner: PqlScanner, item: (scanner: PqlScanner) => Node): reado
   return items
 }
 
-/** A level of PQL is up to five of an AST, and who checks a query relies on the bound. */
+/**
+ * Finds a node that is nested too deeply. One level of PQL makes up to five of an AST, and the check relies
+ * on the bound.
+ */
 function tooDeep(node: Node, depth: number): Node | undefined {
   if (node.kind !== 'array') return undefined
   if (depth > bounds.depth) return node

@@ -1,7 +1,10 @@
 import { orderOf, type Sortable } from '../parse.ts'
 import { countsFilter } from './counts-filter.ts'
 
-/** What events are counted by (https://www.puppet.com/docs/puppetdb/8/api/query/v4/event-counts), and the fields of it. */
+/**
+ * Subjects by which events are counted (https://www.puppet.com/docs/puppetdb/8/api/query/v4/event-counts),
+ * with their fields.
+ */
 export const subjects = {
   certname: ['certname'],
   containing_class: ['containing_class'],
@@ -21,7 +24,7 @@ interface EventCount {
   skips: number
 }
 
-/** Rows with a number of events for each subject and status. */
+/** Rows with the number of events for each subject and status. */
 export interface CountedRows {
   readonly subject: Subject
   /** JSON objects with commas between them. */
@@ -29,7 +32,7 @@ export interface CountedRows {
 }
 
 export interface Counting {
-  /** The member of a row that has the number. */
+  /** The member of a row with the number. */
   readonly member: string
   readonly filter: string | undefined
   readonly order: string | undefined
@@ -37,7 +40,7 @@ export interface Counting {
   readonly limit: number | undefined
 }
 
-/** @returns the JSON of the page, and how many counts there are altogether */
+/** @returns the JSON of the page, and the number of counts on all pages */
 export function eventCounts(
   counted: readonly CountedRows[],
   { order, offset, limit, ...how }: Counting,
@@ -50,7 +53,7 @@ export function eventCounts(
   return { json: JSON.stringify(page), total: all.length }
 }
 
-/** @returns JSON of how many subjects have events of each status */
+/** @returns JSON with the number of subjects that have events of each status */
 export function aggregateEventCounts(counted: readonly CountedRows[], how: Counting): string {
   const all = counted.map(one => {
     const counts = countsOf(one, how)
@@ -96,10 +99,10 @@ const sortable: Sortable = {
   })),
 }
 
-/** @returns what an order sorts by @throws Problem 400 for any other */
+/** Reads an order of counts. @throws Problem 400 for any other */
 export const eventOrder = (order: string | undefined) => orderOf(order, sortable)
 
-/** By the subject where nothing else decides. */
+/** Sorts counts, by the subject if nothing else decides. */
 function sorted(counts: readonly EventCount[], order: string | undefined): readonly EventCount[] {
   const wanted = [
     ...eventOrder(order),

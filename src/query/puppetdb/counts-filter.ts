@@ -4,7 +4,7 @@ import { readAst } from '../language/read-ast.ts'
 
 const members = ['failures', 'successes', 'noops', 'skips'] as const
 
-/** How many events there are of each kind. */
+/** Number of events of each kind. */
 export type Counts = Readonly<Record<(typeof members)[number], number>>
 
 const comparisons = {
@@ -15,13 +15,13 @@ const comparisons = {
   '<=': (one: number, other: number) => one <= other,
 } as const
 
-/** There are four numbers to compare. */
+/** Maximum length in characters, ample for comparisons of four numbers. */
 const maxLength = 2_000
 
 type Filter = (counts: Counts) => boolean
 
 /**
- * A condition on counts, such as `[">", "failures", 0]`.
+ * Reads a condition on counts, such as `[">", "failures", 0]`.
  * @throws Problem 400
  */
 export function countsFilter(text: string | undefined): Filter {

@@ -18,7 +18,7 @@ import { countsFilter } from './counts-filter.ts'
 
 const route = contractsIn(() => import('../contracts.ts'))
 
-/** More subjects than a person reads about; all of them are in memory. */
+/** Maximum number of groups, which are all in memory. It is more than a person reads about. */
 const maxGroups = 100_000
 
 const parameters = ['summarize_by', 'count_by', 'counts_filter']
@@ -44,7 +44,7 @@ export function eventCountRoutes(app: FastifyInstance, { entities, answers, text
       offset: asked.offset ?? 0,
       limit: asked.limit,
     }
-    // What is wrong with them is said before anything is counted.
+    // Wrong parameters are refused before anything is counted.
     countsFilter(counting.filter)
     eventOrder(counting.order)
     return { asked, byNode, counting, by: summarizedBy(own.summarize_by) }
@@ -72,7 +72,7 @@ export function eventCountRoutes(app: FastifyInstance, { entities, answers, text
     return bytesOf(listing.body)
   }
 
-  /** All rows are in memory, so only as many requests as there are places for listings work on them. */
+  /** Waits for a place like a listing, because all rows are in memory. */
   async function counted<T>(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -117,7 +117,7 @@ function summarizedBy(text: string | undefined): readonly Subject[] {
   return [...new Set(names.map(one => oneOf('summarize_by', one.trim(), legal)))]
 }
 
-/** In characters. */
+/** Maximum length in characters of a list of names. */
 const maxNames = 200
 
 function oneOf<T extends string>(parameter: string, text: string, legal: readonly T[]): T {

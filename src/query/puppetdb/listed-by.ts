@@ -1,20 +1,22 @@
 import type { Entity } from '../../model/entities.ts'
 import type { Json } from '../build-ast.ts'
 
-/** Entities of PuppetDB whose addresses go on with values of fields, such as `/facts/<name>/<value>`. */
+/**
+ * Entities of PuppetDB whose addresses continue with values of these fields, such as `/facts/<name>/<value>`.
+ */
 const listedByFields: Readonly<Record<string, readonly string[]>> = {
   facts: ['name', 'value'],
   resources: ['type', 'title'],
 }
 
 /**
- * The condition of an address below an entity of PuppetDB (Q24).
- * @param values what follows the entity in the address
+ * Makes the condition of an address below an entity of PuppetDB (Q24).
+ * @param values segments after the entity in the address
  * @returns undefined if the entity has no such addresses
  */
 export function listedBy({ name, fields, key }: Entity, values: readonly string[]): Json | undefined {
   const names = listedByFields[name]
-  // An entity of that name whose records have one field as their key has addresses of records.
+  // An imported entity of that name may have a key of one field; its addresses are those of records.
   if (!names || [key].flat().length === 1 || values.length === 0) return undefined
   const types = names.map(one => fields.find(field => field.name === one)?.type)
   if (types.includes(undefined)) return undefined
@@ -30,7 +32,7 @@ export function listedBy({ name, fields, key }: Entity, values: readonly string[
   return ['and', ...conditions]
 }
 
-/** A value of JSON that isn't text, as an address writes it. */
+/** Reads a JSON value that isn't text, as an address writes it; undefined for any other text. */
 function literalOf(text: string): Json | undefined {
   if (text === 'true' || text === 'false') return text === 'true'
   return /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/.test(text) ? { number: text } : undefined

@@ -14,10 +14,13 @@ import { recordsIn } from '../records-in.ts'
 const route = contractsIn(() => import('./contracts.ts'))
 const queried = contractsIn(() => import('../contracts.ts'))
 
-/** The version of PuppetDB whose queries this service answers. Its clients refuse to work with less than some version. */
+/**
+ * The version of PuppetDB whose queries this service answers. Clients refuse to work with versions that are
+ * too old.
+ */
 const spoken = '7.12.1'
 
-/** What PuppetDB's clients ask of the service before they query it (Q24). */
+/** Registers what PuppetDB's clients request before they query (Q24). */
 export function puppetDbServiceRoutes(
   app: FastifyInstance,
   {
@@ -32,7 +35,7 @@ export function puppetDbServiceRoutes(
     product: 'carrel',
     product_version: version,
   }))
-  // PuppetDB asks its makers whether there is a newer one; Carrel asks nobody (E5).
+  // PuppetDB asks its maker for a newer version; Carrel makes no such request (E5).
   app.get(`${meta}/version/latest`, queried('showLatestQueryVersion'), async () => ({
     newer: false,
     version: spoken,
@@ -72,7 +75,7 @@ export function puppetDbServiceRoutes(
         .send(state)
     })
 
-  /** How many records there are, for callers who may list them. */
+  /** Counts the records of an entity; undefined if the caller may not list them. */
   async function count(request: FastifyRequest, name: string): Promise<number | undefined> {
     const all = await entities.all()
     const entity = all.get(name)
@@ -95,7 +98,8 @@ export function puppetDbServiceRoutes(
   }
   const domain = 'puppetlabs.puppetdb.population'
 
-  // The protocol of Jolokia (https://jolokia.org/reference/html/manual/jolokia_protocol.html), as far as clients read it.
+  // This is Jolokia's protocol (https://jolokia.org/reference/html/manual/jolokia_protocol.html), as far as
+  // clients read it.
   const response = (request: object, value: unknown) => ({
     request,
     value,
