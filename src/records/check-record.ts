@@ -7,9 +7,9 @@ import { keyValues, recordKey } from '../model/record-changes.ts'
 import { maxRecord, requireFlat } from './read-body.ts'
 
 /**
- * Checks what a request makes of a record by the rules of an import (D12). Fields are those that the entity has: a new one
- * would change what it is for everybody.
- * @param key names the record
+ * Checks a changed record by the rules of an import (D12). It may only have the fields of its entity: a new
+ * one would change the entity for every reader.
+ * @param key key of the record, which can't change
  * @returns the JSON to store
  * @throws Problem 422 that names the field; 413 for a record that is too large
  */
@@ -35,7 +35,7 @@ export function checkedJson(entity: Entity, record: unknown, key: string): strin
   return json
 }
 
-/** What a patch has nested again and again can't be printed. */
+/** Writes a record as JSON, which fails if a patch has nested values again and again. */
 function printed(record: Members): string {
   try {
     return JSON.stringify(record)
@@ -73,5 +73,5 @@ function requireKey(entity: Entity, record: Members, key: string): void {
     )
 }
 
-/** RFC 6901. */
+/** Makes a JSON pointer (RFC 6901) to a field. */
 const pointerTo = (name: string) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1').slice(0, 200)}`

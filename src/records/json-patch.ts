@@ -6,12 +6,12 @@ import { decimalKey } from '../lib/sort-keys.ts'
 import { setMember } from './members.ts'
 import { maxRecord } from './read-body.ts'
 
-/** More operations than that are no change of one record. */
+/** Maximum number of operations; the change of one record doesn't need more. */
 const maxOperations = 500
 
 /**
- * What a JSON Patch (RFC 6902) makes of a record. Libraries for it copy values, which loses digits of numbers, and look
- * up members that objects inherit (docs/decisions/0041).
+ * Applies a JSON Patch (RFC 6902) to a record. Libraries for it copy values, which loses digits of numbers,
+ * and look up inherited members (docs/decisions/0041).
  * @param record is changed
  * @throws Problem 422 that names the operation
  */
@@ -19,7 +19,7 @@ export function patched(record: Members, patch: unknown): unknown {
   if (!Array.isArray(patch)) throw refused('A JSON Patch must be an array of operations.')
   if (patch.length > maxOperations)
     throw refused(`A patch may have ${maxOperations} operations; this one has ${patch.length}.`)
-  // An operation may copy what an earlier one has copied.
+  // An operation may copy an earlier copy, so the sizes are added up.
   let copied = 0
   const copyOf = (value: unknown): unknown => {
     const json = JSON.stringify(value)
@@ -32,7 +32,7 @@ export function patched(record: Members, patch: unknown): unknown {
     try {
       root = applied(root, operation, copyOf)
     } catch (error) {
-      // A patch may nest what it has nested before.
+      // A patch can nest values that it has nested before.
       if (error instanceof RangeError) throw refused('The patch nests values too deeply; flatten them.')
       if (!(error instanceof Wrong)) throw error
       throw refused(`Operation ${at} of the patch can’t be applied: ${error.message}.`, { operation: at })
@@ -81,7 +81,7 @@ function valueIn(operation: Members): unknown {
   return operation.value
 }
 
-/** The size of a body bounds it. */
+/** The size of the body already bounds a pointer. */
 const anyPointer = { characters: maxRecord, tokens: maxRecord }
 
 function pointer(operation: Members, name: 'path' | 'from'): readonly string[] {
@@ -123,7 +123,7 @@ function added(root: unknown, path: readonly string[], value: unknown): unknown 
   return root
 }
 
-/** In its place: a member that is removed and added again would be the last one. */
+/** Replaces a value in its place: a member that is removed and added again would become the last one. */
 function replaced(root: unknown, path: readonly string[], value: unknown): unknown {
   valueAt(root, path)
   const token = path.at(-1) ?? ''
@@ -143,7 +143,7 @@ function removed(root: unknown, path: readonly string[]): unknown {
   return root
 }
 
-/** RFC 6902 §4.6: numbers by value, objects whatever the order of their members. */
+/** Compares as RFC 6902 §4.6 requires: numbers by value, objects whatever the order of their members. */
 const isEqual = (one: unknown, other: unknown): boolean =>
   isSame(one, other, (text, otherText) => decimalKey(text) === decimalKey(otherText))
 

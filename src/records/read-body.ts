@@ -3,15 +3,15 @@ import { exactBody } from '../http/json-body.ts'
 import { Problem } from '../http/problems.ts'
 import { parseWritten } from '../lib/json.ts'
 
-/** The size of a body and of a record, in bytes. */
+/** Maximum size of a body and of a record, in bytes. */
 export const maxRecord = 1024 * 1024
 
-/** As deep as records that are imported may be. */
+/** Maximum depth of nested arrays and objects, as in imported records. */
 const maxDepth = 1_000
 
 /**
- * The JSON of a body, with all digits of its numbers.
- * @throws Problem 400 for what is no JSON in UTF-8, or is nested too deeply
+ * Reads the JSON of a body, with all digits of its numbers.
+ * @throws Problem 400 for a body that isn't JSON in UTF-8, or is nested too deeply
  */
 export const readJson = (request: FastifyRequest): unknown =>
   exactBody(request, text => {
@@ -20,7 +20,7 @@ export const readJson = (request: FastifyRequest): unknown =>
   })
 
 /**
- * @param code of the problem
+ * @param code code of the problem
  * @throws Problem for JSON that would take very much memory to read, or couldn't be written again
  */
 export function requireFlat(json: string, code: 'bad-request' | 'record-refused'): void {

@@ -37,10 +37,10 @@ interface Parts {
   readonly limits: Pick<Limits, 'loops'>
 }
 
-/** Records that are written at a time, in all event loops together. */
+/** Maximum number of records written at the same time, in all event loops together. */
 const maxWriting = 128
 
-/** A record that is written by many at once is tried so often. */
+/** Maximum number of attempts to write a record that others keep changing. */
 const maxAttempts = 50
 
 const mergePatch = 'application/merge-patch+json'
@@ -48,10 +48,13 @@ const jsonPatch = 'application/json-patch+json'
 
 const names = { PUT: 'putRecord', PATCH: 'changeRecord', DELETE: 'deleteRecord' } as const
 
-/** A record that is there, or isn't, and what it shall be. */
+/** A change of a record that may or may not exist yet. */
 interface Change {
   readonly event: AuditEvent['event']
-  /** @param before a copy that may be changed @returns null: the record is deleted */
+  /**
+   * @param before a copy that may be changed; undefined for a new record
+   * @returns the record; null if it is deleted
+   */
   make(found: Found, before: Members | undefined): unknown
 }
 
@@ -76,7 +79,7 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
         const [name = '', key = '', ...more] = segmentsOf(request, config)
         if (more.length > 0)
           throw new Problem('not-found', `There is nothing at ${pathOf(request.originalUrl)} to write.`)
-        // Who may not write isn't told what is wrong with the body.
+        // A caller who may not write isn't told what is wrong with the body.
         requireWritable(await knownTo(entities, request, name), request.caller, key)
         const change = changeOf(request, key)
         return queue.run(clientOf(request), () => write(request, reply, { name, key, change }))
@@ -98,7 +101,8 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
       event: 'record.change',
       make: ({ entity }, before) => {
         if (!before) throw notFound(entity, key)
-        // An operation may have values of the patch in the record, which a second attempt would find changed.
+        // An operation may put values of the patch into the record, which a second attempt would find
+        // changed.
         const own = parseWritten(JSON.stringify(patch))
         return type === mergePatch ? merged(before, own) : patched(before, own)
       },
@@ -131,7 +135,8 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
       const earlier = before === undefined ? undefined : (parseWritten(before) as Members)
       const made = change.make(found, earlier && (parseWritten(before ?? '') as Members))
       const json = made === null && change.event === 'record.delete' ? null : checkedJson(entity, made, named)
-      // Of a patch that moves values and moves them back, say, the record that is there is the answer.
+      // A patch may move values and move them back. Then nothing is written, and the stored record is the
+      // answer.
       const isSame =
         json === before ||
         (change.event === 'record.change' && before !== undefined && isWrittenSo(earlier, made))
@@ -172,7 +177,7 @@ async function requireLogin({ caller }: FastifyRequest): Promise<void> {
   requireEperson(caller)
 }
 
-/** The record with the key of the address, where it doesn't say one itself. */
+/** Adds the key of the address to a record that doesn't have it itself. */
 function withKey(entity: Found['entity'], body: unknown, key: string): unknown {
   if (!isObject(body)) return body
   const record = { ...body }
@@ -182,11 +187,11 @@ function withKey(entity: Found['entity'], body: unknown, key: string): unknown {
   return record
 }
 
-/** Members that the audit trail tells of one change, and characters of the JSON of each. */
+/** Maximum number of members in the audit event of a change, and of characters of the JSON of each. */
 const maxMembers = 30
 const maxValue = 300
 
-/** What differs between two records, as the audit trail keeps it. */
+/** Describes the differences between two records for the audit trail. */
 function changesBetween(before: Members | null, after: Members | null): Changes {
   const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
   const different = names.filter(name => jsonIn(before, name) !== jsonIn(after, name))
@@ -203,14 +208,14 @@ function changesBetween(before: Members | null, after: Members | null): Changes 
 const jsonIn = (record: Members | null, name: string): string =>
   (record && Object.hasOwn(record, name) ? JSON.stringify(record[name]) : undefined) ?? 'null'
 
-/** Where a double would lose digits, or the value is long, its JSON as a text. */
+/** Returns a value for the audit trail: its JSON as text if it is long, or if a double would lose digits. */
 function shortened(json: string): unknown {
   if (json.length > maxValue) return `${json.slice(0, maxValue)}…`
   const value: unknown = JSON.parse(json)
   return JSON.stringify(value) === json ? value : json
 }
 
-/** What a merge patch makes of a value (RFC 7396 §2). The value is changed. */
+/** Applies a merge patch to a value, which is changed (RFC 7396 §2). */
 function merged(target: unknown, patch: unknown): unknown {
   if (!isObject(patch)) return patch
   const result: Members = isObject(target) ? target : {}
