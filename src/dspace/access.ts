@@ -6,7 +6,9 @@ import { type Bitstream, type Bundle, type Item, withoutHidden } from '../model/
 import { mayRead, viewerOf } from '../model/viewer.ts'
 import type { BundlePlace, Repository } from '../storage/repository.ts'
 
-/** What a caller may not read is 401 for an anonymous caller and 403 for an eperson; what doesn't exist is 404 (F1). */
+/**
+ * An anonymous caller who may not read something gets 401, an eperson 403; what doesn't exist is 404 (F1).
+ */
 
 /** @throws Problem 401 or 403 */
 function require(caller: Caller, may: boolean, what: string): void {
@@ -21,7 +23,7 @@ function found<T>(thing: T | undefined, what: string): T {
   return thing
 }
 
-/** What is needed to show an item. */
+/** Parts that are needed to show an item. */
 export interface Items {
   readonly repository: Repository
   readonly config: Pick<Config, 'hiddenMetadata'>
@@ -50,7 +52,7 @@ export async function readableBitstream(
   return bitstream
 }
 
-/** A bundle is as open as its item, or as the most open file in it. */
+/** Finds a bundle, which is as open as its item, or as the most open file in it. */
 export async function readableBundle(repository: Repository, caller: Caller, text: string): Promise<Bundle> {
   const uuid = readUuid(text)
   const bundle = found(uuid === undefined ? undefined : await repository.bundle(uuid), 'bundle')
@@ -63,13 +65,13 @@ export async function readableBundle(repository: Repository, caller: Caller, tex
   return bundle
 }
 
-/** The bundle that a bitstream is in, which is as open as the bitstream. */
+/** Finds the bundle of a bitstream, which is as open as the bitstream. */
 export async function bundleWith(repository: Repository, place: BundlePlace): Promise<Bundle> {
   // The file may be deleted between the two look-ups.
   return found(await repository.bundleOf(place), 'bundle')
 }
 
-/** The file that stands for an item: the primary one of its original files, or the first. */
+/** Finds the file that represents an item: the primary one of its original files, or the first. */
 export async function mainFile(repository: Repository, item: string): Promise<Bitstream | undefined> {
   const place = { item, bundle: 'ORIGINAL' }
   const primary = (await repository.bundleOf(place))?.primary ?? null

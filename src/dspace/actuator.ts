@@ -13,15 +13,16 @@ interface Parts {
   /** Rejects when the folder of files is lost. */
   readonly requireFolder: () => Promise<void>
   readonly loops: () => { readonly running: number; readonly wanted: number; readonly replaced: number }
-  /** Where items are kept, in words for a person. */
+  /** The kind of database: `embedded` or `postgres`. */
   readonly engine: string
 }
 
 type Status = { readonly status: 'UP' | 'DOWN'; readonly details: Readonly<Record<string, string | number>> }
 
 /**
- * `/actuator/health` and `/actuator/info`, which the page for health of DSpace's interface reads, for administrators. A part that
- * is down is told in the body, as the interface expects it; `/health/ready` has the status for monitors.
+ * `/actuator/health` and `/actuator/info`, which the health page of DSpace's interface reads for
+ * administrators. The status of a part that is down is in the body, as the interface expects it; monitors get
+ * it as the status of `/health/ready`.
  */
 export function actuatorRoutes(
   app: FastifyInstance,

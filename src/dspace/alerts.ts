@@ -22,12 +22,13 @@ interface Parts {
   readonly beforeChanges: (request: FastifyRequest) => Promise<void>
 }
 
-/** Characters of a message. */
+/** Maximum length of a message in characters. */
 const maxMessage = 2_000
 
 /**
- * `/api/system/systemwidealerts` (S5): a message that DSpace's interface shows on every page. There is one at most, which is
- * what the interface can edit. Authentication looks at whose sessions it allows (docs/decisions/0053).
+ * `/api/system/systemwidealerts` (S5): a message that DSpace's interface shows on every page. There is one at
+ * most, because the interface can edit one. Authentication reads whose sessions it allows
+ * (docs/decisions/0053).
  */
 export function alertRoutes(
   app: FastifyInstance,
@@ -72,7 +73,7 @@ export function alertRoutes(
     const caller = requireAdministrator(request.caller)
     const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
     const wanted = alertIn(request)
-    // The switch of the interface's form saves, and its button adds the alert again.
+    // The interface's form saves when its switch is used, and adds the same alert again when its button is.
     const added = (await alerts.add(wanted, event)) ?? (await same(wanted))
     if (!added)
       throw new Problem(
@@ -96,7 +97,7 @@ const none = () => new Problem('not-found', 'There is no alert with this id.')
 /** @throws Problem 422 */
 function alertIn(request: FastifyRequest): Omit<Alert, 'id'> {
   const { message, countdownTo = null, ...given } = jsonObject(request)
-  // The interface's form sends null for what nobody has touched.
+  // The interface's form sends null for fields that were never touched.
   const { allowSessions, active } = {
     allowSessions: given.allowSessions ?? 'all',
     active: given.active ?? false,
@@ -110,7 +111,7 @@ function alertIn(request: FastifyRequest): Omit<Alert, 'id'> {
   return { message, allowSessions: sessions, active, countdownTo: countdown(countdownTo) }
 }
 
-/** @returns RFC 3339 in UTC */
+/** @returns the time in RFC 3339 and UTC; null for none */
 function countdown(given: unknown): string | null {
   if (given === null || given === '') return null
   const time = typeof given === 'string' && given.length <= 40 ? Date.parse(given) : Number.NaN

@@ -25,7 +25,7 @@ interface Parts {
   readonly repository: Repository
 }
 
-/** What it reads of an event of the trail. */
+/** The fields that are read of an event in the trail. */
 interface Row {
   readonly id: number
   readonly time: string
@@ -41,8 +41,8 @@ interface Row {
 const maxRecords = 100
 
 /**
- * `/api/system/auditevents`, for the page of DSpace's interface with that name: the audit trail, newest first. Each event is
- * the same as in the entity `audit-events`, in DSpace's words: who did it, and to whom or what.
+ * `/api/system/auditevents`, for the page of that name in DSpace's interface: the audit trail, newest first.
+ * The events are those of the entity `audit-events` in DSpace's words: who acted, and on whom or what.
  */
 export function auditEventRoutes(app: FastifyInstance, parts: Parts): void {
   type Route = { Params: { id: string } }
@@ -70,7 +70,7 @@ export function auditEventRoutes(app: FastifyInstance, parts: Parts): void {
       timeStamp: time,
       detail: text([...why, ...what]),
       metadataField: null,
-      // These two are what the interface shows of an event besides.
+      // The interface also shows these two of an event.
       value: text(what),
       action: text(why),
       authority: null,
@@ -136,7 +136,7 @@ export function auditEventRoutes(app: FastifyInstance, parts: Parts): void {
     const eperson = actor === null ? undefined : await people.eperson(actor)
     return eperson ? epersonBody(eperson, addresses, asksAgreement) : reply.code(204).send()
   })
-  // What an event is about may be gone, or no object of DSpace's; the event names it.
+  // The object of an event may be gone, or unknown to DSpace; the event still names it.
   for (const part of ['object', 'subject'])
     app.get<Route>(`${path}/:id/${part}`, route('showPartOfAuditEvent', part), async (request, reply) => {
       await one(request)

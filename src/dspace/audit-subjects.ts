@@ -28,18 +28,19 @@ interface Event {
 
 /** Kinds of events whose object is the identifier of an item, or begins with it: `letters, ORIGINAL/a.txt`. */
 const ofItems = ['item.', 'bundle.', 'bitstream.']
-/** How many commas an identifier is looked for at: names of files have them, too. */
+/** Maximum number of commas at which an identifier may end; names of files have commas, too. */
 const maxCommas = 5
 
 /**
- * The trail names items by their identifiers and groups by their names, so that it can be read after they are gone. DSpace's
- * interface knows both by UUIDs: it looks for the events of one, and leads to what an event is about.
+ * Translates between the trail and DSpace's interface. The trail names items by their identifiers and groups
+ * by their names, so that it can be read after they are gone. The interface knows both by UUIDs: it searches
+ * for the events of an object, and links to the object of an event.
  */
 export function createSubjects({ entities, people, repository }: Parts) {
   async function itemIn(object: string): Promise<Subject | undefined> {
     const parts = object.split(', ', maxCommas)
     const names = [...parts.map((_, at) => parts.slice(0, at + 1).join(', ')), object]
-    // The longest first: an item may be called as another one, with more.
+    // The longest comes first, because one identifier may be the beginning of another.
     for (const name of new Set(names.toReversed())) {
       const uuid = await repository.uuidOf(name)
       if (uuid !== undefined) return { uuid, type: 'ITEM' }
@@ -47,7 +48,7 @@ export function createSubjects({ entities, people, repository }: Parts) {
     return undefined
   }
 
-  /** The UUIDs of groups, by name: with one query for the events of a page. */
+  /** Finds the UUIDs of groups by name, with one query for all events of a page. */
   async function groupsNamed(names: readonly string[], request: FastifyRequest) {
     if (names.length === 0) return new Map<string, string>()
     const entity = (await entities.all()).get('groups')
@@ -63,7 +64,7 @@ export function createSubjects({ entities, people, repository }: Parts) {
   const isOfGroup = ({ event }: Event) => event.startsWith('group.')
 
   return {
-    /** What the events are about, in their order. */
+    /** Finds the objects of events, in the order of the events. */
     async of(events: readonly Event[], request: FastifyRequest): Promise<readonly (Subject | undefined)[]> {
       const names = events.filter(isOfGroup).flatMap(({ object }) => object ?? [])
       const groups = await groupsNamed(names, request)
@@ -81,7 +82,7 @@ export function createSubjects({ entities, people, repository }: Parts) {
       )
     },
 
-    /** The events about an object. @param text its UUID, or what the trail calls it */
+    /** Makes the condition for events about an object. @param text its UUID, or its name in the trail */
     async about(text: string): Promise<Condition> {
       const named = anyOf(['object', 'eperson'].map(name => equals(name, text)))
       const uuid = readUuid(text)
@@ -113,7 +114,10 @@ const compare = (name: string, operator: '=' | '>=' | '<', text: string): Condit
 })
 const equals = (name: string, text: string) => compare(name, '=', text)
 
-/** Texts sort by code point: those that begin so are before the next one that ends with another character. */
+/**
+ * Matches texts with this prefix as a range: texts sort by code point, so the prefix with its last character
+ * raised ends it.
+ */
 function startsWith(name: string, prefix: string): Condition[] {
   const last = prefix.length - 1
   const next = prefix.slice(0, last) + String.fromCharCode(prefix.charCodeAt(last) + 1)

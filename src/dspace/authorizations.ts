@@ -28,7 +28,7 @@ interface Parts extends FeatureParts {
 /** `[<eperson>_]<feature>_<type>_<uuid>` */
 const authorizationId = new RegExp(`^(?:(${uuidPattern})_)?([A-Za-z]+)_([a-z]+)_(${uuidPattern})$`)
 
-/** Where the objects of each kind are below `/api`; the uuid follows. */
+/** Paths of the objects of each kind below `/api`; the UUID follows. */
 const pathOfType: Readonly<Record<ResourceType, string>> = {
   site: '/core/sites/',
   eperson: '/eperson/epersons/',
@@ -37,14 +37,14 @@ const pathOfType: Readonly<Record<ResourceType, string>> = {
   bundle: '/core/bundles/',
   bitstream: '/core/bitstreams/',
 }
-/** Each is a look-up in the store. */
+/** Maximum number of objects in a request; each is a look-up in the store. */
 const maxResources = 200
 
 const types = Object.keys(pathOfType) as ResourceType[]
 
 /**
- * `GET /api/authz/…` (B1, Z1): what an eperson may do with an object. Every authorization that holds is listed, and none
- * that doesn't; an unknown feature or address has none.
+ * `GET /api/authz/…` (B1, Z1): rights of an eperson to an object. All authorizations that hold are listed,
+ * and no others; an unknown feature or address has none.
  */
 export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts }: Parts): void {
   const { sessions } = parts
@@ -61,7 +61,10 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     })
   }
 
-  /** The parameters `uuid` and `type`, such as `core.bitstream` or `core.bitstreams`: the other way to name objects. */
+  /**
+   * Reads the parameters `uuid` and `type` (such as `core.bitstream` or `core.bitstreams`), the other way to
+   * name objects.
+   */
   function resourcesOf(query: Query): Resource[] {
     const name = single(query, 'type')
       ?.toLowerCase()
@@ -96,7 +99,7 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     }
   }
 
-  /** @param eperson whose rights; undefined for those of an anonymous user */
+  /** @param eperson the eperson whose rights are asked for; undefined for an anonymous user */
   async function rightsOf(caller: Caller, eperson: string | undefined): Promise<Who> {
     if (eperson === undefined)
       return {
@@ -125,7 +128,7 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     }
   }
 
-  /** @param wanted ids of features; all of them if it is empty */
+  /** @param wanted ids of features; empty for all of them */
   async function holding(
     caller: Caller,
     eperson: string | undefined,
@@ -145,7 +148,8 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
   /** @param name of the search */
   async function searched({ caller, query }: FastifyRequest, name: string, resources: readonly Resource[]) {
     const asked = query as Query
-    // DSpace's interface never names the eperson: it means its user, or the one that its user acts as (Z1).
+    // DSpace's interface never names the eperson: it means its user, or the eperson that its user acts for
+    // (Z1).
     const eperson = single(asked, 'eperson')?.toLowerCase() ?? uuidOf(caller)
     const found = await holding(caller, eperson, resources, asked.values.get('feature') ?? [])
     return halPage('authorizations', found, readPage(asked), `${authorizations}/search/${name}`)

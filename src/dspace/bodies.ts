@@ -6,7 +6,7 @@ import type { BitstreamBody, BundleBody, ItemBody, MetadataBody } from './schema
 
 /** Items, bundles and bitstreams as DSpace's clients (7 to 10) know them. `core` is the address of `/api/core`. */
 
-/** What the body of an item is made of, in a list and by itself. */
+/** The parts of an item that its body shows, in a list and by itself. */
 export type ShownItem = Pick<
   Item,
   'uuid' | 'identifier' | 'metadata' | 'modified' | 'withdrawn' | 'discoverable'
@@ -40,8 +40,8 @@ export function itemBody(item: ShownItem, core: string): ItemBody {
 }
 
 /**
- * The entity tag of an item as one caller sees it (RFC 9110 §8.8.3): changes that are hidden from them don't change it.
- * @param item without what is hidden from them
+ * The entity tag of an item as one caller sees it (RFC 9110 §8.8.3): it stays when only hidden parts change.
+ * @param item the item without the parts that are hidden from the caller
  */
 export const itemTag = ({ identifier, metadata, withdrawn, discoverable }: ShownItem): string =>
   tagOf([identifier, metadata, withdrawn, discoverable])
@@ -115,7 +115,10 @@ export const metadataBody = (metadata: Metadata): MetadataBody =>
 
 const anonymous = { kind: 'reader', eperson: null, groups: new Set<string>() } as const
 
-/** What an anonymous user may do with a file. @param readers of the file; undefined if there is no file */
+/**
+ * Tells whether an anonymous user may read a file, now or later.
+ * @param readers those of the file; undefined if there is none
+ */
 export function accessStatusBody(readers: Readers | undefined, self: string) {
   const day = today()
   const opens = (readers ?? [])

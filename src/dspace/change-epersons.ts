@@ -15,7 +15,7 @@ import { epersonBody } from './epersons.ts'
 
 const route = contractsIn(() => import('./people-contracts.ts'))
 
-/** The event of what a caller does, as `eventOf` of authentication makes it. */
+/** Makes the audit event of a caller's action, as `eventOf` of authentication does. */
 export type EventOf = (
   caller: Caller,
   request: FastifyRequest,
@@ -27,12 +27,12 @@ interface Parts {
   readonly addresses: Addresses
   readonly eventOf: EventOf
   readonly asksAgreement: boolean
-  /** Makes an eperson of a request with the token of a mail; undefined: the service sends no mail. */
+  /** Adds an eperson for a request with the token of a mail; undefined if the service sends no mail. */
   readonly byMail: ByMail | undefined
 }
 
 export interface ByMail {
-  /** @returns undefined where the request has no such token */
+  /** @returns undefined if the request has no such token */
   register(request: FastifyRequest): Promise<Eperson> | undefined
 }
 
@@ -88,8 +88,8 @@ export function changeEpersonRoutes(
 }
 
 /**
- * `PATCH /api/eperson/epersons/{uuid}` of everything but a password: epersons change their own profile, administrators
- * everything of everybody (M2).
+ * `PATCH /api/eperson/epersons/{uuid}` of everything but a password: epersons change their own profile,
+ * administrators everything of anyone (M2).
  */
 export const createPatchEperson =
   ({ people, addresses, eventOf, asksAgreement }: Parts): PatchEperson =>
@@ -111,7 +111,7 @@ export const createPatchEperson =
     return epersonBody(changed, addresses, asksAgreement)
   }
 
-/** Before the body is read: that of somebody who may not is never parsed. */
+/** Makes a hook that refuses others before the body is read, so that their body is never parsed. */
 export const mayAdminister = (to: string) => async (request: FastifyRequest) => {
   requireAdministrator(request.caller, to)
 }

@@ -41,7 +41,7 @@ const noGroup = () => new Problem('not-found', 'There is no group with this UUID
 const lastAdministrator = () =>
   refused('Nobody could administer the service any more: no administrator who may log in would be left.')
 
-/** What administrators change of groups (M4–M8), below `/api/eperson/groups`. */
+/** Changes of groups by administrators (M4–M8), below `/api/eperson/groups`. */
 export function changeGroupRoutes(app: FastifyInstance, { people, addresses, config, eventOf }: Parts): void {
   const path = '/eperson/groups'
   const url = `${path}/:uuid`
@@ -175,7 +175,7 @@ const description = 'dc.description'
 const fields: Fields = new Map([[description, textUpTo(4_000)]])
 const maxName = 250
 
-/** The group that the body of a POST describes. @throws Problem 422 */
+/** Reads the group in the body of a POST. @throws Problem 422 */
 function newGroup(body: Readonly<Record<string, unknown>>): NewGroup {
   const fault = (why: string) => new Problem('change-refused', why)
   if (body.permanent === true) throw fault('No other group can be permanent.')
@@ -183,7 +183,7 @@ function newGroup(body: Readonly<Record<string, unknown>>): NewGroup {
   return { name: nameOf(body.name, fault), description: values[description] ?? null }
 }
 
-/** What a JSON Patch changes of a group. @throws Problem 422 */
+/** Reads the changes that a JSON Patch makes to a group. @throws Problem 422 */
 function groupChange(operations: readonly Operation[]): GroupChange {
   if (operations.length === 0) throw new Problem('patch-refused', 'The patch has no operations.')
   return Object.assign({}, ...operations.map(changeOf)) as GroupChange

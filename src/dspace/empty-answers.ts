@@ -12,9 +12,9 @@ const route = contractsIn(() => import('./empty-contracts.ts'))
 const linkRoute = contractsIn(() => import('./item-contracts.ts'))
 
 /**
- * What DSpace's user interface asks for and Carrel doesn't have: lists that are empty, a search that finds nothing, views
- * that are not counted. Without these answers the interface doesn't start, its pages load forever, or the browser's
- * console fills with errors.
+ * Answers for features that DSpace's user interface asks for and Carrel doesn't have: lists that are empty, a
+ * search that finds nothing, views that are not counted. Without these answers the interface doesn't start,
+ * its pages load forever, or the browser's console fills with errors.
  */
 export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses, 'api'>): void {
   const link = (path: string) => ({ href: `${api}${path}` })
@@ -28,7 +28,7 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
     for (const search of searches) empty(`${path}/search/${search}`, name)
   }
   empty('/core/edititems/search/findModesById', 'edititemmodes')
-  // No field has levels of its own that somebody could choose.
+  // Fields have no security levels to choose from.
   app.get<{ Params: { type: string } }>(
     '/core/securitysettings/:type',
     route('showSecuritySetting'),
@@ -41,7 +41,7 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
     }),
   )
 
-  // The page for bulk access reads what it may choose from.
+  // The page for bulk access reads its choices here.
   app.get('/config/bulkaccessconditionoptions/default', route('showBulkAccessConditions'), async () => ({
     id: 'default',
     itemAccessConditionOptions: [],

@@ -1,20 +1,21 @@
 /**
- * Lists that DSpace's interface looks for in the root and Carrel doesn't have: submissions and their workflow, versions,
- * relations, vocabularies, notifications, ORCID, statistics. A page that looks for a link that is not there shows a spinner
- * for ever; one that finds an empty list says that there is nothing.
+ * A list that DSpace's interface looks for in the root and Carrel doesn't have: submissions and their
+ * workflow, versions, relations, vocabularies, notifications, ORCID, statistics. A page that misses a link
+ * shows a spinner forever; a page that finds an empty list says that there is nothing.
  */
 interface EmptyList {
   readonly path: string
-  /** What is below `search/`. */
+  /** Names of searches, below `search/`. */
   readonly searches?: readonly string[]
 }
 
-/** By the name of the link, which is that of the key in `_embedded` too. */
+/** Lists by the name of their link, which is also the key in `_embedded`. */
 export const emptyLists: Readonly<Record<string, EmptyList>> = {
   browses: { path: '/discover/browses' },
   bulkaccessconditionoptions: { path: '/config/bulkaccessconditionoptions' },
   claimedtasks: { path: '/workflow/claimedtasks', searches: ['findByUser'] },
-  // Where somebody may put an item, or which ones they administer: collection- and community-data.service.ts.
+  // Collections where a user may put an item, or that they administer: collection- and
+  // community-data.service.ts.
   collections: {
     path: '/core/collections',
     searches: [
@@ -30,19 +31,19 @@ export const emptyLists: Readonly<Record<string, EmptyList>> = {
     path: '/core/communities',
     searches: ['top', 'findAdminAuthorized', 'findAddAuthorized', 'findEditAuthorized'],
   },
-  // The page of an item: edititem-data, correctiontype-data, quality-assurance-source-data and
+  // The page of an item looks for these: edititem-data, correctiontype-data, quality-assurance-source-data and
   // notify-services-status-data.service.ts.
   correctiontypes: { path: '/config/correctiontypes', searches: ['findByItem', 'findByTopic'] },
   duplicates: { path: '/submission/duplicates', searches: ['findByItem'] },
   edititems: { path: '/core/edititems' },
-  // The pages that begin an import from elsewhere (entity-type-data and external-source-data.service.ts).
+  // The pages that begin an import from elsewhere look for these (entity-type-data and external-source-data.service.ts).
   entitytypes: {
     path: '/core/entitytypes',
     searches: ['findAllByAuthorizedCollection', 'findAllByAuthorizedExternalSource'],
   },
   externalsources: { path: '/integration/externalsources', searches: ['findByEntityType'] },
   itemfilters: { path: '/config/itemfilters' },
-  // The page of a mail that asks for a copy of a file (item-request-data.service.ts).
+  // The page that a mail links to, for requests for a copy of a file (item-request-data.service.ts).
   itemrequests: { path: '/tools/itemrequests' },
   ldnservices: { path: '/ldn/ldnservices' },
   messages: { path: '/ldn/messages' },
@@ -67,7 +68,7 @@ export const emptyLists: Readonly<Record<string, EmptyList>> = {
   submissiondefinitions: { path: '/config/submissiondefinitions' },
   submissionforms: { path: '/config/submissionforms' },
   submissionuploads: { path: '/config/submissionuploads' },
-  // The page for subscriptions (subscriptions-data.service.ts).
+  // The page of subscriptions searches these (subscriptions-data.service.ts).
   subscriptions: { path: '/core/subscriptions', searches: ['findByEPerson', 'findByEPersonAndDso'] },
   suggestions: { path: '/integration/suggestions' },
   suggestionsources: { path: '/integration/suggestionsources' },

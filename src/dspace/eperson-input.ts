@@ -15,19 +15,23 @@ const fields: Fields = new Map([
   ['eperson.phone', textUpTo(100)],
   ['eperson.language', textUpTo(20)],
   [agreementField, isTrueOrFalse],
-  // Settings that the interface keeps as JSON: the answers to its question about cookies, and those for accessibility.
+  // Settings that the interface keeps as JSON: the user's choices of cookies, and of accessibility.
   ['dspace.agreements.cookies', textUpTo(4_000)],
   ['dspace.accessibility.settings', textUpTo(4_000)],
 ])
 
-/** Of an address: what mail takes (RFC 5321 §4.5.3.1), with some room. */
+/**
+ * Maximum length of an email address in characters: the most that mail takes (RFC 5321 §4.5.3.1), with some
+ * room.
+ */
 const maxEmail = 320
 
 /** An eperson without a password. */
 export type DescribedPerson = Omit<NewPerson, 'passwordHash'>
 
 /**
- * The eperson that the body of a POST describes. Members that DSpace's clients send and that say nothing here are ignored.
+ * Reads the eperson in the body of a POST. Members that DSpace's clients send and that mean nothing to Carrel
+ * are ignored.
  * @throws Problem 422
  */
 export function newPerson(body: Readonly<Record<string, unknown>>): DescribedPerson {
@@ -49,8 +53,9 @@ export function newPerson(body: Readonly<Record<string, unknown>>): DescribedPer
 }
 
 /**
- * What a JSON Patch changes of an eperson.
- * @param mayAll whether everything may change; otherwise what epersons may change of themselves
+ * Reads the changes that a JSON Patch makes to an eperson.
+ * @param mayAll true for an administrator; otherwise only parts that epersons may change of themselves are
+ * accepted
  * @throws Problem 403 or 422
  */
 export function epersonChange(operations: readonly Operation[], mayAll: boolean): EpersonChange {
@@ -102,14 +107,14 @@ function emailOf(given: unknown, fault: Fault): string {
   return email
 }
 
-/** The Python client sends text. */
+/** Reads a boolean, which the Python client sends as text. */
 function flag(given: unknown, fault: Fault): boolean {
   if (given === true || given === 'true') return true
   if (given === false || given === 'false') return false
   throw fault('canLogIn must be true or false.')
 }
 
-/** Silence would leave an account open that an administrator believes to be safe. */
+/** Ignoring the demand would leave an account open that an administrator believes to be safe. */
 function refuseCertificate(given: unknown, fault: Fault): void {
   if (given !== false && given !== 'false' && given !== null)
     throw fault('Carrel knows no certificates of epersons; requireCertificate can only be false.')

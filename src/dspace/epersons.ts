@@ -23,7 +23,8 @@ const route = contractsIn(() => import('./people-contracts.ts'))
 
 /**
  * An eperson as DSpace's clients know it.
- * @param asksAgreement whether epersons have to accept the end user agreement; otherwise DSpace's interface must not ask
+ * @param asksAgreement true if epersons have to accept the end user agreement; otherwise the body says that
+ * they have, so that DSpace's interface doesn't ask
  */
 export const epersonBody = (eperson: Eperson, addresses: Addresses, asksAgreement: boolean): EpersonBody => ({
   id: eperson.uuid,
@@ -79,7 +80,9 @@ interface Parts {
   readonly config: SpecialGroupConfig
 }
 
-/** `GET /api/eperson/epersons…` (S4): the caller's own record and groups, or anybody's for an administrator. */
+/**
+ * `GET /api/eperson/epersons…` (S4): the caller's own record and groups, or anyone's for an administrator.
+ */
 export function epersonRoutes(
   app: FastifyInstance,
   { addresses, people, asksAgreement, config }: Parts,
@@ -90,7 +93,7 @@ export function epersonRoutes(
   const url = `${path}/:uuid`
   const all = `${addresses.api}${path}`
 
-  /** @throws Problem 401 or 403 for a caller who may not read the record, 404 where there is none */
+  /** @throws Problem 401 or 403 for a caller who may not read the record, 404 if there is none */
   async function readable(caller: Caller, uuid: string): Promise<Eperson> {
     const asking = requireEperson(caller)
     const wanted = uuid.toLowerCase()
@@ -114,13 +117,13 @@ export function epersonRoutes(
     requireAdministrator(request.caller)
     return page(request, { text: '', membership: null }, all)
   })
-  // The page for people searches with an empty query; "Impersonate" begins there.
+  // The page for people begins with an empty query; administrators choose whom to impersonate there.
   app.get(`${path}/search/byMetadata`, route('searchEpersons'), async request => {
     requireAdministrator(request.caller)
     const text = searchText(request.query as Query)
     return page(request, { text, membership: null }, `${all}/search/byMetadata`)
   })
-  // The page of a group searches among its members, and offers the others as new ones. Only direct members count.
+  // The page of a group searches its members, and epersons to add. Only direct members count.
   for (const [name, is] of [
     ['isMemberOf', true],
     ['isNotMemberOf', false],
@@ -148,7 +151,7 @@ export function epersonRoutes(
   })
 }
 
-/** The parameter `group`. @throws Problem 400 without a UUID */
+/** Reads the parameter `group`. @throws Problem 400 for a value that isn't a UUID */
 export function groupParameter(query: Query): string {
   const given = single(query, 'group') ?? ''
   const uuid = readUuid(given)
@@ -157,5 +160,5 @@ export function groupParameter(query: Query): string {
   return uuid
 }
 
-/** The parameter `query`: part of a name or an email address, or a whole UUID. */
+/** Reads the parameter `query`: part of a name or an email address, or a whole UUID. */
 export const searchText = (query: Query): string => (single(query, 'query') ?? '').trim().toLowerCase()

@@ -9,7 +9,7 @@ import type { Sessions } from '../storage/sessions.ts'
 import { itemFeatures } from './item-features.ts'
 
 /**
- * What somebody may do with an object, as DSpace's clients ask for it: a table with an entry for each feature. A client
+ * A right to an object, as DSpace's clients ask for it. The table has an entry for each feature. A client
  * shows a button where a feature is granted, so each is granted exactly where the button works (Z1).
  */
 export interface Feature {
@@ -25,16 +25,16 @@ export type ResourceType = 'site' | 'eperson' | 'group' | 'item' | 'bundle' | 'b
 /** An object that a client asks about. */
 export interface Resource {
   readonly type: ResourceType
-  /** In lower case. */
+  /** UUID in lower case. */
   readonly uuid: string
 }
 
-/** Whose rights they are. */
+/** The user whose rights are asked for. */
 export interface Who {
   readonly administrator: boolean
   /** The eperson, if they act for themselves; null for an anonymous user, and while an administrator acts as them. */
   readonly self: Eperson | null
-  /** As whom rows are seen; an anonymous user sees some, too. */
+  /** The viewer of rows; an anonymous user sees some, too. */
   readonly viewer: Viewer
 }
 
@@ -60,7 +60,7 @@ const ownFeatures: readonly Feature[] = [
     description:
       'May change the password of this eperson: their own, if they have one and may log in with it; administrators that of everybody else.',
     resourcetypes: ['eperson'],
-    // The same conditions as for `PATCH`.
+    // These are the conditions of `PATCH`.
     may: async ({ administrator, self }, { uuid }, { people, config }) => {
       if (self?.uuid !== uuid) return administrator && (await people.eperson(uuid)) !== undefined
       if (!config.loginMethods.includes(passwordMethod)) return false
@@ -84,7 +84,7 @@ const ownFeatures: readonly Feature[] = [
     id: 'canManageGroups',
     description: 'May list, add, change and delete epersons and groups.',
     resourcetypes: ['site'],
-    // DSpace's interface shows its pages for people and groups to those who have this.
+    // DSpace's interface shows its pages for people and groups to users with this feature.
     may: who => who.administrator,
   },
   {
@@ -125,18 +125,21 @@ const ownFeatures: readonly Feature[] = [
     may: async (who, { type, uuid }, { sessions, config }) => {
       if (!config.loginOnBehalfOf || !who.administrator) return false
       if (type === 'site') return true
-      // B2: nobody acts on behalf of an administrator, or of somebody who may not log in.
+      // B2: an administrator can't act on behalf of another one, or of an eperson who may not log in.
       const target = await sessions.of(uuid)
       return target !== undefined && !target.administrator
     },
   },
 ]
 
-/** The same condition as for the addresses of registrations. */
+/**
+ * True if the service sends mail for registrations and new passwords. Their addresses have the same
+ * condition.
+ */
 const sendsMail = ({ mail, loginMethods }: FeatureParts['config']): boolean =>
   mail !== null && loginMethods.includes(passwordMethod)
 
-/** Features of the same id are one, for all of their kinds of objects. */
+/** Merges features with the same id into one for all of their kinds of objects. */
 const merged = ([first, ...others]: readonly Feature[]): readonly Feature[] => {
   if (!first) return []
   const all = [first, ...others]

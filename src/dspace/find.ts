@@ -24,8 +24,9 @@ interface Parts {
 }
 
 /**
- * `GET /api/pid/find?id=` and `GET /api/dso/find?uuid=`: the object with an identifier. DSpace's interface requests it for
- * its addresses `/handle/…` and `/uuid/…` (dso-redirect.service.ts), and then shows the page of the object.
+ * `GET /api/pid/find?id=` and `GET /api/dso/find?uuid=`: the object with an identifier. DSpace's interface
+ * requests it for its addresses `/handle/…` and `/uuid/…` (dso-redirect.service.ts), and then shows the page
+ * of the object.
  */
 export function findRoutes(app: FastifyInstance, parts: Parts): void {
   const { addresses, asksAgreement, config, people, repository } = parts
@@ -45,7 +46,7 @@ export function findRoutes(app: FastifyInstance, parts: Parts): void {
     if (uuid !== undefined && (await repository.item(uuid))) return item(caller, uuid)
     if (uuid !== undefined && (await repository.bitstream(uuid)))
       return bitstreamBody(await readableBitstream(repository, caller, uuid), core)
-    // Its page for audit events leads to people and groups, too.
+    // The interface's page for audit events links to people and groups, too.
     if (uuid !== undefined && isAdministrator(caller)) {
       const eperson = await people.eperson(uuid)
       if (eperson) return epersonBody(eperson, addresses, asksAgreement)

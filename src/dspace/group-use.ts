@@ -1,7 +1,7 @@
 import { counted } from '../lib/counted.ts'
 import type { GroupUse } from '../storage/people.ts'
 
-/** Where a group is in use, in words, with the first few entities by name. */
+/** Describes where a group is in use, with the first few entities by name. */
 export function placesOf({ entities, items, bitstreams }: GroupUse): string {
   const shown = entities.slice(0, 5)
   const more = entities.length - shown.length

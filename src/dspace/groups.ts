@@ -34,7 +34,7 @@ export function groupRoutes(app: FastifyInstance, { addresses, people, asksAgree
   const url = `${path}/:uuid`
   const all = `${addresses.api}${path}`
 
-  /** @throws Problem 401 or 403 for a caller who may not read the group, 404 where there is none */
+  /** @throws Problem 401 or 403 for a caller who may not read the group, 404 if there is none */
   async function readable(caller: Caller, uuid: string): Promise<Group> {
     requireEperson(caller)
     const wanted = readUuid(uuid)
@@ -42,7 +42,7 @@ export function groupRoutes(app: FastifyInstance, { addresses, people, asksAgree
     if (open) return open
     const group = wanted === undefined ? undefined : await people.group(wanted)
     if (group && (isAdministrator(caller) || isMember(caller, group.name))) return group
-    // Only administrators learn whether there is such a group.
+    // Other callers must not learn whether there is such a group.
     throw isAdministrator(caller)
       ? new Problem('not-found', 'There is no group with this UUID.')
       : new Problem(
@@ -51,7 +51,10 @@ export function groupRoutes(app: FastifyInstance, { addresses, people, asksAgree
         )
   }
 
-  /** @param withOpen with those that are no groups here, for a client that looks for whom a policy could be for */
+  /**
+   * @param withOpen true to add the open groups, which are no groups of the store, for a client that looks
+   * for readers
+   */
   async function page(
     request: FastifyRequest,
     self: string,
@@ -102,7 +105,7 @@ export function groupRoutes(app: FastifyInstance, { addresses, people, asksAgree
     if (!isAdministrator(request.caller)) return halPage('groups', [], readPage(request.query as Query), self)
     return page(request, self, '', { inside: { group: uuid, is: true } })
   })
-  // In DSpace, the community or collection that a group was made for.
+  // In DSpace, this is the community or collection that a group was made for.
   app.get<Route>(`${url}/object`, route('showObjectOfGroup'), async (request, reply) => {
     await readable(request.caller, request.params.uuid)
     return reply.code(204).send()

@@ -18,7 +18,7 @@ import {
 
 const tag = 'Items and files'
 const page = 'A page.'
-/** What the caller may not read is 401 for everybody, and 403 for an eperson. */
+/** Problems of an object that the caller may not read, or that doesn't exist. */
 const closedTo = ['authentication-required', 'access-denied', 'not-found'] as const
 const paged = [...closedTo, 'bad-parameter'] as const satisfies readonly ProblemCode[]
 const none = nothing('There is none, or the caller may not read it.')

@@ -21,7 +21,7 @@ interface ItemFeature {
   readonly may: May
 }
 
-/** The item that a client asks about, or that a bundle or a file is in. */
+/** Finds the item that a client asks about, or that a bundle or a file is in. */
 async function itemOf({ type, uuid }: Asked, { repository }: Parts): Promise<Item | undefined> {
   if (type === 'item') return repository.item(uuid)
   const below = type === 'bundle' ? await repository.bundle(uuid) : await repository.bitstream(uuid)
@@ -32,7 +32,7 @@ async function itemOf({ type, uuid }: Asked, { repository }: Parts): Promise<Ite
 const mayWriteItem = ({ viewer }: Who, item: Item): boolean =>
   (viewer.kind === 'administrator' || viewer.eperson !== null) && admitsWriter(item.readers, viewer, today())
 
-/** For those who may change the item. @param also what must be so, too */
+/** Grants a feature to those who may change the item. @param also a further condition */
 const byWriters =
   (also: (item: Item) => boolean = () => true): May =>
   async (who, resource, parts) => {
@@ -43,7 +43,7 @@ const byWriters =
 const byAdministrators: May = async (who, resource, parts) =>
   who.administrator && (await itemOf(resource, parts)) !== undefined
 
-/** What somebody may do with items, bundles and files: each exactly as the routes in `src/editing` decide. */
+/** Rights to items, bundles and files, each granted exactly where the routes in `src/editing` allow it. */
 export const itemFeatures: readonly ItemFeature[] = [
   {
     id: 'canDownload',
@@ -57,7 +57,8 @@ export const itemFeatures: readonly ItemFeature[] = [
   {
     id: 'canEditItem',
     description: 'May change this item.',
-    // Of the site, DSpace's interface would offer a search for items to change, which Carrel doesn't have.
+    // If the site had this feature, DSpace's interface would offer a search for items to change, which Carrel
+    // doesn't have.
     resourcetypes: ['item'],
     may: byWriters(),
   },

@@ -29,7 +29,7 @@ interface Parts {
 }
 type Route = { Params: { uuid: string } }
 
-/** What items link to in DSpace and never have in Carrel: a list is empty, a single object is 204. */
+/** Links of items that never lead to anything in Carrel: a list is empty, a single object is 204. */
 const emptyLists = ['mappedCollections', 'relationships'] as const
 const absent = ['owningCollection', 'templateItemOf', 'version'] as const
 

@@ -7,16 +7,19 @@ import { viewerOf } from '../model/viewer.ts'
 import type { Entities } from '../storage/entities.ts'
 
 interface Listed<Row> {
-  /** Of the entity, and of the key in `_embedded`. */
+  /** Name of the entity, and key in `_embedded`. */
   readonly name: string
   readonly self: string
   readonly body: (row: Row) => object
 }
 
-/** On one page: records have metadata, which may be long. Clients that want more follow `next`. */
+/**
+ * Maximum number of records on a page, because their metadata may be long. Clients that want more follow
+ * `next`.
+ */
 const maxRecords = 100
 
-/** A page of the records of an entity that the caller sees (Q11), in the order of the key. */
+/** Lists a page of the records of an entity that the caller sees (Q11), in the order of the key. */
 export async function listPage<Row>(
   entities: Entities,
   { name, self, body }: Listed<Row>,

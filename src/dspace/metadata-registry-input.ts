@@ -2,9 +2,9 @@ import { Problem } from '../http/problems.ts'
 import type { WantedField, WantedSchema } from '../storage/metadata-registry.ts'
 
 /**
- * Schemas and fields of metadata as clients write them. Members that they send along are ignored, such as `type`.
- * Lengths are those of DSpace's forms, and the characters are those that items may have in the names of their fields: what
- * is registered can be used.
+ * Schemas and fields of metadata as clients write them. Further members, such as `type`, are ignored. Lengths
+ * are those of DSpace's forms. Characters are those that names of fields in items may have, so that
+ * everything registered can be used.
  */
 type Given = Readonly<Record<string, unknown>>
 
@@ -32,7 +32,7 @@ export function fieldIn(given: Given): WantedField {
   const wanted = 'must have letters, digits, - and _, 64 characters at most'
   if (typeof element !== 'string' || !isName(element))
     throw refused(`element ${wanted}: such as contributor.`)
-  // The interface's form sends an empty text for what nobody has filled in.
+  // The interface's form sends an empty text for an input that was left empty.
   if (qualifier === null || qualifier === '')
     return { element, qualifier: null, scopeNote: scopeNoteIn(given) }
   if (typeof qualifier !== 'string' || !isName(qualifier))
@@ -51,7 +51,7 @@ export function scopeNoteIn({ scopeNote = null }: Given): string | null {
 }
 
 /**
- * What a change may repeat, but not change.
+ * Refuses other values for members that a change may only repeat.
  * @throws Problem 422
  */
 export function refuseOther(given: Given, fixed: Given): void {
@@ -68,7 +68,7 @@ export function refuseOther(given: Given, fixed: Given): void {
 
 const isName = (text: string) => /^[\w-]{1,64}$/.test(text)
 
-/** Characters that no line has, and those that no text has. */
+/** Control characters that a line can't have, and those that a text can't have. */
 const lines = /\p{Cc}/u
 const controls = /[^\P{Cc}\t\n\r]/u
 

@@ -33,8 +33,8 @@ const idIn = (text: string | undefined) =>
   text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined
 
 /**
- * `/api/core/metadataschemas` and `/api/core/metadatafields` (S6, docs/decisions/0052): the registry of metadata, which
- * editors offer and administrators change. Everybody reads it.
+ * `/api/core/metadataschemas` and `/api/core/metadatafields` (S6, docs/decisions/0052): the registry of
+ * metadata, which editors offer and administrators change. Anyone may read it.
  */
 export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void {
   const { registry, eventOf, beforeChanges } = parts
@@ -103,7 +103,7 @@ export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void
   app.get<One>(`${fields}/:id/schema`, route('showSchemaOfMetadataField'), async request =>
     bodies.schema((await fieldOf(request)).schema),
   )
-  // The page of a schema in the interface's registry.
+  // The page of a schema in the interface's registry lists its fields.
   app.get(`${fields}/search/bySchema`, route('listMetadataFieldsOfSchema'), request => {
     const query = request.query as Query
     return fieldPage(request, { schema: single(query, 'schema') ?? '-' }, `${bodies.fields}/search/bySchema`)
@@ -111,7 +111,7 @@ export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void
   app.get(`${fields}/search/byFieldName`, route('searchMetadataFields'), request => {
     const query = request.query as Query
     const names = ['schema', 'element', 'qualifier', 'query', 'exactName']
-    // The interface sends all five, and those that it doesn't mean are empty.
+    // The interface sends all five parameters, and leaves those empty that it doesn't mean.
     const [schema, element, qualifier, begins, name] = names.map(one => single(query, one) || undefined)
     return fieldPage(
       request,
@@ -152,7 +152,7 @@ export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void
   )
 }
 
-/** How answers show the registry. */
+/** Makes the functions that show the registry in answers. */
 function bodiesAt(api: string) {
   const schemaAt = (id: number) => `${api}${schemas}/${id}`
   const fieldAt = (id: number) => `${api}${fields}/${id}`

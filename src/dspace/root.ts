@@ -7,7 +7,10 @@ import { findLinks } from './find.ts'
 
 const route = contractsIn(() => import('./root-contracts.ts'))
 
-/** Where a client begins: the HAL root, the links of authentication, and the CSRF pair (P4, C3). */
+/**
+ * Registers the addresses where a client begins: the HAL root, the links of authentication, and the CSRF pair
+ * (P4, C3).
+ */
 export function rootRoutes(
   app: FastifyInstance,
   { addresses, csrf }: { addresses: Addresses; csrf: Csrf },

@@ -18,7 +18,7 @@ type Parts = Parameters<typeof siteRoutes>[1] &
   Parameters<typeof auditEventRoutes>[1] &
   Parameters<typeof metadataRegistryRoutes>[1]
 
-/** What DSpace's clients read beside people: items and files, rights, the trail and the alert. */
+/** Registers what DSpace's clients read besides people: items and files, rights, the trail and the alert. */
 export function dspaceRoutes(app: FastifyInstance, parts: Parts): void {
   siteRoutes(app, parts)
   emptyAnswerRoutes(app, parts.addresses)

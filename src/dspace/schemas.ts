@@ -19,12 +19,14 @@ import {
 } from '../http/schema.ts'
 import { itemLinks } from './item-links.ts'
 
-/** What DSpace's clients (7 to 10) know: epersons, groups, items, bundles, bitstreams. */
+/**
+ * Schemas of the objects that DSpace's clients (7 to 10) know: epersons, groups, items, bundles, bitstreams.
+ */
 
 export const MetadataValue = named('MetadataValue', {
   value: text,
   language: orNull(text),
-  // Null and -1, but of the field that says what a new content replaces.
+  // Null and -1, except in the field that tells what a new content has replaced.
   authority: orNull(text),
   confidence: Type.Integer(),
   place: count,

@@ -3,18 +3,21 @@ import { isObject } from '../lib/json.ts'
 import type { Operation } from '../lib/json-patch.ts'
 
 /**
- * Metadata of epersons and groups as DSpace's clients write it: fields with lists of values, of which Carrel keeps one each.
- * The result is what changes: a text, or null where a field goes.
+ * Changes of the metadata of epersons and groups. DSpace's clients write fields with lists of values, of
+ * which Carrel keeps one each: a text, or null if the field is removed.
  */
 export type Values = Readonly<Record<string, string | null>>
 
-/** What a field takes. @returns what is wrong with the text; undefined: nothing */
+/** Checks of the fields that can be set. @returns what is wrong with the text; undefined if nothing is */
 export type Fields = ReadonlyMap<string, (text: string) => string | undefined>
 
 /** Members of a value that say nothing about an eperson or a group. */
 const ignored = new Set(['language', 'authority', 'confidence', 'place', 'uuid'])
 
-/** A text of at most so many characters, without control characters but line breaks. */
+/**
+ * Makes a check for texts of at most `max` characters, without control characters other than tabs and line
+ * breaks.
+ */
 export const textUpTo =
   (max: number) =>
   (text: string): string | undefined => {
@@ -24,7 +27,7 @@ export const textUpTo =
     return /[\0-\x08\x0b\x0c\x0e-\x1f\x7f]/.test(text) ? 'has a control character' : undefined
   }
 
-/** The member `metadata` of a body that creates something. */
+/** Reads the member `metadata` of a body that creates an eperson or a group. */
 export function metadataOf(given: unknown, fields: Fields): Values {
   const fault = (why: string) => new Problem('change-refused', why)
   if (given === undefined || given === null) return {}
@@ -35,7 +38,7 @@ export function metadataOf(given: unknown, fields: Fields): Values {
   )
 }
 
-/** What an operation of a JSON Patch below `/metadata` changes. */
+/** Reads the change that an operation of a JSON Patch makes below `/metadata`. */
 export function metadataChange(operation: Operation, fields: Fields): Values {
   const { index, op, path, value } = operation
   const fault = (why: string) => new Problem('patch-refused', `Operation ${index}: ${why}`)
@@ -53,7 +56,7 @@ export function metadataChange(operation: Operation, fields: Fields): Values {
   requireField(field, fields, fault)
   if (more.length > 0) throw fault('the path is too long.')
   if (at === undefined) return removes ? { [field]: null } : one(field, value, fields, fault)
-  // The Python client ends a path with / where it gives no place.
+  // The Python client ends the path with / if it gives no place.
   if (at !== '0' && at !== '-' && at !== '') throw fault(`${field} has at most one value; its place is 0.`)
   if (member === undefined) return removes ? { [field]: null } : one(field, [value], fields, fault)
   if (ignored.has(member)) return {}

@@ -19,8 +19,8 @@ interface Parts {
 }
 
 /**
- * `GET /api/core/sites` (S11): the service itself, as an object of authorizations, with the texts that administrators write for
- * DSpace's interface. There is exactly one, and everybody reads all of it.
+ * `GET /api/core/sites` (S11): the service itself, as an object of authorizations, with the texts that
+ * administrators write for DSpace's interface. There is exactly one, and anyone may read all of it.
  */
 export function siteRoutes(app: FastifyInstance, parts: Parts): void {
   const { repository } = parts
@@ -33,13 +33,13 @@ export function siteRoutes(app: FastifyInstance, parts: Parts): void {
     site.require(request.params.uuid)
     const { metadata } = await repository.site()
     const body = site.body(metadata)
-    // The interface asks for a projection, and warns where the link `self` doesn't have it.
+    // The interface asks for a projection, and warns if the link `self` doesn't have it.
     const self = selfOf(body._links.self.href, request.query as Query)
     return reply.header('etag', siteTag(metadata)).send({ ...body, _links: { self } })
   })
 }
 
-/** The body, the address and the UUID of the site. */
+/** Makes the body, the address and the UUID of the site. */
 export function describeSite({ addresses, config }: Pick<Parts, 'addresses' | 'config'>) {
   const all = `${addresses.api}/core/sites`
   const uuid = siteUuid(config.baseUrl)
@@ -55,7 +55,7 @@ export function describeSite({ addresses, config }: Pick<Parts, 'addresses' | 'c
       type: 'site',
       _links: { self: { href: `${all}/${uuid}` } },
     }),
-    /** @throws Problem 404 for the UUID of another one */
+    /** @throws Problem 404 for any other UUID */
     require: (given: string): void => {
       if (given.toLowerCase() === uuid) return
       throw new Problem('not-found', `There is no site with this UUID; the only one is listed at ${all}.`)
@@ -63,7 +63,10 @@ export function describeSite({ addresses, config }: Pick<Parts, 'addresses' | 'c
   }
 }
 
-/** A name-based UUID (RFC 9562 §5.8) of the public address: the same on every node and after every start. */
+/**
+ * Makes a name-based UUID (RFC 9562 §5.8) of the public address: the same on every node and after every
+ * start.
+ */
 export function siteUuid(baseUrl: string): string {
   const hex = hash('sha256', `carrel/site/${baseUrl}`)
   const variant = ((Number.parseInt(hex.slice(16, 17), 16) & 3) | 8).toString(16)
