@@ -21,7 +21,7 @@ const route = contractsIn(() => import('./contracts.ts'))
 
 type Route = { Params: { uuid: string } }
 
-/** Changes of files: name, description, format, and their end, one by one or many at once. */
+/** Changes of files: name, description, format, and deletion, one by one or many at once. */
 export function editBitstreamRoutes(app: FastifyInstance, { addresses, repository }: EditingParts): void {
   takeUriLists(app)
   const core = `${addresses.api}/core`
@@ -87,7 +87,10 @@ function decoded(text: string): string {
   }
 }
 
-/** As DSpace's interface deletes many files: `{"op": "remove", "path": "/bitstreams/<uuid>"}`. */
+/**
+ * Reads an operation by which DSpace's interface deletes many files:
+ * `{"op": "remove", "path": "/bitstreams/<uuid>"}`.
+ */
 function readRemoval({ index, op, path }: Operation): string {
   const uuid = path.length === 2 && path[0] === 'bitstreams' ? readUuid(path[1] ?? '') : undefined
   if (op !== 'remove' || uuid === undefined)

@@ -20,7 +20,10 @@ const route = contractsIn(() => import('./contracts.ts'))
 
 type Route = { Params: { uuid: string } }
 
-/** `POST /api/core/items/{uuid}/bundles`, and changes of a bundle: the order of its files, its primary one, its end. */
+/**
+ * `POST /api/core/items/{uuid}/bundles`, and changes of a bundle: the order of its files, its primary one,
+ * its deletion.
+ */
 export function editBundleRoutes(app: FastifyInstance, { addresses, repository }: EditingParts): void {
   takeUriLists(app)
   const core = `${addresses.api}/core`
@@ -104,7 +107,9 @@ function refuseMetadata(metadata: unknown): void {
   throw new Problem('change-refused', 'A bundle has a name, and no other metadata.')
 }
 
-/** As DSpace's interface moves a file: from `/_links/bitstreams/3/href` to `/_links/bitstreams/0/href`. */
+/**
+ * Reads how DSpace's interface moves a file: from `/_links/bitstreams/3/href` to `/_links/bitstreams/0/href`.
+ */
 function readMove({ index, op, from, path }: Operation): readonly [from: number, to: number] {
   const place = (tokens: readonly string[] | null) => {
     const [links, bitstreams, at = '', href] = tokens ?? []

@@ -12,11 +12,12 @@ export const metadataOf = ({ name, description }: Described): Metadata => ({
   ...(description === null ? {} : { 'dc.description': [{ value: description, language: null }] }),
 })
 
-/** A response has it if a file got another name than its client gave (`lib/file-name.ts`). */
+/** Header of a response if a file got another name than its client gave (`lib/file-name.ts`). */
 export const nameChanged = 'x-name-changed'
 
 /**
- * @param before the name that the file has, and may keep, whatever it is
+ * Reads the name and the description of a file from its metadata.
+ * @param before the current name, which the file may keep whatever it is
  * @throws PatchFault for any other metadata, and for a name or a description that can't be
  */
 export function describedBy(
@@ -45,7 +46,10 @@ export function nameFaultOf(name: string): string | undefined {
   return fault === undefined ? undefined : `The name of a file ${fault}.`
 }
 
-/** Operations that give a name, with the name that the file gets: as metadata, one with controls would be refused. */
+/**
+ * Puts the names that files get into operations, because a name with control characters would be refused as
+ * metadata.
+ */
 export function withSafeNames(given: readonly Operation[]): {
   readonly operations: readonly Operation[]
   readonly isRenamed: boolean

@@ -8,8 +8,8 @@ type Values = Pick<Item, 'metadata' | 'withdrawn' | 'discoverable'>
 const states = ['withdrawn', 'discoverable'] as const
 
 /**
- * What of an item clients send whole, as they were given it. What follows from the rest, such as its name, is ignored.
- * @param before what stays where nothing is given
+ * Reads an item that a client sends whole. Members that follow from others, such as its name, are ignored.
+ * @param before values of members that aren't given
  * @throws Problem 422
  */
 export function readItem(
@@ -30,9 +30,9 @@ export function readItem(
 }
 
 /**
- * An item after a patch: its metadata, and whether it is withdrawn or discoverable.
+ * Applies a patch to an item: to its metadata, and to its states withdrawn and discoverable.
  * @param hidden fields that the caller may neither see nor write
- * @returns only what operations name
+ * @returns only the parts that operations name
  * @throws Problem 422
  */
 export function patchItem(
@@ -72,8 +72,8 @@ export function patchItem(
 }
 
 /**
- * The metadata of the site after a patch. DSpace's interface writes the user agreement by replacing a field that may not be
- * there, and adding a value for each further language to the field, without a place.
+ * Applies a patch to the metadata of the site. DSpace's interface writes the user agreement by replacing a
+ * field that may not be there, and by adding a value for each further language to the field, without a place.
  * @throws Problem 422
  */
 export const patchSite = (before: Metadata, operations: readonly Operation[]): Metadata =>
@@ -83,7 +83,7 @@ export const patchSite = (before: Metadata, operations: readonly Operation[]): M
     return patchMetadata(before, operations, 'value by value')
   })
 
-/** DSpace's clients send booleans, and others the words. */
+/** Reads a state, which DSpace's clients send as a boolean, and others as a word. */
 function readState(index: number, name: string, value: unknown): boolean {
   if (value === true || value === 'true') return true
   if (value === false || value === 'false') return false

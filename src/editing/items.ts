@@ -52,7 +52,7 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
     if (single(request.query as Query, 'owningCollection'))
       throw new Problem('change-refused', 'Carrel has no collections: leave out owningCollection.')
     const values = readItem(jsonObject(request))
-    // Its identifier, too: nothing outside knows the item yet.
+    // The UUID is the identifier, too: nothing outside knows the item yet.
     const uuid = randomUUID()
     const event = eventOf(caller, request, { event: 'item.add', outcome: 'success' })
     const change = { kind: 'create-item', uuid, identifier: uuid, ...values } as const
@@ -61,7 +61,7 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
     return shown(reply.code(201).header('location', `${core}/items/${uuid}`), caller, item)
   })
 
-  /** Changes an item, and begins again where somebody else was faster: no change is lost. */
+  /** Changes an item, and begins again if another change came first, so that none is lost. */
   async function edit(
     request: FastifyRequest<Route>,
     next: (visible: Values, hidden: readonly string[]) => Partial<Values>,

@@ -17,11 +17,11 @@ type FieldsChange = 'as a whole' | 'value by value'
 
 /**
  * Applies operations to metadata (RFC 6902), in their order and all or none. Paths are `/metadata/<field>`,
- * `/metadata/<field>/<place>`, `/metadata/<field>/-` and `/metadata/<field>/<place>/<member>`. Where a client leaves the
- * place empty, as DSpace's Python client does, or sends a list of values, as DSpace's interface does, it means the end and
- * all of them. A value may be a text. Pure.
- * @param fieldsChange `value by value`: one value that is added to a field without a place follows those that are there, and a
- *   field may be replaced that isn't there
+ * `/metadata/<field>/<place>`, `/metadata/<field>/-` and `/metadata/<field>/<place>/<member>`. An empty
+ * place, as DSpace's Python client writes it, means the end. A list of values, as DSpace's interface sends
+ * it, means all of them. A value may be a text. The function is pure.
+ * @param fieldsChange `value by value`: one value that is added to a field without a place follows those that
+ * are there, and a field may be replaced that isn't there
  * @throws PatchFault naming the operation
  */
 export function patchMetadata(
@@ -67,7 +67,7 @@ function apply(
   }
 }
 
-/** The values of a field after an operation on one of them. */
+/** Applies an operation to one of the values of a field. */
 function changedValues(
   values: readonly MetadataValue[],
   op: Operation['op'],
@@ -87,7 +87,7 @@ function changedValues(
   return values
 }
 
-/** A list of one is the one. */
+/** Unwraps a list of one value. */
 const single = (value: unknown) => (Array.isArray(value) && value.length === 1 ? value[0] : value)
 
 const isEnd = (place: string) => place === '-' || place === ''
@@ -135,7 +135,7 @@ function memberOf(
   const before = values[at]
   if (!before) throw new MetadataFault('there is no such value')
   const where = `the ${member} of a value`
-  // Clients compare what they were sent, with its authority, confidence and place.
+  // Clients test what they were sent, with its authority, confidence and place.
   if (['confidence', 'place', 'uuid', 'securityLevel'].includes(member)) return before
   if (member === 'authority') {
     if (op !== 'remove' && given !== null && given !== '')
@@ -156,7 +156,7 @@ function memberOf(
   return wanted
 }
 
-/** Within a field, or from one to another. */
+/** Moves or copies a value within a field, or from one to another. */
 function moveValue(
   fields: Fields,
   op: 'move' | 'copy',

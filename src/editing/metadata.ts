@@ -3,15 +3,15 @@ import { isObject } from '../lib/json.ts'
 import type { Metadata, MetadataValue } from '../model/items.ts'
 import { lineFault, textFault } from './texts.ts'
 
-/** Metadata as DSpace's clients write them. Bounds of an item: */
+/** Bounds of the metadata of an item, which DSpace's clients write: fields, values, and bytes of JSON. */
 const maxFields = 1_000
 const maxValues = 10_000
 const maxBytes = 1024 * 1024
 
-/** Why something of metadata can't be. The message begins with what it is about. */
+/** A fault in metadata. The message begins with the part that is wrong. */
 export class MetadataFault extends Error {}
 
-/** `schema.element`, or with a qualifier. */
+/** `schema.element`, with up to two further parts such as a qualifier. */
 const fieldPattern = /^[A-Za-z][\w-]{0,99}(\.[\w-]{1,100}){1,3}$/
 
 /** @throws MetadataFault */
@@ -22,11 +22,11 @@ export function checkField(field: string): void {
     )
 }
 
-/** Of a value, what clients send along, and Carrel has no use for. */
+/** Members of a value that clients send along, and that Carrel has no use for. */
 const ignored: ReadonlySet<string> = new Set(['confidence', 'place', 'uuid', 'securityLevel'])
 
 /**
- * A value as clients write it: `{"value": "…", "language": "en"}`, or a text, which has no language.
+ * Reads a value as clients write it: `{"value": "…", "language": "en"}`, or a text, which has no language.
  * @throws MetadataFault
  */
 export function readValue(given: unknown, where: string): MetadataValue {
@@ -60,13 +60,13 @@ export function readLanguage(language: unknown, where: string): string | null {
   return language
 }
 
-/** One value, or a list of them. @throws MetadataFault */
+/** Reads one value, or a list of them. @throws MetadataFault */
 export const readValues = (given: unknown, where: string): readonly MetadataValue[] =>
   Array.isArray(given)
     ? given.slice(0, maxValues + 1).map((one, at) => readValue(one, `${where}/${at}`))
     : [readValue(given, where)]
 
-/** Whole metadata: an object with a list of values for each field. @throws MetadataFault */
+/** Reads whole metadata: an object with a list of values for each field. @throws MetadataFault */
 export function readMetadata(given: unknown): Metadata {
   if (!isObject(given)) throw new MetadataFault('metadata must be an object of fields')
   const entries = Object.entries(given)
@@ -89,7 +89,8 @@ export function checkedMetadata(fields: ReadonlyMap<string, readonly MetadataVal
   if (count > maxValues) throw new MetadataFault(`there are more than ${maxValues} values`)
   const metadata = Object.fromEntries(filled)
   const tooLong = new MetadataFault(`the metadata are longer than ${maxBytes} bytes`)
-  // Before they are written out: a patch may copy a long text a thousand times, which takes no room until then.
+  // The length is added up before anything is written out: a patch may copy a long text a thousand times at
+  // no cost until then.
   if (lengthOf(filled) > maxBytes) throw tooLong
   if (Buffer.byteLength(JSON.stringify(metadata)) > maxBytes) throw tooLong
   return metadata

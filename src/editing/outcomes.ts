@@ -2,14 +2,18 @@ import { stale } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { type ItemOutcome, maxBitstreams, maxBundles } from '../model/item-changes.ts'
 
-/** How often a change is tried that others have come before, and for how many ms it pauses at most. */
+/**
+ * Maximum number of attempts at a change that others come before, and maximum pause between two of them in
+ * ms.
+ */
 const maxAttempts = 50
 const maxPause = 40
 
 /**
- * Tries a change that depends on what is there, and begins again where somebody else was faster, so that no change is lost.
- * @param attempt reads what is there, and changes it
- * @throws Problem 503 if others are faster again and again
+ * Tries a change that depends on the current state, and begins again if another change came first, so that
+ * none is lost.
+ * @param attempt reads the current state, and changes it
+ * @throws Problem 503 if others come first again and again
  */
 export async function retryStale(attempt: () => Promise<ItemOutcome>): Promise<ItemOutcome> {
   for (let tried = 0; tried < maxAttempts; tried++) {
@@ -22,7 +26,7 @@ export async function retryStale(attempt: () => Promise<ItemOutcome>): Promise<I
   })
 }
 
-/** What a change that was not made is to the client. @param what is changed, such as `bundle` */
+/** Throws the problem of a change that was not made. @param what the thing to change, such as `bundle` */
 export function refuseOutcome(outcome: ItemOutcome, what: string): void {
   switch (outcome) {
     case 'changed':

@@ -173,7 +173,7 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
       ...policies,
       { id, rule: changedRule({ reader }, values, isItem), name, description, type },
     ])
-    // It may be gone already, with the eperson that it is for.
+    // The policy may be gone already, with the eperson that it is for.
     const added = await bodyOfOne((await found(id)).policy)
     return reply.code(201).header('location', `${all}/${id}`).send(added)
   })

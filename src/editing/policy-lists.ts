@@ -13,11 +13,11 @@ interface Stretch {
   readonly kind: ObjectKind
   readonly audience: number
   readonly objects: number
-  /** How many policies of each are for the reader. */
+  /** Number of policies for the reader on each object. */
   readonly each: number
 }
 
-/** A part of those policies of an object that are wanted. */
+/** Lists a part of the wanted policies of an object. */
 export async function policiesOfObject(
   store: PolicyStore,
   uuid: string,
@@ -29,8 +29,8 @@ export async function policiesOfObject(
 }
 
 /**
- * A part of the policies for a reader, whatever they are of. However many objects there are, only those of the part are read:
- * the store counts the objects of each audience.
+ * Lists a part of the policies for a reader on any objects. Only the objects of that part are read, however
+ * many there are, because the store counts the objects of each audience.
  */
 export async function policiesOfReader(
   store: ListedPolicyStore,
@@ -52,7 +52,7 @@ export async function policiesOfReader(
     const count = Math.ceil((limit - rows.length + before) / each)
     const found: Policy[] = []
     for (const uuid of await repository.objectsOf(kind, audience, { offset: first, limit: count })) {
-      // Undefined: it was deleted in the meantime.
+      // It is undefined if the object was deleted in the meantime.
       const policies = (await findObject(store, uuid))?.policies ?? []
       found.push(...policies.filter(({ rule }) => rule.reader === reader))
     }

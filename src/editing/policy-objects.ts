@@ -6,11 +6,11 @@ import type { Repository } from '../storage/repository.ts'
 import { refuseOutcome, retryStale } from './outcomes.ts'
 import { notesOf, type Policy, policiesOf, ruleText } from './policy-rules.ts'
 
-/** Something that has policies: an item, or a file. */
+/** An object with policies: an item or a file. */
 export interface EditedObject {
   readonly uuid: string
   readonly isItem: boolean
-  /** As they are in the store. */
+  /** Readers as they are in the store. */
   readonly readers: Readers
   readonly policies: readonly Policy[]
 }
@@ -26,14 +26,14 @@ export async function findObject(
   const item = await repository.item(uuid)
   const readers = (item ?? (await repository.bitstream(uuid)))?.readers
   if (!readers) return undefined
-  // Files have the right to write from their item: no policy of the file says so.
+  // Files have the right to write from their item, so no policy of the file gives it.
   const rules = [...readRules(readers), ...(item ? writeRules(readers) : [])]
   const policies = policiesOf(uuid, rules, await repository.policyNotes(uuid))
   return { uuid, isItem: item !== undefined, readers, policies }
 }
 
 /**
- * Gives an object other policies, and begins again where somebody else was faster.
+ * Gives an object other policies, and begins again if another change came first.
  * @throws Problem 404 or 422
  */
 export async function editPolicies(

@@ -8,7 +8,7 @@ import type { Policy } from './policy-rules.ts'
 
 export type KnownPeople = Pick<People, 'eperson' | 'groupsByName' | 'groupsByUuid'>
 
-/** The kinds of recipients, as parameters and addresses call them. */
+/** The kinds of recipients, with the names that parameters and addresses use. */
 export const kinds = ['group', 'eperson'] as const
 export type Kind = (typeof kinds)[number]
 export const articles = { group: 'a group', eperson: 'an eperson' } as const satisfies Record<Kind, string>
@@ -16,7 +16,7 @@ export const articles = { group: 'a group', eperson: 'an eperson' } as const sat
 export const kindOf = ({ reader }: ReaderRule): Kind =>
   epersonOf(reader) === undefined ? 'group' : 'eperson'
 
-/** Give the recipient of a rule; null where it is of the other kind, or isn't there any more. */
+/** Finds the recipient of a rule; null if it is of the other kind, or doesn't exist any more. */
 export interface Recipients {
   readonly group: (rule: ReaderRule) => Group | null
   readonly eperson: (rule: ReaderRule) => Eperson | null
@@ -37,7 +37,10 @@ export async function recipientsOf(policies: readonly Policy[], people: KnownPeo
   }
 }
 
-/** @throws Problem 422 for a group that rules can't name, or an eperson that isn't there */
+/**
+ * Makes the reader of a rule.
+ * @throws Problem 422 for a group that rules can't name, or an eperson that doesn't exist
+ */
 export async function readerOf(kind: Kind, uuid: string, people: KnownPeople): Promise<ReaderRule['reader']> {
   if (kind === 'eperson') {
     if (await people.eperson(uuid)) return `eperson:${uuid}`

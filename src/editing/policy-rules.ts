@@ -6,8 +6,9 @@ import { type ReaderRule, type Readers, readersText } from '../model/readers.ts'
 import { lineFault, textFault } from './texts.ts'
 
 /**
- * DSpace's resource policies, mapped to rules (docs/decisions/0043). READ is a rule that lets read, WRITE one that lets
- * change an item. A policy has the id `<uuid of its object>_<12 hexadecimal digits>`, which stays while it is changed.
+ * A resource policy of DSpace, mapped to a rule (docs/decisions/0043). READ is a rule that lets its recipient
+ * read, WRITE one that lets it change an item. A policy has the id
+ * `<uuid of its object>_<12 hexadecimal digits>`, which stays when it is changed.
  */
 export interface Policy extends Omit<PolicyNote, 'rule'> {
   readonly rule: ReaderRule
@@ -18,20 +19,20 @@ export type Action = (typeof actions)[number]
 
 export const actionOf = ({ right }: ReaderRule): Action => (right === 'write' ? 'WRITE' : 'READ')
 
-/** The text that tells rules apart. */
+/** Writes a rule as a text that tells it from others. */
 export const ruleText = (rule: ReaderRule): string => readersText([rule])
 
-/** @returns the object and the id; undefined for what is no id of a policy */
+/** @returns the object and the id; undefined for any other text */
 export function readPolicyId(text: string): { readonly object: string; readonly id: string } | undefined {
   const [, object = '', tail = ''] = /^(.{36})_([0-9a-f]{12})$/i.exec(text) ?? []
   const uuid = readUuid(object)
   return uuid === undefined ? undefined : { object: uuid, id: `${uuid}_${tail.toLowerCase()}` }
 }
 
-/** An id that nothing has had. */
+/** Makes a random id, which no policy has had before. */
 export const newPolicyId = (object: string): string => `${object}_${randomBytes(6).toString('hex')}`
 
-/** The policies of an object. A rule that no client has said anything of has an id that follows from it. */
+/** Lists the policies of an object. The id of a rule without a note is derived from the rule. */
 export function policiesOf(object: string, rules: Readers, notes: readonly PolicyNote[]): readonly Policy[] {
   const taken = new Set(notes.map(({ id }) => id))
   return rules.map(rule => {
@@ -45,11 +46,11 @@ export function policiesOf(object: string, rules: Readers, notes: readonly Polic
   })
 }
 
-/** What is kept of policies besides their rules: of each that a client has made or changed. */
+/** Makes the notes of policies, which are kept besides their rules. */
 export const notesOf = (policies: readonly Policy[]): readonly PolicyNote[] =>
   policies.map(({ rule, ...note }) => ({ ...note, rule: ruleText(rule) }))
 
-/** What clients send of a policy; what is undefined stays. */
+/** Values of a policy that clients send; undefined ones stay as they are. */
 export interface PolicyValues {
   readonly name?: string | null
   readonly description?: string | null
@@ -99,7 +100,7 @@ export function readPolicyValue(member: string, value: unknown): PolicyValues {
   }
 }
 
-/** A day. Clients of DSpace before version 8 send a time of day with it. @throws Problem 422 */
+/** Reads a day. Clients of DSpace before version 8 send a time of day with it. @throws Problem 422 */
 function readDay(member: string, text: string): string {
   const day = /^\d{4}-\d{2}-\d{2}(?=T[\d:.]{5,15}(Z|[+-]\d{2}:?\d{2})?$|$)/.exec(text)?.[0] ?? ''
   const at = Date.parse(`${day}T00:00:00Z`)
@@ -109,7 +110,7 @@ function readDay(member: string, text: string): string {
   return day
 }
 
-/** @throws Problem 422 for what Carrel has no rule for */
+/** Changes a rule. @throws Problem 422 for a policy that Carrel has no rule for */
 export function changedRule(
   { reader, ...rule }: ReaderRule,
   { action = actionOf({ reader, ...rule }), from = rule.from, until = rule.until }: PolicyValues,

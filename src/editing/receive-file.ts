@@ -14,33 +14,33 @@ import { refuseOutcome } from './outcomes.ts'
 export interface ReceiverParts {
   readonly repository: Pick<Repository, 'bytes'>
   readonly files: Pick<FileStore, 'receive' | 'adopt'>
-  /** Files that were sent in pieces; undefined: the service takes none. */
+  /** Files that were sent in pieces; undefined if the service takes none. */
   readonly uploads: Uploads | undefined
   readonly limits: UploadLimits
-  /** Makes the folder of files this store's own. @returns whether it is */
+  /** Makes the folder of files this store's own. @returns true if it is */
   readonly claim: () => Promise<boolean>
 }
 
 export interface UploadLimits {
-  /** Bytes of a file. */
+  /** Maximum size of a file in bytes. */
   readonly size: number
-  /** Bytes of all files; null: no limit. */
+  /** Maximum size of all files together in bytes; null for no limit. */
   readonly quota: number | null
-  /** In ms: how long nothing may arrive of a body. */
+  /** Maximum time in ms during which nothing of a body arrives. */
   readonly patience: number
 }
 
-/** A file that has been kept, as its client described it. */
+/** A stored file, as its client described it. */
 export interface Received extends Content {
   readonly name: string | undefined
   readonly mediaType: string | undefined
-  /** What the client says of it, as JSON. */
+  /** The client's description of the file, as JSON. */
   readonly properties: string | undefined
 }
 
 /**
- * Takes the file of a request, and then does something with it.
- * @param freed bytes of the file whose place it takes
+ * Receives the file of a request, and uses it.
+ * @param freed size in bytes of the file that it replaces
  */
 export type ReceiveFile = <T>(
   request: FastifyRequest,
@@ -48,10 +48,13 @@ export type ReceiveFile = <T>(
   use: (file: Received) => Promise<T>,
 ) => Promise<T>
 
-/** Of one event loop at the same time. */
+/** Maximum number of files that one event loop receives at the same time. */
 const maxUploads = 200
 
-/** Files in a form, written to disk and hashed while they arrive, or uploaded before (`?upload=`). */
+/**
+ * Receives files in a form, which are written to disk and hashed while they arrive, or files uploaded before
+ * (`?upload=`).
+ */
 export function createReceiver({ files, uploads, limits, repository, claim }: ReceiverParts): ReceiveFile {
   let underWay = 0
 

@@ -8,7 +8,10 @@ import type { Bitstream, Bundle, Item } from '../model/items.ts'
 import { mayWrite } from '../model/viewer.ts'
 import type { Repository } from '../storage/repository.ts'
 
-/** Who may change items (docs/decisions/0043): administrators, and the groups that a rule of the item gives the right to write. */
+/**
+ * Items can be changed by administrators, and by groups and epersons with the right to write in a rule
+ * (docs/decisions/0043).
+ */
 
 /** Hooks of every change, before its body is read: the body of an anonymous request is never parsed. */
 export const writeHooks = [

@@ -26,11 +26,11 @@ interface Parts extends Omit<EditingParts, 'config' | 'addresses'> {
   readonly uploads: Uploads | undefined
 }
 
-/** Everything that changes items, bundles, files and who may read them (docs/decisions/0043). */
+/** Registers all changes of items, bundles, files and their readers (docs/decisions/0043). */
 export async function editingRoutes(app: FastifyInstance, parts: Parts): Promise<void> {
   const { config, repository } = parts
   let owned: Promise<boolean> | undefined
-  // Asked once: a folder changes its owner only by a command.
+  // The answer is kept: a folder changes its owner only by a command.
   const claim = async () => {
     owned ??= claimFolder(config.filesFolder, repository)
     try {
@@ -63,7 +63,7 @@ export async function editingRoutes(app: FastifyInstance, parts: Parts): Promise
 
 const route = contractsIn(() => import('../dspace/empty-contracts.ts'))
 
-/** What DSpace's clients may try, and Carrel has none of: the answer says so. */
+/** Requests that DSpace's clients may try, for things that Carrel doesn't have: the answer says so. */
 const absent: readonly (readonly [method: 'GET' | 'POST' | 'PUT', url: string, what: string])[] = [
   ['POST', '/core/communities', 'communities'],
   ['POST', '/core/collections', 'collections'],

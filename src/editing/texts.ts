@@ -1,11 +1,14 @@
-/** What the store can keep, as an ingest has it. Both return why a text can't be kept, and undefined if it can. */
+/**
+ * Checks of texts that the store can keep, the same as for an ingest. Both return why a text can't be kept;
+ * undefined if it can.
+ */
 
-/** Bytes of a name, of a language, and of the name of a metadata field. */
+/** Maximum number of bytes in a name, in a language, and in the name of a metadata field. */
 const maxLineBytes = 500
-/** Characters of a value. */
+/** Maximum number of characters in a value. */
 const maxText = 100_000
 
-/** One line, not empty and not too long. */
+/** Checks a line, which must not be empty or too long. */
 export function lineFault(text: string): string | undefined {
   if (text.trim() === '') return 'is empty'
   if (/\p{Cc}/u.test(text)) return 'contains a control character'
@@ -13,7 +16,7 @@ export function lineFault(text: string): string | undefined {
   return formFault(text)
 }
 
-/** Line ends and tabs are allowed. */
+/** Checks a text, which may have line ends and tabs. */
 export function textFault(text: string): string | undefined {
   if (/[^\P{Cc}\t\n\r\x80-\x9f]/u.test(text)) return 'contains a control character'
   if (text.length > maxText) return `is longer than ${maxText} characters`

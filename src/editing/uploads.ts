@@ -38,7 +38,7 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void 
   const { addresses, limits, repository, lookAgain } = parts
   const core = `${addresses.api}/core`
   const receive = createReceiver(parts)
-  // What a form is read by, as it arrives.
+  // The form is read from the stream as it arrives.
   app.addContentTypeParser('multipart/form-data', (_request, body, done) => done(null, body))
 
   type Route = { Params: { uuid: string } }
@@ -69,7 +69,7 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void 
     if (given === undefined)
       throw new Problem('change-refused', 'The file has no name; give it one in properties.')
     const name = named(reply, given)
-    // A long upload: the right may have been taken away meanwhile.
+    // The right may have been taken away during a long upload.
     await lookAgain.thoughExpired(request, reply)
     await writableBundle(repository, request.caller, bundle)
     const uuid = randomUUID()
@@ -85,7 +85,7 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void 
     return shown(uuid)
   }
 
-  /** The file keeps its UUID, its place, its policies and whatever is said of it: links to it go on. */
+  /** The file keeps its UUID, its place, its policies and its description, so that links to it still work. */
   async function replace(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -128,12 +128,15 @@ function withReplaced(body: ReturnType<typeof bitstreamBody>, { name }: Bitstrea
   return { ...body, metadata: { ...body.metadata, 'dspace.bitstream.isReplacementOf': [replaced] } }
 }
 
-/** @throws Problem 412 if the client has seen another content, whose entity tag is its SHA-256 as of a download */
+/**
+ * @throws Problem 412 if the client has seen another content, whose entity tag is its SHA-256 as in a
+ * download
+ */
 function refuseOther({ headers }: FastifyRequest, { sha256 }: Bitstream): void {
   if (precondition({ 'if-match': headers['if-match'] }, `"${sha256}"`) === 412) refuseOutcome('stale', 'file')
 }
 
-/** The name that the file gets, and in the response whether its client has given another. */
+/** Returns the name that the file gets, and marks the response if its client has given another one. */
 function named(reply: FastifyReply, given: string): string {
   const { name, isChanged } = fileName(given)
   const fault = nameFaultOf(name)
@@ -142,7 +145,7 @@ function named(reply: FastifyReply, given: string): string {
   return name
 }
 
-/** What a client calls the type, unless it doesn't know better than the name tells. */
+/** Returns the client's media type; that of the name if the client gave none, or one that says nothing. */
 function typeOf(given: string | undefined, name: string): string {
   const type = given === undefined ? '' : mediaTypeOf(given)
   return isMediaType(type) && type !== 'application/octet-stream' ? type : mimeTypeOf(name)
@@ -154,8 +157,8 @@ interface Properties {
 }
 
 /**
- * The field `properties`: what DSpace's clients say of a file, as JSON. The Python client writes the media type of the
- * field behind it.
+ * Reads the field `properties`: a file as DSpace's clients describe it, as JSON. The Python client writes the
+ * media type of the field after the JSON.
  */
 function readProperties(text: string | undefined): Properties {
   if (text === undefined) return { name: undefined, description: null }
@@ -165,7 +168,7 @@ function readProperties(text: string | undefined): Properties {
     throw new Problem('change-refused', 'The name of a file must be a string.')
   const given = refusingFaults(() => readMetadata(metadata))
   const called = name || given['dc.title']?.[0]?.value
-  // A name is taken from the file where none is given here.
+  // No name is required here, because it can be that of the file.
   const described = refusingPatchFaults(() =>
     describedBy({ ...given, 'dc.title': [{ value: 'unnamed', language: null }] }),
   )
