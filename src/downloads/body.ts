@@ -5,11 +5,13 @@ import type { PieceReader } from './read-pieces.ts'
 /** The body of a response: the whole file, a part of it, or several parts (RFC 9110 §14.6). */
 export interface Body {
   readonly headers: Readonly<Record<string, string | number>>
-  /** Each in its own memory, until the reader has it back. The file must stay open until they end. */
+  /**
+   * Pieces, each in memory of its own until the reader has it back. The file must stay open until they end.
+   */
   readonly pieces: AsyncIterator<Uint8Array>
 }
 
-/** @param ranges one or more @param size of the file @param type its media type */
+/** Makes a body of one or more ranges. @param size size of the file @param type media type of the file */
 export function partialBody(
   reader: PieceReader,
   ranges: readonly ByteRange[],

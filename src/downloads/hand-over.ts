@@ -6,17 +6,18 @@ import { clientAddress } from '../lib/addresses.ts'
 import type { ByteRange } from './ranges.ts'
 
 /**
- * Files that the proxy in front sends (F4, docs/decisions/0020). It gets a response without a body, whose header names the
- * file by its path in the folder of files.
+ * Lets the proxy in front send files (F4, docs/decisions/0020). It gets a response without a body, whose
+ * header names the file by its path in the folder of files.
  */
 export interface HandOver {
   /**
-   * Whether the proxy's response to this request would be the same as Carrel's.
-   * @param wanted what Carrel would send, once it has evaluated the request's conditions
+   * True if the proxy's response to this request would be the same as Carrel's.
+   * @param wanted the bytes that Carrel would send, once it has evaluated the request's conditions
    */
   suits(request: IncomingMessage, wanted: readonly ByteRange[] | 'whole'): boolean
   /**
-   * @param own headers of Carrel's response @param path of the content in the folder of files
+   * @param own headers of Carrel's response
+   * @param path path of the content in the folder of files
    * @returns the headers for the proxy
    */
   headers(
@@ -26,7 +27,7 @@ export interface HandOver {
   ): Readonly<Record<string, string>>
 }
 
-/** A proxy would evaluate them again, and compare them with the date of the file on its disk. */
+/** Headers that a proxy would evaluate again, and compare with the date of the file on its disk. */
 const conditions = ['if-match', 'if-none-match', 'if-modified-since', 'if-unmodified-since']
 
 /** @returns undefined if Carrel sends every file itself */
@@ -39,7 +40,7 @@ export function createHandOver({
   const isProxy = networkOf(trustedProxies)
   return {
     suits: ({ method, headers, socket }, wanted) => {
-      // The connection's own address. Others would get the header and no file.
+      // The proxy must be the peer of the connection: any other client would get the header and no file.
       const address = clientAddress(socket.remoteAddress ?? '')
       return (
         method === 'GET' &&
@@ -50,11 +51,11 @@ export function createHandOver({
       )
     },
     headers: (own, path, wanted) => {
-      // A path relative to the folder would do for Apache, but it looks beside the backend's address first, and gives up.
-      // It decodes the value.
+      // Apache could take a path relative to the folder, but it looks beside the backend's address first, and
+      // gives up. It decodes the value.
       if (filesSentBy.kind === 'x-sendfile')
         return { ...own, 'x-sendfile': encodeURI(join(filesFolder, path)) }
-      // nginx adds its own to a whole file, and none to a part.
+      // nginx adds its own header to a whole file, and none to a part.
       const { 'accept-ranges': _, ...others } = own
       return {
         ...(wanted === 'whole' ? others : own),
@@ -64,7 +65,10 @@ export function createHandOver({
   }
 }
 
-/** Whether every server reads the Range header the same: they differ in what is malformed, and in many ranges. */
+/**
+ * True if every server reads the Range header in the same way: they differ in malformed ones, and in many
+ * ranges.
+ */
 const isSameForAll = (range: string | undefined, wanted: readonly ByteRange[] | 'whole'): boolean =>
   wanted === 'whole'
     ? range === undefined

@@ -14,10 +14,10 @@ import type { Sessions } from '../storage/sessions.ts'
 
 const cookie = 'CARREL-LEASE'
 
-/** Cookies of this name that are checked: one is ours, others may have been planted. */
+/** Maximum number of cookies of this name that are checked: one is ours, others may have been planted. */
 const maxCookies = 4
 
-/** A changed content is another download. */
+/** Names a kind of token for each content, because a changed content is another download. */
 const kindOf = ({ uuid, sha256 }: Pick<Bitstream, 'uuid' | 'sha256'>) => `lease/${uuid}/${sha256}` as const
 
 interface Parts {
@@ -54,7 +54,10 @@ export function createLeases({ people, sessions, config, specialGroups, tokens }
       const attributes = `Path=${path}; Max-Age=${lifetime}; ${secure}HttpOnly; SameSite=Lax`
       setCookie(reply, cookie, `${lease}; ${attributes}`)
     },
-    /** The caller whose lease of this bitstream the request has. @returns undefined without a valid one */
+    /**
+     * Finds the caller whose lease of this bitstream the request has.
+     * @returns undefined without a valid lease
+     */
     holder: async (bitstream: Pick<Bitstream, 'uuid' | 'sha256'>, request: FastifyRequest) => {
       for (const value of cookiesOf(request, cookie).slice(0, maxCookies)) {
         const verified = await tokens.verify(kindOf(bitstream), value)

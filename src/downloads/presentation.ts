@@ -4,9 +4,11 @@ import { mediaTypeOf } from '../lib/media-type.ts'
 import type { Bitstream } from '../model/items.ts'
 
 /**
- * The headers that tell a browser how to treat a file (F2). Types that can run a script, and unknown ones, are never shown
- * in the service's origin but saved. A file that is shown can load nothing and can't be framed.
+ * The headers that tell a browser how to treat a file (F2). Types that can run a script, and unknown ones,
+ * are never shown in the service's origin but saved. A file that is shown can load nothing and can't be
+ * framed.
  */
+
 const inlineTypes: ReadonlySet<string> = new Set([
   ...['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp', 'image/tiff'],
   ...[
@@ -45,7 +47,10 @@ export function presentation({
   }
 }
 
-/** For clients that don't know RFC 8187: letters without diacritics, and _ rather than ?, which a shell would expand. */
+/**
+ * Writes a name for clients that don't know RFC 8187: letters without diacritics, and _ rather than ?, which
+ * shells expand.
+ */
 const toAscii = (name: string): string =>
   name
     .normalize('NFKD')

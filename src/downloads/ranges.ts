@@ -1,4 +1,4 @@
-/** Range requests (RFC 9110 §14): which bytes of a file a request asks for. Pure. */
+/** A range of bytes that a request asks for (RFC 9110 §14). */
 export interface ByteRange {
   /** The first byte. */
   readonly start: number
@@ -6,14 +6,14 @@ export interface ByteRange {
   readonly end: number
 }
 
-/** A request with more ranges costs more than the whole file, which is sent instead (RFC 9110 §14.2). */
+/** Maximum number of ranges. More cost more than the whole file, which is sent instead (RFC 9110 §14.2). */
 const maxRanges = 50
 
 /**
- * @param header the Range header
- * @param size of the file, in bytes
- * @returns the ranges in the requested order; `whole` if the header is missing or to be ignored; `none` if no range
- *   contains a byte of the file (416)
+ * Reads a Range header.
+ * @param size size of the file in bytes
+ * @returns the ranges in the requested order; `whole` if the header is missing or to be ignored; `none` if no
+ * range contains a byte of the file (416)
  */
 export function readRanges(
   header: string | undefined,

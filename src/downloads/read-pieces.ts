@@ -3,15 +3,27 @@ import { free as freeNow } from '../http/send-pieces.ts'
 import type { Counter } from '../lib/counter.ts'
 import type { ByteRange } from './ranges.ts'
 
-/** In bytes. All that a slow client's transfer holds in memory: there may be thousands of them. */
+/**
+ * Size of a small piece in bytes. A slow client's transfer holds no more in memory, because there may be
+ * thousands.
+ */
 const smallPiece = 64 * 1024
-/** In bytes. A fast client gets larger pieces, as each costs a trip to the disk, and the next is read while one is sent. */
+/**
+ * Size of a large piece in bytes, for fast clients: each piece costs a trip to the disk, and the next is read
+ * while one is sent.
+ */
 const largePiece = 512 * 1024
-/** How many large pieces all transfers together may hold: 16 MiB. Without one, a transfer goes on in small ones. */
+/**
+ * Maximum number of large pieces that all transfers together hold: 16 MiB. Without one, a transfer goes on in
+ * small ones.
+ */
 const maxLargePieces = 32
-/** In ms. A client that takes longer over a piece is slow. */
+/** Time in ms after which a client is slow if it hasn't taken a piece. */
 const maxTime = 100
-/** In bytes. A client is fast that took so many since it was slow: more than the network takes from one that reads nothing. */
+/**
+ * Bytes that a client must take without being slow before it counts as fast: more than the network takes from
+ * one that reads nothing.
+ */
 const fastAfter = 16 * 1024 * 1024
 
 export interface PieceReader {
@@ -21,7 +33,7 @@ export interface PieceReader {
    * complete
    */
   read(range: ByteRange): AsyncGenerator<Buffer, void, undefined>
-  /** Takes back a piece that was sent: it holds the next bytes, or its memory is freed. */
+  /** Takes back a piece that was sent, whose memory holds the next bytes or is freed. */
   release(piece: Uint8Array): void
   /** Frees what was kept for the next pieces. */
   close(): void
@@ -30,7 +42,7 @@ export interface PieceReader {
 /**
  * Reads a file at the pace of one client. `createReadStream` would read ahead for a slow one, leave its buffers to the
  * garbage collector, and end without an error if the file has become shorter.
- * @param largePieces counts those of all transfers
+ * @param largePieces counts the large pieces of all transfers
  */
 export function createPieceReader(file: FileHandle, largePieces: Counter): PieceReader {
   const own = new Set<ArrayBufferLike>()
@@ -83,7 +95,7 @@ export function createPieceReader(file: FileHandle, largePieces: Counter): Piece
   }
 
   const release = ({ buffer }: Uint8Array) => {
-    // Such as the head of a part, which is in memory that others share.
+    // The head of a part, for example, is in memory that is shared with others.
     if (!(buffer instanceof ArrayBuffer) || !own.has(buffer)) return
     if (isFast() && !isClosed && buffer.byteLength === largePiece) spare.push(buffer)
     else free(buffer)
@@ -102,7 +114,7 @@ export function createPieceReader(file: FileHandle, largePieces: Counter): Piece
           const { length } = piece
           at += length
           ahead = counted > 0 && at <= end ? readAt(at, end) : undefined
-          // A failure counts when its bytes are asked for.
+          // A failure is thrown when its bytes are asked for.
           ahead?.catch(() => {})
           const sent = performance.now()
           yield piece
@@ -118,7 +130,7 @@ export function createPieceReader(file: FileHandle, largePieces: Counter): Piece
     release,
     close: () => {
       freeSpare()
-      // The connection may be lost, and what it had not sent with it.
+      // The connection may be lost, and with it the pieces that were not sent.
       while (counted > 0) uncount()
       isClosed = true
     },

@@ -30,7 +30,7 @@ interface Parts {
   readonly limits: Pick<Limits, 'transfers' | 'largePieces'>
   /** Brings `request.caller` up to date when the request has waited (T12); the token that has opened it may have expired. */
   readonly lookAgain: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
-  /** undefined: no proxy sends files. */
+  /** Undefined if no proxy sends files. */
   readonly handOver: HandOver | undefined
   /** Records in the audit trail that the caller opened a bitstream (B4). */
   readonly recordDownload: (caller: Caller, request: FastifyRequest, bitstream: string) => Promise<void>
@@ -47,7 +47,7 @@ export interface Leases {
   holder(bitstream: Bitstream, request: FastifyRequest): Promise<Authenticated | Acting | undefined>
 }
 
-/** In ms. A client that reads nothing for so long is disconnected; it may resume the download. */
+/** Time in ms after which a client that reads nothing is disconnected; it may resume the download. */
 const stallTimeout = 120_000
 
 const outOfDescriptors: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE'])
@@ -73,7 +73,7 @@ export function contentRoutes(
   const url = '/core/bitstreams/:uuid/content'
   const transfers = createTransfers(limits.transfers)
 
-  /** @returns the caller, and whether this is a new download @throws Problem if access is denied */
+  /** @returns the caller, and `isNew` for a new download @throws Problem if access is denied */
   async function admit(request: FastifyRequest, bitstream: Bitstream) {
     const { caller } = request
     const { readers } = bitstream
@@ -147,14 +147,15 @@ export function contentRoutes(
       return reply.headers(handOver.headers(all, path, wanted)).send('')
     }
     if (!(await turnOf(reply))) return transfers.run(() => send(request, reply, sending))
-    // Other responses of the connection came first, at the client's pace: access may have been taken away meanwhile.
+    // Other responses of the connection came first, at the client's pace, and access may have been taken away
+    // meanwhile.
     await lookAgain(request, reply)
     return transfers.run(async () =>
       send(request, reply, { ...sending, ...(await admit(request, bitstream)) }),
     )
   }
 
-  /** Before the first byte is sent. */
+  /** Records a new download and grants its lease, before the first byte is sent. */
   async function begin(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -201,7 +202,7 @@ export function contentRoutes(
   )
 }
 
-/** Whether the eperson is the same, and so is the actor. */
+/** True if the eperson is the same, and so is the actor. */
 function isSame(one: Authenticated | Acting, other: Authenticated | Acting): boolean {
   const actorOf = (caller: Authenticated | Acting) =>
     caller.kind === 'acting' ? caller.actor.eperson.uuid : null

@@ -1,12 +1,14 @@
 import { Problem } from '../http/problems.ts'
 import type { Counter } from '../lib/counter.ts'
 
-/** Per node. Each takes a file descriptor, and its client's connection another. */
+/**
+ * Maximum number of transfers per node. Each takes a file descriptor, and its client's connection another.
+ */
 const maxTransfers = 2_000
 
 /**
  * Limits transfers.
- * @param running counts those of the whole service
+ * @param running counts the transfers of the whole service
  */
 export function createTransfers(running: Counter) {
   return {

@@ -21,33 +21,39 @@ import { type Layout, layoutOf, modesIn, restoreOrphan, syncFolder, temporaryIn,
 export interface FileStore {
   /** Stores a copy of the file at this path under its SHA-256. It is on disk when the promise resolves. */
   keep(path: string): Promise<Content>
-  /** The same for an open file, read from its start. The file stays open. */
+  /** Like `keep`, for an open file, which is read from its start and stays open. */
   keepOpened(source: FileHandle): Promise<Content>
   /**
-   * The same without a copy, where the file is on the same file system: it gets another name. Nobody may change it any more,
-   * and who owns its old name removes that.
+   * Like `keep`, without a copy if the file is on the same file system: it gets another name. It must not
+   * change any more, and the owner of the old name removes that.
    */
   adopt(path: string): Promise<Content>
-  /** Stores what arrives in pieces. A piece is read before the next one is asked for. Nothing stays of what breaks off. */
+  /**
+   * Stores a content that arrives in pieces. A piece is written before the next one is asked for. An
+   * interrupted one leaves nothing.
+   */
   receive(pieces: AsyncIterable<Buffer>): Promise<Content>
   /**
-   * Whether the content is here, with the right size. It then counts as new for an hour, so that a bitstream can refer to
-   * it before a sweep takes it for an orphan.
+   * True if the content is here, with the right size. It then counts as new for an hour, so that a bitstream
+   * can refer to it before a sweep takes it for an orphan.
    */
   holds(content: Content): Promise<boolean>
   /** Opens the content for reading. @returns undefined if it is missing */
   open(sha256: string): Promise<FileHandle | undefined>
   /**
    * The path of the content in the folder, for another program that reads it.
-   * @returns undefined unless it is in its place with the right size: it may still be one that can be opened
+   * @returns undefined unless it is in its place with the right size; `open` may still find it elsewhere
    */
   pathInPlace(content: Content): Promise<string | undefined>
 }
 
-/** In bytes. A file up to this size is read whole, and not written if its content is already here. */
+/** Maximum size in bytes of a file that is read whole, and not written if its content is already here. */
 const smallFile = 1024 * 1024
 
-/** link(2): another file system, one without links, too many links, and where links to files of others are forbidden. */
+/**
+ * Errors of link(2): another file system, one without links, too many links, and forbidden links to files of
+ * others.
+ */
 const cantLink: ReadonlySet<string> = new Set(['EXDEV', 'EPERM', 'EMLINK', 'ENOTSUP', 'EOPNOTSUPP'])
 
 export function createFileStore(folder: string): FileStore {
@@ -70,7 +76,7 @@ export function createFileStore(folder: string): FileStore {
     return false
   }
 
-  /** Compares the bytes, so that a damaged content is written again. */
+  /** True if the stored bytes are these. A damaged content is written again. */
   async function hasBytes({ sha256 }: Content, bytes: Buffer): Promise<boolean> {
     const found = await unlessMissing(readFile(layout.placeOf(sha256)))
     return found?.equals(bytes) ?? false
@@ -100,7 +106,7 @@ export function createFileStore(folder: string): FileStore {
     }
   }
 
-  /** @returns undefined where the file can't have another name here */
+  /** @returns undefined if the file can't have another name here */
   async function linkNew(path: string, source: FileHandle): Promise<Content | undefined> {
     await folders.ready()
     const temporary = temporaryIn(layout)
@@ -114,7 +120,7 @@ export function createFileStore(folder: string): FileStore {
       const content = await readThrough(source)
       await source.sync()
       await chmod(temporary, (await modesIn(folder)).file)
-      // As new as if it had been copied.
+      // The file counts as new, like a copy.
       await touch(temporary)
       const place = layout.placeOf(content.sha256)
       await folders.of(place)
@@ -122,7 +128,7 @@ export function createFileStore(folder: string): FileStore {
       await syncFolder(dirname(place))
       return content
     } finally {
-      // rename(2) leaves both names where they are the same file already.
+      // rename(2) leaves both names if they are the same file already.
       await rm(temporary, { force: true })
     }
   }
@@ -166,7 +172,7 @@ export function createFileStore(folder: string): FileStore {
     },
     open: async sha256 => {
       const place = layout.placeOf(sha256)
-      // A sweep or an ingest may be moving it between the two.
+      // A sweep or an ingest may move it from one path to the other while it is looked for.
       for (const path of [place, layout.orphanOf(sha256), place]) {
         const file = await unlessMissing(open(path))
         if (file) return file
@@ -183,8 +189,8 @@ const copy = (from: FileHandle, to: FileHandle): Promise<Content> =>
   readThrough(from, chunk => to.writeFile(chunk))
 
 /**
- * Hashes a file by reading it to its end, into one buffer: a stream makes one for each piece, which are garbage faster than
- * they are collected.
+ * Hashes a file by reading it to its end into one buffer. A stream would make a buffer for each piece, and
+ * these become garbage faster than they are collected.
  * @param take receives each chunk, which is overwritten afterwards
  */
 export async function readThrough(
@@ -204,10 +210,10 @@ export async function readThrough(
   }
 }
 
-/** In bytes. */
+/** Size of the buffer in bytes. */
 const readAtOnce = 256 * 1024
 
-/** Hashes what arrives while it is being written. */
+/** Hashes pieces while they are written. */
 async function writeThrough(pieces: AsyncIterable<Buffer>, file: FileHandle): Promise<Content> {
   const sum = createHash('sha256')
   let size = 0
@@ -220,7 +226,10 @@ async function writeThrough(pieces: AsyncIterable<Buffer>, file: FileHandle): Pr
   return { sha256: sum.digest('hex'), size }
 }
 
-/** Creates folders and syncs their parents before they are used. Once per process, because no folder is ever removed. */
+/**
+ * Creates folders and syncs their parents before they are used, once per process, because no folder is ever
+ * removed.
+ */
 function createFolders(layout: Layout) {
   const made = new Map<string, Promise<void>>()
 

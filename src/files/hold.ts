@@ -6,18 +6,18 @@ import { unlessMissing } from '../lib/system-errors.ts'
 import { graceMilliseconds, layoutOf, touch } from './layout.ts'
 
 /**
- * A backup reads contents for longer than a sweep leaves them alone. While it does, a file in `incoming/` tells every sweep
- * to delete nothing. It is renewed every few minutes. After a SIGKILL it counts for an hour, and the next sweep takes it for
- * a leftover.
+ * Prefix of a file in `incoming/` that tells every sweep to delete nothing while a backup reads contents, for
+ * longer than a sweep leaves them alone. The file is renewed every few minutes. After a SIGKILL it counts for
+ * an hour, and the next sweep takes it for a leftover.
  */
 const prefix = 'held-'
 
-/** How often the hold is renewed, in ms. */
+/** Time in ms between two renewals of the hold. */
 const renewal = 5 * 60 * 1000
 
 /**
  * Keeps sweeps on every node from deleting contents of this folder.
- * @returns ends the hold
+ * @returns a function that ends the hold
  */
 export async function holdContents(folder: string): Promise<() => Promise<void>> {
   // Without the folder there is nothing to delete.
@@ -26,7 +26,7 @@ export async function holdContents(folder: string): Promise<() => Promise<void>>
   makeFolder(incoming)
   const hold = join(incoming, `${prefix}${randomUUID()}`)
   const write = () => writeFile(hold, '', { mode: 0o600 })
-  // A sweep takes it for a leftover when this process has been stopped for an hour.
+  // A sweep takes the file for a leftover when this process has been stopped for an hour.
   const renew = async () => {
     if (!(await touch(hold))) await write()
   }
@@ -43,7 +43,7 @@ export async function holdContents(folder: string): Promise<() => Promise<void>>
   }
 }
 
-/** Whether a backup reads the folder. @param now milliseconds, as from Date.now() */
+/** True if a backup reads the folder. @param now in ms, as from Date.now() */
 export async function areContentsHeld(folder: string, now: number): Promise<boolean> {
   const { incoming } = layoutOf(folder)
   for (const name of (await unlessMissing(readdir(incoming))) ?? []) {

@@ -6,9 +6,9 @@ import { systemReason, unlessMissing } from '../lib/system-errors.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 
 /**
- * Where contents are in the folder of files: `ab/cd/<sha256>`, `incoming/<random>` while they are written, and
- * `orphans/<sha256>` before they are deleted (sweep.ts says why). All are on one file system, so that a rename moves them
- * atomically. The file `store` names the store that owns the folder (owner.ts).
+ * Paths in the folder of files: contents are at `ab/cd/<sha256>`, at `incoming/<random>` while they are
+ * written, and at `orphans/<sha256>` before they are deleted (sweep.ts says why). All are on one file system,
+ * so that a rename moves them atomically. The file `store` names the store that owns the folder (owner.ts).
  */
 export interface Layout {
   readonly folder: string
@@ -30,8 +30,8 @@ export function layoutOf(folder: string): Layout {
 }
 
 /**
- * Only the service's own user reads its files, unless a group may read the folder: then it may read what is added, such as
- * a proxy that sends files.
+ * Chooses the modes of new files and folders. Only the service's own user reads them, unless a group may read
+ * the folder: then it may also read what is added. A proxy that sends files needs that.
  */
 export async function modesIn(folder: string): Promise<{ readonly file: number; readonly folder: number }> {
   const forGroup = 0o050
@@ -47,7 +47,9 @@ export const uniqueName = (folder: string, prefix = ''): string => join(folder, 
 /** The path of a file that is being written; its name says by which program. */
 export const temporaryIn = ({ incoming }: Layout): string => `${uniqueName(incoming)}.${programInName()}`
 
-/** How long an unreferenced file is left alone: an ingest may have written it and not committed yet. */
+/**
+ * Time in ms that an unreferenced file is left alone: an ingest may have written it and not committed yet.
+ */
 export const graceMilliseconds = 60 * 60 * 1000
 
 /** Sets the file's time to now. @returns false if there is no such file */
@@ -59,7 +61,7 @@ export const touch = (path: string): Promise<boolean> => {
 /** @returns false if there is no such file */
 export const move = (from: string, to: string): Promise<boolean> => wasPresent(rename(from, to))
 
-/** Moves a content from the orphans back to its place. @returns whether it was there */
+/** Moves a content from the orphans back to its place. @returns true if it was there */
 export async function restoreOrphan(layout: Layout, sha256: string): Promise<boolean> {
   const orphan = layout.orphanOf(sha256)
   const place = layout.placeOf(sha256)

@@ -3,5 +3,5 @@ import { onDemand } from '../lib/on-demand.ts'
 
 const library = onDemand<typeof mimeTypes>('mime-types')
 
-/** The MIME type by the name's extension. The file's content is not looked at. */
+/** Returns the MIME type by the name's extension. The file's content is not looked at. */
 export const mimeTypeOf = (name: string): string => library().lookup(name) || 'application/octet-stream'

@@ -30,7 +30,7 @@ type Store = Pick<Repository, 'storeId' | 'contents' | 'copiedFrom'>
 /**
  * Records this store as the folder's owner if it has none, before files are added or removed. Only the owner knows which
  * contents are unreferenced; to any other store all of them would look so.
- * @returns whether the folder belongs to this store
+ * @returns true if the folder belongs to this store
  * @throws StoreUnavailable if the owner can't be recorded
  * @throws UnfinishedCopy if the folder belongs to the store that this one is a copy of
  */
@@ -56,9 +56,9 @@ export async function claimFolder(folder: string, store: Store): Promise<boolean
 }
 
 /**
- * Makes the folder of the store that this one is a copy of this store's. One rename decides: from then on the other store
- * clears away nothing.
- * @returns whether the folder is this store's
+ * Takes the folder over from the store that this one is a copy of. One rename decides: from then on, the
+ * other store deletes nothing.
+ * @returns true if the folder belongs to this store
  */
 export async function takeOver(folder: string, store: Store): Promise<boolean> {
   try {
@@ -75,16 +75,18 @@ export async function takeOver(folder: string, store: Store): Promise<boolean> {
 }
 
 /**
- * Instead of an owner: the folder is being filled from a backup, or that was interrupted. What is restored into follows, so
- * that two restores can't fill one folder, and clear away what the other one has put there.
+ * Begins the text in place of an owner if the folder is being filled from a backup, or if that was
+ * interrupted. The place that is restored into follows, so that two restores can't fill one folder, and
+ * delete each other's files.
  */
 const restoring = 'restoring '
 const markOf = (into: string) => `${restoring}${into}`
 
 /**
- * Marks an empty folder before it is filled from a backup. A store that knows its contents may claim it afterwards.
+ * Marks an empty folder before it is filled from a backup. A store that knows its contents may claim it
+ * afterwards.
  * @param into the place of the store, without a password
- * @throws OperatorError where the folder has contents or an owner, unless this restore marked it before
+ * @throws OperatorError if the folder has contents or an owner, unless this restore marked it before
  */
 export async function markRestoring(folder: string, into: string): Promise<void> {
   const layout = layoutOf(folder)
@@ -102,7 +104,7 @@ export async function markRestoring(folder: string, into: string): Promise<void>
   await writeOwner(layout, markOf(into))
 }
 
-/** Removes what was filled in from a backup, of a folder that is marked. @param into as it was marked */
+/** Removes all files of an unfinished restore from a marked folder. @param into as in the mark */
 export async function clearRestored(folder: string, into: string): Promise<void> {
   const layout = layoutOf(folder)
   if ((await ownerIn(layout)) !== markOf(into)) return
@@ -129,7 +131,7 @@ async function writeOwner(layout: Layout, id: string): Promise<void> {
     } finally {
       await file.close()
     }
-    // Atomic, and all nodes of a store write the same text.
+    // The rename is atomic, and all nodes of a store write the same text.
     await rename(temporary, ownerFile(layout))
     await syncFolder(layout.folder)
   } catch (error) {
@@ -146,7 +148,10 @@ async function holdsContents({ folder, orphans }: Layout): Promise<boolean> {
   )
 }
 
-/** If none of so many of the store's contents is in the folder, the folder belongs to another store. */
+/**
+ * Number of the store's contents that are looked for. If none of them is in the folder, it belongs to another
+ * store.
+ */
 const sampleSize = 100
 
 async function holdsSomeOf(layout: Layout, store: Store): Promise<boolean> {

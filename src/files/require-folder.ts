@@ -4,8 +4,8 @@ import { StoreUnavailable } from '../model/errors.ts'
 import type { Repository } from '../storage/repository.ts'
 
 /**
- * Looks whether the folder of files is there. One that has lost everything counts as missing: it is the place where
- * another file system was mounted. Before there are files, there needn't be a folder.
+ * Requires that the folder of files is there. One that has lost everything counts as missing: it is the place
+ * where another file system was mounted. Before there are files, no folder is needed.
  * @throws StoreUnavailable saying what to do
  */
 export async function requireFolder(

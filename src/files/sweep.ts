@@ -97,12 +97,15 @@ export async function sweep(
   return report
 }
 
-/** In ms. A program that seems to have ended may run in another container of the same name. */
+/**
+ * Time in ms that a half-written file is left alone although its program seems to have ended: it may run in
+ * another container.
+ */
 const quiet = 60_000
 
 /**
  * Removes files that were being written when their program was killed.
- * @returns how many
+ * @returns their number
  */
 export async function clearIncoming(folder: string, now: number = Date.now()): Promise<number> {
   const { incoming } = layoutOf(folder)
@@ -126,7 +129,10 @@ async function returnTo(layout: Layout, path: string, sha256: string): Promise<b
 
 const namesAtOnce = 500
 
-/** The contents in place, in batches. SHA-256 values are evenly distributed, so the prefix tells the progress. */
+/**
+ * Lists the contents in place, in batches. SHA-256 values are evenly distributed, so the prefix tells the
+ * progress.
+ */
 async function* namesIn(layout: Layout, progress: (share: number) => void): AsyncIterable<string[]> {
   let names: string[] = []
   for (const outer of await foldersIn(layout.folder))

@@ -22,7 +22,7 @@ export interface Damage extends Content, Missing {
 }
 
 const contentsAtOnce = 1_000
-/** As many as Node's thread pool runs at once. */
+/** Number of contents that are read at the same time, which is that of Node's thread pool. */
 const maxReads = 4
 
 /**
@@ -81,7 +81,7 @@ export async function verify(
       }),
     )
     after = last.sha256
-    // Ordered by SHA-256, whose values are evenly distributed.
+    // Contents come in the order of their SHA-256 values, which are evenly distributed.
     progress(Number.parseInt(after.slice(0, 8), 16) / 2 ** 32)
   }
 }
