@@ -4,9 +4,9 @@ import { extname, join } from 'node:path'
 import { root } from '../lib/own-files.ts'
 import { isMissing, unlessMissing } from '../lib/system-errors.ts'
 
-/** What `console/build.js` made: one page, and files whose names change with their contents. */
+/** The output of `console/build.js`: one page, and files whose names change with their contents. */
 export interface Built {
-  /** The page, with `{base}` where the path of the console stands. */
+  /** The page, with `{base}` in place of the path of the console. */
   readonly page: string
   /** @returns undefined if there is no such file */
   asset(name: string, accepted: readonly Encoding[]): Promise<Asset | undefined>
@@ -18,7 +18,7 @@ export interface Asset {
   readonly encoding: Encoding | undefined
 }
 
-/** The smallest first. */
+/** Encodings, the smallest first. */
 export const encodings = ['br', 'gzip'] as const
 type Encoding = (typeof encodings)[number]
 
@@ -32,7 +32,7 @@ const types: Readonly<Record<string, string>> = {
   '.wasm': 'application/wasm',
 }
 
-/** Beside `src` in a checkout, and beside `dist` in the package. */
+/** The folder is beside `src` in a checkout, and beside `dist` in the package. */
 export const builtFolder: string = join(root, 'console/dist')
 
 /** @returns undefined if the console was not built */
@@ -48,13 +48,14 @@ export function readBuilt(folder: string): Built | undefined {
   }
   return {
     page,
-    // Only names that were listed are ever opened, so that no name leads out of the folder.
+    // A name that wasn't listed is never opened, so that no name leads out of the folder.
     asset: async (name, accepted) => {
       const type = types[extname(name)]
       if (type === undefined || !names.has(name)) return undefined
       const encoding = accepted.find(one => names.has(name + suffixes[one]))
       const file = encoding === undefined ? name : name + suffixes[encoding]
-      // It is gone when the console is built while the service runs: the page that named it is out of date.
+      // The file is gone if the console is built while the service runs: the page that named it is out of
+      // date.
       const body = await unlessMissing(readFile(join(folder, 'assets', file)))
       return body && { body, type, encoding }
     },

@@ -10,17 +10,20 @@ import { type Built, encodings, readBuilt } from './built.ts'
 
 interface Parts {
   readonly config: Pick<Config, 'basePath' | 'console' | 'csrfHeader' | 'queryBase' | 'singleSignOn'>
-  /** Where `console/build.js` put it. */
+  /** The folder that `console/build.js` has filled. */
   readonly folder: string
-  /** What a program gets at the same address. */
+  /** The answer for programs at the same address. */
   readonly root: object
 }
 
 const route = contractsIn(() => import('./contracts.ts'))
-/** Nobody is asked who they are: what is sent is the same for everybody. */
+/** Callers aren't identified, because the same is sent to everyone. */
 const forAll = { ignoresCaller: true }
 
-/** Nothing from elsewhere, nothing inline, no frames (CO3). `blob:` is a file that the page itself has loaded to show it. */
+/**
+ * Allows nothing from elsewhere, nothing inline, no frames (CO3). `blob:` is a file that the page itself has
+ * loaded to show it.
+ */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -50,7 +53,8 @@ export function consoleRoutes(app: FastifyInstance, { config, folder, root }: Pa
     reply
       .header('content-security-policy', policy)
       .header('cross-origin-opener-policy', 'same-origin')
-      // Kept by the browser, and compared at each visit: it names the files of the current version.
+      // The browser keeps the page, and revalidates it at each visit, because it names the files of the
+      // current version.
       .header('cache-control', 'no-cache')
       .header('etag', page.etag)
       .header('vary', 'Accept')
@@ -82,7 +86,7 @@ export function consoleRoutes(app: FastifyInstance, { config, folder, root }: Pa
   })
 }
 
-/** The paths are those of the configured base URL, so that the console works below any path (CO1). */
+/** Makes the page with paths of the configured base URL, so that the console works below any path (CO1). */
 function pageOf({ page }: Built, config: Parts['config']) {
   const { basePath, csrfHeader, queryBase } = config
   const html = page
@@ -93,10 +97,12 @@ function pageOf({ page }: Built, config: Parts['config']) {
   return { html, etag: `"${createHash('sha256').update(html).digest('base64url')}"` }
 }
 
-/** Browsers name HTML; programs name nothing, or JSON. */
+/** True for browsers, which name HTML; programs name nothing, or JSON. */
 const acceptsPage = ({ headers }: FastifyRequest) => /\btext\/html\b/i.test(headers.accept ?? '')
 
-/** The providers' names by scheme, for the form of the login: `WWW-Authenticate` has the schemes alone. */
+/**
+ * Lists the providers' names by scheme for the login form, because `WWW-Authenticate` has the schemes alone.
+ */
 function providerNames({ singleSignOn }: Pick<Config, 'singleSignOn'>): Readonly<Record<string, string[]>> {
   const names = new Map<string, string[]>()
   for (const { scheme, name } of singleSignOn?.providers ?? [])

@@ -4,13 +4,15 @@ import { Overloaded } from '../lib/fair-queue.ts'
 import { countSharedIn } from '../lib/shared-memory.ts'
 import { StoreUnavailable, TooMuch } from '../model/errors.ts'
 
-/** Calls between threads over a port, typed by the handlers of the side that answers. */
+/**
+ * Handlers of calls between threads over a port. Calls are typed by the handlers of the side that answers.
+ */
 export type Handlers = Readonly<Record<string, (...args: never[]) => unknown>>
 
 /** A worker is the port to itself for the thread that started it. */
 type Port = MessagePort | Worker
 
-/** Both are emitters, with different types. */
+/** Both kinds of port are emitters, with different types. */
 const events = (port: Port) => port as unknown as EventEmitter
 
 type Call = readonly [id: number, name: string, args: readonly unknown[]]
@@ -18,7 +20,7 @@ type Reply =
   | readonly [id: number, kind: 'result', result: unknown]
   | readonly [id: number, kind: ErrorKind, message: string]
 
-/** What a caller has to tell apart. */
+/** Errors that a caller has to tell apart. */
 const errors = {
   unavailable: StoreUnavailable,
   overloaded: Overloaded,
@@ -35,15 +37,15 @@ export interface Calls<H extends Handlers> {
   call<K extends keyof H & string>(name: K, ...args: Parameters<H[K]>): Promise<Awaited<ReturnType<H[K]>>>
   /** The number of calls without an answer yet. */
   readonly busy: number
-  /** Why no call can be answered any more. */
+  /** The reason why no call can be answered any more; undefined while calls can. */
   readonly ended: Error | undefined
-  /** Fails all calls, also those that follow, with the first error that was given. */
+  /** Fails all calls, also later ones, with the first error that was given. */
   end(error: Error): void
   /** Leaves the port to others. */
   leave(): void
 }
 
-/** A port without calls under way doesn't keep the process alive. */
+/** Makes calls over a port. Without calls under way, it doesn't keep the process alive. */
 export function callsOver<H extends Handlers>(port: Port): Calls<H> {
   const pending = new Map<number, { resolve: (result: never) => void; reject: (error: Error) => void }>()
   let next = 0
@@ -89,7 +91,7 @@ export function callsOver<H extends Handlers>(port: Port): Calls<H> {
 
 const portsIn = (args: readonly unknown[]): Transferable[] => args.filter(one => one instanceof MessagePort)
 
-/** @returns what `answerOver` takes, for handlers that are looked up by the names of calls */
+/** Finds handlers by the names of calls. @returns the function that `answerOver` takes */
 export function handlerIn(handlers: Handlers): (name: string, args: readonly unknown[]) => unknown {
   return (name, args) => {
     const handler = handlers[name] as ((...args: readonly unknown[]) => unknown) | undefined
@@ -99,7 +101,7 @@ export function handlerIn(handlers: Handlers): (name: string, args: readonly unk
 }
 
 /**
- * The side that answers. The buffer of a typed array is transferred, not copied, unless threads share it.
+ * Answers calls over a port. The buffer of a typed array is transferred, not copied, unless threads share it.
  * @param handle may return a promise
  */
 export function answerOver(port: Port, handle: (name: string, args: readonly unknown[]) => unknown): void {

@@ -8,40 +8,42 @@ export interface Running {
   /** Stops it; the work ends with the signal's reason. */
   readonly signal: AbortSignal
   progress(step: string, share: number): void
-  /** Adds a line to the log of the process that it is, where there is one. */
+  /** Adds a line to the log in the list of processes, if the work is listed there. */
   log(line: string): void
 }
 
 export type Report = Readonly<Record<string, unknown>>
 
-/** From the service to the process that works. */
+/** Messages from the service to the process that works. */
 export type ToChild<Job> = { readonly job: Job } | { readonly cancel: true }
 
-/** And back. */
+/** Messages from the process that works to the service. */
 export type FromChild =
   | { readonly kind: 'progress'; readonly step: string; readonly share: number }
   /** @param more further lines, which are only counted */
   | { readonly kind: 'log'; readonly lines: readonly string[]; readonly more: number }
-  /** As JSON: numbers with more digits than a double holds are objects that can't be sent. */
+  /**
+   * The report is JSON, because numbers with more digits than a double holds are objects that can't be sent.
+   */
   | { readonly kind: 'done'; readonly report: string }
-  /** Somebody can put it right: the message says how. */
+  /** A failure that a person can put right; the message says how. */
   | { readonly kind: 'refused'; readonly message: string; readonly details: readonly string[] }
   | { readonly kind: 'unavailable'; readonly message: string }
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'cancelled' }
 
 interface Work<Job> {
-  /** The file of `src/cli` that does it, without its ending. */
+  /** The file of `src/cli` that does the work, without its extension. */
   readonly program: string
   readonly job: Job
-  /** Of a file that it inherits, which may have no name any more. */
+  /** Descriptor of a file that the process inherits, and that may have no name any more. */
   readonly descriptor?: number | null
-  /** What a message calls it, such as `the import`, and what follows if it breaks off. */
+  /** Name of the work in messages, such as `the import`, and the consequence if it breaks off. */
   readonly name: string
   readonly consequence?: string
 }
 
-/** What the process can't do as it was asked. */
+/** A request that the process can't fulfill as it was made. */
 export class Refusal extends OperatorError {
   override readonly details: readonly string[]
 
@@ -51,15 +53,16 @@ export class Refusal extends OperatorError {
   }
 }
 
-/** The descriptor that the process finds its file at. */
+/** The descriptor at which the process finds its file. */
 export const fileDescriptor = 3
 
-/** In ms: a process that was told to stop, and doesn't, is killed. Nothing that it has written counts. */
+/** Time in ms after which a process that was told to stop is killed. Nothing that it has written counts. */
 const graceToStop = 10_000
 
 /**
+ * Runs work in a process of its own.
  * @returns its report
- * @throws Refusal for what somebody can put right
+ * @throws Refusal for a mistake that a person can put right
  */
 export async function runInChild<Job>(work: Work<Job>, running: Followed): Promise<Report> {
   const { signal } = running
@@ -98,7 +101,7 @@ export async function runInChild<Job>(work: Work<Job>, running: Followed): Promi
   }
 }
 
-/** The options of a caller, who may have no log. */
+/** Options of a caller, which may have no log. */
 export type Followed = Pick<Running, 'signal' | 'progress'> & Partial<Running>
 
 type Outcome = Exclude<FromChild, { kind: 'progress' | 'log' }>
@@ -118,7 +121,7 @@ function outcomeOf<Job>(
       } else outcome = message
     })
     child.once('error', cause => reject(new StoreUnavailable(`${name} can't be started`, { cause })))
-    // Only when it has ended has it closed what it had open.
+    // The files that it had open are closed only when it has ended.
     child.once('close', (code, killedBy) => {
       const how = killedBy ?? `exit code ${code}`
       if (outcome) resolve(outcome)
@@ -127,7 +130,7 @@ function outcomeOf<Job>(
     try {
       tell(child, { job })
     } catch (error) {
-      // It would wait for its work for ever.
+      // Without a job, the process would wait forever.
       child.kill('SIGKILL')
       reject(error)
     }
@@ -135,6 +138,6 @@ function outcomeOf<Job>(
 }
 
 function tell<Job>(child: ChildProcess, message: ToChild<Job>): void {
-  // It may have ended; then its end says so.
+  // The process may have ended, which is reported separately.
   child.send(message, () => {})
 }

@@ -9,12 +9,15 @@ export interface QueueHandlers extends Handlers {
   leave(id: number): void
 }
 
-/** @returns what one thread may call, and `leave`, to call when the thread has ended, which takes back what it held */
+/**
+ * Shares queues with one thread.
+ * @returns the handlers for it, and `leave`, which takes back its turns when it has ended
+ */
 export function shareQueues(queues: Readonly<Record<string, FairQueue>>): {
   readonly handlers: QueueHandlers
   leave(): void
 } {
-  /** What ends each turn, or the waiting for it. */
+  /** Functions that end each turn, or the waiting for it. */
   const ends = new Map<number, () => void>()
   const leave = (id: number) => {
     const end = ends.get(id)
@@ -30,7 +33,7 @@ export function shareQueues(queues: Readonly<Record<string, FairQueue>>): {
         ends.set(id, () => gone.abort())
         try {
           const end = await queue.enter({ network, first, signal: () => gone.signal })
-          // It may have left when its turn had just come.
+          // The client may have left just when its turn came.
           if (gone.signal.aborted) end()
           else ends.set(id, end)
         } catch (error) {
@@ -50,8 +53,9 @@ export function shareQueues(queues: Readonly<Record<string, FairQueue>>): {
 let next = 0
 
 /**
- * @param main the calls to the main thread
- * @param name of the queue there
+ * Makes a queue that waits for turns in the main thread.
+ * @param main calls to the main thread
+ * @param name name of the queue there
  */
 export function remoteQueue(main: Calls<QueueHandlers>, name: string): FairQueue {
   return queueWith(async ({ network, first = false, signal }) => {

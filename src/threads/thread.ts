@@ -6,23 +6,29 @@ import { programFile } from '../lib/own-files.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 import { answerOver, type Calls, callsOver, type Handlers, handlerIn } from './calls.ts'
 
-/** What a worker does for one store at a time. */
+/** The work of a worker, for one store at a time. */
 interface Work<H extends Handlers> {
   readonly handlers: H
   /** Closes what it has opened. */
   close(): void
-  /** What another thread calls that connects, closed when that thread ends; without it, the same handlers. */
+  /**
+   * Makes handlers for another thread that connects, closed when that thread ends; without it, all threads
+   * use the same.
+   */
   connect?(): Work<H>
 }
 
-/** Calls that every worker answers: it begins with the first, and is ready for another store after the last. */
+/**
+ * Calls that every worker answers: the first begins its work, and after the last it is ready for another
+ * store.
+ */
 const own = { open: '#open', connect: '#connect', close: '#close' } as const
 
 export interface Thread<H extends Handlers> {
   readonly call: Calls<H>['call']
   /** The number of calls without an answer yet. */
   readonly busy: number
-  /** Whether the thread has ended, as after a crash. It can't be used any more. */
+  /** True if the thread has ended, as after a crash. It can't be used any more. */
   readonly hasEnded: boolean
   close(): Promise<void>
 }
@@ -34,8 +40,8 @@ export interface OwnThread<H extends Handlers> extends Thread<H> {
 }
 
 /**
- * Workers of stores that were closed, by name. A process that opens one store after the other, such as a test, spent two
- * thirds of its time on starting them.
+ * Workers of closed stores, by name. Without them, a process that opens one store after the other, such as a
+ * test, spent two thirds of its time on starting workers.
  */
 const idle = new Map<string, Worker[]>()
 const maxIdle = 2
@@ -44,14 +50,15 @@ const isRunning = ({ threadId }: Worker) => threadId !== -1
 
 function newWorker(file: URL): Worker {
   const worker = new Worker(loaderOf(file), { eval: true, stdout: false, stderr: false })
-  // Without a listener it would end the process, also while no store uses the worker.
+  // Without a listener, an error would end the process, even while no store uses the worker.
   worker.on('error', () => {})
   return worker
 }
 
 /**
+ * Starts a thread, or takes one that is idle.
  * @param name the path of the file below `src/`, without its extension
- * @param data what the worker's `serveThread` is to open
+ * @param data argument of the function that the worker gives to `serveThread`
  */
 export function startThread<H extends Handlers>(name: string, data: unknown): OwnThread<H> {
   const file = programFile(name)
@@ -59,7 +66,7 @@ export function startThread<H extends Handlers>(name: string, data: unknown): Ow
   idle.set(name, parked)
   const worker = parked.pop() ?? newWorker(file)
   const calls = callsOver<H>(worker)
-  // The types of a caller know nothing of these.
+  // Callers know the types of the handlers, but not of these calls.
   const tell = calls.call as unknown as (name: string, ...args: readonly unknown[]) => Promise<unknown>
   const listeners = {
     error: (error: Error) => calls.end(new StoreUnavailable(`the ${name} thread failed`, { cause: error })),
@@ -67,7 +74,7 @@ export function startThread<H extends Handlers>(name: string, data: unknown): Ow
   }
   for (const [event, listener] of Object.entries(listeners)) worker.on(event, listener)
 
-  // A worker that can't open what it is to work on ends: the calls that follow fail with the reason.
+  // A worker that can't open its store ends, and the calls that follow fail with the reason.
   tell(own.open, data).catch(error => {
     calls.end(error)
     return worker.terminate()
@@ -87,7 +94,7 @@ export function startThread<H extends Handlers>(name: string, data: unknown): Ow
       return port1
     },
     close: async () => {
-      // Nobody waits for what a busy one does.
+      // Results of a busy worker aren't wanted any more, so it is ended.
       const isFree = calls.ended === undefined && calls.busy === 0 && (idle.get(name)?.length ?? 0) < maxIdle
       const isClosed =
         isFree &&
@@ -97,7 +104,7 @@ export function startThread<H extends Handlers>(name: string, data: unknown): Ow
         ))
       calls.end(new StoreUnavailable('the store is closed'))
       if (!isClosed) {
-        // Or the process could end before the promise is settled.
+        // Without a reference, the process could end before the promise is settled.
         worker.ref()
         await worker.terminate()
         return
@@ -110,7 +117,7 @@ export function startThread<H extends Handlers>(name: string, data: unknown): Ow
 }
 
 /**
- * A thread that another one has started.
+ * Calls a thread that another one has started.
  * @param connecting the port to call it over
  */
 export function remoteThread<H extends Handlers>(name: string, connecting: Promise<MessagePort>): Thread<H> {
@@ -150,8 +157,8 @@ export function remoteThread<H extends Handlers>(name: string, connecting: Promi
 }
 
 /**
- * A thread doesn't use the process's compile cache by itself, and compiling and stripping the types of its files takes
- * several times as long as its work at start.
+ * Makes the code that loads the file of a thread. A thread doesn't use the process's compile cache by itself,
+ * and compiling and stripping the types of its files takes several times as long as its work at start.
  */
 export function loaderOf(file: URL): string {
   const cache = getCompileCacheDir()
@@ -161,8 +168,8 @@ export function loaderOf(file: URL): string {
 }
 
 /**
- * The worker's side: begins calls in order.
- * @param open begins to work on what `startThread` was given
+ * Answers calls on the worker's side, and begins them in order.
+ * @param open begins to work on the data that `startThread` was given
  */
 export function serveThread<D>(open: (data: D) => Work<Handlers>): void {
   const port = parentPort

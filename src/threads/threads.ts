@@ -2,13 +2,13 @@ import type { MessagePort } from 'node:worker_threads'
 import type { Handlers } from './calls.ts'
 import { type OwnThread, startThread, type Thread } from './thread.ts'
 
-/** Where an engine gets its threads from. All event loops of a process use the same ones. */
+/** Starts the threads of an engine. All event loops of a process use the same ones. */
 export interface Threads {
   /**
    * Starts a thread, unless it is running.
    * @param name the path of its file below `src/`, without the extension
    * @param slot tells threads of the same name apart
-   * @param data what it is to open
+   * @param data argument of the function that the thread gives to `serveThread`
    */
   start<H extends Handlers>(name: string, slot: number, data: unknown): Thread<H>
 }
