@@ -14,9 +14,9 @@ import { type Environment, readValues } from './values.ts'
 export type Config = Readonly<{
   database: DatabaseConfig
   dataFolder: string
-  /** Where the contents of bitstreams are; nodes of one service share it. */
+  /** Folder of the contents of bitstreams; nodes of one service share it. */
   filesFolder: string
-  /** Bytes of all files; null: no limit. */
+  /** Maximum size of all files together in bytes; null for no limit. */
   filesQuota: number | null
   filesSentBy: FilesSentBy
   host: string
@@ -25,25 +25,27 @@ export type Config = Readonly<{
   baseUrl: string
   /** The path of `baseUrl`, without a trailing slash: '' or '/server'. */
   basePath: string
-  /** Where the query endpoints live, as a path below `baseUrl` (P2). */
+  /** Path of the query endpoints, below `baseUrl` (P2). */
   queryBase: string
-  /** Seconds. */
+  /** Lifetime of login tokens in seconds. */
   tokenLifetime: number
-  /** Seconds from the login, after which tokens can't be refreshed any more; null: no end (T11). */
+  /**
+   * Time in seconds from the login, after which tokens can't be refreshed any more; null for no end (T11).
+   */
   sessionLifetime: number | null
-  /** Of access tokens for programs, in seconds; 0: there are none (K1). */
+  /** Maximum lifetime of access tokens for programs in seconds; 0 if there are none (K1). */
   accessTokenLifetime: number
-  /** Seconds, at most 2 (T2). */
+  /** Lifetime of short-lived tokens in seconds, at most 2 (T2). */
   shortTokenLifetime: number
-  /** How long a download can be resumed, in seconds (F3). */
+  /** Time in seconds during which a download can be resumed (F3). */
   leaseLifetime: number
-  /** Newest first; empty: the store keeps a generated one (T7). */
+  /** Signing secrets, newest first; empty if the store keeps a generated one (T7). */
   tokenSecrets: readonly string[]
-  /** Whether the console is served at `/` (CO1). */
+  /** True if the console is served at `/` (CO1). */
   console: boolean
   loginOnBehalfOf: boolean
   onBehalfOfReason: 'optional' | 'required'
-  /** Whether DSpace's interface asks epersons to accept the end user agreement. */
+  /** True if DSpace's interface asks epersons to accept the end user agreement. */
   endUserAgreement: boolean
   logoutPageUrl: string | null
   allowedOrigins: readonly string[]
@@ -55,37 +57,37 @@ export type Config = Readonly<{
   realm: string
   csrfCookie: string
   csrfHeader: string
-  /** Opens `GET /metrics`; null: only this machine may read it (D5). */
+  /** Secret that opens `GET /metrics`; null if only this machine may read it (D5). */
   metricsSecret: string | null
-  /** Event loops that answer requests. */
+  /** Number of event loops that answer requests. */
   workers: number
-  /** How long a whole request may take to arrive, in seconds. */
+  /** Maximum time in seconds for a whole request to arrive. */
   requestTimeout: number
-  /** Bytes of records that are sent to be imported. */
+  /** Maximum size in bytes of records that are sent to be imported. */
   importSize: number
   passwordConcurrency: number
   passwordQueue: number
-  /** Bytes of orders and records that are kept in memory. */
+  /** Maximum size in bytes of orders and records that are kept in memory. */
   cacheSize: number
-  /** How many long listings a node sends at a time. */
+  /** Maximum number of long listings that a node sends at a time. */
   maxListings: number
-  /** How long a client may accept none of a listing, in ms. */
+  /** Time in ms after which a client that accepts none of a listing is disconnected. */
   listingPatience: number
-  /** How long a listing may take, in ms. */
+  /** Maximum time in ms for a whole listing. */
   listingTimeLimit: number
-  /** Of a statement of a query endpoint, in ms. */
+  /** Time limit of a statement of a query endpoint, in ms. */
   statementTimeout: number
-  /** How long the events of the audit trail are kept, in days; null: for ever (D9). */
+  /** Time in days for which events of the audit trail are kept; null for ever (D9). */
   eventsRetention: number | null
-  /** null: no mail is sent. */
+  /** Settings of mail; null if none is sent. */
   mail: MailConfig | null
   uploads: UploadLimits
-  /** Where backups are made over HTTP; null: nowhere. */
+  /** Folder for backups that are made over HTTP; null if none can be made. */
   backups: string | null
   logLevel: 'silent' | 'error' | 'warn' | 'info'
   ipGroups: readonly IpGroup[]
   methodGroups: readonly MethodGroup[]
-  /** In the order of WWW-Authenticate. */
+  /** Login methods, in the order of WWW-Authenticate. */
   loginMethods: readonly LoginMethod[]
   singleSignOn: SingleSignOnConfig | null
 }>
@@ -101,6 +103,7 @@ export type DatabaseConfig =
     }>
 
 /**
+ * Makes the configuration.
  * @param env the environment
  * @returns the configuration, frozen
  * @throws ConfigError naming the first key that is wrong
@@ -130,7 +133,7 @@ export function toConfig(env: Environment): Config {
   const allowedOrigins = value('CARREL_ALLOWED_ORIGINS') ?? []
   const trustedProxies = value('CARREL_TRUSTED_PROXIES') ?? []
   const filesSentBy = required('CARREL_FILES_SENT_BY')
-  // Anyone else would get a header in place of the file.
+  // Any other client would get a header in place of the file.
   if (filesSentBy.kind !== 'carrel' && trustedProxies.length === 0)
     throw new ConfigError(
       'CARREL_FILES_SENT_BY: set CARREL_TRUSTED_PROXIES to the address of the proxy as well',
@@ -201,13 +204,16 @@ const megabyte = 1024 * 1024
 const inBytes = (megabytes: number | null) => (megabytes === null ? null : megabytes * megabyte)
 const absolute = (folder: string | null) => (folder === null ? null : resolve(folder))
 
-/** As many event loops as can share the port and the connections to the database (docs/decisions/0018). */
+/**
+ * Limits the event loops to those that can share the port and the connections to the database
+ * (docs/decisions/0018).
+ */
 function workersFor(wanted: number, database: DatabaseConfig): number {
   if (process.platform !== 'linux') return 1
   return database.kind === 'embedded' ? wanted : Math.min(wanted, database.poolSize)
 }
 
-/** Groups that fit into a token without exceeding the size limit of tokens (T8). */
+/** Maximum number of groups that fit into a token without exceeding its size limit (T8). */
 const maxGroups = 100
 
 function refuseTooManyGroups(

@@ -16,7 +16,7 @@ export type MethodGroup = Readonly<{ group: string; method: LoginMethod }>
 export interface ConfigFile {
   readonly values: Readonly<Record<string, string>>
   readonly structured: Readonly<Record<string, unknown>>
-  /** Keys that are not known, and values of a wrong type. */
+  /** Errors of unknown keys, and of values of a wrong type. */
   readonly wrong: readonly ConfigError[]
 }
 
@@ -25,9 +25,9 @@ const inFile = [
   ...Object.keys(structuredSettings),
 ]
 
-/** What an unknown name was probably meant to be, or else all that there are. */
+/** Suggests what an unknown name was probably meant to be, or lists all known names. */
 export function suggest(name: string, legal: readonly string[]): string {
-  // What all settings begin with says nothing of which one is meant.
+  // The prefix that all settings share doesn't tell which one is meant.
   const bare = (one: string) => one.replace(/^CARREL_/, '')
   const found = nearest(bare(name), legal.map(bare))
   const meant = legal.find(one => bare(one) === found)

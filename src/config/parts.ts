@@ -4,16 +4,16 @@ import type { Values } from './values.ts'
 /** Parts of the configuration that belong together. */
 
 export type MailConfig = Readonly<{
-  /** With the password. */
+  /** Address of the mail server, with the password. */
   smtpUrl: string
-  /** Whether a server without TLS gets no mail. */
+  /** True if a server without TLS gets no mail. */
   requireTls: boolean
   from: Readonly<{ name: string; address: string }>
-  /** Of the user interface, without a trailing slash. */
+  /** Address of the user interface, without a trailing slash. */
   uiUrl: string
-  /** Whether people may register, not only set a new password. */
+  /** True if people may register, and not only set a new password. */
   registration: boolean
-  /** In lower case; empty: all. */
+  /** Domains of email addresses that may register, in lower case; empty for all. */
   registrationDomains: readonly string[]
 }>
 
@@ -32,7 +32,7 @@ export function mailOf({ value, required }: Values, baseUrl: string): MailConfig
   }
 }
 
-/** In bytes, but for `count` and `lifetime`, which is in ms. */
+/** Limits of uploads in bytes, except for `count`, and for `lifetime` in ms. */
 export type UploadLimits = Readonly<{
   size: number
   quota: number

@@ -5,33 +5,33 @@ export interface SingleSignOnConfig {
   readonly defaultRedirectUrl: string
   readonly saml: SamlServiceProvider
   readonly providers: readonly ProviderConfig[]
-  /** Who verifies passwords besides the service itself. */
+  /** The directory that verifies passwords besides the service itself; null if there is none. */
   readonly directory: LdapConfig | null
-  /** Ids of those whose scheme is not among the methods. */
+  /** Ids of providers whose scheme is not among the login methods. */
   readonly switchedOff: readonly string[]
 }
 
 export interface SamlServiceProvider {
   readonly entityId: string
-  /** Both PEM; null: requests aren't signed and nothing can be decrypted. */
+  /** Key and certificate in PEM; null if requests aren't signed and nothing can be decrypted. */
   readonly keys: { readonly privateKey: string; readonly certificate: string } | null
-  /** Seconds. */
+  /** Tolerated clock skew in seconds. */
   readonly clockSkew: number
 }
 
-/** All that are switched on, in no particular order. */
+/** Lists all providers that are switched on, in no particular order. */
 export const providersIn = (config: SingleSignOnConfig | null): readonly AnyProvider[] =>
   config === null ? [] : [...config.providers, ...(config.directory === null ? [] : [config.directory])]
 
-/** Where browsers are sent. */
+/** A provider to which browsers are sent. */
 export type ProviderConfig = SamlConfig | OidcConfig | ProxyConfig
-/** Who can vouch for somebody. */
+/** A provider that can authenticate a user. */
 export type AnyProvider = ProviderConfig | LdapConfig
 
 interface Provider {
   readonly id: string
   readonly name: string
-  /** Of WWW-Authenticate, and so the login method. */
+  /** The scheme in WWW-Authenticate, which is also the login method. */
   readonly scheme: string
   readonly attributes: {
     readonly subject: string
@@ -60,11 +60,11 @@ export interface Condition {
   readonly matches: string | RegExp
 }
 
-/** What is asked of a sign-on at the provider itself (docs/decisions/0032). */
+/** Requirements for a sign-on at the provider itself (docs/decisions/0032). */
 interface Freshness {
-  /** Seconds since the person signed in there. */
+  /** Maximum time in seconds since the person signed in there. */
   readonly maxAge?: number
-  /** Whether it may be asked without showing anything. */
+  /** True if the provider may be asked without showing anything to the user. */
   readonly silent: boolean
 }
 
@@ -75,28 +75,31 @@ export interface SamlConfig extends Provider, Freshness {
   readonly nameIdFormat?: string
   /** Classes of AuthnContext, one of which is required. */
   readonly authnContext?: readonly string[]
-  /** It stands for all identity providers in its metadata that these rules let in. */
+  /** Rules that let identity providers in. The entry stands for all of them in its metadata. */
   readonly federation?: FederationConfig
 }
 
-/** Where the metadata of a SAML provider is. */
+/** The place of a SAML provider's metadata. */
 export type MetadataConfig = {
-  /** PEM: one of their keys must have signed it. Empty: the signature isn't checked. */
+  /**
+   * Certificates in PEM, with a key of which the metadata must be signed. If empty, the signature isn't
+   * checked.
+   */
   readonly certificates: readonly string[]
 } & (
   | { readonly from: 'file'; readonly path: string }
   /** @property refresh in seconds */
   | { readonly from: 'address'; readonly url: string; readonly refresh: number }
-  /** MDQ: one entity a request. */
+  /** A metadata query server (MDQ) is asked for one entity at a time. */
   | { readonly from: 'query'; readonly url: string }
 )
 
 export interface FederationConfig {
-  /** One of these must have registered it; null: any. */
+  /** Authorities, one of which must have registered the identity provider; null for any. */
   readonly requireRegistrationAuthority: readonly string[] | null
-  /** It must have all of these. */
+  /** Entity attributes, all of which the identity provider must have. */
   readonly requireEntityAttributes: readonly { readonly name: string; readonly value: string }[]
-  /** Of an external discovery service. */
+  /** Address of an external discovery service. */
   readonly discoveryUrl?: string
   /** Attributes whose values end in @ and a scope. */
   readonly scopedAttributes: readonly string[]
@@ -110,7 +113,7 @@ export interface OidcConfig extends Provider, Freshness {
   readonly clientAuthentication: 'basic' | 'post'
   readonly scopes: readonly string[]
   readonly userInfo: boolean
-  /** One of these is required as the claim `acr`. */
+  /** Values of the claim `acr`, one of which is required. */
   readonly acrValues?: readonly string[]
   readonly frontChannelLogout: boolean
   /** The `typ` that a logout token needs. */
@@ -121,7 +124,7 @@ export interface OidcConfig extends Provider, Freshness {
 export interface ProxyConfig extends Provider {
   readonly kind: 'proxy'
   readonly addresses: readonly string[]
-  /** In lower case. */
+  /** Name of the header with the secret, in lower case. */
   readonly secretHeader: string
   readonly secret: string
   readonly separator: string
@@ -131,16 +134,16 @@ export interface ProxyConfig extends Provider {
 
 export interface LdapConfig extends Provider {
   readonly kind: 'ldap'
-  /** All of the same directory, in the order in which they are asked. */
+  /** Servers of the same directory, in the order in which they are asked. */
   readonly servers: readonly LdapServer[]
   readonly find: FindByName | FindBySearch
-  /** Finds the groups that name a person; null: the person's entry names them. */
+  /** Search for the groups that name a person; null if the person's entry names them. */
   readonly groupSearch: SearchPlace | null
-  /** Certificates (PEM) that are trusted, and no others; null: those that Node trusts. */
+  /** The only trusted certificates (PEM); null for those that Node trusts. */
   readonly ca: string | null
-  /** How long one server may take for one login, in ms. */
+  /** Time limit for one login at one server, in ms. */
   readonly timeout: number
-  /** How many logins may be at the directory at a time. */
+  /** Maximum number of logins at the directory at the same time. */
   readonly connections: number
 }
 
@@ -150,36 +153,37 @@ export interface LdapServer {
   readonly security: 'tls' | 'start-tls' | 'none'
 }
 
-/** The name of an entry contains what the person types. */
+/** Finds an entry by its name, which contains what the person types. */
 export interface FindByName {
   readonly kind: 'name'
   /** A DN with `{user}`. */
   readonly dn: string
 }
 
-/** A search finds the entry. */
+/** Finds an entry by a search. */
 export interface FindBySearch extends SearchPlace {
   readonly kind: 'search'
-  /** Who searches; null: nobody in particular. */
+  /** The account that searches; null for an anonymous search. */
   readonly account: { readonly dn: string; readonly password: string } | null
 }
 
 export interface SearchPlace {
-  /** A DN. */
+  /** The DN below which entries are searched. */
   readonly base: string
-  /** With `{user}`, or `{dn}` for groups. */
+  /** A filter with `{user}`, or with `{dn}` for groups. */
   readonly filter: string
 }
 
-/** Whether an address is on this machine, where http is as good as https. */
+/** True for an address on this machine, where http is as good as https. */
 export const isLoopback = (url: string): boolean => isLoopbackName(URL.parse(url)?.hostname ?? '')
 
-/** Of an address that is kept in a cookie. */
+/** Maximum length in characters of an address that is kept in a cookie. */
 const longestAddress = 2_000
 
 /**
- * Where a browser may be sent (X2): only to origins on the list. The address is read by the URL parser that browsers
- * use, and what is given back is what was read, so that no two readings can differ.
+ * Reads an address to which a browser may be sent (X2): its origin must be on the list. The address is read
+ * by the URL parser that browsers use, and the result is what was read, so that no two readings can differ.
+ * @returns undefined for any other address
  */
 export function allowedAddress(
   given: string,

@@ -3,13 +3,13 @@ import { dirname, resolve } from 'node:path'
 import { isLoopback, type LdapConfig, type LdapServer } from './providers.ts'
 import { type Complain, readSecret, type SecretPlace, type Surroundings } from './read-secrets.ts'
 
-/** What is different in the file. */
+/** Members that are different in the file. */
 interface InFile {
   readonly servers: readonly string[]
   readonly startTls: boolean
   readonly allowUnencrypted: boolean
   readonly ca?: string
-  /** Seconds. */
+  /** Time limit in seconds. */
   readonly timeout: number
   readonly dn?: string
   readonly search?: {
@@ -67,7 +67,7 @@ function readFind(
   const { complain } = surroundings
   if ((dn === undefined) === (search === undefined)) throw complain(where, 'needs either dn or search')
   if (dn !== undefined) {
-    // As a value, which is escaped, and nowhere else.
+    // {user} must be a whole value, because only values are escaped.
     if (!/(^|[,+]) *[A-Za-z][\w.-]*=\{user\}( *[,+]|$)/.test(dn) || dn.split('{user}').length !== 2)
       throw complain(
         `${where}.dn`,

@@ -58,7 +58,10 @@ type ProviderBlock =
 
 const ajv = onDemand<typeof ajvModule>('ajv')
 
-/** Loaded and compiled only if there is a block to check: that takes longer than most commands, and 10 MB. */
+/**
+ * Loads and compiles the schemas, only if there is a block to check: that takes longer than most commands,
+ * and 10 MB.
+ */
 function compile() {
   const { Ajv } = ajv()
   const checker = new Ajv({ useDefaults: true, allErrors: false, verbose: true, strict: false })
@@ -98,7 +101,7 @@ export function readSignOn(
     if (providers.findIndex(one => one.id === id) !== at)
       throw complain(`providers[${at}].id`, `${id} is used twice`)
   const directories = providers.filter(isDirectory)
-  // Which password goes where must not depend on what another directory answers (docs/decisions/0033).
+  // The directory that gets a password must not depend on the answer of another one (docs/decisions/0033).
   if (directories.length > 1)
     throw complain(`providers[${providers.findLastIndex(isDirectory)}]`, 'only one may be of kind ldap')
 
@@ -116,7 +119,7 @@ export function readSignOn(
       `${JSON.stringify(defaultRedirectUrl)} must be an address whose origin is in CARREL_ALLOWED_ORIGINS`,
     )
   const saml = readSaml(given.saml, surroundings)
-  // A disabled scheme is not offered.
+  // Providers of a disabled scheme are not offered.
   const [offered, off] = [true, false].map(isOffered =>
     providers.filter(({ scheme }) => methods.includes(scheme) === isOffered),
   )
@@ -221,7 +224,7 @@ function isPattern(pattern: string): boolean {
   }
 }
 
-/** The first error of the schema, in words and without the value, which may be a misplaced secret. */
+/** Puts the first error of the schema into words, without the value, which may be a misplaced secret. */
 function schemaError(validate: ValidateFunction, where: string, complain: Complain): Error {
   const [error] = validate.errors ?? []
   if (!error) throw new Error('the schema check failed without an error')

@@ -4,7 +4,7 @@ import { dirname, resolve } from 'node:path'
 import { type FederationConfig, isLoopback, type MetadataConfig, type SamlConfig } from './providers.ts'
 import type { Complain, Surroundings } from './read-secrets.ts'
 
-/** What a SAML provider's entry has in the file, beside what all providers have. */
+/** Members of a SAML provider's entry in the file, besides those of all providers. */
 export interface SamlMembers {
   readonly metadata?: string
   readonly metadataRefresh: number
@@ -96,7 +96,7 @@ function readCertificates(file: string, where: string, surroundings: Surrounding
     const keys = found.map(pem => new X509Certificate(pem).publicKey.asymmetricKeyType)
     if (keys.length > 0 && keys.every(kind => kind === 'rsa' || kind === 'ec')) return [...found]
   } catch {
-    // The same as none.
+    // A malformed certificate counts as none.
   }
   throw complain(where, `the file ${file} must hold PEM certificates with RSA or EC keys`)
 }

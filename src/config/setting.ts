@@ -1,7 +1,7 @@
 /** A setting (D3): what it takes, its default, and how it is parsed. */
 export interface Setting<T> {
   readonly takes: string
-  /** The default, as the documentation shows it; `null`: not set. */
+  /** The default, as the documentation shows it; null if the setting has none. */
   readonly fallback: string | null
   readonly read: (text: string) => T | undefined
 }

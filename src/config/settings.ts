@@ -23,7 +23,7 @@ const smtpUrl = (text: string) => {
     : undefined
 }
 
-/** An address, with or without a name before it: `Archive <archive@example.edu>`. */
+/** Reads an address, with or without a name before it: `Archive <archive@example.edu>`. */
 const sender = (text: string) => {
   const found = /^(?:([^<>"\\\p{Cc}]{1,100}?) *<)?([^\s@<>"(),:;]+@[^\s@<>"(),:;]+)(>)?$/u.exec(text)
   const [, name, address = '', closing] = found ?? []
@@ -34,13 +34,19 @@ const sender = (text: string) => {
 
 const isDomain = (text: string) => /^[\w-]+(\.[\w-]+)+$/.test(text)
 
-/** `${NAME}` as it was written, where nothing has replaced it by what it stands for: a secret that anybody can guess. */
+/**
+ * True for `${NAME}` as it was written, if nothing has replaced it by its value: such a secret can be guessed
+ * by anyone.
+ */
 export const isPlaceholder = (secret: string): boolean => /^\s*\$\{[^}]*\}\s*$/.test(secret)
 
-/** Who sends the contents of files (F4): Carrel, or the proxy in front of it, which learns from a header which file. */
+/**
+ * The sender of the contents of files (F4): Carrel, or the proxy in front of it, which learns the file from a
+ * header.
+ */
 export type FilesSentBy =
   | Readonly<{ kind: 'carrel' }>
-  /** `location`: an internal one of the proxy, with a slash at both ends. */
+  /** `location` is an internal location of the proxy, with a slash at both ends. */
   | Readonly<{ kind: 'x-accel-redirect'; location: string }>
   | Readonly<{ kind: 'x-sendfile' }>
 
@@ -50,7 +56,7 @@ const filesSentBy = (text: string): FilesSentBy | undefined => {
   return location === undefined ? undefined : { kind: 'x-accel-redirect', location }
 }
 
-/** Each key has one entry here, or in the list of one part. */
+/** All settings with a single value, by key. */
 export const settings = {
   CARREL_DATA: setting('a folder', './data', text => text || undefined),
   CARREL_FILES: setting(
@@ -215,7 +221,7 @@ export const settings = {
     '128',
     wholeNumber(1, 100_000),
   ),
-  // What mail needs (docs/decisions/0045).
+  // Settings of mail (docs/decisions/0045).
   CARREL_SMTP_URL: setting(
     'the mail server as smtp://user:password@host:port, or smtps:// for TLS from the start (not set: no mail, so no registration and no forgotten passwords)',
     null,
@@ -287,7 +293,7 @@ export const settings = {
 
 export type SettingKey = keyof typeof settings
 
-/** Structured keys, in the file only, each with an example for the message about a wrong one. */
+/** Structured keys, which only the file can have, each with an example for the message about a wrong one. */
 export const structuredSettings = {
   specialGroups:
     '{"ip": [{"group": "Campus", "ranges": ["10.0.0.0/8", "!10.9.0.0/16"]}], "method": [{"group": "Local", "method": "password"}]}',
@@ -295,7 +301,7 @@ export const structuredSettings = {
     '{"providers": [{"id": "company", "kind": "oidc", "issuer": "https://id.example.org", "clientId": "carrel"}]}',
 }
 
-/** An IPv4 or IPv6 address, alone or with a prefix length. */
+/** True for an IPv4 or IPv6 address, alone or with a prefix length. */
 export function isRange(text: string): boolean {
   const [address = '', prefix, ...rest] = text.split('/')
   const bits = isIPv4(address) ? 32 : isIPv6(address) ? 128 : -1

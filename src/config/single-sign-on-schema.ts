@@ -28,7 +28,7 @@ const secret = (description: string) => ({
   maxProperties: 1,
 })
 
-/** What federations use to say of whom they speak: eduPerson and SAML Subject Identifier Attributes. */
+/** Attributes with a scope that federations use: eduPerson and SAML Subject Identifier Attributes. */
 const scopedAttributes = [
   'urn:oid:1.3.6.1.4.1.5923.1.1.1.6',
   'urn:oid:1.3.6.1.4.1.5923.1.1.1.9',
@@ -71,7 +71,9 @@ const federation = {
   }),
 }
 
-/** Where a SAML provider's metadata is, and for which identity providers in it an entry stands. */
+/**
+ * JSON Schema of a SAML provider's metadata, and of the identity providers in it for which an entry stands.
+ */
 const metadataSchema = {
   metadata: text(
     'The metadata of the provider: a file, which is read again when it changes, or an https address.',
@@ -93,7 +95,7 @@ const metadataSchema = {
   federation,
 }
 
-/** How far e-mail addresses of a provider are trusted, as JSON Schema. */
+/** JSON Schema of the trust in e-mail addresses of a provider. */
 const emailSchema = (verified: object) => ({
   description: 'How far the e-mail addresses of this provider are trusted.',
   default: {},
@@ -122,7 +124,6 @@ const verifiedOfSaml = {
   description: `${whenVerified} With scope, an address counts if its domain is a scope of the identity provider in the metadata (shibmd:Scope), or below one. Default: always; for a federation scope, and there only scope and never are possible.`,
 }
 
-/** What each kind of provider takes, as JSON Schema; checked at the start, and published. */
 const attribute = (description: string, fallback?: string) =>
   text(description, fallback === undefined ? {} : { default: fallback })
 
@@ -149,14 +150,17 @@ interface Attributes {
   readonly emailVerified?: string
 }
 
-/** Words of other meaning: other ways to log in, addresses beside it, and schemes for which browsers ask themselves. */
+/**
+ * Reserved names: other ways to log in, addresses beside it, and schemes for which browsers ask by
+ * themselves.
+ */
 export const takenSchemes = [
   ...['password', 'ldap', 'command-line', 'login', 'logout', 'status', 'shortlivedtokens', 'sso'],
   ...['access-token', 'sessions', 'tokens'],
   ...['basic', 'bearer', 'digest', 'negotiate', 'ntlm'],
 ]
 
-/** What every provider has, with the defaults of its kind. */
+/** Members of every provider, with the defaults of its kind. */
 const common = (scheme: string, verified: object, names: Attributes) => ({
   id: text('The name in URLs and in the audit trail. Never change it: identities are stored under it.', {
     pattern: '^[a-z0-9][a-z0-9-]{0,63}$',
@@ -202,7 +206,7 @@ const common = (scheme: string, verified: object, names: Attributes) => ({
   },
 })
 
-/** What the providers have at which people sign in by way of Carrel. */
+/** Members of providers that can be asked for a fresh sign-on. */
 const freshness = (parameter: string, answer: string) => ({
   maxAge: {
     type: 'integer',
@@ -218,7 +222,7 @@ const freshness = (parameter: string, answer: string) => ({
   },
 })
 
-/** @param what is listed */
+/** @param what description of one value */
 const oneOf = (what: string, description: string) => ({
   type: 'array',
   items: text(what, { pattern: '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$' }),
@@ -228,6 +232,7 @@ const oneOf = (what: string, description: string) => ({
   description,
 })
 
+/** JSON Schema of each kind of provider that browsers are sent to; checked at the start, and published. */
 const providerSchemas = {
   saml: closed(
     {
@@ -352,7 +357,7 @@ const providerSchemas = {
   ),
 }
 
-/** What an LDAP directory takes, as JSON Schema; checked at the start, and published (docs/decisions/0033). */
+/** JSON Schema of an LDAP directory; checked at the start, and published (docs/decisions/0033). */
 const directorySchema = closed(
   {
     kind: { const: 'ldap' },
@@ -425,7 +430,7 @@ const directorySchema = closed(
   ['id', 'kind', 'servers'],
 )
 
-/** All kinds of providers. */
+/** Schemas of all kinds of providers. */
 export const allProviderSchemas = { ...providerSchemas, ldap: directorySchema }
 
 /**

@@ -4,7 +4,7 @@ import { providersIn } from './providers.ts'
 
 export type SpecialGroupConfig = Pick<Config, 'ipGroups' | 'methodGroups' | 'singleSignOn'>
 
-/** The groups that special groups name: by network, by login method or by what a provider says. */
+/** Lists all special groups: given by network, by login method or by the attributes of a provider. */
 export const specialGroupNames = memo((rules: SpecialGroupConfig): ReadonlySet<string> => {
   const { ipGroups, methodGroups, singleSignOn } = rules
   const all = [...ipGroups, ...methodGroups, ...providersIn(singleSignOn).flatMap(({ groups }) => groups)]

@@ -3,8 +3,8 @@ import { secretVariables } from './read-secrets.ts'
 import { type SettingKey, settings } from './settings.ts'
 
 /**
- * Whether Kubernetes means the variable, and not Carrel's operator. It is set in every container beside a service that is
- * called carrel, or carrel-something
+ * True for a variable that is set by Kubernetes and not by Carrel's operator. Kubernetes sets it in every
+ * container beside a service that is called carrel, or carrel-something
  * (https://kubernetes.io/docs/tutorials/services/connect-applications-service/#environment-variables).
  */
 const isServiceLink = (key: string, value: string): boolean =>
@@ -14,14 +14,14 @@ const isServiceLink = (key: string, value: string): boolean =>
 export type Environment = Readonly<Record<string, string | undefined>>
 type Value<K extends SettingKey> = Exclude<ReturnType<(typeof settings)[K]['read']>, undefined>
 
-/** Each setting, read from the environment or, where that has none, from the file. */
+/** Settings, each read from the environment or, if that has none, from the file. */
 export interface Values {
   readonly structured: ConfigFile['structured']
   /** @returns null if it is not set */
   value<K extends SettingKey>(key: K): Value<K> | null
   /** @throws ConfigError if it is not set */
   required<K extends SettingKey>(key: K): Value<K>
-  /** What is wrong with keys and values, each by itself. What is wrong has no value. */
+  /** Errors of keys and values, each by itself. A wrong setting has no value. */
   readonly wrong: readonly ConfigError[]
 }
 
@@ -72,7 +72,7 @@ function fileOf({ CARREL_CONFIG }: Environment): { file: ConfigFile; wrong?: Con
   }
 }
 
-/** Without the file nobody knows which variables are its secrets. */
+/** Finds unknown keys. Without the file, the names of the variables with its secrets wouldn't be known. */
 function unknownKeys(env: Environment, { structured }: ConfigFile): ConfigError[] {
   const secretNames = secretVariables(structured.singleSignOn)
   return Object.entries(env)

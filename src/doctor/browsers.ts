@@ -7,7 +7,7 @@ import { type Finding, findingsAbout } from './finding.ts'
 const https = findingsAbout('https')
 const browsers = findingsAbout('browsers')
 
-/** Whether what is sent can be read on the way. */
+/** Checks whether passwords and tokens can be read on the network. */
 export const checkHttps: Check = function* ({ config: { baseUrl } }) {
   if (baseUrl.startsWith('https:')) yield https.ok(`CARREL_BASE_URL is ${baseUrl}: cookies are Secure`)
   else if (isLoopback(baseUrl))
@@ -22,7 +22,10 @@ export const checkHttps: Check = function* ({ config: { baseUrl } }) {
     )
 }
 
-/** Origins whose pages could never work: their requests aren't sent, or go without the CSRF cookie (C2, W1). */
+/**
+ * Finds origins whose pages could never work: their requests aren't sent, or go without the CSRF cookie (C2,
+ * W1).
+ */
 export const checkOrigins: Check = function* ({ config }) {
   const { allowedOrigins, baseUrl } = config
   const found = allowedOrigins.flatMap(origin => originTrouble(origin, config))
@@ -76,8 +79,8 @@ function originTrouble(origin: string, { baseUrl }: Pick<Config, 'baseUrl'>): Fi
 }
 
 /**
- * What browsers take for one site, nearly: the last two labels of the name. Only a list of all public suffixes would tell
- * two sites under co.uk apart (https://html.spec.whatwg.org/#same-site).
+ * Returns roughly what browsers take for one site: the last two labels of the name. Only a list of all public
+ * suffixes would tell two sites under co.uk apart (https://html.spec.whatwg.org/#same-site).
  */
 function siteOf(url: string): string {
   const { hostname } = new URL(url)

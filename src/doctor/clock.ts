@@ -3,11 +3,14 @@ import { findingsAbout } from './finding.ts'
 
 const { ok, warning, error } = findingsAbout('clock')
 
-/** Short-lived tokens live for two seconds (T2), so nodes may not differ by more than about half of that. */
+/**
+ * Tolerance in ms. Short-lived tokens live for two seconds (T2), so nodes may not differ by more than about
+ * half of that.
+ */
 const tolerance = 1_000
 const seconds = (ms: number) => `${(Math.abs(ms) / 1000).toFixed(1)} s`
 
-/** The clock of this machine, against the database's and against the newest event of the trail. */
+/** Compares the clock of this machine with the database's, and with the newest event of the trail. */
 export const checkClock: Check = function* ({ store, now }) {
   if (!store) return
   const advice = 'set the clock by NTP on every machine (timedatectl set-ntp true)'

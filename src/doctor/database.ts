@@ -6,10 +6,10 @@ import { type Finding, findingsAbout } from './finding.ts'
 
 const { ok, note, warning, error } = findingsAbout('database')
 
-/** The oldest PostgreSQL that docs/deployment.md names. */
+/** The oldest supported version of PostgreSQL, which docs/deployment.md names. */
 const oldest = 140_000
 
-/** The PostgreSQL server: version, durability, room for the connections of a node, and the replica. */
+/** Checks the PostgreSQL server: version, durability, room for the connections of a node, and the replica. */
 export const checkDatabase: Check = function* ({ config: { database, workers }, store }) {
   const server = store?.server
   if (database.kind === 'embedded' || !server) return
@@ -37,7 +37,7 @@ function* checkServer(server: ServerFacts, host: string): Iterable<Finding> {
     )
 }
 
-/** No host, or a path, is a socket of this machine. */
+/** True for this machine. No host, or a path, is a socket of it. */
 const isOwnMachine = (host: string) => /^(%2f.*)?$/i.test(host) || isLoopbackName(host.toLowerCase())
 
 const nameOf = { server: 'the server', role: 'this role', database: 'this database' } as const
@@ -47,7 +47,10 @@ const raise = {
   database: 'raise it by ALTER DATABASE … CONNECTION LIMIT',
 } as const
 
-/** Three pools, a fourth for exposed tables, a session look-up for each worker, and two for housekeeping (deployment.md). */
+/**
+ * A node needs three pools, a fourth for exposed tables, a session look-up for each worker, and two
+ * connections for housekeeping (deployment.md).
+ */
 function* checkConnections(
   limits: readonly ConnectionLimit[],
   poolSize: number,

@@ -10,15 +10,15 @@ import { checkSignOn } from './sign-on.ts'
 
 interface Examined {
   readonly config: Config
-  /** Of the configuration file. */
+  /** Path of the configuration file. */
   readonly configFile: string | undefined
-  /** Where the store is, without a password. */
+  /** The place of the store, without a password. */
   readonly place: string
   /** Reads the store without changing it. */
   inspect(): Promise<StoreFacts>
 }
 
-/** All that `carrel doctor` finds. It reads only, also while the service runs (D8). */
+/** Makes all findings of `carrel doctor`. It only reads, also while the service runs (D8). */
 export async function examine({ config, configFile, place, inspect }: Examined): Promise<readonly Finding[]> {
   const store = await inspect().catch((error: unknown) => unreadable(error, place))
   const now = Date.now()
@@ -35,7 +35,10 @@ export async function examine({ config, configFile, place, inspect }: Examined):
   return [...('about' in store ? [store] : []), ...findings, ...ofProviders]
 }
 
-/** A container may have less than the machine; without a limit the system says 0, or more than there is. */
+/**
+ * Memory in bytes. A container may have less than the machine; without a limit the system says 0, or more
+ * than there is.
+ */
 const memory = (): number => Math.min(totalmem(), process.constrainedMemory() || totalmem())
 
 function unreadable(error: unknown, place: string): Finding {

@@ -3,7 +3,7 @@ import type { StoreFacts } from '../storage/inspection.ts'
 import type { Finding } from './finding.ts'
 import type { FolderFacts } from './folder-facts.ts'
 
-/** Everything that checks look at. It is gathered before, so that a check is a pure function. */
+/** Everything that checks look at. It is gathered first, so that a check is a pure function. */
 export interface Facts {
   readonly config: Config
   readonly machine: {
@@ -11,15 +11,18 @@ export interface Facts {
     /** Bytes that the process may use. */
     readonly memory: number
   }
-  /** Milliseconds since 1970. */
+  /** Time in ms since 1970. */
   readonly now: number
-  /** The path that CARREL_CONFIG names and whether every user of the machine may write to it; null: none. */
+  /**
+   * The path that CARREL_CONFIG names and whether every user of the machine may write to it; null if it names
+   * none.
+   */
   readonly configFile: { readonly path: string; readonly isWritable: boolean } | null
-  /** Those that exist. */
+  /** The folders that exist. */
   readonly folders: readonly FolderFacts[]
-  /** null: the store can't be read, which a finding says. */
+  /** Facts of the store; null if it can't be read, which is a finding by itself. */
   readonly store: StoreFacts | null
 }
 
-/** Looks at one subject. It finds at least that something is right, or nothing if it doesn't apply. */
+/** Checks one subject. It makes at least the finding that all is right, or none if it doesn't apply. */
 export type Check = (facts: Facts) => Iterable<Finding>

@@ -1,4 +1,4 @@
-/** What a check says of one thing. It never holds a secret. */
+/** The result of a check of one subject. It never holds a secret. */
 export interface Finding {
   /**
    * `ok`: looked at and right. `note`: may be meant so. `warning`: works, and is a risk. `error`: something that Carrel
@@ -8,7 +8,7 @@ export interface Finding {
   /** The subject, in a word or two: `proxy`, `secret`, a provider's id. */
   readonly about: string
   readonly what: string
-  /** What to do about it; null where there is nothing to do. */
+  /** Advice on what to do; null if there is nothing to do. */
   readonly advice: string | null
 }
 
@@ -23,5 +23,5 @@ export const findingsAbout = (about: string) => ({
   error: (what: string, advice: string): Finding => ({ level: 'error', about, what, advice }),
 })
 
-/** Whether somebody should do something soon: the exit code of `carrel doctor` says so. */
+/** True if an operator should act soon; the exit code of `carrel doctor` says so. */
 export const isTrouble = ({ level }: Finding): boolean => level === 'warning' || level === 'error'

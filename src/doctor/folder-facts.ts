@@ -7,15 +7,15 @@ import { systemReason } from '../lib/system-errors.ts'
 export interface FolderFacts {
   readonly role: 'data' | 'files'
   readonly path: string
-  /** The number of its kind (statfs(2), f_type). */
+  /** Number of the kind of file system (statfs(2), f_type). */
   readonly fileSystem: number
-  /** Bytes, of which other users than root may take `free`. */
+  /** Size in bytes, of which users other than root may take `free`. */
   readonly size: number
   readonly free: number
-  /** How many files there may be; 0: the file system doesn't count them. */
+  /** Maximum number of files; 0 if the file system doesn't count them. */
   readonly inodes: number
   readonly freeInodes: number
-  /** The folder itself, and what it is known to hold. */
+  /** The folder itself, and the known entries in it. */
   readonly entries: readonly Entry[]
 }
 
@@ -24,15 +24,15 @@ export interface Entry {
   readonly name: '.' | 'carrel.db' | 'carrel.db-wal' | 'carrel.db-shm' | 'secret' | 'entities' | 'files'
   /** The permission bits, such as 0o600. */
   readonly mode: number
-  /** The id of its owner. */
+  /** User id of the owner. */
   readonly owner: number
-  /** Bytes. */
+  /** Size in bytes. */
   readonly size: number
 }
 
 const names = ['.', 'carrel.db', 'carrel.db-wal', 'carrel.db-shm', 'secret', 'entities', 'files'] as const
 
-/** @returns what there is, and can be looked at, of the folders that this configuration uses */
+/** @returns the folders that this configuration uses, as far as they exist and can be looked at */
 export function lookAtFolders({
   database,
   dataFolder,
@@ -69,7 +69,7 @@ function entryOf(path: string, name: Entry['name']): Entry[] {
   return stat ? [{ path, name, mode: stat.mode & 0o777, owner: stat.uid, size: stat.size }] : []
 }
 
-/** Whether every user of the machine may write to the file. */
+/** True if every user of the machine may write to the file. */
 export const isWritableByAll = (path: string): boolean => ((statusOf(path)?.mode ?? 0) & 0o002) !== 0
 
 /** @returns undefined if there is no such file, or the system doesn't let it be looked at */

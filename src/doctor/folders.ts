@@ -13,7 +13,7 @@ const inMebibytes = (bytes: number) => `${Math.floor(bytes / mebibyte).toLocaleS
 const octal = (mode: number) => mode.toString(8).padStart(4, '0')
 const nameOf = ({ role }: FolderFacts) => (role === 'data' ? 'data folder' : 'folder of files')
 
-/** Who may read and write what Carrel keeps. Windows has other rights. */
+/** Checks who may read and write the data of Carrel. Windows has other rights. */
 export const checkModes: Check = function* ({ folders, configFile }) {
   if (process.platform === 'win32') return
   for (const folder of folders) {
@@ -32,7 +32,7 @@ export const checkModes: Check = function* ({ folders, configFile }) {
 function* wrongMode({ role }: FolderFacts, { name, path, mode }: Entry): Iterable<Finding> {
   const { warning, error } = permissions
   const shown = `${path} has the mode ${octal(mode)}`
-  // It is looked at as the folder of files.
+  // This entry is checked as the folder of files.
   if (role === 'data' && name === 'files') return
   if (name === 'secret') {
     if ((mode & 0o077) !== 0)
@@ -52,8 +52,8 @@ function* wrongMode({ role }: FolderFacts, { name, path, mode }: Entry): Iterabl
 }
 
 /**
- * A command that was run as another user, such as root, leaves files that the service can't use. The folder itself may be
- * anybody's, such as the root of a volume.
+ * A command that was run as another user, such as root, leaves files that the service can't use. The folder
+ * itself may belong to any user, such as the root of a volume.
  */
 function* otherOwners({ entries }: FolderFacts): Iterable<Finding> {
   const store = entries.find(({ name }) => name === 'carrel.db')
@@ -66,7 +66,7 @@ function* otherOwners({ entries }: FolderFacts): Iterable<Finding> {
       )
 }
 
-/** Whether the folder of files is there. The first ingest makes it. */
+/** Checks whether the folder of files is there. The first ingest makes it. */
 export const checkFilesFolder: Check = function* ({ config: { filesFolder }, folders, store }) {
   if (folders.some(({ role }) => role === 'files')) return
   const missing = `the folder of files ${filesFolder} is not there, or can't be looked into`
@@ -78,7 +78,7 @@ export const checkFilesFolder: Check = function* ({ config: { filesFolder }, fol
   else yield files.note(missing, 'the first ingest makes it; nodes of one service must share it')
 }
 
-/** Kinds of file systems (statfs(2), and linux/magic.h): those of a network, where locks and shared memory don't hold. */
+/** Kinds of network file systems (statfs(2), and linux/magic.h), where locks and shared memory don't hold. */
 const networks: ReadonlyMap<number, string> = new Map([
   [0x6969, 'NFS'],
   [0x517b, 'SMB'],
@@ -97,12 +97,15 @@ const networks: ReadonlyMap<number, string> = new Map([
 const fuse = 0x65735546
 const memory = new Set([0x01021994, 0x858458f6])
 
-/** Where the folders are: SQLite's write-ahead log needs a file system of this machine (https://sqlite.org/wal.html). */
+/**
+ * Checks file systems: SQLite's write-ahead log needs a file system of this machine
+ * (https://sqlite.org/wal.html).
+ */
 export const checkFileSystems: Check = function* ({ folders }) {
   const { ok, note, warning, error } = fileSystem
   for (const folder of folders) {
     const { role, path } = folder
-    // A negative number where the field is signed.
+    // The number is negative if the field is signed.
     const kind = folder.fileSystem >>> 0
     const network = networks.get(kind)
     if (memory.has(kind))
@@ -128,7 +131,7 @@ const littleSpace = 1024 * mebibyte
 const noSpace = 100 * mebibyte
 const littleShare = 0.05
 
-/** Room on the disks. */
+/** Checks the room on the disks. */
 export const checkSpace: Check = function* ({ folders }) {
   const { ok, warning, error } = space
   for (const folder of folders) {
@@ -146,10 +149,12 @@ export const checkSpace: Check = function* ({ folders }) {
   }
 }
 
-/** Of carrel.db-wal, which is emptied every 4 MB unless a reader keeps an old snapshot. */
+/**
+ * Size in bytes of a large carrel.db-wal, which is emptied every 4 MB unless a reader keeps an old snapshot.
+ */
 const largeLog = 64 * mebibyte
 
-/** How far the write-ahead log has grown. It keeps its size until the service stops. */
+/** Checks the size of the write-ahead log, which keeps its size until the service stops. */
 export const checkLog: Check = function* ({ folders }: Facts) {
   const file = folders.flatMap(({ entries }) => entries).find(({ name }) => name === 'carrel.db-wal')
   if (!file) return

@@ -4,12 +4,12 @@ import { findingsAbout } from './finding.ts'
 
 const { ok, note, warning } = findingsAbout('load')
 
-/** About what one hash takes on one processor, in seconds (docs/performance.md). */
+/** Approximate time of one hash on one processor, in seconds (docs/performance.md). */
 const hashTime = 0.05
-/** Seconds after which browsers and proxies commonly give up. */
+/** Time in seconds after which browsers and proxies commonly give up. */
 const patience = 30
 
-/** Whether the settings of threads, queues and memory fit this machine. */
+/** Checks whether the settings of threads, queues and memory fit this machine. */
 export const checkLoad: Check = function* ({ config, machine }) {
   const { passwordConcurrency, passwordQueue, workers, cacheSize } = config
   const { processors, memory } = machine

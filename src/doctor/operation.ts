@@ -10,7 +10,7 @@ const schema = findingsAbout('schema')
 
 const oldBackup = 7 * day
 
-/** Whether somebody can administer the service. */
+/** Checks whether there is an administrator who may log in. */
 export const checkAdministrator: Check = function* ({ store }) {
   if (!store) return
   const { administrators } = store
@@ -19,7 +19,7 @@ export const checkAdministrator: Check = function* ({ store }) {
     yield administrator.warning('there is no enabled administrator', '`carrel eperson add <email> --admin`')
 }
 
-/** Whether a session ends if its user goes on (T11). */
+/** Checks whether a session ends although its user goes on (T11). */
 export const checkSessions: Check = function* ({ config: { sessionLifetime } }) {
   if (sessionLifetime === null)
     yield sessions.note(
@@ -29,7 +29,7 @@ export const checkSessions: Check = function* ({ config: { sessionLifetime } }) 
   else yield sessions.ok(`a session ends ${duration(sessionLifetime)} after its login`)
 }
 
-/** When the store was last backed up, as far as the audit trail knows. */
+/** Checks when the store was last backed up, as far as the audit trail knows. */
 export const checkBackup: Check = function* ({ store, now }) {
   if (!store) return
   if (store.newestBackup === null) {
@@ -45,7 +45,7 @@ export const checkBackup: Check = function* ({ store, now }) {
   else yield backup.ok(said)
 }
 
-/** Whether store and program fit. */
+/** Checks whether the store has the schema of this program. */
 export const checkSchema: Check = function* ({ store }) {
   if (!store) return
   const { migrationsMissing } = store

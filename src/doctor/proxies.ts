@@ -5,7 +5,7 @@ import { findingsAbout } from './finding.ts'
 
 const { ok, note, warning, error } = findingsAbout('proxy')
 
-/** Whose word is taken for a client's address (G1): special groups, throttling and the audit trail rest on it. */
+/** Checks who may tell a client's address (G1): special groups, throttling and the audit trail rely on it. */
 export const checkProxies: Check = function* ({ config }) {
   const { basePath, baseUrl, host, port, trustedProxies } = config
   for (const range of trustedProxies) {

@@ -5,11 +5,14 @@ import { day } from './words.ts'
 
 const { ok, note, warning } = findingsAbout('secret')
 
-/** NIST SP 800-57 part 1, table 1: a symmetric key that authenticates is used for at most two years. */
+/**
+ * Maximum age in ms. NIST SP 800-57 part 1, table 1: a symmetric key that authenticates is used for at most
+ * two years.
+ */
 const longest = 2 * 365 * day
 const usual = 365 * day
 
-/** How long ago the secret that signs tokens was made (T7). */
+/** Checks the age of the secret that signs tokens (T7). */
 export const checkSecret: Check = function* ({ config, store, now }) {
   if (config.tokenSecrets.length > 0) {
     yield note(

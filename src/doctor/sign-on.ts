@@ -5,13 +5,13 @@ import { type Finding, findingsAbout } from './finding.ts'
 import { statusOf } from './folder-facts.ts'
 import { ago, day } from './words.ts'
 
-/** Federations renew their metadata every day, and keys change within months. */
+/** Age of old metadata in ms. Federations renew theirs every day, and keys change within months. */
 const oldMetadata = 90 * day
 
-/** The findings themselves say what would be right. */
+/** Advice for every finding; the findings themselves say what would be right. */
 const seeGuide = 'docs/sso.md explains the setting; `carrel sso check` repeats this part'
 
-/** What `carrel sso check` finds, and how old the providers' metadata is. It asks the providers. */
+/** Makes the findings of `carrel sso check`, and those about old metadata. It asks the providers. */
 export async function* checkSignOn(config: Config, now: number): AsyncIterable<Finding> {
   const { singleSignOn } = config
   if (singleSignOn === null) return

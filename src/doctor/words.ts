@@ -1,9 +1,12 @@
 import { counted } from '../lib/counted.ts'
 
-/** Milliseconds. */
+/** Length of a day in ms. */
 export const day = 24 * 3_600_000
 
-/** Such as `12 hours`, `1.5 hours`, `90 seconds`: in the largest unit of which there are at least two, or in seconds. */
+/**
+ * Writes a duration such as `12 hours`, `1.5 hours`, `90 seconds`: in the largest unit of which there are at
+ * least two, or in seconds.
+ */
 export function duration(seconds: number): string {
   const units = [
     [24 * 3_600, 'day'],
@@ -14,7 +17,7 @@ export function duration(seconds: number): string {
   return counted(Number((seconds / size).toFixed(1)), unit)
 }
 
-/** How long ago something was. @param age in ms; below 0 counts as now */
+/** Writes the time since an event. @param age in ms; below 0 counts as now */
 export function ago(age: number): string {
   const days = Math.floor(age / day)
   return `${days < 1 ? 'less than a day' : counted(days, 'day')} ago`

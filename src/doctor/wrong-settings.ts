@@ -6,8 +6,9 @@ import { type Finding, findingsAbout } from './finding.ts'
 const { error } = findingsAbout('settings')
 
 /**
- * @returns the configuration, or a finding for each setting that is wrong by itself: a start names only the first. Only if
- * there is none is it looked at what several settings, or the blocks of the file, say together; there the first is named.
+ * Reads the settings. Only if each is right by itself are they checked together, with the blocks of the file.
+ * @returns the configuration, or findings: one for each setting that is wrong by itself, of which a start
+ * names only the first; else the first fault of several settings or of a block
  */
 export function readSettings(env: Environment): Config | readonly Finding[] {
   const { wrong } = readValues(env)
