@@ -2,7 +2,10 @@ import type { NewProcess, Process, Run } from '../model/processes.ts'
 import { createProcesses } from '../processes/processes.ts'
 import type { Storage } from '../storage/storage.ts'
 
-/** Runs the work of a command as a process, so that it is in the list of the service too. It never waits for others. */
+/**
+ * Runs the work of a command as a process, so that the service lists it, too. It never waits for other
+ * processes.
+ */
 export const asProcess = <T>(
   { processes }: Pick<Storage, 'processes'>,
   what: Pick<NewProcess, 'kind' | 'parameters'>,

@@ -39,7 +39,7 @@ export function backupCommand(): Command {
     .argument('<folder>', 'a folder of backups')
     .option(...jsonOption)
     .action(async (folder: string, _: Json, own: Command) => {
-      // The option is the outer command's as well, which takes it.
+      // The outer command has this option as well, and takes it.
       const { json } = own.optsWithGlobals<Json>()
       const backups = await withProgress(progress => verifyBackups(givenPath(folder), progress))
       sayResult(json, { backups }, backups.map(describeVerified).join('\n'))
@@ -64,7 +64,7 @@ async function withProgress<T>(work: (progress: Progress) => Promise<T>): Promis
   }
 }
 
-/** With a bar here, and in the list of processes. */
+/** Shows the progress of a backup as a bar, and in the list of processes. */
 const listed = <T extends Made & { readonly name: string }>(
   storage: Storage,
   parameters: Readonly<Record<string, string>>,
@@ -89,7 +89,7 @@ const listed = <T extends Made & { readonly name: string }>(
     ),
   )
 
-/** The trail says when the last backup was completed: no backup has its own event. */
+/** Backs up to a folder. The trail says when the last backup was completed; no backup has its own event. */
 const toFolder = (path: string, keep: number, json: boolean | undefined): Promise<void> =>
   withStore(async (storage, config) => {
     const { trail } = storage

@@ -1,7 +1,8 @@
 #!/usr/bin/env node
-// Read by every Node there is, so that an old one can be told: no static imports, no syntax newer than Node 18.
+// Any Node must be able to read this file, so that an old one can be told: no static imports, no syntax newer
+// than Node 18.
 
-/** What `engines` in package.json asks for. */
+/** The oldest Node that `engines` in package.json allows. */
 const needed = { major: 24, minor: 7 }
 
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)

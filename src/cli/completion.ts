@@ -1,7 +1,10 @@
 import { Argument, Command } from 'commander'
 import { say } from './output.ts'
 
-/** `carrel completion`: a script that completes commands, options and paths, made from the commands as they are. */
+/**
+ * `carrel completion`: a script that completes commands, options and paths, made from the commands
+ * themselves.
+ */
 export function completionCommand(): Command {
   return new Command('completion')
     .addArgument(new Argument('<shell>', 'the shell').choices(Object.keys(scripts)))
@@ -11,9 +14,9 @@ export function completionCommand(): Command {
     })
 }
 
-/** A command: where it stands, what may follow it. */
+/** A command, with its place and the words that may follow it. */
 interface Node {
-  /** '' for carrel itself, else such as `/eperson/add`. */
+  /** The path of the command, such as `/eperson/add`; '' for carrel itself. */
   readonly path: string
   readonly description: string
   readonly below: readonly Node[]
@@ -25,7 +28,7 @@ interface Node {
   readonly args: readonly { readonly name: string; readonly choices: readonly string[] }[]
 }
 
-/** The command, then all below it. */
+/** Lists the command, then all commands below it. */
 function nodesOf(command: Command, path = ''): readonly Node[] {
   const help = command.createHelp()
   const below = help.visibleCommands(command).map(one => nodesOf(one, `${path}/${one.name()}`))
@@ -43,7 +46,7 @@ function nodesOf(command: Command, path = ''): readonly Node[] {
   return [node, ...below.flat()]
 }
 
-/** What takes a path is called so: `<file>`, `<folder>`, `<file.json>`. */
+/** True for the name of a value that is a path: `<file>`, `<folder>`, `<file.json>`. */
 const isPath = (name: string | null) => name !== null && /^(file|folder)\b/.test(name)
 const nameOf = ({ path }: Node) => path.slice(path.lastIndexOf('/') + 1)
 const pathsOf = (nodes: readonly Node[]) => nodes.filter(({ path }) => path !== '').map(({ path }) => path)
@@ -51,7 +54,7 @@ const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
 
 const scripts = { bash, zsh, fish } as const
 
-/** For bash 3.2 too, which macOS has. */
+/** Writes the script for bash, also for version 3.2, which macOS has. */
 function bash(nodes: readonly Node[]): string {
   const withValue = nodes.flatMap(({ path, options }) =>
     options.flatMap(({ names, value }) =>
@@ -99,7 +102,7 @@ function zsh(nodes: readonly Node[]): string {
   const option = ({ names, value, description }: Node['options'][number]) =>
     names.map(name => {
       const follows = value === null ? '' : `:${plain(value)}:${isPath(value) ? '_files' : ''}`
-      // What takes a value may be given more than once.
+      // An option with a value may be given more than once.
       const others = value === null ? `(${names.join(' ')})` : '*'
       return quoted(`${others}${name}[${plain(description)}]${follows}`)
     })

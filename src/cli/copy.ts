@@ -39,7 +39,7 @@ export function copyCommand(): Command {
     })
 }
 
-/** @throws Misuse for a password too: everyone on the machine can see the arguments of a process */
+/** @throws Misuse for a password, too: all users of the machine can see the arguments of a process */
 function readAddress(to: string, passwordFile: string | undefined): string {
   const url = URL.parse(to)
   if (!url || settings.CARREL_DATABASE_URL.read(to) === undefined)

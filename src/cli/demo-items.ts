@@ -24,7 +24,7 @@ const plan: readonly (readonly [title: string, author: string, readers: Readers]
 /** The index of the item whose file the printed example downloads. */
 const example = 2
 
-/** @returns the UUID of a file that the group Readers may read */
+/** Adds the items. @returns the UUID of a file that the group Readers may read */
 export async function addDemoItems({ repository }: Storage, filesFolder: string): Promise<string> {
   await claimFolder(filesFolder, repository)
   const store = createFileStore(filesFolder)

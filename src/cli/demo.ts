@@ -7,7 +7,7 @@ import { generatePassword } from './eperson.ts'
 import { ownCommand } from './given-path.ts'
 import { commandEvent } from './store.ts'
 
-/** What `--demo` adds to a new store: a small archive of letters, some with files, and epersons who may read them. */
+/** Epersons that `--demo` adds to a new store, with a small archive of letters, some of them with files. */
 const epersons = [
   { email: 'admin@example.org', firstName: 'Ada', lastName: 'Admin', group: null },
   { email: 'reader@example.org', firstName: 'Ruth', lastName: 'Reader', group: 'Readers' },
@@ -24,7 +24,7 @@ interface Told {
   /** The addresses of the API and of its queries. */
   readonly api: string
   readonly query: string
-  /** Where the store is. */
+  /** The place of the store, without a password. */
   readonly store: string
   readonly withPasswords: boolean
 }
@@ -118,7 +118,7 @@ const places = [
 ]
 const languages = ['de', 'en', 'fr', 'it', 'pt', null]
 
-/** Letters that are the same on every machine, spread evenly by a small multiplicative sequence. */
+/** Makes letters that are the same on every machine, spread evenly by a small multiplicative sequence. */
 async function* someLetters(count: number): AsyncIterable<ReadRecord[]> {
   const pick = <T>(list: readonly T[], seed: number): T => list[seed % list.length] as T
   yield Array.from({ length: count }, (_, at) => {

@@ -6,7 +6,7 @@ import { counted } from '../lib/counted.ts'
 import { examined } from './inspect-store.ts'
 import { printable, sayList } from './output.ts'
 
-/** `carrel doctor`: looks for known misconfigurations (D8). It reads only, also while the service runs. */
+/** `carrel doctor`: looks for known misconfigurations (D8). It only reads, also while the service runs. */
 export function doctorCommand(): Command {
   return new Command('doctor')
     .description('Look for misconfigurations, and say what to do about each. Changes nothing.')
@@ -19,7 +19,7 @@ export function doctorCommand(): Command {
     })
 }
 
-/** A line for each finding, and below it what to do. */
+/** Writes a line for each finding, with the advice below it. */
 function inWords(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ about }) => about.length))
   const lines = findings.flatMap(({ level, about, what, advice }) => [

@@ -45,7 +45,7 @@ export const defaultCommand = (): Command =>
     })
 
 /**
- * A condition that queries of this entity can have.
+ * Reads a condition for queries of this entity.
  * @returns its AST
  * @throws Failure that says what is wrong with it
  */

@@ -79,7 +79,7 @@ export interface Declaration extends Relation {
 export const described = ({ entity, fields, to }: Declaration): string =>
   fields.map((field, at) => `${entity}.${field} = ${to.entity}.${to.fields[at]}`).join(', ')
 
-/** @returns false if it was there already */
+/** Declares a relation. @returns false if there is one already */
 export async function addRelation(
   entities: Pick<Entities, 'describe'>,
   { entity, fields, to, isNew }: Declaration & { readonly isNew: boolean },
@@ -95,7 +95,7 @@ interface End {
   readonly fields: readonly string[]
 }
 
-/** `artworks.artist_id`, or `parts.set,number`. A field with a comma in its name can be named alone. */
+/** Reads `artworks.artist_id`, or `parts.set,number`. A field with a comma in its name can be named alone. */
 function endOf(text: string, all: Known): End {
   const point = text.indexOf('.')
   if (point < 1 || point === text.length - 1)
@@ -128,7 +128,7 @@ function entityNamed(name: string, all: Known): Entity {
 }
 
 /**
- * A relation between these fields, kept by one of the entities that isn't built in.
+ * Makes a relation between these fields, kept by one of the entities that isn't built in.
  * @throws Failure if there can't be one
  */
 function relationOf(one: End, other: End, all: Known): Declaration & { readonly isNew: boolean } {

@@ -117,7 +117,7 @@ const writersCommand = (): Command =>
       })
     })
 
-/** @throws Misuse when it is no write rule */
+/** @throws Misuse if it is no write rule */
 function parseWriteRule(rule: string): WriteRule {
   const parsed = parseReadRule(rule, '<rule>')
   if (parsed === 'anonymous')

@@ -8,7 +8,7 @@ import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
 import { commandEvent, withStore, withStoreOrNew } from './store.ts'
 
-/** `carrel eperson …`: who may log in. */
+/** `carrel eperson …`: the users who may log in. */
 export function epersonCommand(): Command {
   const command = new Command('eperson').description('Manage epersons (users).')
 
@@ -184,7 +184,10 @@ const noEperson = (email: string) =>
 const withPassword = (generated: string | null) => (generated === null ? {} : { password: generated })
 const inWords = (generated: string | null) => (generated === null ? '' : `\nPassword: ${generated}`)
 
-/** 120 random bits, without characters that shells treat specially or that are easily misread. */
+/**
+ * Makes a password of 120 random bits, without characters that shells treat specially or that are easily
+ * misread.
+ */
 export const generatePassword = (): string =>
   randomBytes(15).toString('base64url').replaceAll('_', 'A').replaceAll('-', 'B')
 

@@ -67,7 +67,7 @@ export function eventsCommand(): Command {
           '--checkpoint takes what `carrel events verify` printed: a number, a colon and 64 digits',
         )
       return withStore(async ({ trail }) => {
-        // What this command and others have added just now counts, too.
+        // A checkpoint first, so that events that were added just now are verified, too.
         await trail.checkpoint()
         const progress = showProgress()
         const update = (share: number) => progress.update('verifying', share)
@@ -83,14 +83,14 @@ export function eventsCommand(): Command {
 
 const formats = ['ndjson', 'csv'] as const
 type Format = (typeof formats)[number]
-/** Events that are written at a time. */
+/** Number of events that are written at a time. */
 const written = 500
 
 async function exportTo(reader: TrailReader, range: TimeRange, format: Format): Promise<void> {
   await pipeline(Readable.from(chunks(reader, range, format)), process.stdout, { end: false })
   let last: string | undefined
   for await (const checkpoint of reader.checkpoints()) last = checkpointName(checkpoint)
-  // Not among the events.
+  // It goes to standard error, to be kept apart from the events.
   if (last !== undefined) process.stderr.write(`carrel: the last checkpoint is ${last}\n`)
 }
 
@@ -115,7 +115,7 @@ const fields = names.map((name): Field => ({ name, type: 'text', nullable: true 
 const shown = (event: StoredEvent) =>
   Object.fromEntries(names.map(name => [name, name === 'hash' ? event.hash && hex(event.hash) : event[name]]))
 
-/** @returns the time as events have it; null: none was given */
+/** @returns the time as events have it; null if none was given */
 function readTime(given: string | undefined, option: string): string | null {
   if (given === undefined) return null
   const isTime = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d{1,3})?)?(Z|[+-]\d\d:\d\d))?$/.test(given)

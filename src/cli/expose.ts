@@ -78,7 +78,7 @@ const columnsOf = (text: string | undefined): readonly string[] | null =>
     .map(column => column.trim())
     .filter(column => column !== '') ?? null
 
-/** `table`, `schema.table`, and both in double quotes where they have a dot or a quote (SQL's own rule). */
+/** Splits `table` or `schema.table`; a name with a dot or a quote is in double quotes (SQL's own rule). */
 function splitName(text: string): readonly [schema: string, table: string] {
   const part = '("(?:[^"]|"")+"|[^".]+)'
   const [, first, second] = new RegExp(`^${part}(?:\\.${part})?$`).exec(text) ?? []
@@ -88,17 +88,18 @@ function splitName(text: string): readonly [schema: string, table: string] {
   return second === undefined ? ['public', bare(first)] : [bare(first), bare(second)]
 }
 
-/** What the foreign keys of an exposed table have become. */
+/** Relations that the foreign keys of an exposed table suggest. */
 interface Suggested {
-  /** Declared now. */
+  /** Relations that were declared now. */
   readonly related: readonly ForeignKey[]
-  /** Left to the operator. */
+  /** Relations that are left to the operator. */
   readonly suggested: readonly ForeignKey[]
 }
 
 /**
- * The relations that the foreign keys of an exposed table suggest, to entities that it isn't related to yet.
- * @param take whether to declare them, where there is no choice between several
+ * Finds the relations that the foreign keys of an exposed table suggest, to entities that it isn't related to
+ * yet.
+ * @param take true to declare them, unless there is a choice between several
  */
 async function relateByForeignKeys(entities: Entities, name: string, take: boolean): Promise<Suggested> {
   const keys = await suggestedRelations(entities, name)
@@ -111,10 +112,10 @@ async function relateByForeignKeys(entities: Entities, name: string, take: boole
   return { related, suggested: keys.filter(key => !related.includes(key)) }
 }
 
-/** The same for both directions. */
+/** Names the two entities, in the same way for both directions. */
 const pairOf = ({ entity, to }: ForeignKey) => [entity, to.entity].toSorted().join(' ')
 
-/** A line for each relation. */
+/** Writes a line for each relation. */
 const inWords = ({ related, suggested }: Suggested): readonly string[] => [
   ...related.map(key => `Related by a foreign key: ${described(key)}.`),
   ...suggested.map(key => {
@@ -126,7 +127,7 @@ const inWords = ({ related, suggested }: Suggested): readonly string[] => [
   }),
 ]
 
-/** As a shell takes it; undefined where a comma is part of a name. */
+/** Writes fields as a shell takes them; undefined if a comma is part of a name. */
 function argument(entity: string, fields: readonly string[]): string | undefined {
   if (fields.length > 1 && fields.some(field => field.includes(','))) return undefined
   const text = `${entity}.${fields.join(',')}`

@@ -6,14 +6,17 @@ import type { Storage } from '../storage/storage.ts'
 import { clearUploads, uploadsIn } from '../uploads/folder.ts'
 import { announce } from './output.ts'
 
-/** In ms. */
+/** Time in ms between two runs. */
 const interval = 60_000
-/** In ms, how far the clock may be behind before the operator is told. */
+/** Time in ms by which the clock may be behind before the operator is told. */
 const maxBehind = 60_000
 
 type KeptConfig = Pick<Config, 'sessionLifetime' | 'uploads' | 'dataFolder' | 'filesFolder'>
 
-/** What a service does for its store once a minute (T11, docs/decisions/0024), and at its start. @returns its last time */
+/**
+ * Does the housekeeping of a store once a minute (T11, docs/decisions/0024), and at once.
+ * @returns a function for the last time
+ */
 export async function keepHouse(
   {
     clock,
@@ -39,7 +42,7 @@ export async function keepHouse(
     if (sessionLifetime !== null)
       await identities.forgetSessions(new Date(Math.max(0, clock.certain() - sessionLifetime * 1000)))
   }
-  // Whatever the store can't do now, it is asked for again a minute later; requests say that it fails.
+  // Work that fails is done again a minute later; requests report the failure.
   const attempt = () => work().catch(() => {})
 
   await attempt()

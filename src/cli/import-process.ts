@@ -10,8 +10,8 @@ import { serveChild } from './serve-child.ts'
 import { withStoreOf } from './store.ts'
 
 /**
- * An import that was asked for over HTTP, in a process of its own beside the service, as `carrel import` is one
- * (docs/decisions/0044). It is told what to do over the channel to the service, and ends with it.
+ * An import over HTTP, in a process of its own beside the service, like that of `carrel import`
+ * (docs/decisions/0044). It gets its job over the channel to the service, and ends with it.
  */
 
 async function work(
@@ -62,7 +62,7 @@ async function work(
   )
 }
 
-/** A process keeps little of its result: fields are read at the entity. */
+/** Shortens a report for the list of processes, because fields can be read at the entity. */
 const withoutMix = ({ fields, loss, ...rest }: ImportReport) => ({
   ...rest,
   fields: fields.length,

@@ -5,7 +5,7 @@ import type { HowRead } from '../import/seen.ts'
 import type { Field, FieldType } from '../model/entities.ts'
 import { printable } from './output.ts'
 
-/** Few values may change how a whole field sorts. */
+/** Explains why a field is JSON, because a few values may change how a whole field sorts. */
 export const reasonForJson = ({ name, mix }: Field & Findings): string[] =>
   mix === undefined
     ? []
@@ -13,7 +13,7 @@ export const reasonForJson = ({ name, mix }: Field & Findings): string[] =>
         `${printable(name)} is json, because line ${mix.line} has ${words[mix.kind]} and line ${mix.earlier.line} ${words[mix.earlier.kind]}; \`--type ${printable(name)}=text\` would make it text.`,
       ]
 
-/** Numbers that may be no numbers, such as those of objects. */
+/** Warns of numbers that may be meant as text, such as those of objects. */
 export const reasonForText = ({ name, digits }: Field & Findings): string[] =>
   digits === undefined
     ? []
@@ -21,7 +21,7 @@ export const reasonForText = ({ name, digits }: Field & Findings): string[] =>
         `${printable(name)}: line ${digits.earlier.line} has ${digits.earlier.text} and line ${digits.line} ${digits.text}, which are equal numbers; \`--type ${printable(name)}=text\` would tell them apart.`,
       ]
 
-/** Fields that a message names. */
+/** Maximum number of fields that a message names. */
 const maxFields = 10
 
 export const looksOf = (fields: readonly (Field & Findings)[]): string[] =>
@@ -40,7 +40,7 @@ const looksInWords: Readonly<Record<Looks, readonly [what: string, become: strin
   'day-first': ['dates with the day first', 'dates such as 2024-12-31'],
 }
 
-/** The delimiter and the encoding of a file, except a comma and UTF-8. */
+/** Returns the delimiter and the encoding of a file, except a comma and UTF-8. */
 export const wayOf = ({ delimiter, encoding }: HowRead) => ({
   ...(delimiter !== null && delimiter !== ',' && { delimiter: nameOf(delimiter) }),
   ...(encoding !== 'utf-8' && { encoding }),

@@ -104,13 +104,13 @@ function checkChangeOptions(options: Options): void {
     )
 }
 
-/** @param kind undefined: the file has all records */
+/** @param kind undefined if the file has all records */
 const run = (file: string, options: Options, kind?: ChangeKind): Promise<void> =>
   withStoreOrNew(async storage => {
     const { people, entities } = storage
     const interruption = new AbortController()
     const interrupt = () => interruption.abort(new Interrupted('interrupted; nothing was imported'))
-    // Only the first signal: a second one ends the process at once.
+    // A second signal ends the process at once.
     process.once('SIGINT', interrupt).once('SIGTERM', interrupt)
     const read = await entityRule(options.read, people)
     const progress = showProgress()
@@ -153,7 +153,7 @@ const run = (file: string, options: Options, kind?: ChangeKind): Promise<void> =
     }
   })
 
-/** What the list of processes shows. */
+/** Counts that the list of processes shows. */
 const countsOf = (report: (ImportReport & HowRead) | ReviseReport) =>
   'inserted' in report
     ? {

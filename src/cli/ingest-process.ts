@@ -3,7 +3,7 @@ import type { IngestJob } from '../uploads/ingest-job.ts'
 import { serveChild } from './serve-child.ts'
 import { withStoreOf } from './store.ts'
 
-/** An ingest that was asked for over HTTP, in a process of its own, as `carrel ingest` is one (docs/decisions/0042). */
+/** An ingest over HTTP, in a process of its own, like that of `carrel ingest` (docs/decisions/0042). */
 serveChild<IngestJob>((job, running) =>
   withStoreOf(job.config, ({ repository }) => ingestUpload(job, running, repository)),
 )

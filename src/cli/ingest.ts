@@ -66,7 +66,8 @@ async function run(folder: string, options: Options): Promise<void> {
       const naming = { name: nameOf(options, path), isGiven: options.name !== undefined, isKept: true }
       const items = await openItems(path, { groups, naming })
       const work = async (run: Run) => {
-        // Before anything is added, so that what a killed run leaves belongs to this store too.
+        // The folder is claimed before anything is added, so that leftovers of a killed run belong to this
+        // store, too.
         const isOwn = options.dryRun || (await claimFolder(filesFolder, repository))
         const report = await ingest(items, {
           repository,
@@ -144,7 +145,7 @@ function day(name: 'from' | 'until', text: string | undefined): { from?: string;
   }
 }
 
-/** How many items have which readers. */
+/** Counts the items by the origin of their readers. */
 function describeAccess({ access, read }: IngestReport): string[] {
   const parts = [
     [access.kept, 'kept'],

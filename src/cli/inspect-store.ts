@@ -3,7 +3,7 @@ import type { examine } from '../doctor/examine.ts'
 import { inspectStore } from '../storage/sqlite/inspect.ts'
 import { placeOf } from './store.ts'
 
-/** What the doctor looks at, of a service with this configuration. */
+/** Names the parts of a service with this configuration that the doctor examines. */
 export const examined = (config: Config): Parameters<typeof examine>[0] => ({
   config,
   configFile: process.env.CARREL_CONFIG,
@@ -11,7 +11,7 @@ export const examined = (config: Config): Parameters<typeof examine>[0] => ({
   inspect: async () => {
     const { database, dataFolder } = config
     if (database.kind === 'embedded') return inspectStore(dataFolder)
-    // Its driver is loaded where there is a database for it.
+    // The driver is loaded only if there is a database for it.
     const engine = await import('../storage/postgres/inspect.ts')
     return engine.inspectStore(database.url, database.replicaUrl)
   },

@@ -76,7 +76,7 @@ export function itemCommand(): Command {
 const noItem = (name: string) =>
   new Failure(`there is no item ${printable(name)}; \`carrel item list\` lists the identifiers`)
 
-/** By its identifier or its UUID. @throws Failure */
+/** Finds an item by its identifier or its UUID. @throws Failure if there is none */
 async function find(repository: Repository, name: string): Promise<Item> {
   const item = await repository.item((await repository.uuidOf(name)) ?? name.toLowerCase())
   if (!item) throw noItem(name)
@@ -106,7 +106,7 @@ async function readRules(words: readonly string[], people: Known): Promise<Reade
   }
 }
 
-/** @param name an email address, or a uuid @throws Failure */
+/** @param name an email address, or a UUID @throws Failure if there is no such eperson */
 async function uuidOf(name: string, people: Known): Promise<string> {
   const byUuid = readUuid(name)
   const known = byUuid === undefined ? await people.credentials(name) : await people.eperson(byUuid)
@@ -139,10 +139,10 @@ function readLimit(text: string | undefined): number {
   return Number(text)
 }
 
-/** Items in memory at once. */
+/** Maximum number of items in memory at once. */
 const itemsAtOnce = 1_000
 
-/** Page by page, and no faster than the output is read: there may be millions. */
+/** Lists items page by page, no faster than the output is read, because there may be millions. */
 async function list(repository: Repository, limit: number, json: boolean): Promise<void> {
   let count = 0
   for (let after = ''; count < limit; ) {
@@ -215,7 +215,7 @@ const stateOf = ({ withdrawn, discoverable }: Item) =>
 type State = Partial<Pick<Item, 'withdrawn' | 'discoverable'>>
 type Find = (repository: Repository, name: string) => Promise<Item>
 
-/** How often a change is tried again that somebody else was faster with. */
+/** Maximum number of attempts at a change that others come before. */
 const maxAttempts = 10
 
 /** `carrel item withdraw`, `reinstate` and `discoverable`: what PATCH of an item does over HTTP. */

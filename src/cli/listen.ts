@@ -4,15 +4,15 @@ import type { FastifyInstance } from 'fastify'
 import { type Config, toConfig } from '../config/config.ts'
 import { Failure } from './failures.ts'
 
-/** Requests under way have this long to finish after SIGTERM, in ms (D4). */
+/** Time in ms for requests under way to finish after SIGTERM (D4). */
 export const graceToFinish = 10_000
-/** A worker has this long to close its store after that, in ms. */
+/** Time in ms for a worker to close its store after that. */
 export const graceToClose = 1_000
 
 export const codeOf = (error: unknown): unknown =>
   error instanceof Error && 'code' in error ? error.code : undefined
 
-/** Why an address can't be listened on, with what helps. */
+/** Explains why an address can't be listened on, with advice. */
 export function listenFailure(error: unknown, host: string, port: number): unknown {
   const code = codeOf(error)
   if (code === 'EADDRINUSE')
@@ -27,7 +27,7 @@ export function listenFailure(error: unknown, host: string, port: number): unkno
 }
 
 export interface Reserved {
-  /** With the number of the port: links need it before the service listens. */
+  /** The configuration with the number of the port, which links need before the service listens. */
   readonly config: Config
   /** Lets other services have the port. */
   release(): void
@@ -35,9 +35,9 @@ export interface Reserved {
 
 /**
  * Finds out whether the port can be listened on, or finds a free one for port 0.
- * @param isShared whether several sockets are to listen on it. Linux lets every program of the same user share such a
- * port, so a name that only one can have keeps other services away.
- * @throws Failure when it can't
+ * @param isShared true if several sockets are to listen on it. Linux lets every program of the same user
+ * share such a port, so a name that only one can have keeps other services away.
+ * @throws Failure if it can't be listened on
  */
 export async function reservePort(asked: Config, isShared: boolean): Promise<Reserved> {
   const { host, port } = asked

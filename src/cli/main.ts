@@ -7,7 +7,7 @@ import { completionCommand } from './completion.ts'
 import { Misuse } from './failures.ts'
 import { endWithOutput } from './output.ts'
 
-/** The command line (D1, D2). Exit code 0: done; 1: it failed; 2: it was called the wrong way. */
+/** The command line (D1, D2). Exit code 0: done; 1: it failed; 2: it was called in a wrong way. */
 export async function main(): Promise<void> {
   endWithOutput()
   try {
@@ -17,7 +17,7 @@ export async function main(): Promise<void> {
   }
 }
 
-/** Each is loaded when it is called for: together they would double the time and memory of a start. */
+/** Commands, each loaded when it is called for: together they would double the time and memory of a start. */
 const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
   Object.entries({
     serve: async () => (await import('./serve.ts')).serveCommand(),
@@ -42,7 +42,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
   }),
 )
 
-/** @param called the command that is called, if it is known: the others are left out */
+/** @param called name of the command that is called, if it is known: the others are left out */
 export async function createProgram(called?: string): Promise<Command> {
   const load = called === undefined ? undefined : commands.get(called)
   const all = load ? [load] : [...commands.values()]
@@ -54,13 +54,13 @@ export async function createProgram(called?: string): Promise<Command> {
       '\nSettings come from the environment: CARREL_DATA, CARREL_PORT, … (docs/reference/settings.md).',
     )
   for (const one of all) program.addCommand(await one())
-  // It completes all of them.
+  // The completion needs all commands.
   if (!load) program.addCommand(completionCommand())
   prepare(program)
   return program
 }
 
-/** Errors go to standard error, each in one line that says what to do, and so do those that commander finds. */
+/** Writes errors to standard error, each in one line with advice, also those that commander finds. */
 function prepare(command: Command): void {
   command
     .exitOverride()
@@ -88,7 +88,7 @@ function report(error: unknown): number {
   return error instanceof Misuse || error instanceof ConfigError ? 2 : 1
 }
 
-/** A line for each thing that an operator can put right; a stack for what only we can. */
+/** Writes a line for each fault that an operator can put right, and a stack for faults of the program. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof OperatorError) return [error.message, ...error.details].join('\n')

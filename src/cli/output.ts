@@ -2,8 +2,8 @@ import { hostname } from 'node:os'
 import { systemReason } from '../lib/system-errors.ts'
 
 /**
- * Ends the process, with one line that says so, when what it prints can't be written: its reader has gone (`| head`), or
- * the disk is full. What a command has done by then is done.
+ * Ends the process, with one line that says so, when its output can't be written: the reader has gone
+ * (`| head`), or the disk is full. Work that a command has done by then stays done.
  */
 export function endWithOutput(): void {
   process.stdout.on('error', error => {
@@ -12,21 +12,22 @@ export function endWithOutput(): void {
     )
     process.exit(1)
   })
-  // There is nowhere left to say it.
+  // No stream is left to say it.
   process.stderr.on('error', () => {})
 }
 
-/** One line on standard output. */
+/** Writes one line to standard output. */
 export const say = (line: string): void => {
   process.stdout.write(`${line}\n`)
 }
 
-/** As in the log of the server (https://getpino.io/#/docs/api?id=logger-level). */
+/** Levels as in the log of the server (https://getpino.io/#/docs/api?id=logger-level). */
 const levels = { info: 30, warn: 40, error: 50 } as const
 
 /**
- * Says what a service does at its start: a sentence on a terminal, otherwise a line of JSON like those of its log.
- * @param event `msg`, and what else the line holds
+ * Announces an event at the start of a service: a sentence on a terminal, otherwise a line of JSON like those
+ * of its log.
+ * @param event `msg`, and further members of the line
  */
 export function announce(
   level: keyof typeof levels,
@@ -42,7 +43,7 @@ export function announce(
   say(JSON.stringify({ ...origin, ...members, msg }))
 }
 
-/** Rows under headings. Columns are as wide as their content, and numbers are right-aligned. */
+/** Formats rows under headings. Columns are as wide as their content, and numbers are right-aligned. */
 export function table(headings: readonly string[], rows: readonly (readonly (string | number)[])[]): string {
   const cells = [headings, ...rows].map(row => row.map(cell => printable(String(cell))))
   const widths = headings.map((_, at) => Math.max(...cells.map(row => row[at]?.length ?? 0)))
@@ -57,14 +58,14 @@ export function table(headings: readonly string[], rows: readonly (readonly (str
     .join('\n')
 }
 
-/** Names chosen by others must not move the cursor or reverse the line. */
+/** Replaces characters of names that could move the cursor or reverse the line. */
 export const printable = (text: string): string => text.replace(/[\p{Cc}\p{Bidi_Control}]/gu, '\uFFFD')
 
-/** A list, as JSON or as a table. */
+/** Writes a list, as JSON or as a table. */
 export const sayList = <T>(json: boolean | undefined, list: readonly T[], asTable: () => string): void =>
   say(json ? JSON.stringify(list, null, 2) : asTable())
 
-/** What a command has done: as one JSON object, or in words. */
+/** Writes the result of a command, as one JSON object or in words. */
 export const sayResult = (json: boolean | undefined, result: object, words: string): void =>
   say(json ? JSON.stringify(result, null, 2) : words)
 

@@ -8,7 +8,10 @@ export interface ShownProgress {
   stop(): void
 }
 
-/** A bar on a terminal, otherwise a line every few seconds. On standard error, so that output stays clean. */
+/**
+ * Shows a bar on a terminal, otherwise a line every few seconds. It is on standard error, so that output
+ * stays clean.
+ */
 export function showProgress(): ShownProgress {
   const bar = new SingleBar({
     format: '{step} [{bar}] {percentage} %',

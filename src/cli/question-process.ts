@@ -13,7 +13,9 @@ import { examined } from './inspect-store.ts'
 import { serveChild } from './serve-child.ts'
 import { withStoreOf } from './store.ts'
 
-/** Answers what an administrator has asked over HTTP, as the command of the same name does (docs/decisions/0049). */
+/**
+ * Answers an administrator's question over HTTP, as the command of the same name does (docs/decisions/0049).
+ */
 async function answer(config: Config, question: Question, { progress }: Running): Promise<Report> {
   switch (question.kind) {
     case 'doctor':
@@ -42,7 +44,7 @@ function inMembers(error: unknown): never {
   throw new OperatorError(`${error.parameter} ${error.message}`)
 }
 
-/** As of `carrel events verify`. */
+/** Maximum number of faults, which is the default of `carrel events verify`. */
 const maxFaults = 20
 
 async function checked(config: Config): Promise<readonly Finding[]> {

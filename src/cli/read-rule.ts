@@ -10,16 +10,16 @@ export const readOption = [
   'admin',
 ] as const
 
-/** The same for entities: one that exists keeps its rule (D7). */
+/** The option `--read` for entities, an existing one of which keeps its rule (D7). */
 export const entityReadOption = [
   readOption[0],
   `${readOption[1]} (default: the rule that the entity has; admin for a new one)`,
 ] as const
 
 /**
- * What was typed, before any store is opened.
+ * Reads a rule as it was typed, before any store is opened.
  * @param where the option or argument that holds the text, for messages
- * @throws Misuse when it is no read rule
+ * @throws Misuse if it is no read rule
  */
 export function parseReadRule(text: string, where = readOption[0].replace(/ .*/, '')): ReadRule {
   if (/\s(from|until):/.test(text))
@@ -30,7 +30,7 @@ export function parseReadRule(text: string, where = readOption[0].replace(/ .*/,
   return rule
 }
 
-/** @throws Misuse when it is no rule; Failure when it names a group that doesn't exist */
+/** @throws Misuse if it is no rule; Failure if it names a group that doesn't exist */
 export async function readRule(text: string, people: Pick<People, 'listGroups'>): Promise<ReadRule> {
   const rule = parseReadRule(text)
   const group = groupOf(rule)
@@ -41,7 +41,7 @@ export async function readRule(text: string, people: Pick<People, 'listGroups'>)
   return rule
 }
 
-/** The rule of an entity; null, which keeps the one that it has, where none was given. */
+/** Reads the rule of an entity; null if none was given, so that an existing entity keeps its rule. */
 export const entityRule = async (
   text: string | undefined,
   people: Pick<People, 'listGroups'>,

@@ -76,7 +76,7 @@ function describe({ name, manifest }: RestoreReport, config: Config, keptSession
   ].join('\n')
 }
 
-/** The command that made it an entity. */
+/** Writes the command that made an exposed table an entity. */
 const exposeAgain = ({ name, schema, table, key, fields, read }: ExposedEntity): string => {
   const quoted = (text: string) => `'${printable(text).replaceAll("'", "'\\''")}'`
   const part = (text: string) => (/[."]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)

@@ -3,23 +3,26 @@ import { OperatorError, StoreUnavailable } from '../model/errors.ts'
 import { maxLine, maxLines } from '../storage/processes.ts'
 import type { FromChild, Report, Running, ToChild } from '../threads/child.ts'
 
-/** So far below the service that answers requests, and not further: somebody waits for it. */
+/**
+ * Niceness of the process: lower in priority than the service that answers requests, but a person waits for
+ * its result.
+ */
 const niceness = 5
-/** In ms, between two reports of progress, and of lines. */
+/** Time in ms between two reports of progress, and of lines. */
 const reportInterval = 250
 
 class Cancelled extends Error {}
 
 /**
- * What a process does that a service has started (`threads/child.ts`). It is told what to do over the channel to the service,
- * and ends with it.
+ * Runs the work of a process that a service has started (`threads/child.ts`). The process gets its job over
+ * the channel to the service, and ends with it.
  */
 export function serveChild<Job>(work: (job: Job, running: Running) => Promise<Report>): void {
   const interruption = new AbortController()
   const cancel = () => interruption.abort(new Cancelled())
   const say = (message: FromChild) => process.send?.(message)
 
-  /** The last step is always told. */
+  /** Time of the last report in ms. The end of a step is always reported. */
   let last = 0
   function progress(step: string, share: number): void {
     const now = performance.now()
@@ -33,7 +36,7 @@ export function serveChild<Job>(work: (job: Job, running: Running) => Promise<Re
   let more = 0
   let telling: NodeJS.Timeout | undefined
   function log(line: string): void {
-    // Not more than the channel can take: there may be a line for each of a million items.
+    // The channel can't take more lines: there may be one for each of a million items.
     if (++told > maxLines) more++
     else lines.push(line.slice(0, maxLine + 1))
     telling ??= setTimeout(tellLines, reportInterval)
@@ -72,7 +75,7 @@ export function serveChild<Job>(work: (job: Job, running: Running) => Promise<Re
       })
   })
   process.on('disconnect', cancel)
-  // The service is told to stop, and tells this process.
+  // The service gets these signals, too, and then tells this process.
   process.on('SIGINT', () => {}).on('SIGTERM', () => {})
   try {
     setPriority(niceness)

@@ -27,7 +27,7 @@ export function serveCommand(): Command {
     .action(async ({ demo }: { demo?: boolean }) => {
       const asked = toConfig(process.env)
       const shared = createShared(asked.cacheSize)
-      // It loads the service while this thread opens the store.
+      // The worker loads the service while this thread opens the store.
       const spawned = asked.workers > 1 ? [spawnWorker()] : []
       const storage = await openStore(asked, { create: true }, shared, announceLoss)
       try {
@@ -39,7 +39,7 @@ export function serveCommand(): Command {
           await stopHousekeeping()
           await storage.close()
         })
-        // Not before it listens: a start that fails adds nothing to the store.
+        // The demo is added only once the service listens: a start that fails adds nothing to the store.
         const created = demo
           ? await (await import('./demo.ts')).createDemo(storage, config.filesFolder)
           : undefined
@@ -54,7 +54,7 @@ export function serveCommand(): Command {
               `\`${ownCommand()} eperson password reader@example.org\`.`,
             { msg: 'the store was in use before: no demo was added' },
           )
-        // It removes a leftover: what it can't do now, the next start can.
+        // A leftover of a restore is removed. If that fails, the next start tries again.
         const { clearAfterRestore } = await import('../backup/place.ts')
         await clearAfterRestore(restorePlace(config)).catch(() => {})
       } catch (error) {
@@ -65,7 +65,7 @@ export function serveCommand(): Command {
 }
 
 interface Service {
-  /** With the number of the port. */
+  /** The configuration with the number of the port. */
   readonly config: Config
   close(): Promise<void>
 }
@@ -74,7 +74,7 @@ interface Parts {
   readonly spawned: Worker[]
   readonly storage: Storage
   readonly shared: OwnShared
-  /** Is called when the service can't go on. */
+  /** Called when the service can't go on. */
   readonly fail: () => void
 }
 
@@ -96,7 +96,10 @@ async function listen(asked: Config, parts: Parts): Promise<Service> {
 }
 const maxAttempts = 5
 
-/** In ms, after the requests under way. A store that doesn't answer may take much longer, and has nothing to lose (D4). */
+/**
+ * Time in ms to end after the last request. A store that doesn't answer may take much longer, and has nothing
+ * to lose (D4).
+ */
 const graceToEnd = 5_000
 const inTime = (end: Promise<void>) => Promise.race([end, delay(graceToEnd)])
 
@@ -118,7 +121,7 @@ async function answer(config: Config, { storage, ...parts }: Parts) {
   return () => drain(app)
 }
 
-/** The one line with the address (D4). */
+/** Announces the address, in one line (D4). */
 function announceReady({ baseUrl, host, port }: Config): void {
   const address = `${baseUrl}/api`
   const listening = `${isIPv6(host) ? `[${host}]` : host}:${port}`
@@ -129,7 +132,7 @@ function announceReady({ baseUrl, host, port }: Config): void {
   })
 }
 
-/** Once for each loss: what has happened, and what to do (D5). */
+/** Announces each loss once, with advice (D5). */
 const announceLoss: ReportLoss = loss => {
   if (loss === null)
     announce('info', 'The files of the store are back. The service goes on.', {
@@ -139,7 +142,7 @@ const announceLoss: ReportLoss = loss => {
     announce('error', `Nothing can be read or written: ${loss}.`, { msg: 'the store has lost a file', loss })
 }
 
-/** What somebody who starts a service on a new store must know. */
+/** Announces a new store, and a missing administrator. */
 async function announceStore(config: Config, { isNew, people }: Storage): Promise<void> {
   const store = placeOf(config)
   if (isNew) announce('info', `Created a new store in ${store}.`, { store, msg: 'created a new store' })
@@ -152,8 +155,8 @@ async function announceStore(config: Config, { isNew, people }: Storage): Promis
 }
 
 /**
- * Instructions are for a person, so on standard error where the output is a log. Passwords are shown on a terminal only:
- * whatever starts a service without one is likely to keep what it writes (L10).
+ * Prints the introduction, which is for a person, to standard error if the output is a log. Passwords are
+ * shown on a terminal only: a program that starts a service is likely to keep the output (L10).
  */
 function introduce(demo: Demo, config: Config): void {
   const { baseUrl, queryBase } = config
@@ -167,7 +170,7 @@ function introduce(demo: Demo, config: Config): void {
   stream.write(`${text}\n`)
 }
 
-/** @param end what is done when the last request has been answered. */
+/** @param end called when the last request has been answered */
 function stopOnSignal(service: Service, end: () => Promise<void>): void {
   let stopping = false
   const stop = async () => {

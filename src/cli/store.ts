@@ -21,14 +21,14 @@ type Work<T> = (storage: Storage, config: Config) => Promise<T>
 /** Opens the store that the settings name, does the work and closes it, whatever happens. */
 export const withStore = <T>(work: Work<T>): Promise<T> => use({ create: false }, work)
 
-/** The same for commands that may be the first on a store (D6): others would only find it empty. */
+/** Like `withStore`, for commands that may be the first on a store (D6). Others would only find it empty. */
 export const withStoreOrNew = <T>(work: Work<T>): Promise<T> => use({ create: true }, work)
 
 async function use<T>(options: { readonly create: boolean }, work: Work<T>): Promise<T> {
   const config = toConfig(process.env)
   const storage = await openStore(config, options)
   try {
-    // On standard error: what a command prints stays what it is.
+    // The line goes to standard error, so that the output of a command stays clean.
     if (storage.isNew) process.stderr.write(`carrel: created a new store in ${placeOf(config)}\n`)
     return await work(storage, config)
   } finally {
@@ -36,7 +36,7 @@ async function use<T>(options: { readonly create: boolean }, work: Work<T>): Pro
   }
 }
 
-/** The same for a process that the service has told its settings. */
+/** Does work on the store for a process that the service has told its settings. */
 export async function withStoreOf<T>(config: Config, work: (storage: Storage) => Promise<T>): Promise<T> {
   const storage = await openStore(config, { create: false })
   try {
@@ -47,15 +47,15 @@ export async function withStoreOf<T>(config: Config, work: (storage: Storage) =>
 }
 
 interface Opening {
-  /** Creates a store where there is none. */
+  /** True to create a store if there is none. */
   readonly create: boolean
-  /** Other limits than the service has, for a database. */
+  /** Limits of a database that differ from those of the service. */
   readonly limits?: ClientLimits | undefined
 }
 
 /**
- * @param shared what other event loops of the process use too
- * @param report is told when the store has lost files
+ * @param shared parts that other event loops of the process use, too
+ * @param report called when the store has lost files
  */
 export async function openStore(
   {
@@ -73,25 +73,25 @@ export async function openStore(
 ): Promise<Storage> {
   const common = { create, hiddenMetadata, shared, statementTimeout, tokenSecrets, eventsRetention }
   if (database.kind === 'embedded') return openSqlite({ ...common, dataFolder, report })
-  // Its driver is loaded where there is a database for it.
+  // The driver is loaded only if there is a database for it.
   const { openEngine } = await import('../storage/postgres/engine.ts')
   return openEngine({ ...database, ...common, limits })
 }
 
-/** Where the store is, without a password. */
+/** Names the place of the store, without a password. */
 export function placeOf({ database, dataFolder }: Pick<Config, 'database' | 'dataFolder'>): string {
   if (database.kind === 'embedded') return dataFolder
   const { host, pathname } = new URL(database.url)
   return `the database ${host}${pathname}`
 }
 
-/** The same for a restore, and for what it leaves. */
+/** Returns the place for a restore, and for its leftovers. */
 export const restorePlace = ({ database, dataFolder, filesFolder }: Config): Place =>
   database.kind === 'embedded'
     ? { kind: 'embedded', dataFolder, filesFolder }
     : { kind: 'postgres', url: database.url, filesFolder }
 
-/** The audit event of something that was done by command line: no token was involved. */
+/** Makes the audit event of a command, which involves no token. */
 export const commandEvent = (event: AuditEvent['event'], object: string | null = null): AuditEvent => ({
   event,
   outcome: 'success',

@@ -36,7 +36,7 @@ export function tokenCommand(): Command {
           loginMethods: config.loginMethods,
           tickets: createTickets(identities, clock),
           mayAct: config.loginOnBehalfOf,
-          // It checks no token.
+          // This command checks no token.
           measures: { tokenRefused: () => {} },
         })
         // Special groups come from a login method or a provider (G2), and this login has neither.

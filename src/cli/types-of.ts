@@ -1,11 +1,13 @@
-/** What the service says of an entity (Q12), as far as types need it. */
+/** The service's description of an entity (Q12), as far as types need it. */
 export interface Described {
   readonly name: string
   readonly key: string | readonly string[]
   readonly fields: readonly { readonly name: string; readonly type: string; readonly nullable: boolean }[]
 }
 
-/** A TypeScript file: an interface for the records of each entity, and one that names them all (CL13). */
+/**
+ * Writes a TypeScript file: an interface for the records of each entity, and one that names them all (CL13).
+ */
 export function typesOf(
   entities: readonly Described[],
   from: string,
@@ -51,7 +53,7 @@ const usualTypes: Types = {
   json: 'Json',
 }
 
-/** Of a client that reads integers as BigInt where a number would lose digits. */
+/** Types for a client that reads integers as BigInt if a number would lose digits. */
 const exactTypes: Types = {
   ...usualTypes,
   integer: 'number | bigint',
@@ -59,7 +61,7 @@ const exactTypes: Types = {
   json: 'ExactJson',
 }
 
-/** `audit-events` is AuditEvents. Two that would be the same are told apart by numbers. */
+/** Makes the name of a type: `audit-events` becomes AuditEvents. Equal names are told apart by numbers. */
 function typeName(name: string, taken: Set<string>): string {
   const words = name.split(/[^\p{ID_Continue}]+/u).filter(Boolean)
   const joined = words.map(word => word.charAt(0).toUpperCase() + word.slice(1)).join('')
@@ -73,5 +75,5 @@ function typeName(name: string, taken: Set<string>): string {
 const property = (name: string) =>
   /^[A-Za-z_$][\w$]*$/.test(name) ? name : /^[\w -]*$/.test(name) ? `'${name}'` : JSON.stringify(name)
 
-/** Names come from files and tables: nothing in one ends the comment. */
+/** Makes a text safe in a comment: names come from files and tables, and must not end it. */
 const comment = (text: string) => text.replaceAll('*/', '*\\/').replaceAll(/[\p{Cc}\u2028\u2029]/gu, ' ')

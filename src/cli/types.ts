@@ -12,7 +12,7 @@ interface Options {
   readonly bigint?: boolean
 }
 
-/** In ms. */
+/** Time limit of a request in ms. */
 const patience = 30_000
 
 /** `carrel types <url>`: the entities of a running service, as types for `@carrel/client` (CL13). */
@@ -62,7 +62,9 @@ function write(file: string, text: string): void {
   }
 }
 
-/** A token that is not valid counts as none: some entities would be missing, and nothing would say why. */
+/**
+ * Requires a valid token. An invalid one would count as none: entities would be missing, without a reason.
+ */
 async function checkToken(base: string, token: string): Promise<void> {
   const status = (await ask(`${base}/api/authn/status`, token)) as { readonly authenticated?: boolean }
   if (status?.authenticated !== true)

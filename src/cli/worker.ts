@@ -27,9 +27,9 @@ export interface SharedNumbers {
   readonly running: Int32Array<SharedArrayBuffer>
   /** Loops that have ended and were replaced. */
   readonly replaced: Int32Array<SharedArrayBuffer>
-  /** What the loops count for monitoring. */
+  /** Counts of the loops, for monitoring. */
   readonly rows: Omit<Rows, 'own'>
-  /** The bytes and entries of the cache. */
+  /** Size of the cache: bytes and entries. */
   readonly usage: Float64Array<SharedArrayBuffer>
 }
 
@@ -39,7 +39,7 @@ export interface Start {
   readonly numbers: SharedNumbers
 }
 
-/** What a loop calls in the main thread. */
+/** Handlers of the main thread, which a loop calls. */
 export interface MainHandlers extends SharedHandlers, QueueHandlers {}
 
 let app: FastifyInstance | undefined
@@ -70,7 +70,7 @@ const handlers = {
     }
     app = await buildApp(config, storage, undefined, limits, shared.threads)
     try {
-      // The framework hands on what its types don't know.
+      // The framework passes on `reusePort`, which its types don't know.
       const address = { host: config.host, port: config.port, reusePort: true }
       await app.listen(address)
       collectAfterStart()

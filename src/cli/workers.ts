@@ -14,12 +14,15 @@ import { graceToClose, graceToFinish, listenFailure } from './listen.ts'
 import { announce } from './output.ts'
 import type { SharedNumbers, Start, WorkerHandlers } from './worker.ts'
 
-/** So many ends of workers within so many ms end the service. */
+/** Number of ended workers within `endsWithin` ms that ends the service. */
 const maxEnds = 3
 const endsWithin = 60_000
-/** In ms, before a worker is started again that needs the store. */
+/** Time in ms before a worker is started again that found no store. */
 const untilStoreIsAskedAgain = 1_000
-/** Most of what a request makes is garbage when it has been answered. More would take 4 MB of each idle worker. */
+/**
+ * Memory for young objects in MB. Most of a request's objects are garbage once it is answered; more would
+ * cost 4 MB in each idle worker.
+ */
 const maxYoungGenerationSizeMb = 4
 
 export interface Workers {
@@ -36,24 +39,24 @@ export function spawnWorker(): Worker {
     stderr: false,
     resourceLimits: { maxYoungGenerationSizeMb },
   })
-  // It doesn't keep a process alive that fails before the worker has anything to do.
+  // The worker must not keep a process alive that fails before it has work.
   worker.unref()
   return worker
 }
 
 interface Parts {
-  /** Those that were started already. */
+  /** Workers that were started already. */
   readonly spawned: Worker[]
   readonly config: Config
   readonly shared: OwnShared
-  /** Is called when workers keep ending. */
+  /** Called when workers keep ending. */
   readonly fail: () => void
 }
 
 /**
  * Starts the event loops that answer requests, and replaces one that ends.
  * @returns when the first one listens
- * @throws Failure when it can't
+ * @throws Failure if it can't
  */
 export async function startWorkers({ spawned, config, shared, fail }: Parts): Promise<Workers> {
   const count = config.workers
@@ -82,7 +85,7 @@ export async function startWorkers({ spawned, config, shared, fail }: Parts): Pr
   function watch(at: number, { ended }: RunningWorker): void {
     void ended.then(async reason => {
       if (isClosing) return
-      // It didn't start, for want of the store and not by a fault of its own. The others wait for the store, too.
+      // The worker found no store, which is no fault of its own. The others wait for the store, too.
       if (reason instanceof StoreUnavailable) {
         announceEnd(reason)
         await delay(untilStoreIsAskedAgain, undefined, { ref: false })
@@ -111,7 +114,8 @@ export async function startWorkers({ spawned, config, shared, fail }: Parts): Pr
     await first.worker.terminate()
     throw error
   }
-  // One answers already. Side by side, they would take longer to load until anybody gets an answer.
+  // The first worker answers already. If all had loaded side by side, the first answer would have taken
+  // longer.
   for (let at = 0; at < count; at++) watch(at, at === 0 ? first : start(at))
   return {
     close: async () => {
@@ -150,7 +154,7 @@ function startWorker(worker: Worker, { shared, queues, ...start }: WorkerParts):
   worker.on('error', (error: unknown) => {
     reason = error instanceof Error ? error : new Error(String(error))
   })
-  // Not by `once` of node:events, which would reject for the error that comes before.
+  // `once` of node:events would reject for the error that comes before the exit.
   const exited = new Promise<unknown>(resolve => worker.once('exit', resolve))
   const ended = exited.then(() => {
     calls.end(reason ?? new Error('a worker has ended'))
