@@ -11,7 +11,9 @@ interface Options extends Json {
   readonly none?: boolean
 }
 
-/** `carrel entity default`: a condition for every query that mentions none of the condition's fields (Q25). */
+/**
+ * `carrel entity default`: a condition for every query that mentions none of the condition's fields (Q25).
+ */
 export const defaultCommand = (): Command =>
   new Command('default')
     .argument('<name>', 'an imported or exposed entity')

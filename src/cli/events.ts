@@ -90,7 +90,7 @@ async function exportTo(reader: TrailReader, range: TimeRange, format: Format): 
   await pipeline(Readable.from(chunks(reader, range, format)), process.stdout, { end: false })
   let last: string | undefined
   for await (const checkpoint of reader.checkpoints()) last = checkpointName(checkpoint)
-  // It goes to standard error, to be kept apart from the events.
+  // The checkpoint goes to standard error, so that it is not among the events.
   if (last !== undefined) process.stderr.write(`carrel: the last checkpoint is ${last}\n`)
 }
 

@@ -36,7 +36,7 @@ interface Options {
   readonly json?: boolean
 }
 
-/** `carrel import`: replaces the records of an entity with those of a file (D2). */
+/** `carrel import`: replaces the records of an entity with those of a file, or changes some of them (D2). */
 export function importCommand(): Command {
   return new Command('import')
     .argument('<file>', 'NDJSON, a JSON array or CSV, gzip or not; - for standard input')

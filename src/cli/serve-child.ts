@@ -4,8 +4,8 @@ import { maxLine, maxLines } from '../storage/processes.ts'
 import type { FromChild, Report, Running, ToChild } from '../threads/child.ts'
 
 /**
- * Niceness of the process: lower in priority than the service that answers requests, but a person waits for
- * its result.
+ * Niceness of the process: below the service that answers requests, but no further, because a person waits
+ * for the result.
  */
 const niceness = 5
 /** Time in ms between two reports of progress, and of lines. */

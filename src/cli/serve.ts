@@ -89,7 +89,7 @@ async function listen(asked: Config, parts: Parts): Promise<Service> {
       return { config: reserved.config, close: () => close().finally(release) }
     } catch (error) {
       release()
-      // Another program has taken the free port that was found.
+      // Another program may have taken the free port that was found; then another one is looked for.
       if (asked.port !== 0 || attempt === maxAttempts || !(error instanceof Failure)) throw error
     }
   }

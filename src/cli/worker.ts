@@ -15,8 +15,8 @@ import { codeOf, drain, graceToClose } from './listen.ts'
 import { openStore } from './store.ts'
 
 /**
- * One of several event loops that answer requests, each in a thread of its own (docs/decisions/0018). What they share is
- * in the main thread, and in memory that it hands out.
+ * One of several event loops that answer requests, each in a thread of its own (docs/decisions/0018). What
+ * they share is in the main thread, and in memory that it hands out.
  */
 
 /** Numbers in memory that all loops share; most of them one for each loop. */

@@ -8,8 +8,8 @@ import type { FilesSentBy } from './settings.ts'
 import { type Environment, readValues } from './values.ts'
 
 /**
- * Settings (D3), in two steps: `values.ts` reads each of them, from the environment and, where it has none, from the file
- * that CARREL_CONFIG names; `toConfig` combines the values into what the rest of the code uses.
+ * Settings (D3), in two steps: `values.ts` reads each of them, from the environment and, where it has none,
+ * from the file that CARREL_CONFIG names; `toConfig` combines the values into what the rest of the code uses.
  */
 export type Config = Readonly<{
   database: DatabaseConfig

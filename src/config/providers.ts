@@ -1,6 +1,6 @@
 import { isLoopbackName } from '../lib/addresses.ts'
 
-/** Single sign-on as the configuration file has it: checked against the published schema, secrets read in. */
+/** Single sign-on in the configuration file, checked against the published schema, with secrets read in. */
 export interface SingleSignOnConfig {
   readonly defaultRedirectUrl: string
   readonly saml: SamlServiceProvider

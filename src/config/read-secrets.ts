@@ -76,7 +76,7 @@ function secretAt(place: SecretPlace, where: string, { file, env, complain }: Su
   return content
 }
 
-/** The environment variables that the file names for secrets. The operator chooses their names. */
+/** Lists the environment variables that the file names for secrets. The operator chooses their names. */
 export function secretVariables(given: unknown): readonly string[] {
   if (typeof given !== 'object' || given === null) return []
   return Object.entries(given).flatMap(([name, value]) =>

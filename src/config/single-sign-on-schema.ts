@@ -434,8 +434,8 @@ const directorySchema = closed(
 export const allProviderSchemas = { ...providerSchemas, ldap: directorySchema }
 
 /**
- * The block `singleSignOn` of the configuration file, as JSON Schema (https://json-schema.org/draft-07). The check at the
- * start, the published schema and the tables in docs/reference all come from here.
+ * The block `singleSignOn` of the configuration file, as JSON Schema (https://json-schema.org/draft-07). The
+ * check at the start, the published schema and the tables in docs/reference all come from here.
  */
 export const signOnSchema = closed(
   {

@@ -38,7 +38,10 @@ const policy = [
   "frame-ancestors 'none'",
 ].join('; ')
 
-/** The console: one page at the address of the service and at each address below `/console` (docs/decisions/0050). */
+/**
+ * The console: one page at the address of the service and at each address below `/console`
+ * (docs/decisions/0050).
+ */
 export function consoleRoutes(app: FastifyInstance, { config, folder, root }: Parts): void {
   if (!config.console) return
   const built = readBuilt(folder)

@@ -9,7 +9,10 @@ import { checkAdministrator, checkBackup, checkSchema, checkSessions } from './o
 import { checkProxies } from './proxies.ts'
 import { checkSecret } from './secret.ts'
 
-/** All checks, in the order of their findings. A new one is a function in a file of this folder, and an entry here. */
+/**
+ * All checks, in the order of their findings. A new one is a function in a file of this folder, and an entry
+ * here.
+ */
 const checks: readonly Check[] = [
   checkHttps,
   checkProxies,

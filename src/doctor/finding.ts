@@ -1,8 +1,8 @@
 /** The result of a check of one subject. It never holds a secret. */
 export interface Finding {
   /**
-   * `ok`: looked at and right. `note`: may be meant so. `warning`: works, and is a risk. `error`: something that Carrel
-   * promises doesn't hold.
+   * `ok`: looked at and right. `note`: may be meant so. `warning`: works, and is a risk. `error`: something
+   * that Carrel promises doesn't hold.
    */
   readonly level: (typeof levels)[number]
   /** The subject, in a word or two: `proxy`, `secret`, a provider's id. */
@@ -12,7 +12,7 @@ export interface Finding {
   readonly advice: string | null
 }
 
-/** From the best to the worst. */
+/** Levels from the best to the worst. */
 export const levels = ['ok', 'note', 'warning', 'error'] as const
 
 /** Makes the findings about one subject. */

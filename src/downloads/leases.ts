@@ -29,9 +29,9 @@ interface Parts {
 }
 
 /**
- * Leases (F3, docs/decisions/0013): a cookie that still opens one bitstream after the token that opened it has expired, so
- * that a broken transfer can be resumed. It is a token whose key depends on the bitstream and its content, so it ends with
- * the session like any other token. The cookie's path is the bitstream's URL.
+ * Leases (F3, docs/decisions/0013): a cookie that still opens one bitstream after the token that opened it
+ * has expired, so that a broken transfer can be resumed. It is a token whose key depends on the bitstream and
+ * its content, so it ends with the session like any other token. The cookie's path is the bitstream's URL.
  */
 export function createLeases({ people, sessions, config, specialGroups, tokens }: Parts) {
   const lifetime = config.leaseLifetime
@@ -50,7 +50,8 @@ export function createLeases({ people, sessions, config, specialGroups, tokens }
           ? await tokens.mintActing(kind, caller, lifetime)
           : tokens.mint(kind, caller, lifetime)
       const path = `${prefixInUse(config.basePath, request.originalUrl)}/core/bitstreams/${bitstream.uuid}/content`
-      // Lax: a link or download from another site sends it, but a page of another site can't read what it opens.
+      // Lax: a link or download from another site sends it, but a page of another site can't read what it
+      // opens.
       const attributes = `Path=${path}; Max-Age=${lifetime}; ${secure}HttpOnly; SameSite=Lax`
       setCookie(reply, cookie, `${lease}; ${attributes}`)
     },

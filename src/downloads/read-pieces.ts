@@ -29,8 +29,8 @@ const fastAfter = 16 * 1024 * 1024
 export interface PieceReader {
   /**
    * Yields exactly these bytes. The file must stay open until the iterator ends.
-   * @throws Error if bytes are missing: the connection is then closed, because a response that just ends would look
-   * complete
+   * @throws Error if bytes are missing: the connection is then closed, because a response that just ends
+   * would look complete
    */
   read(range: ByteRange): AsyncGenerator<Buffer, void, undefined>
   /** Takes back a piece that was sent, whose memory holds the next bytes or is freed. */
@@ -40,8 +40,8 @@ export interface PieceReader {
 }
 
 /**
- * Reads a file at the pace of one client. `createReadStream` would read ahead for a slow one, leave its buffers to the
- * garbage collector, and end without an error if the file has become shorter.
+ * Reads a file at the pace of one client. `createReadStream` would read ahead for a slow one, leave its
+ * buffers to the garbage collector, and end without an error if the file has become shorter.
  * @param largePieces counts the large pieces of all transfers
  */
 export function createPieceReader(file: FileHandle, largePieces: Counter): PieceReader {

@@ -28,9 +28,12 @@ interface Parts {
   readonly files: FileStore
   readonly leases: Leases
   readonly limits: Pick<Limits, 'transfers' | 'largePieces'>
-  /** Brings `request.caller` up to date when the request has waited (T12); the token that has opened it may have expired. */
+  /**
+   * Brings `request.caller` up to date when the request has waited (T12); the token that has opened it may
+   * have expired.
+   */
   readonly lookAgain: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
-  /** Undefined if no proxy sends files. */
+  /** Lets a proxy send files; undefined if none does. */
   readonly handOver: HandOver | undefined
   /** Records in the audit trail that the caller opened a bitstream (B4). */
   readonly recordDownload: (caller: Caller, request: FastifyRequest, bitstream: string) => Promise<void>
@@ -63,8 +66,8 @@ interface Sending {
 const anonymousViewer = { kind: 'reader', eperson: null, groups: new Set<string>() } as const
 
 /**
- * `GET|HEAD /api/core/bitstreams/{uuid}/content` (contract section 10). Access is checked when a request begins. A transfer
- * that has begun continues, at the client's pace.
+ * `GET|HEAD /api/core/bitstreams/{uuid}/content` (contract section 10). Access is checked when a request
+ * begins. A transfer that has begun continues, at the client's pace.
  */
 export function contentRoutes(
   app: FastifyInstance,
@@ -122,7 +125,8 @@ export function contentRoutes(
       'accept-ranges': 'bytes',
       // A browser may store a public file, but must revalidate it each time: access may change.
       ...(isPublic && caller.kind === 'anonymous' ? { 'cache-control': 'private, no-cache' } : {}),
-      // If only the client's network grants access, pages of other sites must not read it through a visitor's browser.
+      // If only the client's network grants access, pages of other sites must not read it through a visitor's
+      // browser.
       ...(!isPublic && caller.kind === 'anonymous' ? { 'cross-origin-resource-policy': 'same-site' } : {}),
       ...(caller.kind === 'acting' ? { 'x-acting-as': caller.session.eperson.uuid } : {}),
     }

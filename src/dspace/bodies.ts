@@ -4,7 +4,10 @@ import { admits, type Readers, today } from '../model/readers.ts'
 import { itemLinks } from './item-links.ts'
 import type { BitstreamBody, BundleBody, ItemBody, MetadataBody } from './schemas.ts'
 
-/** Items, bundles and bitstreams as DSpace's clients (7 to 10) know them. `core` is the address of `/api/core`. */
+/**
+ * Items, bundles and bitstreams as DSpace's clients (7 to 10) know them. `core` is the address of
+ * `/api/core`.
+ */
 
 /** The parts of an item that its body shows, in a list and by itself. */
 export type ShownItem = Pick<

@@ -127,8 +127,8 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
 }
 
 /**
- * `GET /signposting/links/{uuid}`, which DSpace's interface requests outside of `/api` (signposting-data.service.ts): an
- * array, and always an empty one.
+ * `GET /signposting/links/{uuid}`, which DSpace's interface requests outside of `/api`
+ * (signposting-data.service.ts): an array, and always an empty one.
  */
 export function signpostingRoutes(app: FastifyInstance): void {
   app.get(

@@ -31,12 +31,13 @@ export const emptyLists: Readonly<Record<string, EmptyList>> = {
     path: '/core/communities',
     searches: ['top', 'findAdminAuthorized', 'findAddAuthorized', 'findEditAuthorized'],
   },
-  // The page of an item looks for these: edititem-data, correctiontype-data, quality-assurance-source-data and
-  // notify-services-status-data.service.ts.
+  // The page of an item looks for these: edititem-data, correctiontype-data, quality-assurance-source-data
+  // and notify-services-status-data.service.ts.
   correctiontypes: { path: '/config/correctiontypes', searches: ['findByItem', 'findByTopic'] },
   duplicates: { path: '/submission/duplicates', searches: ['findByItem'] },
   edititems: { path: '/core/edititems' },
-  // The pages that begin an import from elsewhere look for these (entity-type-data and external-source-data.service.ts).
+  // The pages that begin an import from elsewhere look for these (entity-type-data and
+  // external-source-data.service.ts).
   entitytypes: {
     path: '/core/entitytypes',
     searches: ['findAllByAuthorizedCollection', 'findAllByAuthorizedExternalSource'],

@@ -32,7 +32,10 @@ export interface Resource {
 /** The user whose rights are asked for. */
 export interface Who {
   readonly administrator: boolean
-  /** The eperson, if they act for themselves; null for an anonymous user, and while an administrator acts as them. */
+  /**
+   * The eperson, if they act for themselves; null for an anonymous user, and while an administrator acts as
+   * them.
+   */
   readonly self: Eperson | null
   /** The viewer of rows; an anonymous user sees some, too. */
   readonly viewer: Viewer

@@ -24,9 +24,9 @@ interface Parts {
 }
 
 /**
- * `GET /api/eperson/groups…`: the groups that the caller is in, or all of them for an administrator. The page for groups
- * of DSpace's interface (groups-registry.component.ts) searches with an empty query, then follows `epersons`, `subgroups`
- * and `object` of every group, and shows a spinner until each of them has answered.
+ * `GET /api/eperson/groups…`: the groups that the caller is in, or all of them for an administrator. The page
+ * for groups of DSpace's interface (groups-registry.component.ts) searches with an empty query, then follows
+ * `epersons`, `subgroups` and `object` of every group, and shows a spinner until each of them has answered.
  */
 export function groupRoutes(app: FastifyInstance, { addresses, people, asksAgreement, config }: Parts): void {
   type Route = { Params: { uuid: string } }

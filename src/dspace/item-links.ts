@@ -1,4 +1,6 @@
-/** Addresses below an item; each has a route in `src/dspace/items.ts`, even where there is nothing to show. */
+/**
+ * Addresses below an item; each has a route in `src/dspace/items.ts`, even where there is nothing to show.
+ */
 export const itemLinks = [
   'accessStatus',
   'bundles',

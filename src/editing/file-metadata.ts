@@ -4,7 +4,10 @@ import { type Operation, PatchFault } from '../lib/json-patch.ts'
 import type { Bitstream, Metadata } from '../model/items.ts'
 import { lineFault, textFault } from './texts.ts'
 
-/** A file has a name and a description. DSpace's clients know them as the metadata `dc.title` and `dc.description`. */
+/**
+ * A file has a name and a description. DSpace's clients know them as the metadata `dc.title` and
+ * `dc.description`.
+ */
 type Described = Pick<Bitstream, 'name' | 'description'>
 
 export const metadataOf = ({ name, description }: Described): Metadata => ({

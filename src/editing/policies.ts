@@ -47,7 +47,10 @@ type Route = { Params: { id: string } }
 
 const members = ['name', 'description', 'policyType', 'action', 'startDate', 'endDate']
 
-/** `/api/authz/resourcepolicies`: who may read an item or a file, and who may change an item. For administrators. */
+/**
+ * `/api/authz/resourcepolicies`: who may read an item or a file, and who may change an item. For
+ * administrators.
+ */
 export function policyRoutes(app: FastifyInstance, parts: Parts): void {
   const { people, addresses, asksAgreement, config, repository } = parts
   takeUriLists(app)

@@ -52,7 +52,7 @@ export async function policiesOfReader(
     const count = Math.ceil((limit - rows.length + before) / each)
     const found: Policy[] = []
     for (const uuid of await repository.objectsOf(kind, audience, { offset: first, limit: count })) {
-      // It is undefined if the object was deleted in the meantime.
+      // The object is undefined if it was deleted in the meantime.
       const policies = (await findObject(store, uuid))?.policies ?? []
       found.push(...policies.filter(({ rule }) => rule.reader === reader))
     }

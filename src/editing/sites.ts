@@ -23,7 +23,10 @@ interface Parts {
   readonly repository: Pick<Repository, 'site' | 'change'>
 }
 
-/** `PATCH /api/core/sites/{uuid}` (S11), with which DSpace's interface saves the texts of its pages and the user agreement. */
+/**
+ * `PATCH /api/core/sites/{uuid}` (S11), with which DSpace's interface saves the texts of its pages and the
+ * user agreement.
+ */
 export function editSiteRoute(app: FastifyInstance, parts: Parts): void {
   const { repository } = parts
   const site = describeSite(parts)

@@ -31,8 +31,8 @@ interface Parts extends EditingParts, ReceiverParts {
 }
 
 /**
- * `POST /api/core/bundles/{uuid}/bitstreams` adds a file, and `PUT /api/core/bitstreams/{uuid}/content` replaces one. The
- * content is on disk before the store has a row, and the row before the answer.
+ * `POST /api/core/bundles/{uuid}/bitstreams` adds a file, and `PUT /api/core/bitstreams/{uuid}/content`
+ * replaces one. The content is on disk before the store has a row, and the row before the answer.
  */
 export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void {
   const { addresses, limits, repository, lookAgain } = parts
@@ -119,9 +119,10 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void 
 }
 
 /**
- * DSpace gives the new content a new UUID, and a field that names the old one. Its interface forgets the answers of all
- * addresses that have this name in them (replace-bitstream-page.component.ts). Here the UUID stays, and the interface also
- * knows the file from the list of its bundle: it must forget both, or it shows the old name, and would save it again.
+ * DSpace gives the new content a new UUID, and a field that names the old one. Its interface forgets the
+ * answers of all addresses that have this name in them (replace-bitstream-page.component.ts). Here the UUID
+ * stays, and the interface also knows the file from the list of its bundle: it must forget both, or it shows
+ * the old name, and would save it again.
  */
 function withReplaced(body: ReturnType<typeof bitstreamBody>, { name }: Bitstream) {
   const replaced = { value: name, language: null, authority: '/bitstreams', confidence: 600, place: 0 }

@@ -62,7 +62,7 @@ export function createFileStore(folder: string): FileStore {
 
   async function holds({ sha256, size }: Content): Promise<boolean> {
     const place = layout.placeOf(sha256)
-    // A sweep may move it between two of these steps, but only once: after that its time is recent.
+    // A sweep may move the content between two of these steps, but only once: after that its time is recent.
     for (let attempt = 0; attempt < 3; attempt++) {
       const found = await unlessMissing(stat(place))
       if (found && found.size !== size) return false
@@ -177,7 +177,7 @@ export function createFileStore(folder: string): FileStore {
         const file = await unlessMissing(open(path))
         if (file) return file
       }
-      // A sweep that was going to delete it was killed, or is about to find that it is in use.
+      // A sweep that was going to delete the content was killed, or is about to find that it is in use.
       const names = (await unlessMissing(readdir(layout.orphans))) ?? []
       const doomed = names.find(name => name.startsWith(`${sha256}.`))
       return doomed === undefined ? undefined : unlessMissing(open(`${layout.orphans}/${doomed}`))

@@ -65,7 +65,7 @@ export const move = (from: string, to: string): Promise<boolean> => wasPresent(r
 export async function restoreOrphan(layout: Layout, sha256: string): Promise<boolean> {
   const orphan = layout.orphanOf(sha256)
   const place = layout.placeOf(sha256)
-  // Its time is set first, so that the next sweep doesn't set it aside again.
+  // The time is set first, so that the next sweep doesn't set the content aside again.
   if (!(await touch(orphan))) return false
   const { folder: mode } = await modesIn(layout.folder)
   await mkdir(dirname(place), { recursive: true, mode })
@@ -89,7 +89,10 @@ async function wasPresent(work: Promise<unknown>): Promise<boolean> {
   return (await unlessMissing(work.then(() => true))) ?? false
 }
 
-/** Turns an operating system's error about writing into StoreUnavailable. Other errors are returned as they are. */
+/**
+ * Turns an operating system's error about writing into StoreUnavailable. Other errors are returned as they
+ * are.
+ */
 export function toStoreUnavailable(error: unknown): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException
   if (code === undefined || syscall === undefined) return error

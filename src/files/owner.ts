@@ -16,7 +16,9 @@ export class OtherStore extends OperatorError {
   }
 }
 
-/** The folder still belongs to the store that this one is a copy of (docs/decisions/0016); nothing was done. */
+/**
+ * The folder still belongs to the store that this one is a copy of (docs/decisions/0016); nothing was done.
+ */
 export class UnfinishedCopy extends OperatorError {
   constructor(folder: string) {
     super(
@@ -28,8 +30,8 @@ export class UnfinishedCopy extends OperatorError {
 type Store = Pick<Repository, 'storeId' | 'contents' | 'copiedFrom'>
 
 /**
- * Records this store as the folder's owner if it has none, before files are added or removed. Only the owner knows which
- * contents are unreferenced; to any other store all of them would look so.
+ * Records this store as the folder's owner if it has none, before files are added or removed. Only the owner
+ * knows which contents are unreferenced; to any other store all of them would look so.
  * @returns true if the folder belongs to this store
  * @throws StoreUnavailable if the owner can't be recorded
  * @throws UnfinishedCopy if the folder belongs to the store that this one is a copy of
@@ -43,7 +45,8 @@ export async function claimFolder(folder: string, store: Store): Promise<boolean
     if (owner === (await store.copiedFrom())) throw new UnfinishedCopy(folder)
     return false
   }
-  // The owner file may be missing after a restore, or removed on purpose. Then the store that knows the contents gets it.
+  // The owner file may be missing after a restore, or removed on purpose. Then the store that knows the
+  // contents gets it.
   if ((await holdsContents(layout)) && !(await holdsSomeOf(layout, store)))
     // Another upload to this store may have claimed the folder since, and added the first contents.
     return (await ownerIn(layout)) === id

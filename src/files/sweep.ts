@@ -27,17 +27,17 @@ export interface SweepReport {
 }
 
 /**
- * Removes contents that no bitstream has, while ingests run. Between the query to the store and the deletion, an ingest
- * may add the same content and commit. So a content is removed in steps, each a rename:
+ * Removes contents that no bitstream has, while ingests run. Between the query to the store and the deletion,
+ * an ingest may add the same content and commit. So a content is removed in steps, each a rename:
  *
- * 1. If it is older than an hour and unreferenced, its time is set to now, it moves to `orphans/`, and the store is asked
- *    again. From there it is still delivered, and an ingest of the same content moves it back.
- * 2. After an hour in `orphans/` it moves to a name that only this sweep knows, so that no ingest can move it back. Then
- *    the store is asked a last time, and the file is deleted unless its time was changed meanwhile.
+ * 1. If it is older than an hour and unreferenced, its time is set to now, it moves to `orphans/`, and the
+ *    store is asked again. From there it is still delivered, and an ingest of the same content moves it back.
+ * 2. After an hour in `orphans/` it moves to a name that only this sweep knows, so that no ingest can move it
+ *    back. Then the store is asked a last time, and the file is deleted unless its time was changed meanwhile.
  *
- * A sweep that is killed leaves the file in `orphans/`, where the next one finds it. An ingest sets the time of every
- * content that it relies on, and checks after each commit that all are in place: it can still copy them again. While a
- * backup reads the folder, nothing is deleted (hold.ts).
+ * A sweep that is killed leaves the file in `orphans/`, where the next one finds it. An ingest sets the time
+ * of every content that it relies on, and checks after each commit that all are in place: it can still copy
+ * them again. While a backup reads the folder, nothing is deleted (hold.ts).
  *
  * @param store owns the folder, or becomes its owner
  * @param now milliseconds, as from Date.now()

@@ -46,7 +46,7 @@ export async function verify(
     const { sha256, size } = content
     const file = await files.open(sha256)
     if (!file) {
-      // Its last bitstream may have been deleted since the query, and a sweep may have removed it.
+      // The last bitstream may have been deleted since the query, and a sweep may have removed the content.
       if ((await repository.contentsInUse([sha256])).has(sha256)) report.missing.push(await named(sha256))
       return
     }

@@ -33,7 +33,7 @@ export interface Parsed {
   readonly plan: Plan
 }
 
-/** Runs plans, and sends what they list. */
+/** Runs plans, and sends the rows that they list. */
 export interface Answers {
   /**
    * Answers a request with the rows of a plan, or with its explanation.
@@ -108,7 +108,7 @@ export function createAnswers({ entities, texts, config, limits, lookAgain, meas
         if (isShortPage(first.plan.page, format)) {
           const listing = await list(first)
           if (listing.body instanceof Uint8Array) return await send(first, listing)
-          // Its records are large, so it is sent in pieces. None of them has been read yet.
+          // The records are large, so they are sent in pieces, none of which has been read yet.
         }
         await turnOf(reply)
         return await longListings.run(client, async () => {

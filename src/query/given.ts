@@ -33,7 +33,10 @@ const none: Parameters = new Map()
 export const isAllInAddress = (request: FastifyRequest): boolean =>
   request.method !== 'POST' && (request.headers['content-type'] === undefined || !isForm(request))
 
-/** A hook that reads the form of a `GET` or `HEAD`, which the framework leaves alone, as it reads the body of a `POST`. */
+/**
+ * A hook that reads the form of a `GET` or `HEAD`, which the framework leaves alone, as it reads the body of
+ * a `POST`.
+ */
 export async function readForm(request: FastifyRequest): Promise<void> {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   if (isRead && !isAllInAddress(request)) request.body = await readGetBody(request, maxQueryBody)

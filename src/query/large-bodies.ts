@@ -4,8 +4,8 @@ import type { QueueMeasures } from '../lib/tally.ts'
 import { createLoopQueue, type Limits } from '../model/limits.ts'
 
 /**
- * Number of requests with a large body that a node reads at the same time. One takes a few MB of memory while
- * it is read.
+ * Number of requests of a node that may have a large body at the same time. With everything made of it, it
+ * takes a few MB.
  */
 const maxBodies = 32
 /** Maximum size of a body that needs no place, in bytes. */
@@ -40,7 +40,8 @@ export function limitLargeBodies(app: FastifyInstance, { loops, measures }: Part
         gone.removeEventListener('abort', end)
         leave()
       }
-      // A response that waits for its turn is told nothing when the connection closes.
+      // The response doesn't tell that the connection has closed while it waits for its turn, but the signal
+      // does.
       reply.raw.once('close', end)
       gone.addEventListener('abort', end)
       done()

@@ -79,7 +79,7 @@ function createHandlers() {
 
 export type LongTextHandlers = ReturnType<typeof createHandlers>
 
-// Below the event loops, and above long listings.
+// The priority is below that of the event loops, and above that of long listings.
 lowerPriority(5)
 serveThread(() => {
   const connect = () => ({ handlers: createHandlers(), close: () => {} })

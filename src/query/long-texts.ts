@@ -51,7 +51,7 @@ interface Parts {
 
 /** Length in characters of a query that is read and checked in less than a millisecond. */
 const shortQuery = 2_000
-/** Size in bytes of a text that is done without the thread, because it only has to be read or written. */
+/** Maximum size in bytes of JSON or a form that is read or written without the thread. */
 const shortJson = 16_000
 
 /** Finds regular expressions, a short one of which may take a millisecond. An escape may hide an operator. */

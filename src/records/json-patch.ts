@@ -147,7 +147,7 @@ function removed(root: unknown, path: readonly string[]): unknown {
 const isEqual = (one: unknown, other: unknown): boolean =>
   isSame(one, other, (text, otherText) => decimalKey(text) === decimalKey(otherText))
 
-/** Compares two values as well as the digits of their numbers. */
+/** True if two values are equal, and their numbers have the same digits. */
 export const isWrittenSo = (one: unknown, other: unknown): boolean =>
   isSame(one, other, (text, otherText) => text === otherText)
 

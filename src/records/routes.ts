@@ -58,7 +58,10 @@ interface Change {
   make(found: Found, before: Members | undefined): unknown
 }
 
-/** `PUT`, `PATCH` and `DELETE {query_base}/<entity>/<key>`: single records are written (R1–R8, docs/decisions/0041). */
+/**
+ * `PUT`, `PATCH` and `DELETE {query_base}/<entity>/<key>`: single records are written (R1–R8,
+ * docs/decisions/0041).
+ */
 export function recordRoutes(app: FastifyInstance, { addresses, config, entities, limits }: Parts): void {
   const loops = limits.loops().wanted
   const queue = createLoopQueue(loops, Math.ceil(maxWriting / loops))

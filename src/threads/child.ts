@@ -5,7 +5,7 @@ import { OperatorError, StoreUnavailable } from '../model/errors.ts'
 
 /** Work that a service does in a process of its own, as a command would (docs/decisions/0044). */
 export interface Running {
-  /** Stops it; the work ends with the signal's reason. */
+  /** Stops the work, which ends with the signal's reason. */
   readonly signal: AbortSignal
   progress(step: string, share: number): void
   /** Adds a line to the log in the list of processes, if the work is listed there. */

@@ -222,7 +222,8 @@ export function serveThread<D>(open: (data: D) => Work<Handlers>): void {
 }
 
 /**
- * Gives the calling thread a lower priority than the one that answers requests. On Linux each thread has its own priority.
+ * Gives the calling thread a lower priority than the one that answers requests. On Linux each thread has its
+ * own priority.
  * @param nice from 0 (normal) to 19 (only when the processor is otherwise idle)
  */
 export function lowerPriority(nice: number): void {

@@ -35,8 +35,8 @@ export interface Given {
 }
 
 /**
- * Turns a query into a plan: every field in it exists, every value has the type of its field, and the caller may read
- * every entity (docs/decisions/0034).
+ * Turns a query into a plan: every field in it exists, every value has the type of its field, and the caller
+ * may read every entity (docs/decisions/0034).
  * @param query null for all records
  * @throws QueryError that names the place and what would be right there
  */

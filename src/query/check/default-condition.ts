@@ -13,7 +13,7 @@ export function defaultConditionOf(text: string, entity: Entity): string {
   const node = readAst(text)
   const { defaultCondition: _, ...plain } = entity
   const declared = { ...plain, defaultCondition: printAst(node) }
-  // It is checked as a query of its own first, because that names the place of a mistake.
+  // The condition is first checked as a query of its own, which names the place of a mistake.
   check(node, alone(plain))
   check(null, alone(declared))
   return declared.defaultCondition

@@ -55,7 +55,7 @@ export function combined(kind: 'and' | 'or', parts: readonly Checked[]): Checked
   return of.length === 1 && only ? only : { kind, of }
 }
 
-/** `x = 1 or x = 2` is `x in [1, 2]`; negated, it is the same with `and`. */
+/** Merges comparisons: `x = 1 or x = 2` is `x in [1, 2]`; negated, it is the same with `and`. */
 function mergedValues(kind: 'and' | 'or', parts: readonly Condition[]): readonly Condition[] {
   const fields = new Map<string, { readonly field: FieldRef; readonly values: Constant[] }>()
   const rest: Condition[] = []

@@ -82,7 +82,7 @@ function byGroup(node: Extract<Node, { kind: 'text' }>, projection: Projection, 
 }
 
 /**
- * Groups can be sorted by even if they aren't shown, but not with `distinct`, which may merge rows of several
+ * Rows can be sorted by groups that aren't shown, but not with `distinct`, which may merge rows of several
  * groups.
  */
 const groupsOf = ({ groups, distinct }: Projection) => (distinct ? [] : (groups ?? []))

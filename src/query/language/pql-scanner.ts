@@ -55,7 +55,7 @@ export class PqlScanner {
     return this.sees(text) ? this.next() : undefined
   }
 
-  /** @throws QueryError for anything else */
+  /** Takes this sign or keyword. @throws QueryError for any other token */
   expect(text: string): Token {
     const token = this.accepts(text)
     if (!token) throw this.fail()

@@ -72,7 +72,7 @@ export function eventCountRoutes(app: FastifyInstance, { entities, answers, text
     return bytesOf(listing.body)
   }
 
-  /** Waits for a place like a listing, because all rows are in memory. */
+  /** Counts events in a place like that of a listing, because all rows are in memory. */
   async function counted<T>(
     request: FastifyRequest,
     reply: FastifyReply,
