@@ -67,7 +67,7 @@ export function eventsCommand(): Command {
           '--checkpoint takes what `carrel events verify` printed: a number, a colon and 64 digits',
         )
       return withStore(async ({ trail }) => {
-        // A checkpoint first, so that events that were added just now are verified, too.
+        // A checkpoint is made first, so that events that were added just now are verified, too.
         await trail.checkpoint()
         const progress = showProgress()
         const update = (share: number) => progress.update('verifying', share)

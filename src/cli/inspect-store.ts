@@ -3,7 +3,7 @@ import type { examine } from '../doctor/examine.ts'
 import { inspectStore } from '../storage/sqlite/inspect.ts'
 import { placeOf } from './store.ts'
 
-/** Names the parts of a service with this configuration that the doctor examines. */
+/** Makes the argument of `examine`, for a service with this configuration. */
 export const examined = (config: Config): Parameters<typeof examine>[0] => ({
   config,
   configFile: process.env.CARREL_CONFIG,

@@ -129,7 +129,7 @@ interface RunningWorker {
   readonly worker: Worker
   /** Rejects if it can't listen. Then it ends. */
   readonly listening: Promise<void>
-  /** Resolves with the reason when it has ended, and its turns and counts are given back. */
+  /** Resolves with the reason when it has ended and its turns and counts are given back. */
   readonly ended: Promise<Error | undefined>
   /** Lets it answer the requests that have begun, and ends it. */
   close(): Promise<void>

@@ -75,7 +75,7 @@ export interface SamlConfig extends Provider, Freshness {
   readonly nameIdFormat?: string
   /** Classes of AuthnContext, one of which is required. */
   readonly authnContext?: readonly string[]
-  /** Rules that let identity providers in. The entry stands for all of them in its metadata. */
+  /** Rules of a federation: the entry stands for all identity providers in its metadata that they let in. */
   readonly federation?: FederationConfig
 }
 

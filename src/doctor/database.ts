@@ -6,7 +6,7 @@ import { type Finding, findingsAbout } from './finding.ts'
 
 const { ok, note, warning, error } = findingsAbout('database')
 
-/** The oldest supported version of PostgreSQL, which docs/deployment.md names. */
+/** The oldest supported version of PostgreSQL (server_version_num), which docs/deployment.md names. */
 const oldest = 140_000
 
 /** Checks the PostgreSQL server: version, durability, room for the connections of a node, and the replica. */

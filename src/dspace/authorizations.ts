@@ -43,8 +43,8 @@ const maxResources = 200
 const types = Object.keys(pathOfType) as ResourceType[]
 
 /**
- * `GET /api/authz/…` (B1, Z1): rights of an eperson to an object. All authorizations that hold are listed,
- * and no others; an unknown feature or address has none.
+ * `GET /api/authz/…` (B1, Z1): rights of an eperson, or of an anonymous user, to an object. All
+ * authorizations that hold are listed, and no others; an unknown feature or address has none.
  */
 export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts }: Parts): void {
   const { sessions } = parts

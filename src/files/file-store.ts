@@ -172,7 +172,7 @@ export function createFileStore(folder: string): FileStore {
     },
     open: async sha256 => {
       const place = layout.placeOf(sha256)
-      // A sweep or an ingest may move it from one path to the other while it is looked for.
+      // A sweep or an ingest may move the content from one path to the other while it is looked for.
       for (const path of [place, layout.orphanOf(sha256), place]) {
         const file = await unlessMissing(open(path))
         if (file) return file

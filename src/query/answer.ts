@@ -151,8 +151,8 @@ function limitedClient(
 }
 
 /**
- * Limits the listings that a node sends in pieces (Q18). One network may have a quarter of the places; others
- * wait.
+ * Limits the listings that a node sends in pieces (Q18). One network may have a quarter of the places;
+ * its other requests wait.
  */
 function createLongListings(
   { maxListings }: Pick<Config, 'maxListings'>,

@@ -2,7 +2,7 @@ import { suggestion } from '../../http/parameters.ts'
 import type { Node } from '../language/node.ts'
 import { type ArrayNode, described, operatorOf, wrong } from './wrong.ts'
 
-/** The parts of a `from` clause as they were written; entities aren't looked up yet. */
+/** The parts of `from` as they were written; entities aren't looked up yet. */
 export interface From {
   readonly entity: Node
   /** A condition or an `extract`; null: all records. */
