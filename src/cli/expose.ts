@@ -115,7 +115,6 @@ async function relateByForeignKeys(entities: Entities, name: string, take: boole
 /** Names the two entities, in the same way for both directions. */
 const pairOf = ({ entity, to }: ForeignKey) => [entity, to.entity].toSorted().join(' ')
 
-/** Writes a line for each relation. */
 const inWords = ({ related, suggested }: Suggested): readonly string[] => [
   ...related.map(key => `Related by a foreign key: ${described(key)}.`),
   ...suggested.map(key => {

@@ -1,8 +1,6 @@
 import { ConfigError } from './file.ts'
 import type { Values } from './values.ts'
 
-/** Parts of the configuration that belong together. */
-
 export type MailConfig = Readonly<{
   /** Address of the mail server, with the password. */
   smtpUrl: string

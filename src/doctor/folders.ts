@@ -131,7 +131,6 @@ const littleSpace = 1024 * mebibyte
 const noSpace = 100 * mebibyte
 const littleShare = 0.05
 
-/** Checks the room on the disks. */
 export const checkSpace: Check = function* ({ folders }) {
   const { ok, warning, error } = space
   for (const folder of folders) {

@@ -49,7 +49,6 @@ export function itemBody(item: ShownItem, core: string): ItemBody {
 export const itemTag = ({ identifier, metadata, withdrawn, discoverable }: ShownItem): string =>
   tagOf([identifier, metadata, withdrawn, discoverable])
 
-/** The entity tag of the site. */
 export const siteTag = (metadata: Metadata): string => tagOf([metadata])
 
 const tagOf = (state: readonly unknown[]) =>

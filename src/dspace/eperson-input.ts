@@ -26,7 +26,6 @@ const fields: Fields = new Map([
  */
 const maxEmail = 320
 
-/** An eperson without a password. */
 export type DescribedPerson = Omit<NewPerson, 'passwordHash'>
 
 /**

@@ -181,7 +181,6 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
     return reply.code(201).header('location', `${all}/${id}`).send(added)
   })
 
-  /** Changes one policy. */
   async function edit(
     request: FastifyRequest<Route>,
     change: (policy: Policy, isItem: boolean) => readonly Policy[],

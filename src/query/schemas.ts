@@ -41,7 +41,6 @@ export const EntityDescription = named('EntityDescription', {
   href: uri,
 })
 
-/** The members depend on the entity. */
 export const EntityRecord = Type.Record(text, Json, {
   $id: 'EntityRecord',
   description: 'A record of some entity; its members are the fields of the entity, or what a query extracts.',

@@ -9,7 +9,6 @@ import { answerOver, type Calls, callsOver, type Handlers, handlerIn } from './c
 /** The work of a worker, for one store at a time. */
 interface Work<H extends Handlers> {
   readonly handlers: H
-  /** Closes what it has opened. */
   close(): void
   /**
    * Makes handlers for another thread that connects, closed when that thread ends; without it, all threads

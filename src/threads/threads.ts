@@ -18,7 +18,6 @@ export interface OwnThreads extends Threads {
   connect(name: string, slot: number, data: unknown): MessagePort
 }
 
-/** The threads of this process. */
 export function createThreads(): OwnThreads {
   const running = new Map<string, OwnThread<Handlers>>()
   function start(name: string, slot: number, data: unknown): OwnThread<Handlers> {

@@ -13,7 +13,6 @@ import { whereOf } from './where.ts'
 import { operatorOf, wrong } from './wrong.ts'
 
 export interface Context {
-  /** All entities by name. */
   readonly entities: ReadonlyMap<string, Entity>
   readonly mayRead: (entity: Entity) => boolean
   /** The entity of the address; null at the query base, where the query names it. */

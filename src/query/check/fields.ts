@@ -10,7 +10,6 @@ import { described, wrong } from './wrong.ts'
 /** A field that a query names, or a member inside of it. */
 export interface Found {
   readonly ref: FieldRef
-  /** The field itself. */
   readonly field: Field
 }
 

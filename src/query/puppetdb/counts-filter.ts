@@ -4,7 +4,6 @@ import { readAst } from '../language/read-ast.ts'
 
 const members = ['failures', 'successes', 'noops', 'skips'] as const
 
-/** Number of events of each kind. */
 export type Counts = Readonly<Record<(typeof members)[number], number>>
 
 const comparisons = {
