@@ -1,7 +1,9 @@
 /**
- * Builds the console into `dist/`: a step of `npm ci`, and of packing. JavaScript, because it runs before anything else does.
+ * Builds the console into `dist/` during `npm ci` and packing. Written in JavaScript, because it runs before
+ * any other build step.
  *
- * Every file is also there compressed, as small as it gets: the service only chooses.
+ * Each compressible file is also stored compressed at the highest level, so that the service only has to
+ * choose one.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { extname, join } from 'node:path'
@@ -9,11 +11,11 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 
 const folder = import.meta.dirname
 const assets = join(folder, 'dist/assets')
-/** What compresses; pictures and fonts don't. */
+/** File types that are worth compressing; pictures and fonts are compressed already. */
 const compressible = new Set(['.js', '.mjs', '.css', '.svg', '.wasm'])
 
 async function main() {
-  // `npm ci --omit=dev` installs no Vite: the package that is published brings the console built.
+  // `npm ci --omit=dev` installs no Vite; the published package contains the built console.
   if (!existsSync(join(folder, '../node_modules/vite'))) return
   const { build } = await import('vite')
   await build({ root: folder, configFile: join(folder, 'vite.config.ts'), logLevel: 'warn' })

@@ -1,23 +1,26 @@
 import { defineConfig } from 'vite'
 
-/** The service that `npm run console` shows. */
+/** The service used by `npm run console`. */
 const service = process.env.CARREL_SERVICE ?? 'http://localhost:8080'
 
 export default defineConfig(({ command }) => ({
-  // Addresses are relative to the page's <base>, which the service sets: it works below any path.
+  // Addresses are relative to the page's <base>, which the service sets, so that the console works below any
+  // path.
   base: command === 'build' ? './' : '/console/',
   oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
-  // The client as it stands beside us, without building it first.
+  // Uses the sources of the client, without building it first.
   resolve: { conditions: ['carrel-source', 'module', 'browser', 'development|production'] },
   build: {
     target: 'es2022',
-    // The policy forbids what is inline: no small files as data, no script to preload modules.
+    // The content security policy forbids inline content: no small files as data URLs, no script to preload
+    // modules.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     emptyOutDir: true,
     rolldownOptions: {
       output: {
-        // What every page needs is one file: a first visit asks for little, and pages come when they are opened.
+        // The code of every page is in one file, so that a first visit needs few requests. Pages are loaded
+        // when they are opened.
         codeSplitting: {
           groups: [
             {

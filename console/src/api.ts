@@ -3,13 +3,16 @@ import { computed, signal } from '@preact/signals'
 import { canBeExact } from './exact.ts'
 
 export type { HalPage } from '@carrel/client'
-/** How the service is reached: the only file that makes a client. */
+/** The console's access to the service; this is the only file that creates a client. */
 export { CarrelNetworkError, CarrelProblem }
 
 const { query: queryBase = '/api/query/v4', csrf: csrfHeader = 'DSPACE-XSRF-TOKEN' } =
   document.querySelector<HTMLMetaElement>('meta[name="carrel"]')?.dataset ?? {}
 
-/** Somebody is asked to log in again, over the page that is open: requests that wait go on then, or are given up. */
+/**
+ * Set while a login dialog lies over the open page; calling it ends the wait of the requests that need the
+ * login.
+ */
 export const loginAsked = signal<(() => void) | undefined>(undefined)
 
 function askForLogin(): Promise<void> {
@@ -29,7 +32,10 @@ export const client: Client = createClient(new URL('..', document.baseURI).href,
   onLoginNeeded: askForLogin,
 })
 
-/** Whom an administrator acts as, and why. It holds for this tab, until it is ended. */
+/**
+ * The eperson on whose behalf an administrator acts, and the reason given. It applies to this tab until it is
+ * ended.
+ */
 export interface Acting {
   readonly uuid: string
   readonly name: string
@@ -55,11 +61,14 @@ export function actAs(person: Acting | undefined): void {
     if (person) sessionStorage.setItem(key, JSON.stringify(person))
     else sessionStorage.removeItem(key)
   } catch {
-    // Then it ends with the page.
+    // Without storage, acting ends when the page is left.
   }
 }
 
-/** The service as who is at the desk sees it, or as the one they act for. Pages ask this one. */
+/**
+ * A client that acts on behalf of the chosen eperson if there is one, otherwise as the person logged in.
+ * Pages use this client.
+ */
 export const service = computed((): Client => {
   const person = acting.value
   return person

@@ -3,20 +3,20 @@ import { computed, signal } from '@preact/signals'
 import { service } from './api.ts'
 import { readExactly } from './exact.ts'
 
-/** What the service says of its entities, and their records. */
+/** An entity as the service describes it. */
 export type Entity = Description & { readonly description?: string }
 export type EntityField = Entity['fields'][number]
 export type Relation = NonNullable<Entity['relations']>[number]
 export type Json = ExactJson
 export type DataRecord = Readonly<Record<string, Json>>
 
-/** Those that the caller may read; undefined until they are known. */
+/** The entities that the caller may read; undefined until they are loaded. */
 export const entities = signal<readonly Entity[] | undefined>(undefined)
 
 const builtIn = new Set(['epersons', 'groups', 'audit-events', 'items', 'bitstreams'])
 export const isBuiltIn = (name: string): boolean => builtIn.has(name)
 
-/** The archive's own, for the navigation. */
+/** The entities that this archive defines, for the navigation. */
 export const ownEntities = computed(() => (entities.value ?? []).filter(({ name }) => !isBuiltIn(name)))
 
 export async function loadEntities(signal?: AbortSignal): Promise<readonly Entity[]> {
@@ -25,16 +25,19 @@ export async function loadEntities(signal?: AbortSignal): Promise<readonly Entit
   return list
 }
 
-/** JSON has no order, and some types of a database have none. */
+/** True if records can be sorted by the field. JSON has no order, nor have some types of a database. */
 export const isSortable = ({ sortable, type }: EntityField): boolean => sortable !== false && type !== 'json'
 
 export const keyOf = ({ key }: Entity): readonly string[] => [key].flat() as readonly string[]
 
-/** The values of the key, as the client takes them. */
+/** Returns the key's values as strings, the form in which the client takes them. */
 export const keyIn = (entity: Entity, record: DataRecord): readonly string[] =>
   keyOf(entity).map(name => String(record[name]))
 
-/** The last part of a record's address: several values with commas between, as in the API. */
+/**
+ * Returns the last part of a record's address. The values of a composite key are separated by commas, as in
+ * the API.
+ */
 export const keyPath = (entity: Entity, record: DataRecord): string => {
   const values = keyIn(entity, record)
   const [first = ''] = values
@@ -43,7 +46,10 @@ export const keyPath = (entity: Entity, record: DataRecord): string => {
 
 const escaped = (value: string) => value.replaceAll(/[\\,]/g, '\\$&')
 
-/** Backwards: a composite key has its parts between commas that no backslash is before. */
+/**
+ * Reads a key from the last part of an address. In a composite key, a comma after a backslash belongs to the
+ * value.
+ */
 export const keyInPath = (entity: Entity, text: string): string | readonly string[] => {
   if (keyOf(entity).length === 1) return text
   const parts = text.match(/(?:\\.|[^,\\])+|(?<=,)(?=,|$)|^(?=,)/g) ?? []
@@ -54,19 +60,22 @@ export const entityPath = (name: string): string => `entities/${encodeURICompone
 export const recordPath = (entity: Entity, record: DataRecord): string =>
   `${entityPath(entity.name)}/records/${keyPath(entity, record)}`
 
-/** What is asked of an entity: in its own words, or as a query in PQL with a condition. */
+/** A query and an order of records. */
 export interface Asked {
   readonly query?: string | undefined
   readonly order?: readonly { readonly field: string; readonly order: 'asc' | 'desc' }[]
 }
 
-/** The same as parameters of the query endpoints. */
+/** Translates a query and its order to the parameters of the query endpoints. */
 export const parametersOf = ({ query, order = [] }: Asked): Record<string, string | undefined> => ({
   query: query || undefined,
   order_by: order.length > 0 ? JSON.stringify(order) : undefined,
 })
 
-/** @param query of this entity, as an AST in JSON; empty: all of it */
+/**
+ * @param name of the entity
+ * @param asked its `query` is an AST in JSON, or PQL; without it, all records are loaded
+ */
 export async function loadPage(
   name: string,
   asked: Asked & { readonly limit: number; readonly offset?: number },
@@ -88,6 +97,6 @@ export async function loadPage(
 const { query: base = '/api/query/v4' } =
   document.querySelector<HTMLMetaElement>('meta[name="carrel"]')?.dataset ?? {}
 
-/** Below the query base. */
+/** Returns a path below the query base, with each part encoded. */
 export const pathOf = (...parts: readonly string[]): string =>
   [base, ...parts.map(encodeURIComponent)].join('/')

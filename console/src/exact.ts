@@ -1,10 +1,16 @@
-/** JSON without loss: what a number of JavaScript can't hold keeps all its digits. */
+/** `JSON.rawJSON` prints a number with all its digits, even those that a JavaScript number can't hold. */
 const { rawJSON } = JSON as { readonly rawJSON?: (text: string) => unknown }
 
-/** Browsers before 2025 can't say how a number was written: there, it is the nearest one. */
+/**
+ * True if the browser shows how a number was written. Browsers before 2025 don't, and round to the nearest
+ * number.
+ */
 export const canBeExact: boolean = rawJSON !== undefined
 
-/** Integers that a number can't hold are BigInt; other numbers that it can't hold stay as they were written, as text. */
+/**
+ * Parses JSON without rounding: an integer that a number can't hold becomes a BigInt, any other such number a
+ * string.
+ */
 export const readExactly = (text: string): unknown =>
   JSON.parse(text, (_name, value: unknown, context?: { readonly source?: string }) => {
     const source = context?.source
@@ -15,7 +21,7 @@ export const readExactly = (text: string): unknown =>
 const isExact = (value: number, source: string) =>
   String(value) === source || (source.length < 16 && !/[eE]/.test(source))
 
-/** The same backwards. */
+/** Prints JSON with all digits of a BigInt. */
 export const printExactly = (value: unknown, indent?: number): string =>
   JSON.stringify(
     value,
@@ -23,13 +29,13 @@ export const printExactly = (value: unknown, indent?: number): string =>
     indent,
   )
 
-/** A number as it came: a text is one that JavaScript can't hold. */
+/** A number as it was received; a string is one that JavaScript can't hold. */
 export type Amount = number | bigint | string
 
 export const isAmount = (value: unknown): value is Amount =>
   typeof value === 'number' || typeof value === 'bigint' || typeof value === 'string'
 
-/** Integers keep all their digits; others are added as numbers. */
+/** Adds two amounts. Integers keep all their digits; others are added as floating-point numbers. */
 export function addExactly(one: Amount, other: Amount): Amount {
   if (!isWhole(one) || !isWhole(other)) return Number(one) + Number(other)
   const sum = BigInt(one) + BigInt(other)

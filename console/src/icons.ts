@@ -1,4 +1,4 @@
-/** The icons that the console uses, so that no other one is sent. */
+/** The icons that the console uses, so that the bundle contains no others. */
 export {
   Archive,
   ArchiveRestore,

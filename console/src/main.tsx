@@ -6,11 +6,11 @@ import { Shell } from './shell/Shell.tsx'
 import './styles/tokens.css'
 import './styles/base.css'
 
-/** The wiring: the language, then the page, and meanwhile who is asking. */
+/** Starts the console: loads the language, then shows the page. Meanwhile the session is looked up. */
 const root = document.getElementById('console')
 if (!root) throw new Error('The page has no place for the console.')
 listen()
-// What fails here is shown by the pages that need it.
+// Pages that need the session show its failure.
 beginSession().catch(() => {})
 await beginSpeaking()
 render(<Shell />, root)

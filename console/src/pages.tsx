@@ -18,7 +18,7 @@ const route = (
   load: async () => (await load()).default,
 })
 
-/** Pages of administrators speak a dictionary of their own. */
+/** A route to a page of administrators, which needs their dictionary. */
 const administration: typeof route = (pattern, load) =>
   route(pattern, async () => {
     const [{ beginAdminTexts }, { administratorsOnly }] = await Promise.all([
@@ -29,7 +29,7 @@ const administration: typeof route = (pattern, load) =>
     return { default: administratorsOnly(page.default) }
   })
 
-/** Every page by its path: `:name` is any one part. Each is a file of its own, loaded when it is opened. */
+/** Every page by its path; `:name` matches any one part. Each page is loaded when it is opened. */
 const routes: readonly Route[] = [
   route('', () => import('./pages/home/Home.tsx')),
   route('login', () => import('./pages/login/Login.tsx')),
@@ -101,7 +101,9 @@ const decode = (part: string) => {
   }
 }
 
-/** The page that the address is for. A page that is about something else is a new one: it begins from nothing. */
+/**
+ * Shows the page of the current address. Another address makes a new page, with no state of the one before.
+ */
 export function OpenPage(): JSX.Element {
   const parts = path.value === '' ? [] : path.value.split('/')
   for (const one of routes) {

@@ -1,15 +1,15 @@
 import { batch, computed, signal } from '@preact/signals'
 
 /**
- * The address is the state: which page, and what it shows. Paths are relative to the console, such as `entities/letters`;
- * the service's <base> says where that is.
+ * The address holds the state: the page and its parameters. Paths are relative to the console, such as
+ * `entities/letters`; the service's <base> element says where the console is.
  */
 const base = new URL(document.baseURI).pathname
 
-/** Parts of the address that a page is about. */
+/** The named parts of the path. */
 export type Parameters = Readonly<Record<string, string>>
 
-/** The address of the service itself shows the first page, too. */
+/** The address of the service itself, which shows the first page, too. */
 const home = base.replace(/console\/$/, '')
 
 const pathHere = () => {
@@ -21,10 +21,10 @@ export const path = signal(pathHere())
 const search = signal(location.search)
 /** Parameters of the address. */
 export const query = computed(() => new URLSearchParams(search.value))
-/** Rises with each page that is opened, so that it can take the focus. */
+/** Counts the pages opened; a rise lets the new page take the focus. */
 export const visits = signal(0)
 
-/** @param to a path of the console, with parameters or without; empty: the first page */
+/** @param to a path of the console, with or without parameters; the empty string is the first page */
 export const href = (to: string): string => (to === '' ? home : base + to)
 
 export function go(to: string, { replace = false }: { readonly replace?: boolean } = {}): void {
@@ -52,7 +52,7 @@ export function setQuery(
   search.value = text
 }
 
-/** With parameters, leaving out those without a value. */
+/** Adds parameters to a path, without those that have no value. */
 export function withQuery(
   to: string,
   parameters: Readonly<Record<string, string | null | undefined>>,
@@ -74,7 +74,10 @@ function arrive() {
 
 const keepScroll = () => history.replaceState({ scroll: scrollY }, '')
 
-/** Links are plain anchors, so that they can be opened in a new tab, copied and read out. */
+/**
+ * Handles clicks on links. They stay plain anchors, so that they can be opened in a new tab, copied and read
+ * out.
+ */
 function onClick(event: MouseEvent) {
   if (
     event.defaultPrevented ||

@@ -3,15 +3,15 @@ import { computed, effect, signal } from '@preact/signals'
 import { actAs, acting, CarrelProblem, client, service } from './api.ts'
 import { loadEntities } from './entities.ts'
 
-/** Who uses the console. */
+/** The eperson who uses the console. */
 export interface Eperson {
   readonly uuid: string
   readonly email: string
   readonly firstName: string
   readonly lastName: string
-  /** Both, or the address where there is none. */
+  /** First and last name, or the email address if both are empty. */
   readonly name: string
-  /** How the session began. */
+  /** The login method of the session. */
   readonly method: string
 }
 
@@ -20,15 +20,18 @@ export type Who =
   | { readonly kind: 'nobody' }
   | { readonly kind: 'eperson'; readonly eperson: Eperson; readonly administrator: boolean }
 
-/** The one whose session it is, or the one whom they act for. Pages load again when this changes. */
+/**
+ * The caller: the eperson of the session, or the one on whose behalf they act. Pages load again when it
+ * changes.
+ */
 export const who = signal<Who>(client.session ? { kind: 'unknown' } : { kind: 'nobody' })
-/** When the session ends unless it is renewed, in milliseconds since 1970. */
+/** Time at which the session ends unless it is renewed, in ms since 1970. */
 export const ends = signal<number | undefined>(client.session?.expires?.getTime())
 
 export const eperson = computed(() => (who.value.kind === 'eperson' ? who.value.eperson : undefined))
 export const isAdministrator = computed(() => who.value.kind === 'eperson' && who.value.administrator)
 
-/** Asks the service who that is, and what is open to them. */
+/** Asks the service for the caller, and for the entities that they may read. */
 export async function findOut(): Promise<void> {
   const known = client.session ? await readEperson() : undefined
   const list = await loadEntities()
@@ -54,20 +57,21 @@ async function readEperson(): Promise<Eperson | undefined> {
   }
 }
 
-/** At the start of the page: the session that this browser has, or that a single sign-on has just begun. */
+/** Resumes the session of this browser, or one that a single sign-on has just begun. */
 export async function beginSession(): Promise<void> {
   client.onSession((session, why) => {
     ends.value = session?.expires?.getTime()
-    // Of a renewal nobody else is there; in another tab somebody may have come or gone.
+    // A renewal leaves the eperson as they are. Any other change may come from a login or logout in another
+    // tab.
     if (why !== 'refresh') again()
   })
   await tryToBegin()
 }
 
-/** Why it isn't known who is here. */
+/** The error that keeps the console from knowing the caller. */
 export const trouble = signal<unknown>(undefined)
 
-/** Once more, when the service answers. */
+/** Tries to resume the session, at the start and again once the service answers. */
 export async function tryToBegin(): Promise<void> {
   trouble.value = undefined
   const comesBack = new URLSearchParams(location.search).has('signed-on')
@@ -91,7 +95,7 @@ function again(): void {
   findOut().catch(() => {})
 }
 
-/** Who that is, the listener finds out: requests that wait for this login go first. */
+/** Logs in. The session listener looks up the eperson, after the requests that waited for this login. */
 export const login = (email: string, password: string): Promise<void> => client.login(email, password)
 
 export async function logout(): Promise<void> {
@@ -99,7 +103,7 @@ export async function logout(): Promise<void> {
   if (provider) location.assign(provider)
 }
 
-/** Acting for somebody shows other things than before, and so does its end. */
+// Acting on behalf of an eperson changes what can be read, and so does its end.
 let before = acting.peek()
 effect(() => {
   const now = acting.value

@@ -1,11 +1,11 @@
 import { effect, signal } from '@preact/signals'
 
-/** What this browser remembers of how the console looks. */
+/** Settings of the console's appearance, kept in this browser. */
 export type Theme = 'system' | 'light' | 'dark'
 
 const themes: readonly string[] = ['light', 'dark']
 
-/** Storage may be forbidden, or full. */
+/** Reads a setting; null also if storage is forbidden. */
 export function recall(name: string): string | null {
   try {
     return localStorage.getItem(`carrel.${name}`)
@@ -19,7 +19,7 @@ export function remember(name: string, value: string | null): void {
     if (value === null) localStorage.removeItem(`carrel.${name}`)
     else localStorage.setItem(`carrel.${name}`, value)
   } catch {
-    // It holds for as long as the page is open.
+    // Without storage, the setting lasts as long as the page is open.
   }
 }
 

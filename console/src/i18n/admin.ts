@@ -13,7 +13,10 @@ async function speak(code: string): Promise<void> {
   if (language.peek() === code) texts.value = found
 }
 
-/** Before the first of the administrators' pages is shown. English, if the language can't be loaded. */
+/**
+ * Loads the administrators' dictionary before the first of their pages is shown; English if the language
+ * can't be loaded.
+ */
 export async function beginAdminTexts(): Promise<void> {
   isBegun = true
   if (texts.peek() !== undefined) return
@@ -26,10 +29,10 @@ effect(() => {
   if (isBegun) speak(code).catch(() => {})
 })
 
-/** @param values `n` chooses the plural form */
+/** @param values replace the placeholders of the text; `n` also chooses the plural form */
 export const a = (key: AdminKey, values: Values = {}): string => say(texts.value?.[key] ?? key, values)
 
-/** The text of a word that the service uses; the word itself, if there is none. */
+/** Returns the text for a word that the service uses, or the word itself if there is no text. */
 export const aOf = (prefix: string, word: string): string => {
   const key = `${prefix}.${word}`
   return texts.value && key in texts.value ? a(key as AdminKey) : word

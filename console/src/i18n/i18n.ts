@@ -7,7 +7,10 @@ import type { Text } from './text.ts'
 
 export type { Key }
 
-/** As chosen here, or the first of the browser's languages that there is. */
+/**
+ * Returns the language chosen in this browser, or else the browser's first preferred language that the
+ * console has.
+ */
 function wanted(): string {
   const codes = [recall('language') ?? '', ...navigator.languages.map(one => one.split('-', 1)[0] ?? '')]
   return codes.find(code => languages.includes(code)) ?? 'en'
@@ -26,7 +29,7 @@ export function chooseLanguage(code: string): Promise<void> {
   return speak(code)
 }
 
-/** Before the first page is shown. A language that can't be loaded is no reason to show nothing. */
+/** Loads the language before the first page is shown. If that fails, the console appears in English. */
 export const beginSpeaking = (): Promise<void> => speak(wanted()).catch(() => {})
 
 effect(() => {
@@ -35,10 +38,10 @@ effect(() => {
 
 export type Values = Readonly<Record<string, string | number>>
 
-/** @param values `n` chooses the plural form */
+/** @param values replace the placeholders of the text; `n` also chooses the plural form */
 export const t = (key: Key, values: Values = {}): string => say(current.value.texts[key], values)
 
-/** A text of any dictionary in the language that is spoken. */
+/** Fills in a text of any dictionary in the current language. */
 export function say(text: Text, values: Values): string {
   const chosen =
     typeof text === 'string' ? text : (text[plurals.value.select(Number(values.n))] ?? text.other)
@@ -48,7 +51,10 @@ export function say(text: Text, values: Values): string {
   })
 }
 
-/** Some browsers call the language of a system without one `en-US@posix`, which formats refuse. */
+/**
+ * True if formats accept the tag. Some browsers report `en-US@posix` for a system without a language, which
+ * they refuse.
+ */
 function isTag(text: string): boolean {
   try {
     return Intl.getCanonicalLocales(text).length === 1
@@ -57,7 +63,10 @@ function isTag(text: string): boolean {
   }
 }
 
-/** For what a drawing needs: one tree per language, so that formats are made once. */
+/**
+ * The tag for number and time formats: the browser's regional variant of the current language if it names
+ * one.
+ */
 const locale = computed(() => {
   const regional = navigator.languages.find(one => one.split('-', 1)[0] === language.value && isTag(one))
   return regional ?? language.value
@@ -66,11 +75,11 @@ const plurals = computed(() => new Intl.PluralRules(locale.value))
 const numbers = computed(() => new Intl.NumberFormat(locale.value))
 const relative = computed(() => new Intl.RelativeTimeFormat(locale.value, { numeric: 'auto' }))
 
-/** All digits of an integer, however large: a text, too, is one of digits. */
+/** Formats an integer with all its digits, however large; a string holds digits. */
 export const formatNumber = (value: Amount): string =>
   numbers.value.format(value as number | bigint | `${number}`)
 
-/** For the axis of a drawing, which has little room. */
+/** Formats a number briefly, for the axis of a drawing. */
 export function formatShort(value: number): string {
   const size = Math.abs(value)
   if (size < 1e6) return formatNumber(value)
@@ -79,8 +88,8 @@ export function formatShort(value: number): string {
 }
 
 /**
- * The zone of every time that the console shows or asks for: that of queries, drawings and logs, so that two people who look
- * at one address read the same. It stands beside each time.
+ * The time zone of every time that the console shows or asks for, which queries, drawings and logs use too.
+ * Two people who look at the same address read the same times. The zone is shown beside each time.
  */
 export const zone = 'UTC'
 
@@ -105,20 +114,20 @@ const times = computed(() => {
   }
 })
 
-/** The one place where a time becomes text. What is no time stays as it is. */
+/** Formats a time, in the one place that does so. A text that is no valid time is returned unchanged. */
 function inZone(given: string | number, precision: Precision): string {
   const time = new Date(given)
   return Number.isNaN(time.getTime()) ? String(given) : times.value[precision].format(time)
 }
 
-/** Midnight is a day, not a moment. */
+/** Formats a time to the minute, or as a day if it is midnight. */
 export const formatTime = (text: string): string =>
   inZone(text, /T00:00:00(\.0+)?Z$/.test(text) ? 'day' : 'minute')
 
-/** With seconds, for what follows in quick order. */
+/** Formats a time with seconds, for events in quick succession. */
 export const formatMoment = (text: string): string => inZone(text, 'second')
 
-/** The time of day, where the zone is named once for many. */
+/** Formats the time of day, for lists whose zone is named once. */
 export const formatClock = (time: string | number): string => inZone(time, 'clock')
 
 const steps = [
@@ -129,7 +138,7 @@ const steps = [
   ['minute', 60],
 ] as const
 
-/** Such as “5 minutes ago”. */
+/** Formats a time relative to now, such as “5 minutes ago”. */
 export function formatAgo(text: string, now: number = Date.now()): string {
   const seconds = (new Date(text).getTime() - now) / 1000
   const [unit, size] = steps.find(([, length]) => Math.abs(seconds) >= length) ?? (['second', 1] as const)
@@ -149,7 +158,7 @@ export function formatBytes(bytes: number): string {
   }).format(bytes / 1000 ** power)
 }
 
-/** Such as “4 min 05 s”. */
+/** Formats a duration, such as “4 min 05 s”. */
 export function formatDuration(seconds: number): string {
   const whole = Math.max(0, Math.round(seconds))
   const [hours, minutes] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60]

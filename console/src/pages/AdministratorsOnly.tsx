@@ -5,12 +5,15 @@ import { Page } from '../parts/Page.tsx'
 import { Forbidden, NotYetKnown } from '../parts/states.tsx'
 import { isAdministrator, who } from '../session.ts'
 
-/** A page that asks nothing of the service for others, who would be refused. It protects nothing: the service does. */
+/**
+ * Shows the page only to administrators, so that others cause no requests that would be refused. The service
+ * does the protecting.
+ */
 export const administratorsOnly = <Properties extends object>(
   Inner: ComponentType<Properties>,
 ): ComponentType<Properties> =>
   function AdministratorsOnly(properties: Properties): JSX.Element {
-    // When a session ends, what was typed stays for the next login.
+    // The page stays when the session ends, so that its input is still there after the next login.
     const was = useRef(false)
     if (isAdministrator.value || who.value.kind === 'eperson') was.current = isAdministrator.value
     if (was.current) return <Inner {...properties} />

@@ -6,7 +6,6 @@ interface Parts {
   readonly children: ComponentChildren
 }
 
-/** A checkbox with its label. */
 export const Check = ({ checked, onChange, children }: Parts): JSX.Element => (
   <label class="check">
     <input type="checkbox" checked={checked} onChange={event => onChange(event.currentTarget.checked)} />

@@ -8,20 +8,20 @@ import { ProblemNotice } from './states.tsx'
 
 interface Parts {
   readonly title: string
-  /** What happens, for those who have to decide; or what has to be given for it. */
+  /** Explains the consequences, or contains fields for values that the action needs. */
   readonly children: ComponentChildren
-  /** What the button says: the deed, not “OK”. */
+  /** The label of the button that acts. It names the action, unlike “OK”. */
   readonly act: string
-  /** `primary` for what takes nothing away. */
+  /** `primary` for an action that takes nothing away. */
   readonly tone?: 'danger' | 'primary'
-  /** What has to be typed first, for what can't be undone. */
+  /** A word to be typed first, for an action that can't be undone. */
   readonly typed?: { readonly label: string; readonly word: string }
   readonly work: () => Promise<unknown>
-  /** Afterwards, and when somebody thinks better of it. */
+  /** Called when the work is done, or with false if the dialog is dismissed. */
   readonly onClose: (done: boolean) => void
 }
 
-/** Asks before what can't be undone. */
+/** Asks for confirmation before an action that can't be undone. */
 export function Confirm(parts: Parts): JSX.Element {
   const { title, children, act, tone = 'danger', typed, work, onClose } = parts
   const [word, setWord] = useState('')

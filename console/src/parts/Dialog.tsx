@@ -10,21 +10,23 @@ interface Parts {
   readonly onClose: () => void
   readonly wide?: boolean
   readonly children: ComponentChildren
-  /** The buttons at its end. */
+  /** The buttons at the end of the dialog. */
   readonly footer?: ComponentChildren
-  /** The dialog is a form: what its sending does. */
+  /** Makes the dialog a form; called when it is submitted. */
   readonly onSubmit?: () => void
 }
 
-/** The browser's own dialog: it keeps the focus inside, closes with Escape, and gives the focus back. */
+/**
+ * A modal dialog of the browser, which keeps the focus inside, closes with Escape, and gives the focus back.
+ */
 export function Dialog({ title, onClose, wide, children, footer, onSubmit }: Parts): JSX.Element {
   const id = useId()
   const dialog = useRef<HTMLDialogElement>(null)
-  // Before anything else is typed.
+  // The dialog opens before the first frame, so that no key goes to the page behind it.
   useLayoutEffect(() => {
     const element = dialog.current
     element?.showModal()
-    // Who opened a form wants to fill it in.
+    // The first control has the focus, so that a form can be filled in at once.
     element?.querySelector<HTMLElement>('input, select, textarea')?.focus()
     return () => element?.close()
   }, [])

@@ -30,17 +30,17 @@ interface Asked {
 
 /** A selection of columns for the file. */
 interface Choice {
-  /** Its name, if there are several. */
+  /** The name of the selection, needed if there are several. */
   readonly label?: string
   readonly asked: (signal: AbortSignal) => Asked | Promise<Asked>
 }
 
-/** All records that a query asks for, as a file. */
+/** A menu that downloads all records of a query as a file. */
 export function DownloadMenu({
   name,
   choices,
 }: {
-  /** Of the file, without its ending. */
+  /** The name of the file without its extension. */
   readonly name: string
   readonly choices: readonly Choice[]
 }): JSX.Element {

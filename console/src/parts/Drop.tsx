@@ -6,7 +6,7 @@ import { Icon } from './Icon.tsx'
 import './drop.css'
 
 interface Parts {
-  /** What can be dropped. */
+  /** Names the files that can be dropped. */
   readonly label: string
   readonly hint?: ComponentChildren
   readonly accept?: string
@@ -15,7 +15,7 @@ interface Parts {
   readonly onFolder?: (folder: FileSystemDirectoryEntry) => void
 }
 
-/** A place to drop files on; from the keyboard, it is the browser's field for files. */
+/** A target for dropped files. For the keyboard it is the browser's file field. */
 export function Drop({ label, hint, accept, multiple = false, onFiles, onFolder }: Parts): JSX.Element {
   const [over, setOver] = useState(false)
   const take = (list: FileList | null | undefined) => {
@@ -58,7 +58,7 @@ export function Drop({ label, hint, accept, multiple = false, onFiles, onFolder 
         multiple={multiple}
         onChange={event => {
           take(event.currentTarget.files)
-          // The same file may be chosen again after it was changed.
+          // Without this, choosing the same file again after a change to it would go unnoticed.
           event.currentTarget.value = ''
         }}
       />

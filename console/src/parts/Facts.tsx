@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import './facts.css'
 
-/** What is known of something: a name and what it is, line by line. */
+/** A list of names and values, one per line. */
 export const Facts = ({
   of,
 }: {

@@ -6,16 +6,16 @@ import { Icon } from './Icon.tsx'
 interface Parts {
   readonly label: string
   readonly hint?: ComponentChildren
-  /** What is wrong with the value. */
+  /** A description of the fault in the value. */
   readonly fault?: string | undefined
-  /** The label is for those who see nothing, because what is around it says the same. */
+  /** Shows the label to screen readers only, where the surroundings say it already. */
   readonly hidden?: boolean
   readonly class?: string
   /** One control: an input, a select or a textarea. */
   readonly children: VNode<JSX.IntrinsicElements['input']>
 }
 
-/** A control with its label, a hint, and what is wrong with its value, tied to each other for screen readers. */
+/** A control with its label, hint and fault, tied to each other for screen readers. */
 export function Field({ label, hint, fault, hidden, children, class: name = '' }: Parts): JSX.Element {
   const id = useId()
   const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ')

@@ -10,22 +10,22 @@ import './finder.css'
 
 interface Parts<Row> {
   readonly label: string
-  /** A search of the service, which takes `query`. */
+  /** Path of a search of the service that takes `query`. */
   readonly path: string
   readonly parameters?: Readonly<Record<string, string>>
   readonly nameOf: (row: Row) => string
-  /** What tells it from others of the same name. */
+  /** Returns a note that tells the row from others of the same name. */
   readonly noteOf?: (row: Row) => string
   readonly idOf: (row: Row) => string
-  /** What the button beside each says. */
+  /** The label of the button beside each row. */
   readonly action: string
   readonly onChoose: (row: Row) => Promise<unknown> | unknown
 }
 
-/** Of what is found, the first ones; who wants another types more of its name. */
+/** Maximum number of results shown; a longer text narrows them down. */
 const most = 8
 
-/** Looks for one of many, to do something with it. */
+/** A search for one row of many, with a button that acts on it. */
 export function Finder<Row>(parts: Parts<Row>): JSX.Element {
   const { label, path, parameters = {}, nameOf, noteOf, idOf, action, onChoose } = parts
   const [text, setText] = useState('')

@@ -9,21 +9,21 @@ import { type Column, Table } from './Table.tsx'
 
 interface Parts<Row> {
   readonly label: string
-  /** A list in DSpace's form, and what is asked of it. */
+  /** Path of a list in DSpace's form. */
   readonly path: string
   readonly parameters?: Readonly<Record<string, string | undefined>>
   readonly columns: readonly Column<Row>[]
   readonly idOf: (row: Row) => string
   readonly pathOf?: (row: Row) => string | undefined
   readonly empty: JSX.Element
-  /** Loaded again when it changes. */
+  /** The list is loaded again when this number changes. */
   readonly version?: number
-  /** The parameter of the address that has the page; two lists on a page have two. */
+  /** The parameter of the address that holds the page. Two lists on one page need two names. */
   readonly name?: string
   readonly size?: number
 }
 
-/** A list of the service, page by page. */
+/** A list of the service, shown page by page. */
 export function HalTable<Row>(parts: Parts<Row>): JSX.Element {
   const { label, path, parameters = {}, columns, idOf, pathOf, empty, version = 0 } = parts
   const { name = 'page', size = 50 } = parts

@@ -1,7 +1,7 @@
 import type { IconNode } from 'lucide'
 import { h, type JSX } from 'preact'
 
-/** A picture beside words that say the same; alone, it needs a name at the control around it. */
+/** A picture beside words that say the same. Where it stands alone, the control around it needs a name. */
 export const Icon = ({ of, size = 18 }: { readonly of: IconNode; readonly size?: number }): JSX.Element => (
   <svg
     aria-hidden="true"

@@ -5,19 +5,17 @@ import { RotateCw } from '../icons.ts'
 import { Icon } from './Icon.tsx'
 import { Loading, Offline, State } from './states.tsx'
 
-/** A page or a part that is loaded when it is shown for the first time. */
+/** Loads a page or a part when it is shown for the first time. */
 export type Load<Properties> = () => Promise<ComponentType<Properties>>
 
-/** In ms. */
+/** Time in ms before a failed load is tried again. */
 const pause = 1_000
 
 const reload = () => location.reload()
 
 const loaded = new Map<Load<never>, ComponentType<never>>()
 
-/**
- * @param load the same function each time: it is what the page is known by
- */
+/** @param load must be the same function each time, because it identifies the component */
 export function Lazy<Properties extends object>({
   load,
   with: properties,
@@ -31,7 +29,7 @@ export function Lazy<Properties extends object>({
   useEffect(() => {
     if (Known) return
     let gone = false
-    // The line may have been away for a moment.
+    // A second attempt, because the connection may have been lost for a moment.
     const again = () => new Promise(resolve => setTimeout(resolve, pause)).then(load)
     load()
       .catch(again)
@@ -48,7 +46,8 @@ export function Lazy<Properties extends object>({
   }, [load])
   if (Known) return <Known {...properties} />
   if (!failed) return <Loading />
-  // The files of an older version are gone, or there is no connection: a new page helps in both cases.
+  // The service may have been updated and the old files be gone, or there is no connection. Reloading helps
+  // in both cases.
   if (!navigator.onLine) return <Offline retry={reload} />
   return (
     <State icon={RotateCw} tone="warn" title={t('reload')} help={t('reload.help')}>

@@ -3,18 +3,21 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import './dialog.css'
 
 interface Parts {
-  /** What the button shows. */
+  /** The content of the button. */
   readonly button: ComponentChildren
-  /** What it is called, if that is a picture. */
+  /** The name of the button, needed if its content is a picture. */
   readonly label?: string
   readonly buttonClass?: string
-  /** Where it opens: right-aligned below unless told otherwise. */
+  /** The direction in which the panel opens; below the button and aligned with its right edge by default. */
   readonly side?: 'left' | 'up' | 'left up'
-  /** Things that can be done, as `menu-item`, or anything else, such as a list of check boxes. */
+  /** The content of the panel: actions with the class `menu-item`, or anything else, such as checkboxes. */
   readonly children: ComponentChildren | ((close: () => void) => ComponentChildren)
 }
 
-/** A button that opens a small panel. Arrow keys go from one thing in it to the next; Escape and a click elsewhere close it. */
+/**
+ * A button that opens a small panel. Arrow keys move between its controls; Escape and a click elsewhere close
+ * it.
+ */
 export function Menu({ button, label, buttonClass = 'button', side, children }: Parts): JSX.Element {
   const [open, setOpen] = useState(false)
   const id = useId()
@@ -45,7 +48,7 @@ export function Menu({ button, label, buttonClass = 'button', side, children }: 
       opener.current?.focus()
       return
     }
-    // Where the arrows choose a value, they do.
+    // In a select element, the arrow keys choose the value.
     if (event.target instanceof HTMLSelectElement) return
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     const isText = event.target instanceof HTMLInputElement && event.target.type !== 'checkbox'
@@ -79,7 +82,7 @@ export function Menu({ button, label, buttonClass = 'button', side, children }: 
   )
 }
 
-/** In px, between a panel and the edge of the window. */
+/** Minimum distance in px between a panel and the edge of the window. */
 const edge = 8
 
 /** Moves a panel so that all of it is inside the window, wherever its button is. */

@@ -4,7 +4,7 @@ import { Lock } from '../icons.ts'
 import { type Eperson, who } from '../session.ts'
 import { loginHref, NotYetKnown, State } from './states.tsx'
 
-/** A page for somebody who is logged in: others are asked to. */
+/** Shows its content to an eperson who is logged in, and a login form to others. */
 export function NeedsLogin({
   children,
 }: {

@@ -5,22 +5,27 @@ import './page.css'
 
 interface Parts {
   readonly title: string
-  /** What the window is called, if it says more than the title. */
+  /** The title of the window, if it is longer than that of the page. */
   readonly windowTitle?: string
   readonly lead?: ComponentChildren
-  /** The pages above, each with its address. */
+  /** The pages above this one, each with its address. */
   readonly crumbs?: readonly (readonly [name: string, address: string])[]
-  /** Buttons of the whole page. */
+  /** Buttons that concern the whole page. */
   readonly actions?: ComponentChildren
-  /** A single form in the middle. */
+  /** True for a page that is a single form, which is centered. */
   readonly narrow?: boolean
   readonly children?: ComponentChildren
 }
 
-/** The visit whose page has the focus already: the first one begins at the top of the document, as any page does. */
+/**
+ * The last visit whose page got the focus. The first page never does: it begins at the top of the document.
+ */
 let focused = 0
 
-/** Every page: its title gets the focus when it is opened, so that a screen reader says where one is. */
+/**
+ * The frame of every page. The title gets the focus when the page is opened, so that a screen reader
+ * announces it.
+ */
 export function Page({
   title,
   windowTitle = title,

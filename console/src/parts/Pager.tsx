@@ -6,7 +6,7 @@ import { useTyped } from './typed.ts'
 import './table.css'
 
 interface Parts {
-  /** From 1. */
+  /** The current page, counted from 1. */
   readonly page: number
   readonly size: number
   readonly total: number
@@ -15,7 +15,7 @@ interface Parts {
   readonly onSize?: (size: number) => void
 }
 
-/** Where one is in a long list, and how to get elsewhere in it. */
+/** Shows the position in a long list, and controls to move in it. */
 export function Pager({ page, size, total, onPage, sizes = [25, 50, 100, 500], onSize }: Parts): JSX.Element {
   const pages = Math.max(1, Math.ceil(total / size))
   const [typed, setTyped] = useTyped(String(page))

@@ -12,10 +12,10 @@ interface Parts {
   readonly onSearch: (text: string) => void
 }
 
-/** In ms: who types on is not asked about each letter. */
+/** Time in ms without typing after which the search begins, so that not each letter causes a request. */
 const pause = 250
 
-/** A text to look for. It is asked for when somebody stops typing. */
+/** A search field, which reports its text when typing stops. */
 export function SearchBox({ label, value, onSearch }: Parts): JSX.Element {
   const asked = useRef<string | undefined>(undefined)
   const [typed, setTyped] = useTyped(value, text => {
@@ -47,7 +47,7 @@ export function SearchBox({ label, value, onSearch }: Parts): JSX.Element {
   )
 }
 
-/** What is looked for is in the address. */
+/** A search field whose text is a parameter of the address. */
 export const AddressSearch = ({
   label,
   name = 'q',

@@ -9,12 +9,15 @@ export interface Column<Row> {
   readonly id: string
   readonly label: ComponentChildren
   readonly cell: (row: Row) => ComponentChildren
-  /** Right-aligned, with digits of equal width. */
+  /** Right-aligns the column, with digits of equal width. */
   readonly numeric?: boolean
-  /** Long text that may take several lines. */
+  /** True for long text that may take several lines. */
   readonly wrap?: boolean
   readonly sortable?: boolean
-  /** It stays when the table is scrolled sideways: the first column, which says what a row is. */
+  /**
+   * Keeps the column in place while the table is scrolled sideways; for the first column, which identifies a
+   * row.
+   */
   readonly pinned?: boolean
 }
 
@@ -24,16 +27,19 @@ export interface Order {
 }
 
 interface Parts<Row> {
-  /** What the table is, for screen readers. */
+  /** The name of the table for screen readers. */
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly idOf: (row: Row) => string
   readonly order?: readonly Order[]
   readonly onOrder?: (order: readonly Order[]) => void
-  /** The page of a row: its first cell should have the link, too. */
+  /**
+   * Returns the page of a row, opened by a click on the row. For keyboards, the first cell should contain the
+   * link, too.
+   */
   readonly pathOf?: (row: Row) => string | undefined
-  /** As high as its rows, instead of scrolling in itself. */
+  /** Makes the table as high as its rows, without a scroll bar of its own. */
   readonly whole?: boolean
 }
 
@@ -77,7 +83,7 @@ export function Table<Row>(parts: Parts<Row>): JSX.Element {
   )
 }
 
-/** Not if something in the row was clicked, or text selected. */
+/** True if a click opens the row: not if it was on a control of the row, or selected text. */
 const opensRow = (event: MouseEvent) =>
   !event.defaultPrevented &&
   !(event.target as Element).closest('a, button, input, select, summary, label') &&
@@ -121,7 +127,10 @@ function Head<Row>({ column, order, onOrder }: HeadParts<Row>): JSX.Element {
   )
 }
 
-/** Ascending, descending, not at all. With Shift, it is added to the order that is there. */
+/**
+ * Cycles a field through ascending, descending and unsorted. With `add`, as Shift does, the order by other
+ * fields is kept.
+ */
 export function nextOrder(order: readonly Order[], field: string, add: boolean): readonly Order[] {
   const now = order.find(one => one.field === field)
   const next: readonly Order[] =

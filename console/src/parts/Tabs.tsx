@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { href, path } from '../router.ts'
 import './tabs.css'
 
-/** Pages that belong together. */
+/** Tabs that lead to related pages. */
 export const Tabs = ({
   label,
   pages,

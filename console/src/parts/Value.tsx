@@ -3,10 +3,10 @@ import type { Json as Data } from '../entities.ts'
 import { printExactly } from '../exact.ts'
 import { formatTime, t } from '../i18n/i18n.ts'
 
-/** As much of a long text as a line shows, or some. */
+/** Maximum number of characters shown of a value in a line. */
 const longest = 240
 
-/** One value in a line: of a cell, or of a list. Whatever it is, it is text and never markup. */
+/** One value in a line, of a cell or of a list. It is always shown as text, never as markup. */
 export function Value({
   value,
   type,
@@ -14,7 +14,7 @@ export function Value({
 }: {
   readonly value: Data | undefined
   readonly type?: string
-  /** It stands in a link of its own: addresses are none. */
+  /** True inside a link, where an address must not become a link of its own. */
   readonly plain?: boolean
 }): JSX.Element {
   if (value === null || value === undefined)
@@ -44,10 +44,10 @@ export function Value({
   return <bdi class="json">{cut(printExactly(value), longest)}</bdi>
 }
 
-/** True for the address of a page: nothing else becomes a link, whatever it calls itself. */
+/** True for a web address. Any other text, whatever its scheme, never becomes a link. */
 export const isAddress = (text: string): boolean =>
   text.length <= 2_000 && /^https?:\/\/[^\s<>"]+$/i.test(text) && URL.canParse(text)
 
-/** Not through the middle of a character. */
+/** Shortens a text without splitting a character. */
 export const cut = (text: string, length: number): string =>
   text.length <= length ? text : `${text.slice(0, length).replace(/[\uD800-\uDBFF]$/, '')}…`

@@ -5,10 +5,10 @@ import { printExactly } from '../exact.ts'
 import { formatNumber, t } from '../i18n/i18n.ts'
 import { cut, isAddress, Value } from './Value.tsx'
 
-/** So much of a text is shown until somebody wants more. */
+/** Number of characters shown of a text until more are asked for. */
 const first = 2_000
 
-/** A value by itself, all of it. */
+/** A single value, shown in full. */
 export function Whole({
   value,
   type,
@@ -38,7 +38,7 @@ export function Whole({
   return <Value value={value} type={type} />
 }
 
-/** More lines than these are folded. */
+/** Maximum number of lines shown unfolded. */
 const mostLines = 20
 
 function Folded({ text }: { readonly text: string }): JSX.Element {

@@ -1,8 +1,8 @@
 import { useEffect, useRef } from 'preact/hooks'
 
-/** Work that can be stopped, one at a time; it stops when the page goes, too. */
+/** Runs one piece of abortable work at a time, and aborts it when the component is removed. */
 export interface Stopper {
-  /** Stops what runs, and gives the signal of what begins. */
+  /** Aborts the running work and returns the signal for the next. */
   begin(): AbortSignal
   stop(): void
 }

@@ -1,17 +1,17 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** What somebody is typing: it is there again after a reload, and after a login at another site. */
+/** A text being typed. It survives a reload, and a login at another site. */
 export interface Draft {
   readonly value: string
-  /** Whether it was there from before. */
+  /** True if the text was typed and not only given as the initial one. */
   readonly kept: boolean
   set(value: string): void
-  /** It was sent: nothing is kept. */
+  /** Forgets the text once it has been sent. */
   done(): void
 }
 
 const prefix = 'carrel.draft.'
-/** Of a text; longer ones are kept for as long as the page is open. */
+/** Maximum number of characters stored. A longer text lasts only as long as the page is open. */
 const longest = 200_000
 
 const read = (name: string) => {
@@ -27,17 +27,17 @@ function write(name: string, value: string | null) {
     if (value === null || value.length > longest) sessionStorage.removeItem(prefix + name)
     else sessionStorage.setItem(prefix + name, value)
   } catch {
-    // It is kept for as long as the page is open.
+    // Without storage, the text lasts as long as the page is open.
   }
 }
 
-/** @param name of the field, of this tab; no password is a draft */
+/** @param name of the field, unique in the tab; never use it for a password */
 export function useDraft(name: string, initial: string): Draft {
   const [state, setState] = useState(() => {
     const found = read(name)
     return { value: found ?? initial, kept: found !== null }
   })
-  // What is shown as the start may be something else by now, such as after Back.
+  // The initial text may have changed meanwhile, such as after Back.
   useEffect(() => {
     setState(now => (now.kept || now.value === initial ? now : { value: initial, kept: false }))
   }, [name, initial])

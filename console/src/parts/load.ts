@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 
-/** What is loaded for a page. While it is loaded again, the value before stays. */
+/** A value that a page loads. While it is loaded again, the previous value stays. */
 export interface Loaded<T> {
   readonly value: T | undefined
   readonly problem: unknown
@@ -8,7 +8,7 @@ export interface Loaded<T> {
   reload(): void
 }
 
-/** @param on what it depends on: when one of these changes, it is loaded again, and what was under way is given up */
+/** @param on the load is repeated when one of these values changes, and one that is under way is aborted */
 export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, on: readonly unknown[]): Loaded<T> {
   const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({
     value: undefined,
@@ -30,7 +30,7 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, on: readon
   return { ...state, reload: useCallback(() => setRound(one => one + 1), []) }
 }
 
-/** A piece of work that somebody starts: what it says when it fails, and that it runs. */
+/** A piece of work started by the user, with its state and its failure. */
 export interface Work {
   readonly busy: boolean
   readonly problem: unknown

@@ -1,15 +1,15 @@
-/** Gives a file to the browser to keep. */
+/** Offers a file for download in the browser. */
 export function save(content: Blob, name: string): void {
   const address = URL.createObjectURL(content)
   const link = document.createElement('a')
   link.href = address
   link.download = name
   link.click()
-  // The browser has begun to read it by then.
+  // By then the browser has begun to read the file.
   setTimeout(() => URL.revokeObjectURL(address), 60_000)
 }
 
-/** Reads a stream to its end, and says how far it is. */
+/** Reads a stream to its end, and reports the number of bytes read. */
 export async function collect(
   stream: ReadableStream<Uint8Array<ArrayBuffer>>,
   type: string,
@@ -18,7 +18,7 @@ export async function collect(
   const pieces: Blob[] = []
   let held: Uint8Array<ArrayBuffer>[] = []
   let [bytes, inHand] = [0, 0]
-  // Blobs may lie on the disk; arrays don't.
+  // The browser may keep a blob on disk; an array stays in memory.
   const put = () => {
     pieces.push(new Blob(held))
     held = []
@@ -35,7 +35,7 @@ export async function collect(
   return new Blob(pieces, { type })
 }
 
-/** Not every browser's streams can be iterated. */
+/** Iterates over a stream, which not every browser can do by itself. */
 async function* iterate<T>(stream: ReadableStream<T>): AsyncGenerator<T> {
   const reader = stream.getReader()
   try {

@@ -14,13 +14,16 @@ interface StateParts {
   readonly title: string
   readonly tone?: 'bad' | 'warn'
   readonly help?: ComponentChildren
-  /** The language of both, if it is another than that of the page: what the service says is English. */
+  /**
+   * The language of title and help if it differs from that of the page; messages of the service are in
+   * English.
+   */
   readonly lang?: string
-  /** What can be done about it. */
+  /** Actions that may help. */
   readonly children?: ComponentChildren
 }
 
-/** Where the content of a page would stand, and there is none. */
+/** A message in place of a page's content. */
 export const State = ({ icon, title, tone, help, lang, children }: StateParts): JSX.Element => (
   <section class={`state ${tone ?? ''}`}>
     <span class="picture">
@@ -40,7 +43,7 @@ export const Empty = (
   parts: Omit<StateParts, 'icon' | 'tone'> & { readonly icon?: IconNode },
 ): JSX.Element => <State icon={parts.icon ?? Search} {...parts} />
 
-/** Where something is about to stand. */
+/** A placeholder while content is loaded. */
 export const Loading = ({ lines = 8 }: { readonly lines?: number }): JSX.Element => (
   <>
     <Slow />
@@ -52,7 +55,7 @@ export const Loading = ({ lines = 8 }: { readonly lines?: number }): JSX.Element
   </>
 )
 
-/** While something is loaded again, and what was there stays. */
+/** Shows that content is being loaded again while the previous content stays. */
 export const Progress = ({ busy }: { readonly busy: boolean }): JSX.Element | null =>
   busy ? (
     <>
@@ -61,10 +64,10 @@ export const Progress = ({ busy }: { readonly busy: boolean }): JSX.Element | nu
     </>
   ) : null
 
-/** In ms. */
+/** Time in ms after which a note says that loading takes long. */
 const patience = 10_000
 
-/** Nothing spins for ever without a word: an answer may never come, and no browser says so. */
+/** A note that loading takes long. An answer may never come, and no browser says so. */
 function Slow(): JSX.Element | null {
   const [isSlow, setSlow] = useState(false)
   useEffect(() => {
@@ -81,7 +84,7 @@ function Slow(): JSX.Element | null {
   ) : null
 }
 
-/** One line inside of a page. */
+/** A message in one line inside a page. */
 export const Notice = ({
   tone,
   children,
@@ -103,7 +106,7 @@ export const loginHref = (): string =>
 
 const here = () => `${path.value}${query.value.size > 0 ? `?${query.value}` : ''}`
 
-/** Instead of a page that is for others. */
+/** A message in place of a page that the caller may not read. */
 export const Forbidden = (): JSX.Element => (
   <State
     icon={Lock}
@@ -118,7 +121,10 @@ export const Forbidden = (): JSX.Element => (
   </State>
 )
 
-/** There is no line. When the device says that it is back, the page goes on by itself. */
+/**
+ * A message that there is no connection. When the device reports that it is online again, it retries by
+ * itself.
+ */
 export function Offline({
   retry,
   children,
@@ -138,7 +144,7 @@ export function Offline({
   )
 }
 
-/** Instead of a page: what went wrong, and what to do about it. */
+/** Explains in place of a page what went wrong and how to go on. */
 export function ProblemView({
   problem,
   retry,
@@ -176,7 +182,7 @@ export function ProblemView({
   )
 }
 
-/** Inside of a form or a dialog: the same in a line. */
+/** A problem in one line, for a form or a dialog. */
 export const ProblemNotice = ({ problem }: { readonly problem: unknown }): JSX.Element | null => {
   if (problem === undefined) return null
   if (problem instanceof CarrelNetworkError) return <Notice tone="warn">{t('offline.help')}</Notice>
@@ -189,6 +195,8 @@ export const ProblemNotice = ({ problem }: { readonly problem: unknown }): JSX.E
 
 const beginAgain = () => tryToBegin()
 
-/** As long as it isn't known who is here. */
+/**
+ * A placeholder until it is known whether the caller is logged in, or the reason why that can't be found out.
+ */
 export const NotYetKnown = (): JSX.Element =>
   trouble.value === undefined ? <Loading /> : <ProblemView problem={trouble.value} retry={beginAgain} />

@@ -12,7 +12,7 @@ interface Toast {
 const toasts = signal<readonly Toast[]>([])
 let count = 0
 
-/** Says for some seconds that something was done. What went wrong stands where it went wrong instead. */
+/** Confirms an action for some seconds. A failure is shown in place instead. */
 export function toast(text: string, tone: Toast['tone'] = 'good'): void {
   const id = ++count
   toasts.value = [...toasts.value.slice(-2), { id, text, tone }]

@@ -1,11 +1,11 @@
 import { useRef, useState } from 'preact/hooks'
 
 /**
- * What is typed into a field or a form that begins as `start`. When what it begins from becomes another, it begins again;
- * what was typed stays when the same is loaded again. This is done while rendering: an effect comes a frame later, and
- * would take away what was typed until then.
+ * The state of a field or a form that begins as `start`. When `start` changes, the state follows; if an equal
+ * `start` is loaded again, the typed value stays. The state is set while rendering, because an effect would
+ * come one frame later and erase what was typed in between.
  *
- * @param isExpected whether a new start is only what was typed before, on its way back
+ * @param isExpected returns true if a new `start` is only the typed value coming back
  */
 export function useTyped<T>(
   start: T,

@@ -7,7 +7,7 @@ import { toast } from '../parts/toast.tsx'
 import { go, href } from '../router.ts'
 import { eperson, logout } from '../session.ts'
 
-/** Who is logged in, and what is theirs. */
+/** A menu with the name of the logged-in eperson and links to their account. */
 export function AccountMenu(): JSX.Element | null {
   const person = eperson.value
   if (!person) return null

@@ -5,11 +5,13 @@ import { t } from '../i18n/i18n.ts'
 import { UserRoundCog } from '../icons.ts'
 import { Icon } from '../parts/Icon.tsx'
 
-/** While an administrator acts as somebody else: over every page, so that nobody forgets. */
+/**
+ * A banner over every page while an administrator acts on behalf of an eperson, so that it is not forgotten.
+ */
 export function ActingBanner(): JSX.Element | null {
   const person = acting.value
   const banner = useRef<HTMLDivElement>(null)
-  // What else stays at the top stays below it.
+  // Other elements that stick to the top are placed below the banner.
   useLayoutEffect(() => {
     const { style } = document.documentElement
     const element = banner.current

@@ -5,10 +5,10 @@ import { Megaphone } from '../icons.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { alert, lookForAlert } from './alert.ts'
 
-/** In ms: somebody may have a page open for days. */
+/** Time in ms between two checks, since a page may stay open for days. */
 const interval = 300_000
 
-/** What the operator tells everybody, over every page. */
+/** The operator's message to everyone, over every page. */
 export function AlertNotice(): JSX.Element | null {
   useEffect(() => {
     void lookForAlert()

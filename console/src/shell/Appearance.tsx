@@ -13,7 +13,7 @@ const themes = [
   ['dark', 'theme.dark', Moon],
 ] as const
 
-/** Theme and language: of this browser. */
+/** A menu for theme and language, which are kept in this browser. */
 export const Appearance = (): JSX.Element => (
   <Menu
     side="up"

@@ -11,10 +11,15 @@ import { ProblemNotice } from '../parts/states.tsx'
 import { href, path, query, withQuery } from '../router.ts'
 import { ends, eperson } from '../session.ts'
 
-/** How long before the end somebody is warned, in seconds: enough to come back from the kettle. */
+/**
+ * Time in seconds before the end of the session at which the warning appears: enough to come back from the
+ * kettle.
+ */
 const warning = 120
 
-/** The end of a session: a warning before it, and after it a login over the page, so that nothing typed is lost. */
+/**
+ * Warns before the session ends. After the end, it asks for a login over the page, so that no input is lost.
+ */
 export function SessionEnd(): JSX.Element | null {
   const left = useTimeLeft()
   const [dismissed, setDismissed] = useState<number>()
@@ -45,7 +50,10 @@ export function SessionEnd(): JSX.Element | null {
   )
 }
 
-/** Seconds; it ticks where somebody looks at it. When the time is over, the page asks for a login. */
+/**
+ * Returns the seconds left, updated while a component shows them. At the end it asks the service, which may
+ * ask for a login.
+ */
 export function useTimeLeft(): number | undefined {
   const end = ends.value
   const [now, setNow] = useState(Date.now())
@@ -58,7 +66,7 @@ export function useTimeLeft(): number | undefined {
   const left = end === undefined ? undefined : (end - now) / 1000
   const isOver = left !== undefined && left <= 0
   useEffect(() => {
-    // The client finds out by asking: it wants a login, or another tab has renewed the session.
+    // The answer tells the client whether another tab renewed the session or a login is needed.
     if (isOver) client.status().catch(() => {})
   }, [isOver])
   return left

@@ -16,7 +16,7 @@ import './shell.css'
 import '../parts/button.css'
 import '../parts/field.css'
 
-/** What is around every page. */
+/** The frame around every page. */
 export function Shell(): JSX.Element {
   const main = useRef<HTMLElement>(null)
   const [drawer, setDrawer] = useState(false)
@@ -53,7 +53,7 @@ export function Shell(): JSX.Element {
   )
 }
 
-/** The sidebar where there is no room for it. */
+/** The sidebar as a drawer, for narrow windows. */
 function Drawer({ onClose }: { readonly onClose: () => void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {

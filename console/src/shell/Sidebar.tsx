@@ -12,7 +12,7 @@ import { AccountMenu } from './AccountMenu.tsx'
 import { Appearance } from './Appearance.tsx'
 import { Brand } from './Brand.tsx'
 
-/** How many entities the sidebar lists; the first page lists all. */
+/** Maximum number of entities in the sidebar; the first page lists all. */
 const most = 12
 
 export const Sidebar = (): JSX.Element => (
@@ -60,7 +60,7 @@ export const Sidebar = (): JSX.Element => (
   </section>
 )
 
-/** The page that is open, or one below it. */
+/** True if the path or a page below it is open. */
 const isHere = (to: string) => path.value === to || (to !== '' && path.value.startsWith(`${to}/`))
 
 const To = ({

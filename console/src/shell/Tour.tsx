@@ -4,7 +4,7 @@ import { X } from '../icons.ts'
 import { Icon } from '../parts/Icon.tsx'
 import { showStep, step, steps } from './tour.ts'
 
-/** The card of the tour, over the page that it speaks of. */
+/** The card of the tour, shown over the page that it explains. */
 export function Tour(): JSX.Element | null {
   const at = step.value
   const now = at === undefined ? undefined : steps[at]

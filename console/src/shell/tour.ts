@@ -3,7 +3,7 @@ import type { Entity } from '../entities.ts'
 import type { Key } from '../i18n/i18n.ts'
 import { go, withQuery } from '../router.ts'
 
-/** The demo data, in five steps: each is a page, with a card that says what there is to see. */
+/** One of the five steps through the demo data: a page, and a card that explains it. */
 interface Step {
   readonly title: Key
   readonly text: Key
@@ -26,7 +26,7 @@ export const steps: readonly Step[] = [
   { title: 'tour.5.title', text: 'tour.5', path: 'tokens' },
 ]
 
-/** From 0; undefined: nobody is on the tour. */
+/** The current step, counted from 0; undefined outside the tour. */
 export const step = signal<number | undefined>(undefined)
 
 export function showStep(next: number | undefined): void {
@@ -35,6 +35,6 @@ export function showStep(next: number | undefined): void {
   go(found?.path ?? '')
 }
 
-/** What `carrel serve --demo` makes. */
+/** True for the data that `carrel serve --demo` creates. */
 export const isDemo = (entities: readonly Entity[]): boolean =>
   entities.some(({ name, fields }) => name === 'letters' && fields.some(one => one.name === 'shelfmark'))

@@ -1,6 +1,6 @@
 import type { Administration, Everybody } from '../dictionary.ts'
 
-/** German. These are for everybody. */
+/** German texts of the pages for everyone. */
 export const everybody: Everybody = {
   // Shell
   skip: 'Zum Inhalt springen',
@@ -349,7 +349,7 @@ export const everybody: Everybody = {
   null: 'kein Wert',
 }
 
-/** For administrators' pages: nobody else loads them. */
+/** German texts of the administrators' pages, loaded only by those. */
 export const administration: Administration = {
   // Words of several pages
   actions: 'Aktionen',
@@ -419,7 +419,7 @@ export const administration: Administration = {
   'tokens.revoke.help': 'Das Programm, das es benutzt, wird ab sofort abgewiesen.',
   'tokens.revoked': 'Das Token ist widerrufen.',
 
-  // What somebody would see
+  // Access that a person has
   'access.title': 'Was diese Person sieht',
   'access.ask': 'Nach einem Netz, einer Anmeldung oder einem einzelnen Objekt oder Datensatz fragen',
   'access.ask.do': 'Fragen',

@@ -1,6 +1,6 @@
 import type { Text } from '../text.ts'
 
-/** English: the texts that every other language must have. These are for everybody. */
+/** English texts of the pages for everyone. Every other language must have the same keys. */
 export const everybody = {
   // Shell
   skip: 'Skip to the page',
@@ -340,7 +340,7 @@ export const everybody = {
   null: 'no value',
 } as const satisfies Record<string, Text>
 
-/** For administrators' pages: nobody else loads them. */
+/** English texts of the administrators' pages, loaded only by those. */
 export const administration = {
   // Words of several pages
   actions: 'Actions',
@@ -408,7 +408,7 @@ export const administration = {
   'tokens.revoke.help': 'The program that uses it is refused from now on.',
   'tokens.revoked': 'The token is revoked.',
 
-  // What somebody would see
+  // Access that a person has
   'access.title': 'What this person sees',
   'access.ask': 'Ask for a network, a way to log in, or a single item or record',
   'access.ask.do': 'Ask',

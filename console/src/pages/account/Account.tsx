@@ -17,7 +17,7 @@ import { methodInWords } from './words.ts'
 import './account.css'
 import { pathOf } from '../../entities.ts'
 
-/** Who one is here: profile, password, and everything that the service knows of one. */
+/** The caller's account: profile, password, and everything that the service knows about them. */
 const Account = (): JSX.Element => (
   <Page title={t('nav.account')}>
     <NeedsLogin>
@@ -94,7 +94,10 @@ function PersonalData({ person }: { readonly person: Eperson }): JSX.Element {
 
 export default Account
 
-/** Everything that the service keeps about an eperson and shows them, in one file instead of many requests. */
+/**
+ * Collects everything that the service keeps about an eperson and shows them. One file replaces many
+ * requests.
+ */
 async function personalData({ uuid }: Eperson): Promise<object> {
   const client = service.value
   const all = async (path: string) => {

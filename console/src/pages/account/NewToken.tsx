@@ -15,7 +15,7 @@ import { toast } from '../../parts/toast.tsx'
 
 const day = 86_400_000
 
-/** What a program may do, where from, and for how long; then its token, once. */
+/** Asks for the name, scope, networks and lifetime of an access token, creates it, and shows it once. */
 export function NewToken({ onClose }: { readonly onClose: () => void }): JSX.Element {
   const name = useDraft('token.name', '')
   const [days, setDays] = useState('30')

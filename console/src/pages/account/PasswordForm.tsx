@@ -8,7 +8,10 @@ import { ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import type { Eperson } from '../../session.ts'
 
-/** A new password. Where one logs in elsewhere, the service refuses, and its reason is shown. */
+/**
+ * A form for a new password. The service refuses it for accounts that log in at a provider, and its reason is
+ * shown.
+ */
 export function PasswordForm({ person }: { readonly person: Eperson }): JSX.Element | null {
   const [current, setCurrent] = useState('')
   const [next, setNext] = useState('')
@@ -23,7 +26,7 @@ export function PasswordForm({ person }: { readonly person: Eperson }): JSX.Elem
     setAgain('')
     toast(t('password.done'))
   })
-  // While acting for somebody, the service refuses it.
+  // The service refuses a change of password on behalf of an eperson.
   if (acting.value) return null
   const isWrong = work.problem instanceof CarrelProblem && work.problem.code === 'wrong-password'
   const differs = again !== '' && next !== again

@@ -8,7 +8,7 @@ import { ProblemNotice } from '../../parts/states.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { type Eperson, findOut } from '../../session.ts'
 
-/** Names, as others see them. The address is an administrator's to change. */
+/** A form for first and last name. Only an administrator can change the email address. */
 export function ProfileForm({ person }: { readonly person: Eperson }): JSX.Element {
   const first = useDraft(`first.${person.uuid}`, person.firstName)
   const last = useDraft(`last.${person.uuid}`, person.lastName)

@@ -22,7 +22,7 @@ type Session = Schemas['Session']
 
 const path = '/api/authn/sessions'
 
-/** Where one is logged in, and what was done in one's name. */
+/** The caller's sessions, and the audit events of their account. */
 const Sessions = (): JSX.Element => (
   <Page title={t('nav.sessions')} lead={t('sessions.lead')}>
     <NeedsLogin>

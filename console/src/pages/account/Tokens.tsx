@@ -17,7 +17,7 @@ import './account.css'
 
 type Token = Schemas['AccessToken']
 
-/** Access tokens: for programs that read the repository in one's name. */
+/** Access tokens, with which programs act in the caller's name. */
 function Tokens(): JSX.Element {
   const [adding, setAdding] = useState(false)
   const [round, setRound] = useState(0)

@@ -1,6 +1,6 @@
 import { t } from '../../i18n/i18n.ts'
 
-/** How somebody has logged in: a provider has the name that the operator gave it. */
+/** Returns a login method in words. A provider has the name that the operator gave it. */
 export const methodInWords = (method: string): string =>
   method === 'password' ? t('method.password') : method === 'command-line' ? t('method.command-line') : method
 

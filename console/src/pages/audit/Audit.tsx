@@ -23,7 +23,7 @@ const sizes = [50, 100, 500]
 
 export const eventPath = (id: number): string => `admin/audit/${id}`
 
-/** Somebody by their address, as far as it is known. */
+/** An eperson, shown by email address if it is known, otherwise by UUID. */
 export const Somebody = ({
   uuid,
   names,
@@ -85,7 +85,7 @@ const columns = (names: Names): readonly Column<TrailEvent>[] => [
   { id: 'ip', label: a('event.ip'), cell: ({ client_ip: ip }) => <bdi>{ip ?? ''}</bdi> },
 ]
 
-/** What happened, and who did it. */
+/** The audit trail, page by page. */
 function Audit(): JSX.Element {
   const [verifying, setVerifying] = useState(false)
   const filter = filterHere()
@@ -144,7 +144,7 @@ function Audit(): JSX.Element {
 
 export default Audit
 
-/** All events that the filter lets through. */
+/** Downloads all events that match the filter. */
 const Export = ({ filter }: { readonly filter: Filter }): JSX.Element => (
   <DownloadMenu
     name={trail}

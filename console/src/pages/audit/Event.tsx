@@ -13,7 +13,7 @@ import { who } from '../../session.ts'
 import { Outcome, Somebody } from './Audit.tsx'
 import { loadEvent, type TrailEvent } from './trail.ts'
 
-/** One event of the trail, with what was before and after. */
+/** One event of the trail, with the values before and after it. */
 function EventPage({
   parameters: { id = '' },
 }: {
@@ -56,7 +56,7 @@ function EventPage({
   )
 }
 
-/** To the millisecond, in UTC: as it stands in the trail. */
+/** Formats a time to the millisecond in UTC, which is how the trail stores it. */
 const exactTime = (text: string) => text.replace('T', ' ').replace('Z', ' UTC')
 
 interface Change {

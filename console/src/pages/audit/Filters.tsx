@@ -8,7 +8,7 @@ import { query, setQuery } from '../../router.ts'
 import type { Filter } from './trail.ts'
 import './audit.css'
 
-/** The address says what is looked for. */
+/** Reads the filter from the address. */
 export const filterHere = (): Filter => {
   const of = (name: string) => query.value.get(name) ?? ''
   const day = (name: string) => (/^\d{4}-\d\d-\d\d$/.test(of(name)) ? of(name) : '')
@@ -21,7 +21,7 @@ export const filterHere = (): Filter => {
   }
 }
 
-/** What events are about; `login.` and the like stand for all that begin so. */
+/** Prefixes of event names; `login.` matches all events whose names begin with it. */
 const kinds = [
   ...new Set(eventNames.filter(name => name.includes('.')).map(name => `${name.split('.', 1)[0]}.`)),
 ]

@@ -2,7 +2,7 @@ import { service } from '../../api.ts'
 import { type DataRecord, type Json, loadPage, parametersOf, pathOf } from '../../entities.ts'
 import { emailsOf, type Person, people } from '../people/people.ts'
 
-/** The audit trail: the calls of these pages. */
+/** The entity of the audit trail. */
 export const trail = 'audit-events'
 
 export interface TrailEvent extends DataRecord {
@@ -21,21 +21,21 @@ export interface TrailEvent extends DataRecord {
   readonly changes: Json
 }
 
-/** What is looked for; empty: everything. */
+/** A filter of events. Empty members match everything. */
 export interface Filter {
-  /** A part of a name, an address, or a UUID. */
+  /** A part of a name, a part of an email address, or a UUID. */
   readonly person: string
   readonly event: string
   readonly outcome: string
-  /** Days. */
+  /** Days in the form YYYY-MM-DD; both are included. */
   readonly from: string
   readonly until: string
 }
 
-/** Of those whom a text may mean, the first ones. */
+/** Maximum number of epersons that a text is resolved to. */
 const mostPeople = 50
 
-/** @returns the condition as an AST in JSON; undefined: nobody is meant by the text */
+/** @returns the condition as an AST in JSON, or undefined if no eperson matches the text */
 export async function conditionOf(filter: Filter, signal: AbortSignal): Promise<string | undefined> {
   const { person, event, outcome, from, until } = filter
   const conditions: unknown[] = []
@@ -44,7 +44,7 @@ export async function conditionOf(filter: Filter, signal: AbortSignal): Promise<
       query: { query: person.trim() },
     })
     const { items } = await search.page(0, mostPeople, signal)
-    // Those who were deleted are in the trail by their UUID only.
+    // Deleted epersons appear in the trail only by their UUID.
     const uuids = items.length > 0 ? items.map(({ uuid }) => uuid) : isUuid(person) ? [person.trim()] : []
     if (uuids.length === 0) return undefined
     const among = (field: string) => ['in', field, ['array', uuids]]
@@ -83,7 +83,7 @@ export async function loadEvents(
   return { events, total, names: await namesOf(events, signal) }
 }
 
-/** Addresses of people by their UUID: the trail has the UUID of whom an event is about. */
+/** Email addresses of epersons by UUID, because events contain only UUIDs. */
 export type Names = ReadonlyMap<string, string>
 
 export const namesOf = (events: readonly TrailEvent[], signal: AbortSignal): Promise<Names> =>
@@ -100,12 +100,12 @@ export async function loadEvent(
   return { event, names: await namesOf([event], signal) }
 }
 
-/** How all events of a filter are asked for. */
+/** Returns the parameters of a query for all events that match the filter. */
 export async function exportOf(
   filter: Filter,
   signal: AbortSignal,
 ): Promise<Record<string, string | undefined>> {
   const query = await conditionOf(filter, signal)
-  // Nobody is meant: an export of nothing.
+  // If no eperson matches, the export is empty.
   return parametersOf({ query: query ?? '["=","id",0]', order: newestFirst })
 }

@@ -4,24 +4,24 @@ import { formatShort } from '../../i18n/i18n.ts'
 import { Text, widthOf } from './Frame.tsx'
 import { every } from './series.ts'
 
-/** Where a drawing with two axes has its values and names. */
+/** Height and margins, in pixels, of a drawing with two axes. */
 export const plotHeight = 380
 export const margin = { top: 16, right: 16, bottom: 52, left: 64 }
 
-/** Values from the bottom up, between round numbers. */
+/** A scale of values from the bottom up, ending at round numbers. */
 export const upwards = ([lowest, highest]: readonly [number, number]): ScaleLinear<number, number> =>
   scaleLinear()
     .domain([lowest, highest === lowest ? lowest + 1 : highest])
     .nice()
     .range([plotHeight - margin.bottom, margin.top])
 
-/** For a name below a drawing. */
+/** Maximum room in pixels for a name below a drawing. */
 export const nameRoom = 96
 
 export const longestOf = (names: readonly string[]): number =>
   Math.min(nameRoom, Math.max(0, ...names.map(name => widthOf(name.slice(0, 40)))))
 
-/** The lines of the values, and the names below. */
+/** The grid lines with their values, and the names below. */
 export function Axes({
   names,
   width,

@@ -8,20 +8,20 @@ import { type Axis, type Group, isOrdered } from './groups.ts'
 import { every, keptOf, label as name, written } from './series.ts'
 import { stepsOf } from './steps.ts'
 
-/** What there is room for. */
+/** Maximum number of columns and rows that fit in a drawing. */
 const [mostColumns, mostRows] = [400, 60]
 
-/** In pixels, below the cells, for names that are slanted. */
+/** Room in pixels below the cells for slanted names. */
 const slantRoom = 110
 
 export interface Grid {
   readonly columns: readonly string[]
   readonly rows: readonly string[]
-  /** The columns have an order of their own. */
+  /** True if the columns have an order of their own. */
   readonly ordered: boolean
-  /** The number of groups that are drawn. */
+  /** The number of groups drawn. */
   readonly count: number
-  /** There is a column for each step, whether there are records or not. */
+  /** True if there is a column for each step, with or without records. */
   readonly isWhole: boolean
 }
 
@@ -40,7 +40,10 @@ export function gridOf(groups: readonly Group[], axis: Axis): Grid {
   }
 }
 
-/** The values of the faintest and the strongest colour: distances from zero, if values are on both sides of it. */
+/**
+ * The values of the faintest and the strongest color. If there are positive and negative values, these are
+ * distances from zero.
+ */
 interface Range {
   readonly low: number
   readonly high: number
@@ -56,13 +59,15 @@ function rangeOf(groups: readonly Group[]): Range {
       : { low: 0, high: Math.max(-low, high) }
 }
 
-/** By the root: where one value is far above the others, they can still be told apart. */
+/**
+ * Returns the opacity of a value. The square root keeps small values apart when one is far above the others.
+ */
 function strength(value: number, { low, high }: Range): number {
   const part = high === low ? 1 : (Math.abs(value) - low) / (high - low)
   return value === 0 ? 0.06 : 0.16 + 0.8 * Math.sqrt(Math.max(0, part))
 }
 
-/** What the colours of cells stand for, where there is no room for numbers in them. */
+/** A legend for the colors of the cells, shown if numbers don't fit in them. */
 function Scale({ groups }: { readonly groups: readonly Group[] }): JSX.Element {
   const range = rangeOf(groups)
   const { low, high } = range
@@ -87,7 +92,7 @@ function Scale({ groups }: { readonly groups: readonly Group[] }): JSX.Element {
   )
 }
 
-/** Two fields: each pair is a cell, the darker the more. */
+/** A drawing of two fields: each pair of values is a cell, and a darker cell has a higher value. */
 export function Cells({
   groups,
   grid: { columns, rows, ordered },
@@ -102,7 +107,7 @@ export function Cells({
   const range = rangeOf(groups)
   const left = Math.min(width * 0.36, roomFor(rows))
   const step = 36
-  // Names without an order can't be guessed from their neighbours, so all are there: slanted, if there is no room.
+  // Names without an order can't be guessed from their neighbors. Slanting makes room for more of them.
   const isSlanted = !ordered && (width - left) / columns.length < longestOf(columns) + 10
   const below = isSlanted ? slantRoom : 60
   const height = rows.length * step + below

@@ -19,7 +19,10 @@ import { type Axis, isOrdered, loadGroups, type Measure, queryOf, type Unit, uni
 import '../entity/entity.css'
 import './draw.css'
 
-/** Records, counted by a field, by time, or by two of them, and drawn. The address is the drawing. */
+/**
+ * Draws records counted by a field, by time, or by two of them. The address holds all settings of the
+ * drawing.
+ */
 function DrawPage({ parameters }: { readonly parameters: Parameters }): JSX.Element {
   const name = parameters.entity ?? ''
   const { value: entity, problem, reload } = useEntity(name)
@@ -60,7 +63,9 @@ const unitIn = (parameter: string): Unit => {
 const axis = (field: EntityField, parameter: string): Axis =>
   field.type === 'date-time' ? { field, unit: unitIn(parameter) } : { field }
 
-/** What most people would ask first: a name or a kind, rather than a text that is different in each record. */
+/**
+ * Guesses the field to draw first: preferably a place or a kind, not a text that is different in each record.
+ */
 function guess(entity: Entity): EntityField | undefined {
   const fields = groupable(entity)
   return (

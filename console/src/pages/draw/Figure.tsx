@@ -16,9 +16,9 @@ export type Kind = 'bars' | 'lines' | 'cells'
 interface Parts {
   readonly groups: Groups
   readonly kind: Kind
-  /** The field, or the unit of time, that the names are values of. */
+  /** The field, or the unit of time, whose values the names are. */
   readonly axis: Axis
-  /** What the axes and the values are called. */
+  /** Titles of the axes and of the measured value. */
   readonly by: string
   readonly within: string | undefined
   readonly measured: string
@@ -28,7 +28,7 @@ interface Parts {
 
 const mostNames = 40
 
-/** A drawing, what its colours mean, the same as a table, and as a file. */
+/** A drawing with its legend, the same values as a table, and downloads. */
 export function Figure({
   groups: { groups, total },
   kind,
@@ -117,13 +117,13 @@ export function Figure({
   )
 }
 
-/** As wide as there is room: letters are of the same size on every screen. */
+/** Measures the available width, so that letters have the same size on every screen. */
 function useWidth(frame: { readonly current: HTMLElement | null }): number {
   const [width, setWidth] = useState(0)
   useEffect(() => {
     const element = frame.current
     if (!element) return
-    // In a drawing, a rem is always 16: it is as large on the page as that makes it.
+    // A drawing is laid out with 16 px per rem, and the page scales it to its own rem.
     const observer = new ResizeObserver(() => {
       const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize)
       setWidth(Math.max(320, Math.min(1_600, (element.clientWidth * 16) / rem)))

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { cut } from '../../parts/Value.tsx'
 
-/** What every drawing is made of. Letters are of this size, in the units of the drawing: pixels. */
+/** The size of letters in drawings, in pixels. */
 export const letterSize = 13
 
 interface FrameParts {
@@ -19,7 +19,10 @@ export const Frame = ({ width, height, label, children }: FrameParts): JSX.Eleme
 
 let pen: CanvasRenderingContext2D | null | undefined
 
-/** In pixels. Letters differ too much for a guess: a name that is cut too late loses its beginning at the edge. */
+/**
+ * Measures a text in pixels. A guess is not enough: a name that is cut too late loses its beginning at the
+ * edge.
+ */
 export function widthOf(text: string): number {
   if (pen === undefined) {
     pen = document.createElement('canvas').getContext('2d')
@@ -28,11 +31,11 @@ export function widthOf(text: string): number {
   return pen?.measureText(text).width ?? text.length * letterSize * 0.6
 }
 
-/** In pixels, beside a drawing: as much as the longest of these names takes, and a little space. */
+/** Returns the room in pixels that the longest of these names takes beside a drawing, with a little space. */
 export const roomFor = (names: readonly string[]): number =>
   14 + Math.max(40, ...names.map(name => widthOf(name.slice(0, 120))))
 
-/** As much of a text as there is room for. */
+/** Shortens a text to the room in pixels. */
 function fitting(text: string, room: number): string {
   const whole = cut(text, 200)
   if (widthOf(whole) <= room) return whole
@@ -45,7 +48,7 @@ function fitting(text: string, room: number): string {
   return cut(whole, fits)
 }
 
-/** Long names are cut; the whole one shows up when they are pointed at. */
+/** A text of a drawing. A long one is cut and shown in full when pointed at. */
 export const Text = ({
   text,
   room,

@@ -4,17 +4,17 @@ import { type Amount, isAmount, printExactly, readExactly } from '../../exact.ts
 import { written } from '../entity/pql.ts'
 import { asking } from '../entity/refused.ts'
 
-/** What is drawn: how many records there are of each value, and, if wanted, of each pair of values. */
+/** A query for a drawing: a measure of the records, grouped by one axis or by each pair of values of two. */
 export interface Asked {
   readonly entity: Entity
   readonly condition: string
   readonly by: Axis
-  /** Groups within the groups. */
+  /** The axis of the groups within the groups. */
   readonly within?: Axis | undefined
   readonly measure: Measure
 }
 
-/** A field, or the time in it by its parts. */
+/** A field to group by. Times are grouped by a unit. */
 export interface Axis {
   readonly field: EntityField
   readonly unit?: Unit | undefined
@@ -29,7 +29,7 @@ export const units = {
 } as const
 export type Unit = keyof typeof units
 
-/** How many, or a number of a field. */
+/** A count of records, or a function of the values of a field. */
 export type Measure =
   | { readonly kind: 'count' }
   | { readonly kind: 'count_distinct' | 'sum' | 'avg' | 'min' | 'max'; readonly field: EntityField }
@@ -37,17 +37,20 @@ export type Measure =
 export interface Group {
   readonly name: string | null
   readonly within: string | null
-  /** null: there is no value to add up, or to compare. */
+  /** null if there is no value to add up or to compare. */
   readonly value: Amount | null
 }
 
 export interface Groups {
   readonly groups: readonly Group[]
-  /** The number of groups, those that weren't loaded included. */
+  /** The number of all groups, including those not loaded. */
   readonly total: number
 }
 
-/** More bars than this say nothing; time has its own order, and more room. */
+/**
+ * Maximum number of groups loaded. More bars would be unreadable, but an axis of time is ordered and takes
+ * more.
+ */
 export const mostGroups = 40
 const mostTimes = 400
 const mostPairs = 2_000
@@ -63,7 +66,7 @@ const shownBy = ({ field, unit }: Axis) =>
 const shownMeasure = (measure: Measure) =>
   measure.kind === 'count' ? 'count()' : `${measure.kind}(${written(measure.field.name)})`
 
-/** The query as PQL: people can take it to the API. */
+/** Writes the query as PQL, which users can take to the API. */
 export function queryOf({ entity, condition, by, within, measure }: Asked): string {
   const columns = [shownBy(by), ...(within ? [shownBy(within)] : [])]
   const order = within || isOrdered(by) ? columns : [`${shownMeasure(measure)} desc`]
@@ -87,7 +90,7 @@ export async function loadGroups(asked: Asked, signal: AbortSignal): Promise<Gro
   )
   const rows = readExactly(await response.text()) as readonly Readonly<Record<string, Json>>[]
   const groups = rows.map((row): Group => {
-    // Columns come in the order of the query, whatever their names are.
+    // The columns have the order of the query, whatever their names are.
     const values = Object.values(row)
     const value = values.at(-1)
     return {

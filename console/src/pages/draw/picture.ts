@@ -1,6 +1,9 @@
 import { save } from '../../parts/save.ts'
 
-/** A drawing as a file: with its colours in it, since the styles of the page stay here. */
+/**
+ * Styles copied into a drawing when it is saved, because the style sheets of the page are not part of the
+ * file.
+ */
 const taken = [
   'fill',
   'fill-opacity',
@@ -38,7 +41,7 @@ function standalone(drawing: SVGSVGElement): SVGSVGElement {
 
 let canvas: CanvasRenderingContext2D | null | undefined
 
-/** Other programs know no `oklch()`. */
+/** Converts a color to RGB, because other programs don't understand `oklch()`. */
 function asRgb(value: string): string {
   if (!/^(oklch|oklab|color|lab|lch)\(/.test(value)) return value
   canvas ??= document.createElement('canvas').getContext('2d', { willReadFrequently: true })
@@ -55,7 +58,7 @@ const textOf = (drawing: SVGSVGElement) => new XMLSerializer().serializeToString
 export const saveSvg = (drawing: SVGSVGElement, name: string): void =>
   save(new Blob([textOf(drawing)], { type: 'image/svg+xml' }), `${name}.svg`)
 
-/** Twice as fine as it is on the page. */
+/** Saves a drawing as a PNG of twice its size on the page. */
 export async function savePng(drawing: SVGSVGElement, name: string): Promise<void> {
   const address = URL.createObjectURL(new Blob([textOf(drawing)], { type: 'image/svg+xml' }))
   try {

@@ -13,11 +13,11 @@ interface PlotParts {
   readonly label: string
 }
 
-/** What a bar or a point stands for. */
+/** The description of a bar or a point. */
 const titleOf = ({ series }: Drawn, name: string, part: string, value: Amount | null): string =>
   `${name}${series.length > 1 ? `, ${part}` : ''}: ${written(value)}`
 
-/** Names have no order of their own: bars from left to right, the highest first. */
+/** Horizontal bars for names without an order of their own, the highest value first. */
 export function Rows({ drawn, width, label }: PlotParts): JSX.Element {
   const { names, series, totals, isStacked, extent } = drawn
   const lines = isStacked ? 1 : series.length
@@ -84,7 +84,7 @@ export function Rows({ drawn, width, label }: PlotParts): JSX.Element {
   )
 }
 
-/** Along an axis that has an order: bars side by side, parts on top of each other where they make a sum. */
+/** Vertical bars along an ordered axis. Parts that can be added up are stacked. */
 export function Columns({ drawn, width, label }: PlotParts): JSX.Element {
   const { names, series, isStacked, extent } = drawn
   const x = scaleBand<string>(names, [margin.left, width - margin.right]).padding(
@@ -144,7 +144,7 @@ export function Lines({ drawn, width, label }: PlotParts): JSX.Element {
           {values.map(
             (value, column) =>
               value !== null &&
-              // Most of many places may be empty.
+              // With many names, points at zero are left out, since most may be zero.
               (names.length <= 400 || Number(value) !== 0) && (
                 <circle
                   key={names[column]}

@@ -4,19 +4,19 @@ import { formatNumber, t } from '../../i18n/i18n.ts'
 import type { Axis, Group, Measure } from './groups.ts'
 import { stepsOf } from './steps.ts'
 
-/** Groups as a drawing needs them: names along the axis, and for each series a value at each name. */
+/** Groups arranged for a drawing: names along the axis, and series with a value for each name. */
 export interface Drawn {
   readonly names: readonly string[]
   readonly series: readonly Series[]
-  /** Of each name, whether parts can be added up or there is only one. */
+  /** The sum of the values of each name; it means something only if `isStacked`. */
   readonly totals: readonly (Amount | null)[]
-  /** Series stand on top of each other: their values make a sum that means something. */
+  /** True if the series are stacked, because their sum means something. */
   readonly isStacked: boolean
-  /** What has to have room, from the lowest to the highest; zero is always in it. */
+  /** The lowest and the highest value to be drawn; zero is always in between. */
   readonly extent: readonly [number, number]
-  /** The number of groups that are drawn. */
+  /** The number of groups drawn. */
   readonly count: number
-  /** The axis has a place for each step, whether there are records or not. */
+  /** True if the axis has a place for each step, with or without records. */
   readonly isWhole: boolean
 }
 
@@ -25,7 +25,9 @@ export interface Series {
   readonly values: readonly (Amount | null)[]
 }
 
-/** As many as can be told apart; of what can be added up, the rest are drawn as one. */
+/**
+ * Maximum number of series that can be told apart. If values can be added up, all further series become one.
+ */
 const mostSeries = 6
 
 const others = () => t('draw.others')
@@ -35,17 +37,17 @@ export const label = (name: string | null): string => name ?? t('null')
 export const written = (value: Amount | null): string => (value === null ? t('null') : formatNumber(value))
 
 interface Wanted {
-  /** What the only series is called. */
+  /** The name of the series if there is only one. */
   readonly measured: string
   readonly measure: Measure['kind']
-  /** Of the names; the highest stay, in the order in which they came. */
+  /** Maximum number of names. Those with the highest values stay, in their original order. */
   readonly limit?: number
-  /** The field of the names, if they have an order of their own. */
+  /** The field of the names if they have an order of their own. */
   readonly axis?: Axis
 }
 
 export function drawnOf(groups: readonly Group[], { measured, measure, limit, axis }: Wanted): Drawn {
-  // Averages can't be added up.
+  // Averages, minima and maxima can't be added up.
   const adds = measure === 'count' || measure === 'sum'
   const kept = keptOf(groups, one => label(one.name), limit)
   const steps = axis ? stepsOf(kept, axis) : { all: kept, isWhole: true }
@@ -69,7 +71,7 @@ export function drawnOf(groups: readonly Group[], { measured, measure, limit, ax
     cells.set(key, line)
   }
   const order = isPaired ? [...own, others()].filter(name => cells.has(name)) : [measured]
-  // Where there is no group, there is no record: a count of none, and nothing to take a sum or an average of.
+  // A missing group has no records: the count is 0, and there is no sum or average.
   const missing = measure === 'count' ? 0 : null
   const series = order.map(name => {
     const line = cells.get(name)
@@ -89,7 +91,10 @@ export function drawnOf(groups: readonly Group[], { measured, measure, limit, ax
   }
 }
 
-/** Where each value of a column begins and ends: on top of each other, negative ones downwards, or each from zero. */
+/**
+ * Returns the start and the end of each value of a column. Stacked values build on each other, negative ones
+ * downwards.
+ */
 export function spansOf(
   values: readonly (Amount | null)[],
   isStacked: boolean,
@@ -115,7 +120,10 @@ function totalsBy(groups: readonly Group[], key: (group: Group) => string): Map<
   return totals
 }
 
-/** What groups are called, in the order in which they came; of more than there may be, those of the highest values. */
+/**
+ * Returns the names of the groups in their original order. Above the limit, those with the highest values
+ * stay.
+ */
 export function keptOf(
   groups: readonly Group[],
   key: (group: Group) => string,
@@ -128,10 +136,10 @@ export function keptOf(
   return all.filter(name => kept.has(name))
 }
 
-/** The rest, put together, is no group of its own, and has no colour of one. */
+/** Returns the color of a series. The remaining series, put together, have a neutral one. */
 export const colour = (at: number, name?: string): string =>
   name === others() ? 'var(--series-others)' : `var(--series-${(at % mostSeries) + 1})`
 
-/** Every how many-th name there is room for. */
+/** Returns n such that there is room for every n-th name. */
 export const every = (count: number, room: number, each: number): number =>
   Math.max(1, Math.ceil((count * each) / Math.max(1, room)))

@@ -1,12 +1,14 @@
 import type { Axis } from './groups.ts'
 
-/** An axis with an order has a place for each of its steps, with or without a record: what is missing is a gap. */
+/** An ordered axis has a place for each of its steps, so that missing records show as a gap. */
 
-/** More places than these have no room: then the axis says that it leaves some out. */
+/**
+ * Maximum number of places on an axis. Above it, steps without records are left out, and the axis says so.
+ */
 const mostSteps = 2_000
 
 interface Scale {
-  /** The number of the step that has this name; undefined for what is none. */
+  /** Returns the number of the step with this name, or undefined if the name is not a step. */
   readonly at: (name: string) => number | undefined
   readonly name: (at: number) => string
 }
@@ -18,7 +20,7 @@ const dayLength = 86_400_000
 const numbers: Scale = { at: whole, name: String }
 
 const scales = {
-  // `to_string` writes the years from 0 on with four digits.
+  // `to_string` writes years from 0 on with four digits.
   year: { at: whole, name: at => String(at).padStart(4, '0') },
   month: {
     at: name => {
@@ -42,8 +44,10 @@ const scaleOf = ({ field, unit }: Axis): Scale | undefined =>
   unit ? scales[unit] : field.type === 'integer' ? numbers : undefined
 
 /**
- * The names along an axis, with those that no group has. What is on no scale, such as no value, comes last.
- * @param isWhole every step between the first and the last has its place
+ * Completes the names along an ordered axis with the steps that have no group, so that they show as gaps.
+ * Names that are not steps, such as a missing value, come last.
+ *
+ * @returns `isWhole` is true if every step between the first and the last has its place
  */
 export function stepsOf(
   names: readonly string[],

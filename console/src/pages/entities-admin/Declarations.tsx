@@ -31,7 +31,7 @@ const valuesOf = ({ entity }: Tagged): Values => ({
   relations: entity.relations,
 })
 
-/** What an administrator says about an entity, in one form. */
+/** A form with everything that an administrator declares about an entity. */
 export function Declarations({
   tagged,
   onChange,
@@ -145,7 +145,7 @@ export function Declarations({
   )
 }
 
-/** Only what is another than before; undefined: the condition is no JSON. */
+/** Returns only the values that changed, or undefined if the condition is not JSON. */
 function changeFrom(before: Values, after: Values): Change | undefined {
   const isOther = (name: keyof Values) => JSON.stringify(before[name]) !== JSON.stringify(after[name])
   const condition = after.condition.trim()
@@ -155,7 +155,7 @@ function changeFrom(before: Values, after: Values): Change | undefined {
     ...(isOther('read') && { read: after.read }),
     ...(isOther('write') && { write: after.write || null }),
     ...(isOther('relations') && { relations: after.relations }),
-    // As text: so its numbers keep their digits.
+    // The condition is sent as text, so that its numbers keep their digits.
     ...(isOther('condition') && { defaultCondition: condition || null }),
   }
 }

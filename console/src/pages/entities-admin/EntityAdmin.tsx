@@ -27,7 +27,7 @@ import {
 } from './declared.ts'
 import { readersInWords } from './rules.ts'
 
-/** What is declared of one entity. */
+/** The declarations of one entity. */
 function EntityAdmin({
   parameters: { name = '' },
 }: {
@@ -154,7 +154,7 @@ function Fields({ entity: { name, source, fields } }: { readonly entity: Declare
   )
 }
 
-/** How the text of a field is sorted: a process writes the records again. */
+/** Changes the collation of a field, after which a process rewrites the records. */
 function Collation({
   entity,
   field: { name, collation = '' },

@@ -14,7 +14,7 @@ interface Parts {
   readonly onChange: (relations: readonly Relation[]) => void
 }
 
-/** Which fields lead to records of other entities. */
+/** An editor for the fields that refer to records of other entities. */
 export function Relations({ entity, relations, onChange }: Parts): JSX.Element {
   const [adding, setAdding] = useState(false)
   const said = new Set(relations.map(relationInWords))

@@ -8,17 +8,17 @@ import { groups } from '../groups/groups.ts'
 
 interface Parts {
   readonly label: string
-  /** Such as `group:Curators`; empty: the first of the choices. */
+  /** A rule such as `group:Curators`; the empty string selects the first choice. */
   readonly value: string
   readonly choices: readonly (readonly [rule: string, name: string])[]
   readonly onChange: (rule: string) => void
   readonly fault?: string | undefined
 }
 
-/** In ms. */
+/** Time in ms without typing after which group names are suggested. */
 const pause = 250
 
-/** Who may do something: a kind of people, or a group by its name. */
+/** A rule for access: one of the choices, or a group by its name. */
 export function RuleField({ label, value, choices, onChange, fault }: Parts): JSX.Element {
   const isGroup = value.startsWith('group:')
   const name = isGroup ? value.slice('group:'.length) : ''
@@ -58,7 +58,7 @@ function GroupName({
         const { items } = await search.page(0, 20, controller.signal)
         setKnown(items.map(group => group.name))
       } catch {
-        // It can be typed without suggestions.
+        // Without suggestions, the name can still be typed.
       }
     }, pause)
     return () => {

@@ -1,7 +1,7 @@
 import type { Schemas } from '@carrel/client'
 import { CarrelProblem, service } from '../../api.ts'
 
-/** An entity with everything that an administrator may declare of it. */
+/** An entity with everything that an administrator can declare about it. */
 export type Declared = Schemas['ListedEntity'] & Partial<Pick<Schemas['Entity'], 'suggested'>>
 
 export type DeclaredField = Declared['fields'][number]
@@ -15,7 +15,7 @@ export const adminPath = (name: string): string => `admin/entities/${encodeURICo
 export const importPath = (name = ''): string =>
   name === '' ? 'admin/import' : `admin/import?entity=${encodeURIComponent(name)}`
 
-/** With the tag that a change is for. */
+/** An entity with the entity tag that makes a change to it conditional. */
 export interface Tagged {
   readonly entity: Declared
   readonly tag: string | null
@@ -30,7 +30,7 @@ export type Change = Partial<
   Pick<Declared, 'description' | 'read' | 'write' | 'relations' | 'defaultCondition'>
 >
 
-/** @throws CarrelProblem 412 if somebody else was faster */
+/** @throws CarrelProblem 412 if the entity was changed by another request meanwhile */
 export const changeDeclared = (name: string, change: Change, tag: string | null): Promise<unknown> =>
   service.value.patch(addressOf(name), {
     body: JSON.stringify(change),
@@ -38,8 +38,8 @@ export const changeDeclared = (name: string, change: Change, tag: string | null)
   })
 
 /**
- * @param collation a language tag; null: by code points
- * @returns the process that writes the records again; undefined: nothing was to do
+ * @param collation a language tag, or null to sort by code points
+ * @returns the process that rewrites the records, or undefined if nothing has to be done
  */
 export async function changeCollation(
   name: string,
@@ -55,7 +55,7 @@ export async function changeCollation(
 
 export const dropEntity = (name: string): Promise<unknown> => service.value.delete(addressOf(name))
 
-/** The member that the service found wrong, such as `/relations/0`. */
+/** Returns the member that the service found wrong, such as `/relations/0`. */
 export const wrongMember = (problem: unknown): string | undefined =>
   problem instanceof CarrelProblem && typeof problem.members.member === 'string'
     ? problem.members.member

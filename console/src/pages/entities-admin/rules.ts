@@ -1,7 +1,7 @@
 import { a } from '../../i18n/admin.ts'
 import { formatTime } from '../../i18n/i18n.ts'
 
-/** A rule for readers, such as `group:Curators from:2030-01-01`, in the words of people. */
+/** Puts a rule for readers, such as `group:Curators from:2030-01-01`, into words. */
 export function readersInWords(rule: string): string {
   const [, reader = rule, rest = ''] = /^(.*?)((?:\s+(?:from|until):\S+)*)$/s.exec(rule) ?? []
   const day = (name: string) => new RegExp(`${name}:(\\S+)`).exec(rest)?.[1]

@@ -17,19 +17,19 @@ import { frequentValues } from './values.ts'
 interface Parts {
   readonly entity: Entity
   readonly filter: Filter
-  /** A message for each condition, if it is wrong. */
+  /** A message for each condition that is wrong. */
   readonly faults: readonly (string | undefined)[]
   readonly onChange: (filter: Filter) => void
 }
 
-/** A condition for a field, as a new line has it. */
+/** Returns the condition with which a new line for a field begins. */
 export const conditionFor = ({ name, type }: EntityField): Condition => ({
   field: name,
   operator: firstOperator(type),
   value: type === 'boolean' ? 'true' : '',
 })
 
-/** Conditions, put together by hand: a line each. */
+/** An editor of a filter with one line for each condition. */
 export function Builder({ entity, filter, faults, onChange }: Parts): JSX.Element {
   const { join, conditions } = filter
   const [first] = entity.fields
@@ -79,7 +79,7 @@ export function Builder({ entity, filter, faults, onChange }: Parts): JSX.Elemen
 interface LineParts {
   readonly entity: Entity
   readonly condition: Condition
-  /** From 1, for those who hear it. */
+  /** The number of the line, counted from 1, for screen readers. */
   readonly number: number
   readonly fault: string | undefined
   readonly onChange: (condition: Condition | undefined) => void
@@ -152,7 +152,7 @@ interface OperandParts {
   readonly field: EntityField
   readonly label: string
   readonly value: string
-  /** The id of the message that says why it is wrong. */
+  /** The id of the message that says why the value is wrong. */
   readonly faultId: string | undefined
   readonly onInput: (value: string) => void
 }

@@ -7,11 +7,11 @@ import { Icon } from '../../parts/Icon.tsx'
 import { Menu } from '../../parts/Menu.tsx'
 import { showColumns, usual } from './view.ts'
 
-/** From so many fields on, they can be searched; and so many are listed at once. */
+/** Number of fields from which on they can be searched, and maximum number of fields listed at once. */
 const many = 15
 const most = 200
 
-/** Which fields are shown. */
+/** A menu to choose the visible columns. */
 export function Columns({
   entity,
   shown,

@@ -14,7 +14,7 @@ import './entity.css'
 import { DownloadMenu } from '../../parts/DownloadMenu.tsx'
 import { downloadOf, viewOf } from './view.ts'
 
-/** The records of one entity: the address of this page is the query. */
+/** The records of one entity. The address of this page holds the query. */
 function EntityPage({ parameters }: { readonly parameters: Parameters }): JSX.Element {
   const name = parameters.entity ?? ''
   const { value: entity, problem, reload } = useEntity(name)
@@ -46,7 +46,7 @@ function EntityPage({ parameters }: { readonly parameters: Parameters }): JSX.El
   )
 }
 
-/** @throws CarrelProblem as if it were forbidden, for somebody who may see it after a login */
+/** @throws CarrelProblem 401 instead of 404 if the entity may become visible after a login */
 export const useEntity = (name: string): Loaded<Entity> =>
   useLoad(
     async signal => {
@@ -60,7 +60,7 @@ export const useEntity = (name: string): Loaded<Entity> =>
 
 export default EntityPage
 
-/** All records that the page asks for, in its order and with its columns: not only those of this page. */
+/** Downloads all records of the view, not only those of the current page. */
 function Downloads({ entity }: { readonly entity: Entity }): JSX.Element {
   const { columns } = viewOf(entity)
   const all = { asked: () => downloadOf(entity, viewOf(entity)) }

@@ -10,7 +10,10 @@ import { PqlEditor } from './PqlEditor.tsx'
 import { RefusedCondition } from './refused.ts'
 import { showCondition } from './view.ts'
 
-/** Which records are shown: conditions by hand, or PQL. They are the same, as long as the first can say it. */
+/**
+ * Edits the filter as single conditions or as PQL. Conditions are used as long as they can express the
+ * filter.
+ */
 export function FilterPanel({
   entity,
   condition,
@@ -18,7 +21,7 @@ export function FilterPanel({
 }: {
   readonly entity: Entity
   readonly condition: string
-  /** Why the records of the page didn't come. */
+  /** The error with which the records of the page failed to load. */
   readonly problem: unknown
 }): JSX.Element {
   const draft = useDraft(`filter.${entity.name}`, condition)
@@ -32,7 +35,7 @@ export function FilterPanel({
   const start: Filter = { join: 'and', conditions: first ? [conditionFor(first)] : [] }
   const [filter, setFilter] = useState<Filter>(read && read.conditions.length > 0 ? read : start)
 
-  // It was changed elsewhere, such as by Back.
+  // The filter was changed elsewhere, such as by Back.
   useEffect(() => {
     const now = readFilter(condition, entity.fields)
     if (!now) setMode('pql')
@@ -40,7 +43,7 @@ export function FilterPanel({
       setFilter(now.conditions.length > 0 ? now : start)
   }, [condition])
 
-  // A value is called no number only when its line is done.
+  // Wrong values are reported only after the first attempt to apply the filter.
   const [isDone, setDone] = useState(false)
   const faults = filter.conditions.map(one => (isDone ? wrongValue(one, entity.fields) : undefined))
   const refused = problem instanceof RefusedCondition && problem.condition === condition ? problem : undefined
@@ -142,7 +145,7 @@ export function FilterPanel({
   )
 }
 
-/** Without the lines that have no value yet. */
+/** Removes the lines that have no value yet. */
 const finished = ({ join, conditions }: Filter): Filter => ({
   join,
   conditions: conditions.filter(({ value, operator }) => value !== '' || !needsValue(operator)),

@@ -14,14 +14,14 @@ interface Parts {
   readonly value: string
   readonly onInput: (text: string) => void
   readonly onApply: () => void
-  /** Why the records of the page didn't come. */
+  /** The error with which the records of the page failed to load. */
   readonly problem: unknown
 }
 
-/** After so many milliseconds without a key, what is written is checked. */
+/** Time in ms without typing after which the text is checked. */
 const patience = 350
 
-/** A condition as text: with completion at the cursor, and what is wrong under the place where it is. */
+/** A condition as text, with completion at the cursor, and a fault shown at its place. */
 export function PqlEditor({ entity, value, onInput, onApply, problem }: Parts): JSX.Element {
   const id = useId()
   const area = useRef<HTMLTextAreaElement>(null)
@@ -39,7 +39,7 @@ export function PqlEditor({ entity, value, onInput, onApply, problem }: Parts): 
     const { expected, begun } = place
     if (expected.kind !== 'value' || !expected.field || expected.field.type !== 'text') return
     const values = await frequentValues(entity, expected.field, begun.replaceAll('"', ''))
-    // Meanwhile more may have been typed.
+    // The text may have changed meanwhile.
     if (area.current?.value !== text || area.current.selectionStart !== cursor) return
     setList(values.map(one => ({ text: JSON.stringify(one.value), about: formatNumber(one.count) })))
   }
@@ -47,7 +47,8 @@ export function PqlEditor({ entity, value, onInput, onApply, problem }: Parts): 
   const replace = (start: number, end: number, inserted: string) => {
     const element = area.current
     if (!element) return
-    // At once, with the cursor after it: the next key may be on its way.
+    // The text changes at once, with the cursor after the insertion, because the next key may follow
+    // immediately.
     element.setRangeText(inserted, start, end, 'end')
     element.focus()
     onInput(element.value)
@@ -165,8 +166,8 @@ const wordEnd = (text: string, start: number) =>
   start + (/^["\w.-]+/.exec(text.slice(start))?.[0].length ?? 0)
 
 /**
- * Asks how the query would run, which finds every mistake and reads no record. What is wrong with a text is shown as long as
- * that text is there.
+ * Checks a condition by asking the service for its query plan, which finds every fault and reads no record. A
+ * fault is shown as long as its text stays unchanged.
  */
 function useFault(entity: Entity, text: string, problem: unknown): Fault | undefined {
   const [refused, setRefused] = useState<unknown>()
@@ -194,7 +195,7 @@ function useFault(entity: Entity, text: string, problem: unknown): Fault | undef
   return found instanceof RefusedCondition ? found.fault : undefined
 }
 
-/** A condition as one of this entity looks. */
+/** Returns an example of a condition for the entity. */
 function exampleFor({ fields }: Entity): string {
   const field = fields.find(({ type }) => type === 'text') ?? fields[0]
   if (!field) return ''

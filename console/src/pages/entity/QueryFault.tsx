@@ -3,7 +3,7 @@ import { t } from '../../i18n/i18n.ts'
 import { Notice } from '../../parts/states.tsx'
 import type { Fault } from './refused.ts'
 
-/** The line with the wrong place underlined, what is wrong, and what was perhaps meant. */
+/** A fault in a query: the line with the place underlined, the message, and a correction if there is one. */
 export function QueryFault({
   fault,
   onNearest,
@@ -14,7 +14,7 @@ export function QueryFault({
   readonly onInstead?: ((condition: string) => void) | undefined
 }): JSX.Element {
   const { message, lang, line, column = 0, nearest, instead } = fault
-  // The word at the place; at the end, where something is missing, a space.
+  // The word at the place, or a space if something is missing at the end.
   const wrong = /^(?:"[^"]*"?|[\w.-]+|\S)/.exec(line?.slice(column) ?? '')?.[0] ?? ' '
   return (
     <Notice tone="bad">

@@ -27,7 +27,8 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
   const loaded = useLoad(signal => loadRecords(entity, view, signal), [entity.name, who.value, ...asked])
   const { problem } = loaded
   const [chosen, setOpen] = useState<boolean>()
-  // A link with a condition shows its records. Where that is wrong, it can be changed at once; the tour shows how.
+  // A link with a condition shows its records at once. The panel opens if the condition is wrong, or during
+  // the tour.
   const open =
     chosen ?? (condition !== '' && (problem instanceof RefusedCondition || step.value !== undefined))
   return (
@@ -72,7 +73,7 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
 type ShownParts = ReturnType<typeof useLoad<Awaited<ReturnType<typeof loadRecords>>>> & {
   readonly entity: Entity
   readonly view: View
-  /** The panel with the conditions is open. It says what is wrong with one that it shows as PQL. */
+  /** True if the panel of conditions is open. It shows the fault of a condition that it edits as PQL. */
   readonly isFiltering: boolean
 }
 
@@ -87,7 +88,7 @@ function Shown({
 }: ShownParts): JSX.Element | null {
   const { condition, page, size, order } = view
   const pages = value && Math.max(1, Math.ceil(value.total / size))
-  // Records may have gone since somebody made the address.
+  // There may be fewer records than when the address was made.
   const isPast = pages !== undefined && page > pages
   useEffect(() => {
     if (isPast) setQuery({ page: pages === 1 ? null : String(pages) }, { replace: true })
@@ -130,7 +131,10 @@ function Shown({
   )
 }
 
-/** The key leads to the record; where it isn't shown, the first column does. */
+/**
+ * Returns the columns of the table. The key links to the record or, if the key is hidden, the first column
+ * does.
+ */
 function columnsOf(entity: Entity, { columns }: View): readonly Column<DataRecord>[] {
   const keys = new Set(keyOf(entity))
   const linked = columns.find(({ name }) => keys.has(name)) ?? columns[0]

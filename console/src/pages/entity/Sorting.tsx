@@ -9,7 +9,7 @@ import { Menu } from '../../parts/Menu.tsx'
 import type { Order } from '../../parts/Table.tsx'
 import { showOrder } from './view.ts'
 
-/** By which columns the table is sorted, the first one first: for those who have no Shift key at hand. */
+/** The sort order as a list, most significant column first, for users without a Shift key. */
 export const Sorting = ({
   entity,
   order,
@@ -39,7 +39,7 @@ function Orders({
   readonly order: readonly Order[]
 }): JSX.Element {
   const whole = useRef<HTMLDivElement>(null)
-  // What was moved takes its button along, and with it the focus.
+  // When an entry moves, the focus moves with its button.
   const next = useRef<string | undefined>(undefined)
   useLayoutEffect(() => {
     if (next.current === undefined) return

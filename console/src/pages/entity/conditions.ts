@@ -1,7 +1,7 @@
 import type { EntityField } from '../../entities.ts'
 import { type Token, tokensIn, unquoted, written } from './pql.ts'
 
-/** A filter that is put together by hand: conditions that all hold, or of which one does. */
+/** A filter made of single conditions, of which all or at least one must hold. */
 export interface Filter {
   readonly join: 'and' | 'or'
   readonly conditions: readonly Condition[]
@@ -40,7 +40,7 @@ export const operatorsFor = (type: EntityField['type']): readonly Operator[] => 
   return ['equal', 'unequal', 'less', 'at-most', 'more', 'at-least', ...nulls]
 }
 
-/** The order of dates is asked for more often than a moment. */
+/** Returns the usual operator of a type. Dates are more often compared than looked up. */
 export const firstOperator = (type: EntityField['type']): Operator =>
   type === 'date-time' ? 'at-least' : type === 'text' || type === 'json' ? 'contains' : 'equal'
 
@@ -62,11 +62,11 @@ function printCondition({ field, operator, value }: Condition, fields: readonly 
   if (operator === 'contains') return `${name} ~ ${JSON.stringify(`(?i)${literally(value)}`)}`
   if (operator === 'begins') return `${name} ~ ${JSON.stringify(`(?i)^${literally(value)}`)}`
   const isBare = type === 'integer' || type === 'number' || type === 'boolean'
-  // What is no number is said by the service to be none.
+  // Text that is not a number goes into quotes, so that the service reports it.
   return `${name} ${signs[operator]} ${isBare && /^[\w.+-]+$/.test(value) ? value : JSON.stringify(value)}`
 }
 
-/** The index of the condition that a place in the printed filter belongs to. */
+/** Returns the index of the condition at an offset in the printed filter. */
 export function conditionAt(
   { join, conditions }: Filter,
   fields: readonly EntityField[],
@@ -82,7 +82,7 @@ export function conditionAt(
 
 const numeric = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i
 
-/** The type that a value should have and plainly doesn't. The service knows more of times. */
+/** Returns the type of a value that is plainly of another type. The service checks times more strictly. */
 export function wrongValue(
   { field, operator, value }: Condition,
   fields: readonly EntityField[],
@@ -93,7 +93,7 @@ export function wrongValue(
   return type === 'date-time' && !/^[+-]?\d{4}/.test(value) ? type : undefined
 }
 
-/** @returns undefined if the text is more than a filter made by hand can say */
+/** @returns undefined if a list of conditions can't express the text */
 export function readFilter(text: string, fields: readonly EntityField[]): Filter | undefined {
   const tokens = tokensIn(text)
   const conditions: Condition[] = []

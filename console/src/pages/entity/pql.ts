@@ -1,6 +1,6 @@
 import type { EntityField } from '../../entities.ts'
 
-/** PQL as the console writes and reads it. What it doesn't understand, the service does: nothing is refused here. */
+/** A token of PQL. The console refuses nothing: text that it doesn't understand is left to the service. */
 export interface Token {
   readonly kind: 'word' | 'text' | 'number' | 'sign'
   readonly text: string
@@ -40,11 +40,11 @@ const reserved = new Set([
   'distinct',
 ])
 
-/** A field as PQL writes it. */
+/** Writes a field's name in PQL, quoted where necessary. */
 export const written = (name: string): string =>
   /^[A-Za-z_][\w-]*$/.test(name) && !reserved.has(name.toLowerCase()) ? name : JSON.stringify(name)
 
-/** Of what a condition asks about: the field of a token, with a path in it or without. */
+/** Returns the field that a token names, alone or with a path into its value. */
 const fieldOf = ({ kind, text }: Token, fields: readonly EntityField[]): EntityField | undefined => {
   const name = kind === 'text' ? unquoted(text) : text
   return fields.find(one => one.name === name) ?? fields.find(one => one.name === name.split('.', 1)[0])
@@ -59,21 +59,21 @@ export function unquoted(text: string): string {
   }
 }
 
-/** What may stand at a place: completion offers it. */
+/** The kinds of things that may follow at a place; completion suggests them. */
 export type Expected =
   | { readonly kind: 'condition' | 'joiner' | 'null' | 'list' }
   | { readonly kind: 'operator' | 'value'; readonly field: EntityField | undefined }
 
 export interface Place {
   readonly expected: Expected
-  /** What is written already of what stands there, and where it begins. */
+  /** The text already written at the place, and the offset at which it begins. */
   readonly begun: string
   readonly start: number
 }
 
 const comparing = new Set(['=', '!=', '<', '<=', '>', '>=', '~', '!~', '~>', 'match'])
 
-/** @param cursor where in the text something is about to be written */
+/** @param cursor the offset in the text at which writing goes on */
 export function placeAt(text: string, cursor: number, fields: readonly EntityField[]): Place {
   const before = tokensIn(text.slice(0, cursor))
   const last = before.at(-1)
@@ -108,9 +108,9 @@ function expectedAfter(tokens: readonly Token[], fields: readonly EntityField[])
 }
 
 export interface Suggestion {
-  /** What is written. */
+  /** The text that is inserted. */
   readonly text: string
-  /** What is said of it: a type, a count. */
+  /** A note on the suggestion, such as a type or a count. */
   readonly about?: string
 }
 
@@ -123,7 +123,7 @@ export const operatorsOf = (type: EntityField['type'] | undefined): readonly str
         ? ['=', '~', '~>', 'match', 'in [', 'is null', 'is not null']
         : ['=', '!=', '<', '<=', '>', '>=', 'in [', 'is null', 'is not null']
 
-/** What can be said without asking the service: it knows the values. */
+/** Returns the suggestions that need no request. Values come from the service. */
 export function suggest({ expected, begun }: Place, fields: readonly EntityField[]): readonly Suggestion[] {
   const start = begun.toLowerCase().replace(/^["']/, '')
   const fitting = (list: readonly Suggestion[]) =>

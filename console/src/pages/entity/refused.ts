@@ -4,19 +4,19 @@ import type { Entity } from '../../entities.ts'
 import { language, t } from '../../i18n/i18n.ts'
 import { who } from '../../session.ts'
 
-/** A mistake in a condition, and its place. */
+/** A fault in a condition, with its place. */
 export interface Fault {
   readonly message: string
-  /** The language of the message: what the service says is English. */
+  /** The language of the message; messages of the service are in English. */
   readonly lang: string
-  /** The line with the place, and how far it is from its beginning. */
+  /** The line with the fault, and its offset in the line. */
   readonly line?: string
   readonly column?: number
-  /** From the beginning of what was typed. */
+  /** The offset in the whole condition. */
   readonly at?: number
-  /** For the word at the place. */
+  /** A replacement for the word at the place. */
   readonly nearest?: string
-  /** For all that was typed. */
+  /** A replacement for the whole condition. */
   readonly instead?: string
 }
 
@@ -35,19 +35,19 @@ export class RefusedCondition extends Error {
     this.#entity = entity
   }
 
-  /** In the language that is spoken now. */
+  /** Describes the fault in the current language where possible. */
   get fault(): Fault {
     return faultOf(this.problem, this.#entity, this.condition, this.#prefix)
   }
 }
 
 /**
- * Conditions that were refused a moment ago. A page asks about one several times, while it is typed, for the table and for a
- * drawing, and a browser writes each refusal into its log.
+ * Recently refused conditions. The page needs the answer several times, while the condition is typed, for the
+ * table and for a drawing, and browsers log each refusal.
  */
 const known = new Map<string, { readonly refused: RefusedCondition; readonly until: number }>()
 const mostKnown = 50
-/** In ms. */
+/** Time in ms for which a refusal is remembered. */
 const lifetime = 60_000
 
 let asker = ''
@@ -58,9 +58,10 @@ effect(() => {
 })
 
 /**
- * Asks the service something with a condition in it.
- * @param prefix what is sent before the condition
- * @throws RefusedCondition if the condition is why it refuses
+ * Runs a request that contains a condition.
+ *
+ * @param prefix the part of the query before the condition
+ * @throws RefusedCondition if the service refuses the request because of the condition
  */
 export async function asking<T>(
   entity: Entity,
@@ -82,14 +83,14 @@ export async function asking<T>(
   }
 }
 
-/** True if the mistake is in the condition, and not in what is sent around it. */
+/** True if the fault is in the condition, not in the text that the console adds to it. */
 function isAbout({ members }: CarrelProblem, condition: string, prefix: string): boolean {
   if (condition === '' || members.parameter !== 'query') return false
   const { line, column } = members
   if (typeof line !== 'number' || typeof column !== 'number') return true
   const lines = condition.split('\n')
   const start = line === 1 ? prefix.length : 0
-  // If the condition breaks off, the service reports the position just behind it.
+  // If the condition is incomplete, the service reports the position just behind it.
   return column > start && column - 1 - start <= (lines[line - 1]?.length ?? 0) + 1
 }
 
@@ -107,7 +108,7 @@ function faultOf(problem: CarrelProblem, entity: Entity, condition: string, pref
   const place = Math.max(0, column - 1 - shift)
   const text = lines[line - 1] ?? ''
   const before = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0)
-  // The console sends more behind the condition, which its reader has not typed.
+  // A fault in the text that the console appends is shown at the end of the condition.
   const isEnd = line > lines.length || (line === lines.length && place >= text.length)
   const at = Math.min(before + place, condition.length)
   const own = inOwnWords(problem, entity, isEnd ? '' : wordAt(condition, at), isEnd)
@@ -123,7 +124,7 @@ function faultOf(problem: CarrelProblem, entity: Entity, condition: string, pref
 const wordAt = (text: string, at: number) =>
   /^(?:"[^"]*"?|[\p{L}\p{N}_.-]+|\S)/u.exec(text.slice(at))?.[0] ?? ''
 
-/** A query with its entity, or one as JSON, where only the condition goes. */
+/** Recognizes a whole query, in PQL or as JSON, where only a condition belongs. */
 function wholeQuery(entity: Entity, condition: string): Fault | undefined {
   const [, name, inside] = /^\s*([\w-]+)\s*(?:\[[^{}]*\])?\s*\{([\s\S]*)\}\s*$/.exec(condition) ?? []
   const message = t('fault.whole')
@@ -133,7 +134,7 @@ function wholeQuery(entity: Entity, condition: string): Fault | undefined {
   return isOther || /^\s*\[\s*"/.test(condition) ? { message, lang: language.value } : undefined
 }
 
-/** The service's names for kinds of things that it expects. */
+/** Placeholders that the service uses for kinds of expected things. */
 const kinds = {
   '<field>': 'fault.field.some',
   '<text>': 'fault.text',
@@ -152,7 +153,7 @@ const types = {
 const named = <Key extends string>(table: Readonly<Record<string, Key>>, name: string): Key | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined
 
-/** @returns undefined where what the service says, in English, says more */
+/** @returns undefined if the English message of the service says more */
 function inOwnWords(
   { members: { expected, legal } }: CarrelProblem,
   { fields }: Entity,

@@ -2,7 +2,7 @@ import { service } from '../../api.ts'
 import { type Entity, type EntityField, pathOf } from '../../entities.ts'
 import { written } from './pql.ts'
 
-/** What a field has most often, for those who type: asked once for each beginning. */
+/** A frequent value of a field, suggested while typing. Each beginning is requested once. */
 export interface Frequent {
   readonly value: string
   readonly count: number
@@ -11,7 +11,9 @@ export interface Frequent {
 const known = new Map<string, Promise<readonly Frequent[]>>()
 const mostKnown = 200
 
-/** @returns nothing where values can't be grouped, or counting them takes too long: it is only a help */
+/**
+ * @returns an empty list if values can't be grouped or take too long to count, since suggestions are optional
+ */
 export function frequentValues(entity: Entity, field: EntityField, begun = ''): Promise<readonly Frequent[]> {
   if (field.type !== 'text') return Promise.resolve([])
   const name = written(field.name)

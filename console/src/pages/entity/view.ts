@@ -7,9 +7,12 @@ import { query, setQuery } from '../../router.ts'
 import { written } from './pql.ts'
 import { asking } from './refused.ts'
 
-/** What the table of an entity shows, as its address says it: the same for all who have the address. */
+/**
+ * The state of an entity's table, read from the address, so that everyone with the address sees the same
+ * view.
+ */
 export interface View {
-  /** A condition in PQL, and what may follow it; empty: all records. */
+  /** A condition in PQL with optional clauses after it; the empty string selects all records. */
   readonly condition: string
   readonly order: readonly Order[]
   readonly columns: readonly EntityField[]
@@ -18,7 +21,7 @@ export interface View {
 }
 
 export const usualSize = 50
-/** Columns that are shown unless somebody chooses: more of them is nothing to read. */
+/** Maximum number of columns shown unless others are chosen; more would not be readable. */
 const usualColumns = 12
 
 const whole = (text: string | null, fallback: number, most: number) => {
@@ -37,7 +40,7 @@ export function viewOf(entity: Entity): View {
   }
 }
 
-/** Names with a comma stand in it doubled. */
+/** Splits a list of names at commas. A comma in a name is doubled. */
 const readNames = (text: string | null) =>
   (text ?? '')
     .split(/(?<!,),(?!,)/)
@@ -75,7 +78,7 @@ export const showColumns = (entity: Entity, names: readonly string[]): void => {
 
 export const showCondition = (condition: string): void => setQuery({ q: condition.trim(), page: null })
 
-/** What the service is asked, as parameters of the query endpoints: an entity, or a query in PQL. */
+/** Returns the path and the parameters for a query endpoint: an entity, or a query in PQL. */
 export function askedBy(
   entity: Entity,
   { condition, order }: Pick<View, 'condition' | 'order'>,
@@ -90,8 +93,9 @@ export function askedBy(
 }
 
 /**
- * A download has all records of the view in its order.
- * @param columns those that are in the file; all of them unless told otherwise
+ * Returns the request for a download of all records of the view, in its order.
+ *
+ * @param columns the columns of the file; all by default
  */
 export function downloadOf(
   entity: Entity,
@@ -105,7 +109,7 @@ export function downloadOf(
   return { path: pathOf(), parameters: { ...asked.parameters, query } }
 }
 
-/** Before the condition in what is sent: places in errors count from there. */
+/** The text before the condition in a query. Offsets in faults count from its start. */
 export const prefixOf = (entity: Entity): string => `${entity.name} { `
 export const pqlOf = (entity: Entity, condition: string): string => `${prefixOf(entity)}${condition} }`
 
@@ -128,7 +132,7 @@ export async function loadRecords(
   }
 }
 
-/** The field that a record is best known by, after its key: for titles and links. */
+/** Returns the field that best names a record besides its key, for titles and links. */
 export const nameField = (entity: Entity): EntityField | undefined => {
   const keys = new Set(keyOf(entity))
   return (

@@ -19,7 +19,7 @@ import { changeGroup, deleteGroup, type Group, groupPath, groups, isOpen, loadGr
 import { Members } from './Members.tsx'
 import { RulesOfGroup } from './SpecialGroups.tsx'
 
-/** One group: its name, who is in it, and which groups are. */
+/** One group: its name, its members, and its subgroups. */
 function GroupPage({
   parameters: { uuid = '' },
 }: {

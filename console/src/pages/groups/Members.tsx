@@ -12,17 +12,17 @@ import { addMember, addressOf, type Kind, removeMember } from './groups.ts'
 interface Parts<Row> {
   readonly group: string
   readonly kind: Kind
-  /** Where those who are not in it are looked for. */
+  /** Path of the search for candidates. */
   readonly search: string
   readonly texts: { readonly label: string; readonly find: string; readonly none: string }
   readonly nameOf: (row: Row) => string
   readonly noteOf: (row: Row) => string
   readonly pathOf: (row: Row) => string
-  /** Nobody can be added by hand. */
+  /** True if members can't be added by hand. */
   readonly isClosed: boolean
 }
 
-/** Who is directly in a group, and a way to add others. */
+/** The direct members of a group, and a way to add others. */
 export function Members<Row extends { readonly uuid: string }>(parts: Parts<Row>): JSX.Element {
   const { group, kind, search, texts, nameOf, noteOf, pathOf, isClosed } = parts
   const [version, setVersion] = useState(0)

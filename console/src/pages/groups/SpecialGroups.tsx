@@ -8,7 +8,7 @@ import { href } from '../../router.ts'
 import { groupPath, loadRules, type SpecialRule, type SpecialSession } from './groups.ts'
 import '../people/people.css'
 
-/** By which rules of the configuration somebody is in a special group. */
+/** The rules of the configuration that put a session into a special group. */
 export function RulesOfGroup({ group }: { readonly group: string }): JSX.Element {
   const { value, problem, reload } = useLoad(signal => loadRules(signal), [group])
   if (problem) return <ProblemView problem={problem} retry={reload} />
@@ -28,10 +28,10 @@ export function RulesOfGroup({ group }: { readonly group: string }): JSX.Element
 
 type Given = SpecialRule & { readonly sessions: readonly SpecialSession[] }
 
-/** Which session of somebody has which special group, and by which rule. */
+/** The special groups of a person's sessions, with the rules that give them. */
 export function SpecialGroupsOf({ person }: { readonly person: string }): JSX.Element | null {
   const { value, problem, reload } = useLoad(signal => loadRules(signal, person), [person])
-  // A service that has no special groups has nothing to say about them.
+  // A service without rules for special groups shows no section.
   if (value?.length === 0) return null
   const given = (value ?? []).filter((rule): rule is Given => (rule.sessions?.length ?? 0) > 0)
   const others = (value ?? []).length - given.length

@@ -8,10 +8,10 @@ export const groups = '/api/eperson/groups'
 export const groupPath = (uuid: string): string => `admin/groups/${uuid}`
 export const addressOf = (uuid: string): string => `${groups}/${encodeURIComponent(uuid)}`
 
-/** Everybody, and everybody who is logged in: they are groups for rules only. */
+/** True for the groups of everyone and of every logged-in eperson, which exist for rules only. */
 export const isOpen = ({ uuid }: Group): boolean => /^0{8}-0{4}-8000-8000-0{11}[01]$/.test(uuid)
 
-/** Who gets a special group; of somebody, with their sessions that have it. */
+/** A rule that gives a special group. For one eperson, it contains the sessions that the rule applies to. */
 export type SpecialRule = Schemas['SpecialGroupRules']['rules'][number]
 export type SpecialSession = NonNullable<SpecialRule['sessions']>[number]
 
@@ -43,7 +43,7 @@ export const changeGroup = (uuid: string, name: string | undefined, description:
 
 export const deleteGroup = (uuid: string): Promise<unknown> => service.value.delete(addressOf(uuid))
 
-/** What is directly in a group: people, or other groups. */
+/** A kind of direct members: epersons, or other groups. */
 export type Kind = 'epersons' | 'subgroups'
 
 export const addMember = (group: string, kind: Kind, member: string): Promise<unknown> =>

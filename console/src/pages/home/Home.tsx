@@ -11,7 +11,7 @@ import { who } from '../../session.ts'
 import { isDemo, showStep, step } from '../../shell/tour.ts'
 import './home.css'
 
-/** What is here: each entity with its fields, and how many records the caller may read. */
+/** An overview of the entities, with their fields and the number of records that the caller may read. */
 function Home(): JSX.Element {
   const { value: list, problem, reload } = useLoad(loadEntities, [who.value])
   return (
@@ -93,7 +93,7 @@ const Catalogue = ({
   </ul>
 )
 
-/** Exact, and of what the caller may read: each comes when it is known. */
+/** The exact number of records that the caller may read, shown when it is known. */
 function Count({ name }: { readonly name: string }): JSX.Element {
   const { value, loading } = useLoad(signal => loadPage(name, { limit: 1 }, signal), [name, who.value])
   return (

@@ -39,7 +39,7 @@ interface Sent {
 
 const start: Wanted = { entity: '', mode: 'replace', key: [], types: {}, read: '', ...asItLooks }
 
-/** A file becomes records: it is looked at first, and nothing happens before somebody says so. */
+/** Imports a file as records. The service previews it first, and nothing changes until the user confirms. */
 function Import(): JSX.Element {
   const fixed = query.value.get('entity') ?? ''
   const [known, setKnown] = useState<Declared>()
@@ -51,7 +51,7 @@ function Import(): JSX.Element {
   const [asking, setAsking] = useState(false)
   const stopper = useStopper()
 
-  /** The entity may be there: then its key is the key. */
+  /** Looks up the entity. If it exists, its key is used. */
   const find = async (name: string) => {
     const isThere = (await loadEntities()).some(one => one.name === name)
     const found = isThere ? (await loadDeclared(name)).entity : undefined

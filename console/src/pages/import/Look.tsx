@@ -14,7 +14,7 @@ interface Parts {
   readonly onChange: (wanted: Wanted) => void
 }
 
-/** What the service has seen in a file: what is wrong, the types, and the first records. */
+/** The preview of a file: faults, types, and the first records. */
 export function Look({ preview, wanted, onChange }: Parts): JSX.Element {
   const { faults, moreFaults, fields, sample, records, format, changes, loss } = preview
   return (
@@ -60,7 +60,7 @@ const changesInWords = (changes: Readonly<Record<string, number>>) =>
     .map(([name, n]) => `${aOf('result', name)} ${formatNumber(n)}`)
     .join(', ')
 
-/** The lines that make a field JSON. */
+/** Describes the lines whose values make a field JSON. */
 const mixInWords = ({ kind, line, earlier }: NonNullable<PreviewField['mix']>) => ({
   kind: aOf('type', kind),
   line: formatNumber(line),
@@ -68,7 +68,7 @@ const mixInWords = ({ kind, line, earlier }: NonNullable<PreviewField['mix']>) =
   at: formatNumber(earlier.line),
 })
 
-/** The lines that write one number differently. */
+/** Describes the lines that write one number differently. */
 const digitsInWords = ({ line, text, earlier }: NonNullable<PreviewField['digits']>) => ({
   text,
   line: formatNumber(line),
@@ -82,7 +82,7 @@ const wayOf = ({ delimiter, encoding }: Preview): string[] => [
   ...(encoding !== null && encoding !== 'utf-8' ? [encoding] : []),
 ]
 
-/** Types that were found, and others that can be wanted. */
+/** The detected types, each with a choice of others. */
 function Types({
   fields,
   wanted,
@@ -157,7 +157,7 @@ function Types({
   return <Table label={a('entity.fields')} columns={columns} rows={fields} idOf={({ name }) => name} />
 }
 
-/** Columns that a sample shows: a file may have thousands. */
+/** Maximum number of columns in a sample, because a file may have thousands. */
 const mostColumns = 60
 
 function Sample({ sample }: { readonly sample: Preview['sample'] }): JSX.Element {

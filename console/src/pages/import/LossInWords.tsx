@@ -3,7 +3,7 @@ import { a } from '../../i18n/admin.ts'
 import { formatNumber } from '../../i18n/i18n.ts'
 import type { Preview } from './imports.ts'
 
-/** Names of fields that are listed. */
+/** Maximum number of fields listed by name. */
 const maxNames = 20
 
 /** Says how many records and which fields an import would remove. Renders nothing if it would remove none. */

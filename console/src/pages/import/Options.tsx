@@ -8,14 +8,14 @@ import { delimiterWords, encodings, type Mode, modes, type Wanted } from './impo
 
 interface Parts {
   readonly wanted: Wanted
-  /** The entity, if it is there already. */
+  /** The entity, if it exists already. */
   readonly known: Declared | undefined
   readonly fixed: boolean
   readonly fields: readonly string[]
   readonly onChange: (wanted: Wanted) => void
 }
 
-/** What becomes of the records of a file. */
+/** Options of an import: the entity, the mode, the key and the readers. */
 export function Options({ wanted, known, fixed, fields, onChange }: Parts): JSX.Element {
   const set = (change: Partial<Wanted>) => onChange({ ...wanted, ...change })
   const { entity, mode, key, read } = wanted

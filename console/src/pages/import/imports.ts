@@ -7,7 +7,7 @@ export const modes = ['replace', 'update', 'delete'] as const
 export type Mode = (typeof modes)[number]
 export const types = ['text', 'integer', 'number', 'boolean', 'date-time', 'json'] as const
 
-/** What an import of a file would do, or what keeps it from being done. */
+/** The effect that an import would have, or the faults that prevent it. */
 export type Preview = Schemas['ImportPreview']
 
 export type PreviewField = Preview['fields'][number]
@@ -17,9 +17,9 @@ export interface Wanted {
   readonly mode: Mode
   readonly key: readonly string[]
   readonly types: Readonly<Record<string, string>>
-  /** Empty: as the entity has it. */
+  /** A rule for readers; the empty string keeps that of the entity. */
   readonly read: string
-  /** Empty: as the file looks. */
+  /** The empty string lets the service detect it. */
   readonly delimiter: string
   readonly encoding: string
   readonly decimalComma: boolean
@@ -35,7 +35,9 @@ export const delimiterWords = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|'
 /** Encodings that can be asked for; the service knows a few more. */
 export const encodings = ['utf-8', 'utf-16le', 'windows-1252', 'windows-1250', 'windows-1251', 'macintosh']
 
-/** Removing more than one record in this many has to be confirmed by typing the entity's name. */
+/**
+ * If more than one record in this many would be removed, the entity's name has to be typed as a confirmation.
+ */
 const share = 10
 
 /** True if an import would remove so much that the user has to confirm it. */
@@ -45,7 +47,7 @@ export const takesMuch = ({ loss, changes }: Preview, before: number): boolean =
 const queryOf = ({ mode, key, types: wanted, read, ...reading }: Wanted, upload: string) => ({
   mode,
   upload,
-  // For changes, it is the one that the entity has.
+  // An import of changes uses the key of the entity.
   key: mode === 'replace' && key.length > 0 ? key : undefined,
   type: mode === 'replace' ? Object.entries(wanted).map(([name, type]) => `${name}=${type}`) : undefined,
   read: mode === 'replace' && read !== '' ? read : undefined,
@@ -63,13 +65,13 @@ export const preview = (wanted: Wanted, upload: string, signal: AbortSignal): Pr
     signal,
   })
 
-/** @param replace whether everything may go that the entity has */
+/** @param replace true if all existing data of the entity may be removed */
 export const beginImport = (wanted: Wanted, upload: string, replace: boolean): Promise<Process> =>
   service.value.post<Process>(addressFor(wanted), {
     query: { ...queryOf(wanted, upload), replace: replace && wanted.mode === 'replace' ? true : undefined },
   })
 
-/** A name for an entity, from that of its file. */
+/** Derives a name for an entity from that of a file. */
 export const nameFrom = (file: string): string =>
   file
     .replace(/(\.(csv|ndjson|jsonl|json|txt|gz))+$/i, '')
@@ -77,11 +79,14 @@ export const nameFrom = (file: string): string =>
     .replaceAll(/[^a-z0-9]+/g, '-')
     .replaceAll(/^[^a-z]+|-+$/g, '')
 
-/** As much of a file as has its first record, mostly. */
+/** Number of bytes read from a file; this contains the first record in most cases. */
 const beginning = 64 * 1024
 const likelyKeys = ['id', 'uuid', 'key', 'identifier', 'code', 'nr', 'number']
 
-/** The fields that the beginning of a file names, to guess its key. Nothing, if it can't be seen from here. */
+/**
+ * Returns the fields named at the beginning of the file, to guess its key; an empty list if the browser can't
+ * read them.
+ */
 export async function firstFields(file: File): Promise<readonly string[]> {
   try {
     const isPacked = /\.gz$/i.test(file.name)
@@ -116,7 +121,7 @@ const cells = {
   '|': /"((?:[^"]|"")*)"|([^|]+)/g,
 }
 
-/** RFC 4180, as far as names of fields need it, with the delimiter that makes most of them. */
+/** Reads the header of a CSV file (RFC 4180), with the delimiter that yields the most fields. */
 const fieldsOfHeader = (text: string): readonly string[] => {
   const [line = ''] = text.replace(/^(\s*[\r\n])?("?sep=[,;\t|]"?(\r\n|\r|\n))?/i, '').split(/[\r\n]/, 1)
   const headers = Object.values(cells).map(cell =>

@@ -14,7 +14,7 @@ import { toast } from '../../parts/toast.tsx'
 import { addBundle, type Bitstream, deleteFile, loadFiles } from './items.ts'
 import { Policies } from './Policies.tsx'
 
-/** Where files for readers are. */
+/** The bundle of the files meant for readers. */
 const usual = 'ORIGINAL'
 
 interface Sending {
@@ -25,7 +25,7 @@ interface Sending {
   readonly stop: () => void
 }
 
-/** The files of an item, bundle by bundle, and a place to drop more. */
+/** The files of an item by bundle, and a place to drop more. */
 export function Files({ item }: { readonly item: string }): JSX.Element {
   const { value, problem, reload } = useLoad(signal => loadFiles(item, signal), [item])
   const [sending, setSending] = useState<Sending>()

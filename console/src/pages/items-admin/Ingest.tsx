@@ -40,7 +40,7 @@ const begin = (upload: string, { name, read, from, until, addOnly, dryRun }: Opt
     },
   })
 
-/** An archive with folders of items becomes items. */
+/** Ingests an archive with folders of items. */
 function Ingest(): JSX.Element {
   const [options, setOptions] = useState<Options>({
     name: '',
@@ -214,7 +214,7 @@ function Ingest(): JSX.Element {
   )
 }
 
-/** The browser asks which, and sends nothing yet. */
+/** Opens the browser's folder dialog. Nothing is sent yet. */
 function chooseFolder(onChosen: (all: readonly Contained[]) => void): void {
   const input = document.createElement('input')
   input.type = 'file'

@@ -20,7 +20,7 @@ import { deleteItem, type Item, loadItem, setState } from './items.ts'
 import { MetadataEditor } from './MetadataEditor.tsx'
 import { Policies } from './Policies.tsx'
 
-/** One item: its metadata, its files, and who may read it. */
+/** One item: its metadata, its files, and its policies. */
 function ItemAdmin({
   parameters: { uuid = '' },
 }: {

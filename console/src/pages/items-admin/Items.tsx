@@ -49,7 +49,7 @@ const columns = (): readonly Column<DataRecord>[] => [
   { id: 'modified', label: a('item.modified'), cell: ({ modified }) => formatTime(String(modified)) },
 ]
 
-/** As the service says who may read an item. */
+/** A rule for readers as the service returns it. */
 interface Rule {
   readonly reader: string
   readonly from?: string
@@ -79,7 +79,7 @@ export const StateTags = ({
   </>
 )
 
-/** All items, as those who look after them need them. */
+/** All items, for their administration. */
 function Items(): JSX.Element {
   const [adding, setAdding] = useState(false)
   const text = query.value.get('q') ?? ''

@@ -26,7 +26,7 @@ const linesOf = (metadata: Metadata): readonly Line[] =>
     values.map(({ value, language }) => ({ id: ++count, field, value, language: language ?? '' })),
   )
 
-/** Lines of one field are together, in the order in which they stand. */
+/** Groups the lines by field, in their order. */
 function metadataOf(lines: readonly Line[]): Metadata {
   const filled = lines.filter(({ field, value }) => field.trim() !== '' && value.trim() !== '')
   const fields = Map.groupBy(filled, ({ field }) => field.trim())
@@ -56,7 +56,7 @@ interface RegisteredField {
 const nameOf = ({ element, qualifier, _embedded: { schema } }: RegisteredField) =>
   [schema.prefix, element, ...(qualifier === null ? [] : [qualifier])].join('.')
 
-/** Every value of an item's metadata in a line. */
+/** An editor with one line for each metadata value of an item. */
 export function MetadataEditor({
   tagged,
   onChange,

@@ -18,7 +18,7 @@ import './items-admin.css'
 const anybody = '00000000-0000-8000-8000-000000000000'
 const loggedIn = '00000000-0000-8000-8000-000000000001'
 
-/** Who may read or change an item or a file, in sentences. */
+/** The policies of an item or a file, in sentences. */
 export function Policies({
   object,
   isItem = false,

@@ -1,20 +1,23 @@
-/** A folder as an archive that the service takes: it is read while it is sent, and no part of it is copied before. */
+/**
+ * A file in a folder that is sent as an archive. The archive is read while it is sent, and nothing is copied
+ * before.
+ */
 export interface Contained {
-  /** From the folder on, with its name. */
+  /** Path from the folder on, including the folder's name. */
   readonly path: string
   readonly file: File
 }
 
-/** What the browser gives of a folder that was chosen. */
+/** Lists the files of a folder chosen in the browser's dialog. */
 export const chosenIn = (list: FileList): readonly Contained[] =>
   [...list].map(file => ({ path: file.webkitRelativePath, file }))
 
-/** What is in a folder that was dropped, however deep. */
+/** Lists the files of a dropped folder, at any depth. */
 export async function droppedIn(folder: FileSystemDirectoryEntry): Promise<readonly Contained[]> {
   const reader = folder.createReader()
   const found: Contained[] = []
   for (;;) {
-    // A folder is read in parts of a hundred.
+    // The browser returns the entries of a folder in batches of up to 100.
     const some = await new Promise<FileSystemEntry[]>((done, failed) => reader.readEntries(done, failed))
     if (some.length === 0) return found
     for (const entry of some)
@@ -30,7 +33,10 @@ export async function droppedIn(folder: FileSystemDirectoryEntry): Promise<reado
 
 const block = 512
 
-/** @returns a tar; the items are folders in it, so a folder of them is left out, and one that is an item stays */
+/**
+ * @returns a tar archive of item folders; the chosen folder is left out of the paths unless it is an item
+ * itself
+ */
 export function archiveOf(all: readonly Contained[]): File {
   const [folder = 'folder'] = all[0]?.path.split('/', 1) ?? []
   const isItem = all.some(({ path }) => /^[^/]+\/dublin_core\.xml$/.test(path))
@@ -43,17 +49,20 @@ export function archiveOf(all: readonly Contained[]): File {
 
 const filling = (size: number) => new Uint8Array((block - (size % block)) % block)
 
-/** POSIX.1-2001 §pax: a name of any length and letters stands in a header of its own. */
+/**
+ * Writes the name of a file as a header of its own, which allows any length and any letters (POSIX.1-2001
+ * §pax).
+ */
 function named(name: string): readonly Uint8Array<ArrayBuffer>[] {
   const record = ` path=${name}\n`
   const bytes = new TextEncoder().encode(record).length
-  // The length counts itself, too.
+  // The length includes its own digits.
   const length = [1, 2, 3, 4, 5].map(digits => bytes + digits).find(one => String(one).length + bytes === one)
   const text = new TextEncoder().encode(`${length}${record}`)
   return [header('name', text.length, 'x'), text, filling(text.length)]
 }
 
-/** POSIX.1-2001 §ustar. */
+/** Writes a header (POSIX.1-2001 §ustar). */
 function header(name: string, size: number, type: '0' | 'x'): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(block)
   const write = (at: number, text: string) => bytes.set(new TextEncoder().encode(text), at)

@@ -3,10 +3,10 @@ import { type HalPage, service } from '../../api.ts'
 import { type DataRecord, loadPage } from '../../entities.ts'
 import { literally } from '../entity/conditions.ts'
 
-/** Items with their files, as they are changed: the calls of these pages. */
+/** An item as the endpoints for editing return it. */
 export type Item = Schemas['Item']
 
-/** As it is written: what else the service says of a value is its own. */
+/** Metadata as it is written. The service adds further members to each value when it is read. */
 export type Metadata = Readonly<
   Record<string, readonly Pick<Schemas['MetadataValue'], 'value' | 'language'>[]>
 >
@@ -22,7 +22,7 @@ const itemAddress = (uuid: string) => `${core}/items/${encodeURIComponent(uuid)}
 export const itemPath = (uuid: string): string => `admin/items/${uuid}`
 const isUuid = (text: string) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text)
 
-/** A word of the title, of the identifier, or a whole UUID. */
+/** Returns a query for items by a part of the title or the identifier, or by a whole UUID. */
 function asked(text: string, withdrawnOnly: boolean): string {
   const pattern = `(?i)${literally(text)}`
   const found = [
@@ -73,7 +73,10 @@ export const addItem = (title: string): Promise<Item> =>
 
 export type Values = Pick<Item, 'withdrawn' | 'discoverable'> & { readonly metadata: Metadata }
 
-/** Replaces them. @throws CarrelProblem 412 if somebody else was faster */
+/**
+ * Replaces the values of an item. @throws CarrelProblem 412 if the item was changed by another request
+ * meanwhile
+ */
 export const writeItem = (uuid: string, values: Values, tag: string | null): Promise<unknown> =>
   service.value.put(itemAddress(uuid), { json: values, ...(tag ? { headers: { 'if-match': tag } } : {}) })
 
@@ -88,7 +91,7 @@ export const deleteItem = (uuid: string): Promise<unknown> => service.value.dele
 const whole = <T>(path: string, signal?: AbortSignal): Promise<HalPage<T>> =>
   service.value.list<T>(path).page(0, 100, signal)
 
-/** The bundles with their files; of very many, the first hundred. */
+/** Loads the bundles with their files, up to 100 of each. */
 export async function loadFiles(
   uuid: string,
   signal: AbortSignal,

@@ -9,7 +9,10 @@ import type { Bitstream } from './load.ts'
 import { type State, Transfer } from './transfer.ts'
 import { kindOf, Viewer } from './Viewer.tsx'
 
-/** A file: what it is, shown in place where that is safe, and kept with progress. */
+/**
+ * A file with its properties. It can be viewed in place where that is safe, and downloaded with a progress
+ * bar.
+ */
 export function FileEntry({
   file,
   alone,

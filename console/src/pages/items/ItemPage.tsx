@@ -10,7 +10,7 @@ import { FileEntry } from './FileEntry.tsx'
 import { type Bitstream, type Item, loadFiles, loadItem } from './load.ts'
 import './items.css'
 
-/** One item: its files, and what is known of it. */
+/** One item: its files and its metadata. */
 function ItemPage({ parameters }: { readonly parameters: Parameters }): JSX.Element {
   const uuid = parameters.uuid ?? ''
   const item = useLoad(signal => loadItem(uuid, signal), [uuid, who.value])
@@ -48,7 +48,7 @@ function ItemPage({ parameters }: { readonly parameters: Parameters }): JSX.Elem
   )
 }
 
-/** What people come for is in ORIGINAL; thumbnails and texts made of it come after. */
+/** Ranks files: those in ORIGINAL come first, thumbnails and extracted texts after them. */
 const rank = ({ bundle }: Bitstream) => (bundle === 'ORIGINAL' ? 0 : 1)
 
 function Files({

@@ -14,7 +14,7 @@ import { who } from '../../session.ts'
 import { type Item, itemsPerPage, loadItems } from './load.ts'
 import './items.css'
 
-/** Items that the caller may read. */
+/** The items that the caller may read. */
 function Items(): JSX.Element {
   const search = query.value.get('search') ?? ''
   const page = Math.max(1, Math.trunc(Number(query.value.get('page'))) || 1)

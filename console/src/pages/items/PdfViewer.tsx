@@ -10,7 +10,7 @@ import { Loading, ProblemNotice } from '../../parts/states.tsx'
 
 GlobalWorkerOptions.workerSrc = worker
 
-/** A PDF on a canvas: pages are drawn here, and nothing in the file runs. */
+/** Shows a PDF on a canvas. The console draws the pages itself, and no code in the file runs. */
 export function PdfViewer({ content }: { readonly content: Blob }): JSX.Element {
   const { value, problem } = useLoad(async () => {
     const data = new Uint8Array(await content.arrayBuffer())

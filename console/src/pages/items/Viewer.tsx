@@ -8,14 +8,20 @@ import { useLoad } from '../../parts/load.ts'
 import { Loading, Notice, ProblemNotice } from '../../parts/states.tsx'
 import type { Bitstream } from './load.ts'
 
-/** Kinds that are shown in place. Whatever could run in our origin is none of them: not HTML, not SVG. */
+/**
+ * Kinds of files shown in place. HTML and SVG are excluded, because they could run code in the console's
+ * origin.
+ */
 export type Kind = 'picture' | 'sound' | 'film' | 'text' | 'pdf'
 
 const pictures = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp'])
 const texts = new Set(['text/plain', 'text/csv', 'application/json', 'text/markdown'])
-/** Larger ones are downloaded: they would fill the memory of the page. */
+/**
+ * Maximum size in bytes of a file shown in place; a larger one would fill the page's memory and is
+ * downloaded.
+ */
 const largest = 100_000_000
-/** So much of a text is shown. */
+/** Number of bytes of a text that are shown. */
 const readable = 200_000
 
 export function kindOf({ mime_type, size }: Pick<Bitstream, 'mime_type' | 'size'>): Kind | undefined {
@@ -47,7 +53,10 @@ export function Viewer({ file, kind }: { readonly file: Bitstream; readonly kind
   )
 }
 
-/** A player asks for parts by itself. Its address lives for two seconds; then the cookie of the first answer holds. */
+/**
+ * A player for sound or film, which requests ranges by itself. The link is valid for 2 s; afterwards the
+ * cookie of the first answer applies.
+ */
 function Player({ file, kind }: { readonly file: Bitstream; readonly kind: 'sound' | 'film' }): JSX.Element {
   const { value, problem } = useLoad(() => downloadLink(service.value as never, file.uuid), [file.uuid])
   const [broken, setBroken] = useState(false)

@@ -1,7 +1,7 @@
 import { service } from '../../api.ts'
 import { pathOf } from '../../entities.ts'
 
-/** Items and their files, as the query endpoints list them to the caller. */
+/** An item as the query endpoints return it to the caller. */
 export interface Item {
   readonly uuid: string
   readonly identifier: string
@@ -40,7 +40,10 @@ async function ask<T>(
 
 export const itemsPerPage = 25
 
-/** @param search in titles, authors, years and kinds, each word by itself */
+/**
+ * @param search words, each of which must appear in the title, the authors, the year, the type or the
+ * identifier
+ */
 export function loadItems(search: string, page: number, signal: AbortSignal) {
   const words = search.split(/\s+/).filter(Boolean).slice(0, 10)
   const condition = words.map(one => {
@@ -55,7 +58,7 @@ export function loadItems(search: string, page: number, signal: AbortSignal) {
 export const loadItem = (uuid: string, signal: AbortSignal): Promise<Item> =>
   service.value.get<Item>(pathOf('items', uuid), { signal })
 
-/** More than these nobody looks through by hand. */
+/** Maximum number of files listed; more could not be looked through by hand. */
 export const mostFiles = 500
 
 export const loadFiles = (item: string, signal: AbortSignal) =>

@@ -2,7 +2,7 @@ import { download } from '@carrel/client/downloads'
 import { service } from '../../api.ts'
 import { save } from '../../parts/save.ts'
 
-/** A download that can be stopped, and taken up again where it was. */
+/** The state of a download that can be stopped and resumed. */
 export interface State {
   readonly done: number
   readonly total: number
@@ -23,7 +23,7 @@ export class Transfer {
     this.#show = show
   }
 
-  /** From the beginning, or from where it broke off. */
+  /** Starts the download, or resumes it where it broke off. */
   async run(): Promise<void> {
     this.#stopper = new AbortController()
     const { signal } = this.#stopper
@@ -46,7 +46,7 @@ export class Transfer {
           shown = performance.now()
           this.#show({ done: this.#done, total, running: true })
         }
-        // One blob of many: the browser may put it on the disk.
+        // Many pieces become one blob, which the browser may keep on disk.
         if (this.#pieces.length > 500) this.#pieces = [new Blob(this.#pieces)]
       }
       save(new Blob(this.#pieces, { type: file.type }), file.name)

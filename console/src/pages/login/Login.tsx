@@ -6,7 +6,7 @@ import { go, href, query, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { LoginForm } from './LoginForm.tsx'
 
-/** Back to where they came from, which is a page of the console and nothing else. */
+/** Returns the page to go back to. Only paths of the console are accepted. */
 const back = () => {
   const to = query.value.get('back') ?? ''
   return /^\w/.test(to) && !/^login\b/.test(to) ? to : ''

@@ -11,14 +11,14 @@ import { login } from '../../session.ts'
 import './login.css'
 
 interface Parts {
-  /** Where a single sign-on comes back to. */
+  /** The page to which a single sign-on returns. */
   readonly returnTo: string
   readonly onDone?: () => void
-  /** The address of who has to log in again. */
+  /** The email address of the person who has to log in again. */
   readonly email?: string
 }
 
-/** By password, or at a provider: what the service offers. */
+/** A login by password or at a provider, depending on the service. */
 export function LoginForm({ returnTo, onDone, email: known = '' }: Parts): JSX.Element {
   const { value: ways } = useLoad(() => client.loginMethods(returnTo), [returnTo])
   const providers = ways?.filter(({ location }) => location !== undefined) ?? []
@@ -37,12 +37,12 @@ export function LoginForm({ returnTo, onDone, email: known = '' }: Parts): JSX.E
   )
 }
 
-/** The names of the providers by scheme, as the page brings them. */
+/** The names of the providers by scheme, taken from the page. */
 const names = JSON.parse(
   document.querySelector<HTMLMetaElement>('meta[name="carrel"]')?.dataset.providers ?? '{}',
 ) as Readonly<Record<string, readonly string[] | undefined>>
 
-/** If a scheme has several providers, one is chosen on the next page. */
+/** Returns the label for a scheme. If it has several providers, one is chosen on the next page. */
 function nameOf(scheme: string): string {
   const [first, ...more] = names[scheme] ?? []
   if (first === undefined) return scheme

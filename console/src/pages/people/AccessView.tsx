@@ -19,7 +19,10 @@ import {
 } from './people.ts'
 import './people.css'
 
-/** The groups of a person and why, and what they would see who come from here or there. */
+/**
+ * The groups of a person with the reasons, and the access they would have from a given address or login
+ * method.
+ */
 export function AccessView({ person }: { readonly person: Person }): JSX.Element {
   const [asked, setAsked] = useState(noQuestion)
   const { value, problem, reload } = useLoad(

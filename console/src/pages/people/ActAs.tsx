@@ -10,10 +10,10 @@ import { ProblemNotice } from '../../parts/states.tsx'
 import { go } from '../../router.ts'
 import { nameOf, type Person } from './people.ts'
 
-/** In characters, as the service takes them. */
+/** Maximum length of a reason in characters, set by the service. */
 const longest = 1_000
 
-/** Asks why, then shows everything as somebody else sees it. */
+/** Asks for a reason, then lets the administrator act on behalf of the person. */
 export function ActAs({
   person,
   onClose,
@@ -25,7 +25,7 @@ export function ActAs({
   const { uuid } = person
   const name = nameOf(person)
   const work = useWork(async () => {
-    // The service may refuse it: that is told here, and not by every page.
+    // If the service refuses, the dialog reports it once, instead of every page.
     await client.onBehalfOf(uuid, { reason: reason.trim() }).status()
     onClose()
     actAs({ uuid, name, reason: reason.trim() })

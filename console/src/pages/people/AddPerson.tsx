@@ -11,7 +11,7 @@ import { toast } from '../../parts/toast.tsx'
 import { go } from '../../router.ts'
 import { addPerson, personPath, setPassword } from './people.ts'
 
-/** A new account, with a password or without one. */
+/** A form for a new account, with or without a password. */
 export function AddPerson({ onClose }: { readonly onClose: () => void }): JSX.Element {
   const [values, setValues] = useState({
     email: '',
@@ -24,7 +24,7 @@ export function AddPerson({ onClose }: { readonly onClose: () => void }): JSX.El
   const work = useWork(async () => {
     const { password, ...person } = values
     const { uuid } = await addPerson({ ...person, email: person.email.trim() })
-    // There is an account by now, whatever becomes of its password: its page says so.
+    // The account exists even if setting the password fails, so its page opens in both cases.
     const isSet =
       password === '' ||
       (await setPassword(uuid, password).then(

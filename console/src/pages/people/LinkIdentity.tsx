@@ -12,7 +12,7 @@ import { link, loadProviders, type Provider } from '../system/logins.ts'
 import { ProviderSelect } from '../system/ProviderSelect.tsx'
 import { nameOf, type Person } from './people.ts'
 
-/** Who somebody is at providers of single sign-on. Nothing, where there is none. */
+/** A person's identities at providers of single sign-on. Renders nothing if there are no providers. */
 export function IdentitiesOf({ person }: { readonly person: Person }): JSX.Element | null {
   const { value: providers = [] } = useLoad(loadProviders, [])
   const [linking, setLinking] = useState(false)

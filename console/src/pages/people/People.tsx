@@ -32,7 +32,7 @@ export const LoginState = ({ person: { canLogIn } }: { readonly person: Person }
   </span>
 )
 
-/** Everybody who has an account. */
+/** All epersons. */
 function People(): JSX.Element {
   const [adding, setAdding] = useState(false)
   const text = query.value.get('q') ?? ''

@@ -27,7 +27,7 @@ import {
 } from './people.ts'
 import { RevokeToken } from './RevokeToken.tsx'
 
-/** One account: who that is, and what can be done about it. */
+/** One eperson: their data, and the actions on their account. */
 function PersonPage({
   parameters: { uuid = '' },
 }: {
@@ -125,7 +125,7 @@ function Profile({
 
 export default PersonPage
 
-/** Somebody's tokens for programs. */
+/** The access tokens of a person. */
 function Tokens({ uuid }: { readonly uuid: string }): JSX.Element {
   const [leaving, setLeaving] = useState<AccessToken>()
   const [version, setVersion] = useState(0)

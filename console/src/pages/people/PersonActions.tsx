@@ -23,7 +23,7 @@ import {
 
 type Open = 'act' | 'password' | 'logout' | 'login' | 'delete'
 
-/** What an administrator does about somebody's account. */
+/** The actions of an administrator on a person's account. */
 export function PersonActions({
   person,
   onChange,

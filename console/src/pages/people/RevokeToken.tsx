@@ -4,14 +4,14 @@ import { Confirm } from '../../parts/Confirm.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { type AccessToken, revoke } from './people.ts'
 
-/** Asks before somebody's access token is revoked. */
+/** Asks for confirmation before an access token is revoked. */
 export const RevokeToken = ({
   eperson,
   token,
   onClose,
   onRevoked,
 }: {
-  /** The UUID of its owner. */
+  /** The UUID of the token's owner. */
   readonly eperson: string
   readonly token: Pick<AccessToken, 'id' | 'name'>
   readonly onClose: () => void

@@ -2,14 +2,14 @@ import type { Schemas } from '@carrel/client'
 import { service } from '../../api.ts'
 import { loadPage } from '../../entities.ts'
 
-/** People and what is done about them: the calls of these pages. */
+/** An eperson as the REST endpoints return it. */
 export type Person = Schemas['Eperson']
 
 export type Metadata = Schemas['Metadata']
 
 export const textOf = (metadata: Metadata, field: string): string => metadata[field]?.[0]?.value ?? ''
 
-/** Both names, or the address where there is none. */
+/** Returns first and last name, or the email address if both are empty. */
 export const nameOf = ({ metadata, email }: Person): string =>
   `${textOf(metadata, 'eperson.firstname')} ${textOf(metadata, 'eperson.lastname')}`.trim() || email
 
@@ -41,7 +41,7 @@ export const addPerson = ({ email, firstName, lastName, canLogIn }: NewPerson): 
     },
   })
 
-/** Only what is another than before is sent. */
+/** Sends only the values that changed. */
 export function changePerson(before: Person, after: Omit<NewPerson, 'canLogIn'>): Promise<unknown> {
   const fields = { 'eperson.firstname': after.firstName, 'eperson.lastname': after.lastName }
   const operations: object[] = Object.entries(fields).flatMap(([field, value]) => {
@@ -67,7 +67,10 @@ export const setPassword = (uuid: string, password: string): Promise<unknown> =>
 export const logOutEverywhere = (uuid: string): Promise<unknown> =>
   service.value.delete(`${addressOf(uuid)}/sessions`)
 
-/** True if the caller may act as this person: the service may forbid it, and nobody acts as an administrator. */
+/**
+ * True if the caller may act on behalf of this person. The service may forbid it, and always does for
+ * administrators.
+ */
 export async function mayActAs(uuid: string, signal: AbortSignal): Promise<boolean> {
   const query = { uri: service.value.address(addressOf(uuid)), feature: 'loginOnBehalfOf' }
   const { total } = await service.value
@@ -80,7 +83,7 @@ export const deletePerson = (uuid: string): Promise<unknown> => service.value.de
 
 export type AccessToken = Schemas['AccessToken']
 
-/** Addresses of people by their UUID, of those who are still there. */
+/** Returns the email addresses of epersons by UUID, without those that were deleted. */
 export async function emailsOf(
   uuids: readonly string[],
   signal: AbortSignal,
@@ -97,11 +100,11 @@ export const revoke = (uuid: string, id: string): Promise<unknown> =>
   service.value.delete(`${tokensOf(uuid)}/${encodeURIComponent(id)}`)
 
 export type Access = Schemas['Access']
-/** Why somebody is in a group. */
+/** A reason for which an eperson is in a group. */
 export type Reason = Access['groups'][number]['because'][number]
 export type May = Schemas['Right']
 
-/** What somebody would see who comes this way. Empty texts ask nothing. */
+/** Circumstances for which a person's access is computed. Empty members are left out of the question. */
 export interface Asked {
   readonly address: string
   readonly method: string

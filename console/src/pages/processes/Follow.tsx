@@ -16,7 +16,7 @@ interface Line {
   readonly text: string
 }
 
-/** Lines of the log that are shown; the file has all of them. */
+/** Maximum number of log lines shown; the file has all of them. */
 const most = 2_000
 
 interface State {
@@ -25,7 +25,7 @@ interface State {
   readonly problem: unknown
 }
 
-/** How a process goes, as it happens. */
+/** Shows the progress and the log of a process while it runs. */
 export function Follow({
   id,
   onEnd,
@@ -118,7 +118,7 @@ function Status({ process }: { readonly process: Process }): JSX.Element {
   )
 }
 
-/** The outcome of a process. */
+/** The result of a process. */
 function Result({ of }: { readonly of: Process }): JSX.Element | null {
   const said = resultOf(of)
   return said.length === 0 ? null : <Facts of={said.map(([name, value]) => [name, <bdi>{value}</bdi>])} />
@@ -126,7 +126,7 @@ function Result({ of }: { readonly of: Process }): JSX.Element | null {
 
 function Log({ lines }: { readonly lines: readonly Line[] }): JSX.Element | null {
   const frame = useRef<HTMLDivElement>(null)
-  // It stays at the end, unless somebody has gone back to read.
+  // The log follows its end unless the user has scrolled back.
   const isAtEnd = useRef(true)
   useEffect(() => {
     const element = frame.current

@@ -53,7 +53,7 @@ function ProcessPage({
   )
 }
 
-/** Who began it, by their name as soon as it is known. */
+/** The eperson who started the process, by name once it is loaded. */
 function Beginner({ uuid }: { readonly uuid: string }): JSX.Element {
   const { value } = useLoad(signal => loadPerson(uuid, signal), [uuid])
   return (

@@ -11,7 +11,10 @@ import { Loading, ProblemNotice } from '../../parts/states.tsx'
 import { go } from '../../router.ts'
 import { loadScripts, processPath } from './processes.ts'
 
-/** Begins one of the service's scripts. @param only this one, if it is given */
+/**
+ * A dialog that starts a script of the service. @param only the script to start; without it, the user chooses
+ * one
+ */
 export function StartScript({
   only,
   onClose,

@@ -3,10 +3,10 @@ import { a, aOf } from '../../i18n/admin.ts'
 import { formatBytes, formatDuration, formatNumber, t } from '../../i18n/i18n.ts'
 import { readersInWords } from '../entities-admin/rules.ts'
 
-/** The parameters of a process, or its outcome, in words. */
+/** The parameters or the result of a process, in words. */
 export type Said = readonly (readonly [name: string, value: string])[]
 
-/** Names of what only the service has to tell apart. */
+/** Parameters and results that mean something only to the service. */
 const unsaid = new Set(['upload', 'fields'])
 
 export const parametersOf = ({ parameters }: Process): Said =>
@@ -14,7 +14,7 @@ export const parametersOf = ({ parameters }: Process): Said =>
     unsaid.has(name) ? [] : [[aOf('parameter', name), inWords(name, value)] as const],
   )
 
-/** A value that is a parameter, too, is said once. */
+/** Puts the result of a process into words, without the values that repeat a parameter. */
 export function resultOf({ parameters, result }: Process): Said {
   const given = new Map(parameters.map(({ name, value }) => [name, value]))
   return Object.entries(result ?? {}).flatMap(([name, value]) => {
@@ -39,13 +39,13 @@ function inWords(name: string, value: unknown): string {
 /** Members of a result that count or list failures. */
 const bad = new Set(['failed', 'failures', 'faults', 'missing', 'damaged', 'lost'])
 
-/** It ran to its end, and not everything went well. */
+/** True if the process finished but reports failures. */
 export const hasFailures = ({ result }: Pick<Process, 'result'>): boolean =>
   Object.entries(result ?? {}).some(
     ([name, value]) => bad.has(name) && (Array.isArray(value) ? value.length > 0 : Number(value) > 0),
   )
 
-/** In a line: why it failed, or what it was begun with. */
+/** Describes a process in one line: its failure, or else its parameters. */
 export const inOneLine = (process: Process): string =>
   process.fault ??
   parametersOf(process)

@@ -2,7 +2,7 @@ import type { Schemas } from '@carrel/client'
 import type { Process } from '@carrel/client/processes'
 import { service } from '../../api.ts'
 
-/** What takes long: the calls of these pages. */
+/** Path of the processes. */
 export const processes = '/api/system/processes'
 export const addressOf = (id: string): string => `${processes}/${encodeURIComponent(id)}`
 export const processPath = (id: string): string => `admin/processes/${encodeURIComponent(id)}`

@@ -29,7 +29,7 @@ import { written } from '../entity/pql.ts'
 import { nameField, usual } from '../entity/view.ts'
 import './record.css'
 
-/** One record by itself, and those that belong to it. */
+/** One record, and the records related to it. */
 function RecordPage({ parameters }: { readonly parameters: Parameters }): JSX.Element {
   const { entity: name = '', key = '' } = parameters
   const found = useEntity(name)
@@ -114,10 +114,13 @@ const Fields = ({
   </dl>
 )
 
-/** So many are listed; the rest is a click away. */
+/** Number of related records listed; a link leads to all of them. */
 const some = 10
 
-/** Records of another entity that belong to this one: the same condition is a filter there. */
+/**
+ * Records of another entity that are related to this one. The link to all of them uses the relation as a
+ * filter.
+ */
 function Related({
   relation,
   record,

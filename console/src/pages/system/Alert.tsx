@@ -12,7 +12,7 @@ import { lookForAlert } from '../../shell/alert.ts'
 import { SystemPage } from './SystemPage.tsx'
 import { type AlertBody, loadAlert, writeAlert } from './system.ts'
 
-/** A message for everybody, on every page. */
+/** A form for a message that everyone sees on every page. */
 function Alert(): JSX.Element {
   const { value, problem, reload } = useLoad(loadAlert, [who.value])
   return (

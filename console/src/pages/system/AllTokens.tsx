@@ -14,7 +14,7 @@ import { loadTokens, type TokenOf } from './logins.ts'
 
 const size = 25
 
-/** The access tokens of everybody. */
+/** The access tokens of all epersons. */
 export function AllTokens(): JSX.Element {
   const page = Math.max(1, Math.trunc(Number(query.value.get('tokens'))) || 1)
   const { value, problem, loading, reload } = useLoad(

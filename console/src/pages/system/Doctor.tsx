@@ -9,7 +9,7 @@ import { Findings } from './Findings.tsx'
 import { SystemPage } from './SystemPage.tsx'
 import { loadDoctor } from './system.ts'
 
-/** What `carrel doctor` says. */
+/** The report of `carrel doctor`. */
 function Doctor(): JSX.Element {
   const { value, problem, loading, reload } = useLoad(loadDoctor, [who.value])
   return (

@@ -12,7 +12,10 @@ import { loadProviders } from './logins.ts'
 import { ProviderSelect } from './ProviderSelect.tsx'
 import { type Explained, explain } from './system.ts'
 
-/** Attributes are an object in JSON; everything else that is pasted is what a provider has sent. */
+/**
+ * Returns the attributes if the text is a JSON object. Any other text is taken for an assertion from a
+ * provider.
+ */
 function attributesIn(text: string): Record<string, unknown> | undefined {
   if (!/^\s*\{/.test(text)) return undefined
   try {
@@ -22,7 +25,10 @@ function attributesIn(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Whom a login with this assertion would be, and why. Nothing of it is kept: not even as a draft. */
+/**
+ * Explains which eperson a login with an assertion would yield, and why. The input is not kept, not even as a
+ * draft.
+ */
 export function Explain(): JSX.Element {
   const [text, setText] = useState('')
   const [provider, setProvider] = useState('')

@@ -10,11 +10,11 @@ import { LinePlot, type Series } from './LinePlot.tsx'
 import { SystemPage } from './SystemPage.tsx'
 import { type Duration, type FiguresNow, loadFigures } from './system.ts'
 
-/** In ms, and how many are kept: ten minutes. */
+/** Interval between two measurements in ms, and maximum number of them kept: ten minutes. */
 const interval = 3_000
 const most = 200
 
-/** What happens in the service now, and how it went since the page was opened. */
+/** Live figures of the service since the page was opened. */
 function Figures(): JSX.Element {
   const [taken, setTaken] = useState<readonly FiguresNow[]>([])
   const [problem, setProblem] = useState<unknown>()
@@ -26,7 +26,7 @@ function Figures(): JSX.Element {
     let timer: ReturnType<typeof setTimeout> | undefined
     const take = async () => {
       try {
-        // Nobody sees a tab in the background.
+        // A tab in the background is not seen and makes no requests.
         if (document.visibilityState === 'visible' || taken.length === 0) {
           const now = await loadFigures(signal)
           setTaken(before => [...before.slice(1 - most), now])
@@ -193,7 +193,10 @@ export default Figures
 
 type Taken = readonly FiguresNow[]
 
-/** The increase of a counter per interval, from each look to the next. A service that was restarted counts from zero. */
+/**
+ * Returns the rate of a counter between successive measurements; null after a restart, when it began at zero
+ * again.
+ */
 const rates = (taken: Taken, count: (figures: FiguresNow) => number, per = 1): readonly (number | null)[] =>
   taken.map((now, at) => {
     const before = taken[at - 1]
@@ -203,7 +206,7 @@ const rates = (taken: Taken, count: (figures: FiguresNow) => number, per = 1): r
     return rise < 0 || seconds <= 0 ? null : (rise * per) / seconds
   })
 
-/** The mean of what was measured between two looks, in ms; null: nothing was. */
+/** Returns the mean in ms of the durations between successive measurements; null if there were none. */
 const mean = (taken: Taken, of: (figures: FiguresNow) => Duration): readonly (number | null)[] =>
   taken.map((now, at) => {
     const before = taken[at - 1]

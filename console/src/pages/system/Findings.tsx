@@ -7,7 +7,7 @@ import type { Finding, Report } from './system.ts'
 const icons = { error: CircleAlert, warning: TriangleAlert, note: Info, ok: CircleCheck }
 const levels = ['error', 'warning', 'note', 'ok'] as const
 
-/** What was looked at: first what somebody should do something about. */
+/** The findings of a report, most urgent first. */
 export function Findings({ report: { findings } }: { readonly report: Report }): JSX.Element {
   const of = (level: Finding['level']) => findings.filter(one => one.level === level)
   return (

@@ -21,9 +21,11 @@ const personColumn = (): Column<Identity> => ({
 })
 
 /**
- * Who is whom at which provider. Logins make these, and administrators on the page of a person.
- * @param person whose they are; everybody's, if not given
- * @param changed loads them again when it changes
+ * Epersons' identities at providers of single sign-on. They are created by logins, and by administrators on a
+ * person's page.
+ *
+ * @param person limits the list to one eperson
+ * @param changed the list is loaded again when this number changes
  */
 export function Identities({
   person,

@@ -6,7 +6,7 @@ import { formatClock, formatNumber, zone } from '../../i18n/i18n.ts'
 
 export interface Series {
   readonly name: string
-  /** One for each time; null: not known. */
+  /** One value for each time; null if it is not known. */
   readonly values: readonly (number | null)[]
 }
 
@@ -19,10 +19,10 @@ interface Parts {
 
 const [width, height] = [480, 170]
 const [left, right, top, bottom] = [46, 6, 10, 20]
-/** Series that can be told apart. */
+/** Maximum number of series that can be told apart. */
 const most = 6
 
-/** Where there are more, those that were highest. */
+/** Returns the series with the highest peaks. */
 function busiest(all: readonly Series[]): readonly Series[] {
   const peak = ({ values }: Series) => Math.max(...values.map(value => value ?? 0))
   const kept = new Set(all.toSorted((one, other) => peak(other) - peak(one)).slice(0, most))
@@ -31,7 +31,7 @@ function busiest(all: readonly Series[]): readonly Series[] {
 
 const round = (value: number) => formatNumber(value >= 100 ? Math.round(value) : Number(value.toPrecision(2)))
 
-/** Lines over time. The same figures stand below it as a table, for those who can't see it. */
+/** Lines over time. A table below has the same figures for screen readers. */
 export function LinePlot({ title, unit, times, series: all }: Parts): JSX.Element {
   const series = busiest(all)
   const first = times[0]?.getTime() ?? 0

@@ -12,7 +12,10 @@ import { Identities } from './Identities.tsx'
 import { endAllSessions, rotateSecret } from './logins.ts'
 import { SystemPage } from './SystemPage.tsx'
 
-/** What gives anybody access to the service: access tokens, identities at providers, sessions, the secret. */
+/**
+ * Everything that gives access to the service: access tokens, identities at providers, sessions, and the
+ * secret.
+ */
 function Logins(): JSX.Element {
   const [open, setOpen] = useState<'end' | 'rotate'>()
   return (
@@ -59,7 +62,7 @@ function Logins(): JSX.Element {
           onClose={() => setOpen(undefined)}
           work={async () => {
             await endAllSessions()
-            // This one has ended, too: the browser forgets it, in every tab.
+            // The current session has ended, too. Logging out makes the browser forget it, in every tab.
             await logout()
             go('login')
           }}

@@ -5,11 +5,11 @@ interface Parts {
   readonly providers: readonly Provider[]
   readonly value: string
   readonly onChoose: (id: string) => void
-  /** A field ties it to its label. */
+  /** Ties the control to the label of its field. */
   readonly id?: string
 }
 
-/** One of the providers of single sign-on. */
+/** A choice among the providers of single sign-on. */
 export const ProviderSelect = ({ providers, value, onChoose, id }: Parts): JSX.Element => (
   <select
     {...(id === undefined ? {} : { id })}

@@ -10,7 +10,7 @@ import { Findings } from './Findings.tsx'
 import { SystemPage } from './SystemPage.tsx'
 import { loadSignOn } from './system.ts'
 
-/** What `carrel sso check` and `carrel sso explain` say. */
+/** The reports of `carrel sso check` and `carrel sso explain`. */
 function SignOn(): JSX.Element {
   const { value, problem, loading, reload } = useLoad(loadSignOn, [who.value])
   const isOff = value?.configured === false

@@ -5,7 +5,7 @@ import { Tabs } from '../../parts/Tabs.tsx'
 import { href } from '../../router.ts'
 import './system.css'
 
-/** One of the pages about the service itself. */
+/** The frame of the pages about the service itself. */
 export const SystemPage = ({
   title,
   lead,

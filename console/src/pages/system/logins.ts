@@ -2,7 +2,7 @@ import type { Schemas } from '@carrel/client'
 import { service } from '../../api.ts'
 import { emailsOf } from '../people/people.ts'
 
-/** Everybody's logins: the calls of this page. */
+/** An eperson's identity at a provider. */
 export type Identity = Schemas['LinkedIdentity']
 export type TokenOf = Schemas['AccessTokenOf']
 
@@ -31,7 +31,7 @@ export async function loadTokens(
 
 export type Provider = Schemas['SignOnProviders']['providers'][number]
 
-/** None where single sign-on is off. */
+/** Lists the providers; none if single sign-on is off. */
 export const loadProviders = async (signal: AbortSignal): Promise<readonly Provider[]> =>
   (await service.value.get<Schemas['SignOnProviders']>(`${admin}/sso/providers`, { signal })).providers
 
@@ -47,9 +47,9 @@ export const link = (
 export const unlink = ({ provider, eperson }: Identity): Promise<unknown> =>
   service.value.delete(linkOf(provider, eperson))
 
-/** Of everybody, one's own as well. */
+/** Ends the sessions of all epersons, including the caller's. */
 export const endAllSessions = (): Promise<unknown> => service.value.delete(`${admin}/sessions`)
 
-/** @returns how many secrets are accepted from now on */
+/** @returns the number of secrets accepted from now on */
 export const rotateSecret = async (): Promise<number> =>
   (await service.value.post<{ readonly accepted: number }>(`${admin}/secret/rotate`)).accepted

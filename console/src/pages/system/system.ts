@@ -1,7 +1,7 @@
 import type { Schemas } from '@carrel/client'
 import { service } from '../../api.ts'
 
-/** How the service is: the calls of these pages. */
+/** One finding of the doctor. */
 export type Finding = Schemas['Finding']
 
 export type Report = Schemas['Report']
@@ -46,7 +46,7 @@ export type AlertBody = Pick<
 
 const alerts = '/api/system/systemwidealerts'
 
-/** There is one at most. */
+/** Loads the alert; there is at most one. */
 export const loadAlert = async (signal: AbortSignal): Promise<AlertBody | null> =>
   (await service.value.list<AlertBody>(alerts).page(0, 1, signal)).items[0] ?? null
 

@@ -17,7 +17,7 @@ import { RuleField, readChoices } from '../entities-admin/RuleField.tsx'
 import '../entities-admin/entities-admin.css'
 import { fullName, loadTable, nameFor, type OwnTable, showTable, tablesPath } from './tables.ts'
 
-/** One of the database's tables, and how it is to be shown as an entity. */
+/** A form that shows a table of the database as an entity. */
 function ShowTable({
   parameters: { schema = '', name = '' },
 }: {
@@ -75,7 +75,7 @@ function Form({ table }: { readonly table: OwnTable }): JSX.Element {
   const work = useWork(async () => {
     await showTable(table, {
       ...{ entity: entity.trim(), read },
-      // In the order of the primary key, where that is the key.
+      // If the key is the primary key, its fields keep the order of the primary key.
       key: [...key],
       fields: all.filter(name => fields.has(name) || key.has(name)),
     })

@@ -54,7 +54,7 @@ const columns = (): readonly Column<OwnTable>[] => [
   },
 ]
 
-/** The tables and views of the database that are, or could be, entities. */
+/** The tables and views of the database that are entities or could become entities. */
 const Tables = (): JSX.Element => (
   <Page
     title={a('tables.title')}

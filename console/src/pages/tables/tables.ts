@@ -2,7 +2,7 @@ import type { Schemas } from '@carrel/client'
 import { service } from '../../api.ts'
 import { addressOf } from '../entities-admin/declared.ts'
 
-/** Tables and views of PostgreSQL that can be shown as entities: the calls of these pages. */
+/** A table or view of PostgreSQL that can be shown as an entity. */
 export type OwnTable = Schemas['ExposableTable']
 
 export const tables = '/api/admin/tables'
@@ -11,11 +11,11 @@ export const tablePath = ({ schema, name }: Pick<OwnTable, 'schema' | 'name'>): 
   `${tablesPath}/${encodeURIComponent(schema)}/${encodeURIComponent(name)}`
 export const fullName = ({ schema, name }: Pick<OwnTable, 'schema' | 'name'>): string => `${schema}.${name}`
 
-/** None on the embedded store. */
+/** Counts the tables; 0 with the embedded store. */
 export const countTables = async (signal: AbortSignal): Promise<number> =>
   (await service.value.list<OwnTable>(tables).page(0, 1, signal)).total
 
-/** @returns undefined if there is none of this name */
+/** @returns undefined if there is no table of this name */
 export async function loadTable(
   schema: string,
   name: string,
@@ -29,7 +29,7 @@ export async function loadTable(
   }
 }
 
-/** What an entity may be called: a-z, 0-9, _ and -. */
+/** Turns a table's name into a valid name of an entity: a-z, 0-9, _ and -. */
 export const nameFor = ({ name }: Pick<OwnTable, 'name'>): string =>
   name
     .normalize('NFKD')
@@ -45,7 +45,7 @@ export interface Shown {
   readonly fields: readonly string[]
 }
 
-/** @throws CarrelProblem 412 if there is an entity of this name */
+/** @throws CarrelProblem 412 if an entity of this name exists */
 export const showTable = (
   { schema, name }: Pick<OwnTable, 'schema' | 'name'>,
   { entity, read, key, fields }: Shown,
