@@ -1,6 +1,7 @@
 /**
- * Builds the package into `dist`: modules with types, and `dist/browser`, minified, for pages without a build step. `npm ci`
- * and `npm pack` run it; without the development dependencies, as on a server, there is nothing to build with.
+ * Builds the package into `dist`: modules with types, and minified modules in `dist/browser` for pages
+ * without a build step. `npm ci` and `npm pack` run it. Without the development dependencies, as on a server,
+ * it does nothing.
  */
 import { execFileSync } from 'node:child_process'
 import { rmSync } from 'node:fs'
@@ -43,7 +44,8 @@ if (typescript && vite) {
         ...more,
       },
     })
-  // The package depends on nothing: the one module that uses a library has it inside, with its license beside it.
+  // The package has no dependencies: the one module that uses a library contains it, with its license beside
+  // it.
   await bundle('dist', ['file-name'], {
     emptyOutDir: false,
     minify: false,

@@ -11,31 +11,36 @@ import { openStorage, type TokenStorage } from './storage.ts'
 import { type Retries, type Send, Transport } from './transport.ts'
 
 export interface Options {
-  /** Where the token is kept; `memory` unless told otherwise. */
+  /** The storage of the token; `memory` by default. */
   readonly storage?: 'memory' | 'session' | 'local' | TokenStorage
-  /** An access token, or a login token that is there already. */
+  /** An access token, or an existing login token. */
   readonly token?: string
   /**
-   * Called once when a session has ended and somebody is needed to log in again: it may show a form and call `login`. The
-   * requests that need it wait; they fail with `session-over` if nobody is logged in when it returns.
+   * Called once when the session has ended and a new login is needed. It may show a form and call `login`.
+   * Requests that need the login wait until it returns, and fail with `session-over` if there is no session
+   * then.
    */
   readonly onLoginNeeded?: () => unknown
-  /** Seconds before the end of a token at which it is renewed; 300 unless told otherwise. */
+  /** Time in seconds before a token expires at which it is renewed; 300 by default. */
   readonly refreshAhead?: number
-  /** Renews the token also while nothing is asked. A page that is left open stays logged in then. */
+  /** Renews the token even while no requests are made, so that an open page stays logged in. */
   readonly keepAlive?: boolean
-  /** false: this client shares its session with no other tab. */
+  /** false keeps the session of this client from being shared with other tabs. */
   readonly shared?: boolean
-  /** How requests are repeated after 429 and 503; three times, with pauses of up to 10 seconds, unless told otherwise. */
+  /**
+   * Limits for repeating requests after 429 and 503. The default is three times, with pauses of up to 10
+   * seconds.
+   */
   readonly retries?: Partial<Retries>
-  /** CARREL_QUERY_BASE, if the service has another one. */
+  /** The service's CARREL_QUERY_BASE if it is not the default. */
   readonly queryBase?: string
-  /** CARREL_CSRF_HEADER, if the service has another one. */
+  /** The service's CARREL_CSRF_HEADER if it is not the default. */
   readonly csrfHeader?: string
   readonly fetch?: typeof fetch
   /**
-   * true: integers beyond Number.MAX_SAFE_INTEGER are read as BigInt, with all their digits. Otherwise they are the nearest
-   * number. It takes an engine with JSON.rawJSON: Node 22, browsers since 2025.
+   * true reads integers beyond Number.MAX_SAFE_INTEGER as BigInt, with all their digits. Otherwise they are
+   * rounded to the nearest number. This needs an engine with JSON.rawJSON: Node 22, or a browser of 2025 or
+   * later.
    */
   readonly bigint?: boolean
 }
@@ -44,12 +49,13 @@ export type Status = Schemas['Status']
 
 type ListOptions = Pick<Request, 'path' | 'query'>
 
-/** Entities whose fields nobody has described. */
+/** Entities without described types. */
 export type AnyEntities<N = never> = Readonly<Record<string, Readonly<Record<string, Json<N>>>>>
 
 /**
- * @param url the public address of the service, such as `https://repo.example.edu/server`; empty: the origin of the page
- * @typeParam E the entities and the types of their records, which `carrel types` writes
+ * @param url the public address of the service, such as `https://repo.example.edu/server`; the empty string
+ * stands for the origin of the page
+ * @typeParam E the entities and the types of their records, as `carrel types` writes them
  */
 export function createClient<E extends { readonly [N in keyof E]: object } = AnyEntities<bigint>>(
   url: string,
@@ -86,11 +92,11 @@ export function createClient(url = '', options: Options = {}): Client {
   return new Client(transport, sessions)
 }
 
-/** The service, as those who are logged in see it. */
+/** A client of the service, with the rights of its session. */
 export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities, N = never> {
   readonly #transport: Transport
   readonly #sessions: Sessions
-  /** Sent with each request. */
+  /** Headers sent with each request. */
   readonly #headers: Readonly<Record<string, string>>
 
   readonly get = this.#ask<'get'>('GET')
@@ -99,7 +105,7 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities,
   readonly patch = this.#ask<'patch'>('PATCH')
   readonly delete = this.#ask<'delete'>('DELETE')
 
-  /** Reads JSON as the client does. */
+  /** Parses JSON with the client's settings. */
   get parse(): (text: string) => unknown {
     return this.#transport.settings.parse
   }
@@ -110,17 +116,17 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities,
     this.#headers = headers
   }
 
-  /** The public address that it was made with. */
+  /** The public address of the service, as given to `createClient`. */
   get url(): string {
     return this.#transport.settings.url
   }
 
-  /** Who is logged in; undefined: nobody. */
+  /** The current session; undefined if there is none. */
   get session(): Session | undefined {
     return this.#sessions.current
   }
 
-  /** @returns what ends it */
+  /** @returns a function that removes the listener */
   onSession(listener: SessionListener): () => void {
     return this.#sessions.listen(listener)
   }
@@ -135,12 +141,12 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities,
   }
 
   /**
-   * For the start of a page: takes the session of the storage, of another tab, or of a single sign-on that has just come
-   * back.
+   * Resumes a session when a page starts: one from the storage, from another tab, or from a single sign-on
+   * that has just returned.
    */
   async resume(): Promise<Session | undefined> {
     await this.#sessions.adopt()
-    // Nobody is asked to log in here: the page may be for everybody.
+    // A page may be public, so this asks for no login.
     const { token } = this.#sessions
     const response = await this.#transport.send('GET', '/api/authn/status', { headers: bearer(token) })
     const { authenticated } = (await response.json()) as Status
@@ -149,39 +155,42 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities,
     return this.session
   }
 
-  /** Exchanges the cookie of a single sign-on, which lives for a minute, for a session. */
+  /** Exchanges the cookie of a single sign-on, which is valid for a minute, for a session. */
   async trade(): Promise<void> {
     await this.#sessions.logIn({})
   }
 
-  /** @param returnTo where the browser comes back to from a single sign-on; the page, unless told otherwise */
+  /**
+   * @param returnTo the address to which a single sign-on returns the browser; the current page by default
+   */
   async loginMethods(returnTo = globalThis.location?.href): Promise<readonly LoginMethod[]> {
     const { headers } = await this.#transport.send('GET', '/api/authn/status')
     return methodsIn(headers.get('www-authenticate') ?? '', returnTo)
   }
 
-  /** Renews the token now. Requests do so by themselves. */
+  /** Renews the token now. Requests do so by themselves when it is due. */
   async refresh(): Promise<void> {
     await this.#sessions.refresh()
   }
 
   /**
-   * On every device, and in every tab.
-   * @returns where the browser may go to log out at the provider, too
+   * Logs out on every device and in every tab.
+   *
+   * @returns `provider` is the address at which the browser can log out at the provider, too
    */
   async logout(): Promise<{ readonly provider: string | undefined }> {
     const { headers } = await this.#sessions.logOut()
     return { provider: /<([^>]*)>; *rel="logout"/.exec(headers.get('link') ?? '')?.[1] }
   }
 
-  /** Whom the service takes the caller for. */
+  /** Returns the caller as the service sees it. */
   async status(): Promise<Status> {
     return this.get('/api/authn/status')
   }
 
-  /** The same session, in which an administrator acts as somebody else. */
+  /** Returns a client with the same session in which an administrator acts on behalf of an eperson. */
   onBehalfOf(eperson: string, { reason }: { readonly reason?: string } = {}): Client<E, N> {
-    // A header is bytes: these are of UTF-8.
+    // A header value consists of bytes; these are the UTF-8 encoding of the reason.
     const bytes = reason && String.fromCharCode(...new TextEncoder().encode(reason))
     return new Client(this.#transport, this.#sessions, {
       'x-on-behalf-of': eperson,
@@ -190,7 +199,7 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities,
   }
 
   /**
-   * @param path such as `/api/core/items`, or a link of the service
+   * @param path a path such as `/api/core/items`, or a link of the service
    * @throws CarrelProblem, CarrelNetworkError, or the reason of the signal
    */
   async request(method: string, path: string, given: Request = {}): Promise<Response> {
@@ -211,12 +220,12 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities,
     }
   }
 
-  /** The address of a path, as it is asked from here. */
+  /** Returns the address at which this client requests a path. */
   address(path: string, query?: Send['query']): string {
     return this.#transport.address(pathIn(path), query)
   }
 
-  /** The entities that the caller may read, with their fields. */
+  /** Lists the entities that the caller may read, with their fields. */
   entities(given?: Pick<Send, 'signal'>): Promise<readonly Description[]> {
     return this.get(this.#transport.settings.queryBase, given)
   }
@@ -225,12 +234,12 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities,
     return new Entity(this, this.#transport.settings.queryBase, name)
   }
 
-  /** A query in PQL, of any entity. */
+  /** A query in PQL of any entity. */
   pql<T = Readonly<Record<string, Json<N>>>>(query: string): Query<T> {
     return queryOf<T>(this, this.#transport.settings.queryBase, { query })
   }
 
-  /** A list in DSpace's form, such as `/api/core/items`: `for await` goes over all of its pages. */
+  /** A list in DSpace's form, such as `/api/core/items`. `for await` iterates over all of its pages. */
   list<P extends keyof Routes['get'] & string>(path: P, given?: ListOptions): HalList<Element<P>>
   list<T = unknown>(path: string, given?: ListOptions): HalList<T>
   list(path: string, { path: values, query }: ListOptions = {}): HalList<unknown> {
@@ -242,7 +251,7 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities,
       read(await this.request(method, path, given), this.parse)) as Ask<M>
   }
 
-  /** Leaves the other tabs, and renews nothing any more. */
+  /** Stops renewing the token and talking to other tabs. */
   close(): void {
     this.#sessions.close()
   }

@@ -5,30 +5,30 @@ import { pause } from './transport.ts'
 
 export interface DownloadOptions {
   readonly signal?: AbortSignal
-  /** Called with each piece. */
+  /** Called for each piece received. */
   readonly onProgress?: (progress: Progress) => void
-  /** What is there of an earlier attempt: so many bytes of the file that had this tag. */
+  /** The result of an earlier attempt: the number of bytes received, and the entity tag of the file. */
   readonly from?: { readonly bytes: number; readonly etag: string }
-  /** How often a broken line is taken up again without a byte having come; 5 times unless told otherwise. */
+  /** Maximum number of successive attempts to resume a broken transfer that yield no byte; 5 by default. */
   readonly attempts?: number
 }
 
 export interface Progress {
-  /** Bytes so far, those of an earlier attempt included. */
+  /** Number of bytes received, including those of an earlier attempt. */
   readonly done: number
   readonly total: number
 }
 
-/** A file whose bytes are read from `stream`; broken lines are taken up again there. */
+/** A file whose content is read from `stream`, which resumes broken transfers by itself. */
 export interface Download {
   /** The file name that the service sent, or the UUID if it sent none. */
   readonly name: string
   readonly type: string
-  /** In bytes. */
+  /** Size in bytes. */
   readonly size: number
-  /** Says which content it is: for going on later, with `from`. */
+  /** Identifies the content, to resume the download later with `from`. */
   readonly etag: string
-  /** Nothing is read before it is asked for. */
+  /** The content. Nothing is requested ahead of its reader. */
   readonly stream: ReadableStream<Uint8Array<ArrayBuffer>>
 }
 
@@ -36,12 +36,15 @@ type Anyone = Pick<Client<never>, 'request' | 'post' | 'address' | 'session'>
 
 const contentOf = (bitstream: string) => `/api/core/bitstreams/${encodeURIComponent(bitstream)}/content`
 
-/** An address for a link or a player, which can send no header. The transfer has to begin within two seconds. */
+/**
+ * Returns an address for a link or a player, which can't send headers. The transfer has to begin within two
+ * seconds.
+ */
 export async function downloadLink(client: Anyone, bitstream: string): Promise<string> {
   return client.address(contentOf(bitstream), await shortLived(client))
 }
 
-/** A token of two seconds, for those who are logged in. */
+/** Requests a token that is valid for two seconds, if there is a session. */
 async function shortLived(client: Anyone, signal?: AbortSignal): Promise<Record<string, string>> {
   if (!client.session) return {}
   const { token } = await client.post<{ token: string }>('/api/authn/shortlivedtokens', { signal })
@@ -50,8 +53,9 @@ async function shortLived(client: Anyone, signal?: AbortSignal): Promise<Record<
 
 /**
  * @param bitstream the UUID of a file
- * @throws CarrelProblem if it isn't there, or isn't for the caller. The stream fails with `file-changed` if the file was
- *   replaced while it was sent, and with CarrelNetworkError if the line is down for good.
+ * @throws CarrelProblem if the file does not exist or the caller may not read it. The stream fails with
+ * `file-changed` if the file was replaced during the transfer, and with CarrelNetworkError if the connection
+ * can't be restored.
  */
 export async function download(
   client: Anyone,
@@ -70,7 +74,7 @@ export async function download(
       const given = { query, headers: { accept: '*/*', ...headers }, signal, anonymous: true }
       return await client.request('GET', contentOf(bitstream), given)
     } catch (error) {
-      // Two seconds were too short; this happens to slow lines, not to those who may not have the file.
+      // Two seconds may be too short on a slow connection, so a 401 with a session leads to one more attempt.
       const isLate = error instanceof CarrelProblem && error.status === 401 && client.session && !isRepeated
       if (isLate) return ask(true)
       throw error
@@ -90,7 +94,7 @@ export async function download(
   etag = response.headers.get('etag') ?? etag
   let reader = response.body?.getReader()
 
-  /** @returns nothing at the end */
+  /** @returns undefined at the end of the file */
   async function next(): Promise<Uint8Array<ArrayBuffer> | undefined> {
     for (;;)
       try {

@@ -1,14 +1,18 @@
 import { decodeExtended, parse } from 'content-disposition'
 
-/** Characters of a name that move the cursor, or turn the direction of what stands around it. */
+/**
+ * Control characters, which can move the cursor, and characters that change the direction of the text around
+ * them.
+ */
 const unseen = /[\p{Cc}\p{Bidi_Control}]/gu
 
 /**
- * The name that a `Content-Disposition` gives a file, without folders and without what can't be seen.
- * @returns undefined where there is none, or it can't be read
+ * Returns the file name of a `Content-Disposition` header, without folders and invisible characters.
+ *
+ * @returns undefined if there is no name, or it can't be decoded
  */
 export function fileNameIn(header: string): string | undefined {
-  // RFC 6266 §4.3: the encoded name is the better one, and the plain one stands in where that can't be read.
+  // RFC 6266 §4.3: the encoded name is preferred; the plain one is used if the encoded one can't be decoded.
   const { 'filename*': encoded, filename } = parse(header, { extended: false }).parameters
   const name = (encoded === undefined ? undefined : decodeExtended(encoded)) ?? asUtf8(filename)
   // RFC 6266 §4.3: only the last part of a path may be used.
@@ -16,7 +20,10 @@ export function fileNameIn(header: string): string | undefined {
   return last && !/^\.+$/.test(last) ? last : undefined
 }
 
-/** Some servers send UTF-8 as it is. Headers are read as ISO-8859-1, so each of its bytes is a character. */
+/**
+ * Decodes UTF-8 that a server sent unencoded. Headers are read as ISO-8859-1, so each byte appears as a
+ * character.
+ */
 function asUtf8(text: string | undefined): string | undefined {
   if (text === undefined || !/^[\0-\xff]*$/.test(text)) return text
   try {

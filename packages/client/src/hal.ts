@@ -4,16 +4,16 @@ import type { Send } from './transport.ts'
 export interface HalPage<T> {
   readonly items: readonly T[]
   readonly total: number
-  /** From 0. */
+  /** The number of the page, counted from 0. */
   readonly number: number
   readonly pages: number
 }
 
-/** A list of DSpace's kind. `for await` asks for one page after the other, when it gets there. */
+/** A list in DSpace's form. `for await` requests each page when it is needed. */
 export interface HalList<T> extends AsyncIterable<T> {
-  /** @param number from 0 */
+  /** @param number of the page, counted from 0 */
   page(number?: number, size?: number, signal?: AbortSignal): Promise<HalPage<T>>
-  /** @param size how many a page has; the service sends fewer if it has to */
+  /** @param size number of elements per page; the service may send fewer */
   pages(size?: number, signal?: AbortSignal): AsyncGenerator<HalPage<T>>
 }
 

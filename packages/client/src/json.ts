@@ -1,22 +1,26 @@
-/** What engines since 2023 have, and TypeScript's library doesn't know yet (ECMAScript 2026, JSON.parse source text access). */
+/**
+ * A member of JSON that engines have had since 2023 but TypeScript's library lacks (ECMAScript 2026,
+ * JSON.parse source text access).
+ */
 interface ExactJSON {
   rawJSON?: (text: string) => unknown
 }
 
 const { rawJSON } = JSON as ExactJSON
 
-/** Whether integers can be read and written that a number doesn't hold. */
+/** True if the engine can read and write integers that a number can't hold. */
 export const canBeExact: boolean = rawJSON !== undefined
 
-/** JSON with each BigInt as the integer that it is. @throws TypeError for one where the engine can't */
+/** Prints JSON with each BigInt as an integer. @throws TypeError for a BigInt if the engine can't do so */
 export const toJson = (value: unknown): string =>
   JSON.stringify(value, (_name, one: unknown) =>
     typeof one === 'bigint' && rawJSON ? rawJSON(String(one)) : one,
   )
 
-/** The same backwards: integers beyond Number.MAX_SAFE_INTEGER are BigInt, and all other numbers are numbers. */
+/** Parses JSON. Integers beyond Number.MAX_SAFE_INTEGER become BigInt, all other numbers numbers. */
 export const exactly = (text: string): unknown =>
-  // Most texts have no such number, and are read several times faster without a function for each value.
+  // Most texts contain no such integer. Without a function called for each value, parsing is several times
+  // faster.
   /\d{16}/.test(text)
     ? JSON.parse(text, (_name, value: unknown, context?: { readonly source?: string }) =>
         typeof value === 'number' && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? '')

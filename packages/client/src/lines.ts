@@ -1,13 +1,13 @@
 import { brokenLine } from './problem.ts'
 
 /**
- * The lines of an answer, read when they are asked for: while the loop is busy, nothing is read, and the service waits.
- * Leaving the loop ends the transfer.
+ * Reads the lines of a response as they are requested. While the loop is busy, nothing is read, and the
+ * service waits. Leaving the loop ends the transfer.
  */
 export async function* linesOf(response: Response, signal?: AbortSignal): AsyncGenerator<string> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   if (!reader) return
-  // Parts of a line that has not ended yet: joined once, however many there are.
+  // Pieces of an unfinished line, which are joined only once, however many there are.
   let begun: string[] = []
   let isWhole = false
   try {

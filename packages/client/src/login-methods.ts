@@ -1,12 +1,15 @@
-/** A way to log in. */
+/** A method to log in. */
 export interface LoginMethod {
   /** `password`, or the scheme of a provider. */
   readonly scheme: string
-  /** Where a browser has to go; nothing for passwords. */
+  /** The address to which the browser has to go; undefined for passwords. */
   readonly location?: string
 }
 
-/** RFC 9110 §11.6.1, as far as this service uses it: a scheme and its parameters, all of them quoted. */
+/**
+ * Parses `WWW-Authenticate` (RFC 9110 §11.6.1) as far as this service uses it: schemes with parameters, all
+ * of them quoted.
+ */
 export function methodsIn(header: string, returnTo: string | undefined): readonly LoginMethod[] {
   return [...header.matchAll(/([\w-]+)((?:\s*,?\s*[\w-]+="[^"]*")+)/g)].map(([, scheme = '', rest = '']) => {
     const [, location] = /location="([^"]*)"/.exec(rest) ?? []

@@ -1,11 +1,14 @@
 import type { Schemas } from './api.ts'
 
-/** Those of the service, and the client's own: `unknown` is an answer of what stands between. */
+/**
+ * Codes of the service, and those of the client. `unknown` stands for an error that did not come from the
+ * service, such as a proxy's.
+ */
 export type Code = Schemas['Problem']['code'] | 'session-over' | 'file-changed' | 'unknown'
 
 /**
- * An error that the service answered with (RFC 9457). `code` says what it is; `detail` is a sentence for people;
- * `members` has the rest, such as `parameter`, `pointer`, `legal` and `nearest`.
+ * An error that the service answered with (RFC 9457). `code` identifies it, `detail` is a sentence for
+ * people, and `members` has the rest, such as `parameter`, `pointer`, `legal` and `nearest`.
  */
 export class CarrelProblem extends Error {
   override readonly name = 'CarrelProblem'
@@ -14,9 +17,9 @@ export class CarrelProblem extends Error {
   readonly title: string
   readonly detail: string
   readonly members: Readonly<Record<string, unknown>>
-  /** In seconds, where the service says when to try again. */
+  /** Seconds after which to try again, if the service names them. */
   readonly retryAfter: number | undefined
-  /** Of the answer. */
+  /** Headers of the response. */
   readonly headers: Headers
 
   constructor(body: Readonly<Record<string, unknown>>, headers = new Headers()) {
@@ -24,7 +27,7 @@ export class CarrelProblem extends Error {
     const text = (value: unknown, fallback: string) => (typeof value === 'string' ? value : fallback)
     super(text(detail, text(title, `The service answered ${status}.`)))
     this.status = Number(status)
-    // A newer service may have codes that are not among these.
+    // A newer service may send codes that this type doesn't list.
     this.code = text(code, 'unknown') as Code
     this.title = text(title, this.message)
     this.detail = this.message
@@ -35,12 +38,15 @@ export class CarrelProblem extends Error {
   }
 }
 
-/** No answer came, or it broke off: the line, the name of the host, a certificate, CORS. `cause` has what is known. */
+/**
+ * There was no complete response, because of the connection, the host name, a certificate, or CORS. `cause`
+ * has the details.
+ */
 export class CarrelNetworkError extends Error {
   override readonly name = 'CarrelNetworkError'
 }
 
-/** Reads what a failed request was answered with. What stands between may answer with something else, such as a page. */
+/** Turns a failed response into a problem. The body may be from a proxy and not be JSON. */
 export async function problemOf(response: Response): Promise<CarrelProblem> {
   const { status, statusText, headers } = response
   const isJson = /\bjson\b/.test(headers.get('content-type') ?? '')
@@ -60,7 +66,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** What went wrong on the way, unless the caller has ended the request. */
+/** Wraps a failure of the connection, unless the caller has aborted the request. */
 export function brokenLine(error: unknown, what: string, signal?: AbortSignal): unknown {
   if (signal?.aborted) return signal.reason
   if (error instanceof CarrelNetworkError || error instanceof CarrelProblem) return error

@@ -5,7 +5,7 @@ import { pause } from './transport.ts'
 
 export type ProcessState = 'scheduled' | 'running' | 'completed' | 'failed' | 'cancelled' | 'interrupted'
 
-/** Something that takes long. */
+/** A long-running operation of the service. */
 export interface Process {
   readonly processId: string
   readonly userId: string | null
@@ -32,9 +32,11 @@ export type ProcessEvent =
 
 export interface FollowOptions {
   readonly signal?: AbortSignal
-  /** The last line of the log that is there already. */
+  /** The number of the last log line received before. */
   readonly after?: number
-  /** How often a broken line is taken up again without an event having come; 10 times unless told otherwise. */
+  /**
+   * Maximum number of successive attempts to resume a broken connection that yield no event; 10 by default.
+   */
   readonly attempts?: number
 }
 
@@ -43,7 +45,7 @@ type Anyone = Pick<Client<never>, 'request' | 'get' | 'post'>
 const all = '/api/system/processes'
 const addressOf = (id: string | number) => `${all}/${encodeURIComponent(id)}`
 
-/** Begins a script, such as `verify`. @param parameters such as `{ keep: 7 }` */
+/** Starts a script such as `verify`. @param parameters such as `{ keep: 7 }` */
 export async function startProcess(
   client: Anyone,
   script: string,
@@ -64,12 +66,15 @@ export async function startProcess(
 export const getProcess = (client: Anyone, id: string | number): Promise<Process> =>
   client.get<Process>(addressOf(id))
 
-/** Its work stops where it can; what was committed stays. */
+/** Cancels a process, which stops at the next opportunity. Changes that were committed stay. */
 export async function cancelProcess(client: Anyone, id: string | number): Promise<void> {
   await client.post(`${addressOf(id)}/cancel`)
 }
 
-/** What happens in a process, until its `end`. A broken line is taken up again after the last line of the log. */
+/**
+ * Yields the events of a process up to its `end`. A broken connection is resumed after the last line of the
+ * log.
+ */
 export async function* followProcess(
   client: Anyone,
   id: string | number,
@@ -91,13 +96,17 @@ export async function* followProcess(
       if (!(error instanceof CarrelNetworkError || isAway)) throw error
       if (failures >= attempts) throw error
     }
-    // The service closes connections that are old, or when it ends; that is no failure, unless it does nothing else.
+    // The service closes old connections, and all of them when it stops. This counts as a failure only if no
+    // event ever comes.
     if (++failures > attempts) throw new CarrelNetworkError(`The process ${id} can't be followed.`)
     await pause(Math.min(500 * 2 ** failures, 15_000), signal)
   }
 }
 
-/** https://html.spec.whatwg.org/multipage/server-sent-events.html §9.2.6, as far as the service uses it. */
+/**
+ * Parses server-sent events as far as the service uses them
+ * (https://html.spec.whatwg.org/multipage/server-sent-events.html §9.2.6).
+ */
 async function* eventsOf(lines: AsyncIterable<string>): AsyncGenerator<ProcessEvent> {
   let fields: Record<string, string> = {}
   for await (const line of lines) {

@@ -1,5 +1,5 @@
-/** Queries as the service reads them (docs/reference/query-language.md): the AST, with types. */
-/** @typeParam N `bigint`, where integers may be BigInt */
+/** Types of queries in the form of an AST (docs/reference/query-language.md). */
+/** A JSON value. @typeParam N `bigint` if integers may be BigInt */
 export type Json<N = never> =
   | string
   | number
@@ -9,17 +9,17 @@ export type Json<N = never> =
   | readonly Json<N>[]
   | { readonly [name: string]: Json<N> }
 
-/** As a client with the option `bigint` reads it. */
+/** JSON as a client with the option `bigint` reads it. */
 export type ExactJson = Json<bigint>
 
-/** `bigint`, if a field may be one. */
+/** `bigint` if a field of the type may contain one, otherwise `never`. */
 type BigIn<T> = Extract<T[keyof T], bigint>
 
 declare const instant: unique symbol
-/** A date-time. Any text can be given for one; `~` and `match` can't be asked of one. */
+/** A date-time. Any string can be assigned to it; `~` and `match` don't apply to it. */
 export type Instant = string & { readonly [instant]?: true }
 
-/** The fields of a record. */
+/** Names of the fields of a record. */
 export type Field<T> = keyof T & string
 
 type Kind<V> = [V] extends [never]
@@ -36,18 +36,18 @@ type Kind<V> = [V] extends [never]
 
 type KindOf<T, F extends keyof T> = Kind<NonNullable<T[F]>>
 
-/** Of records that nobody has described, every field may be of any type. */
+/** Fields of a kind. In records without described types, any field may be of any kind. */
 type FieldOf<T, K extends string> = string extends keyof T
   ? string
   : { [F in Field<T>]: KindOf<T, F> extends K ? F : never }[Field<T>]
 
-/** A place in JSON, such as `metadata."dc.title"[0].value`. */
+/** A path into JSON, such as `metadata."dc.title"[0].value`. */
 type Path<T> = `${FieldOf<T, 'json'>}${'.' | '['}${string}`
 
 type Value<T, F extends keyof T> = NonNullable<T[F]>
 type Order = '<' | '<=' | '>' | '>='
 
-/** Another query of which one column, or as many as there are fields, are the values. */
+/** A query whose results are the values: one column, or as many as there are fields. */
 export type Subquery = readonly ['from', string, ...(readonly unknown[])]
 
 interface Operators<F, V> {
@@ -70,7 +70,10 @@ interface Operators<F, V> {
     | readonly ['in', F, readonly ['array', readonly ExactJson[]] | Subquery]
 }
 
-/** A condition on records of this type. A field that they don't have, or an operator that it doesn't take, is an error. */
+/**
+ * A condition on records of this type. Unknown fields, and operators that don't apply to a field, are type
+ * errors.
+ */
 export type Condition<T> =
   | { [F in Field<T>]: Operators<F, Value<T, F>>[KindOf<T, F>] }[Field<T>]
   | Operators<Path<T>, ExactJson>['json']
@@ -81,7 +84,10 @@ export type Condition<T> =
   | Logic<T>
   | readonly ['not', Condition<T>]
 
-/** An array whose first element is the word; a tuple type can't have itself in a list of any length. */
+/**
+ * An array whose first element is the operator. An interface, because a tuple type can't contain itself at
+ * any length.
+ */
 interface Logic<T> extends ReadonlyArray<'and' | 'or' | Condition<T>> {
   readonly 0: 'and' | 'or'
   readonly 1: Condition<T>
@@ -96,7 +102,7 @@ type Function<T> =
   | readonly ['function', 'highlight', FieldOf<T, 'text'>]
   | readonly ['function', 'relevance']
 
-/** What can be shown: a field, a place in JSON, or what a function makes of a group. */
+/** A column of the result: a field, a path into JSON, or a function of a group. */
 export type Column<T> = Field<T> | Path<T> | Function<T>
 
 type NameOf<C> = C extends string
@@ -119,7 +125,10 @@ type ResultOf<T, C> = C extends keyof T
           : string | null
     : Json<BigIn<T>>
 
-/** What a query gives: whole records, unless it names columns. Of two columns with the same name, only the first is typed. */
+/**
+ * A row of the result: the whole record unless columns are named. Of two columns with the same name, only the
+ * first is typed.
+ */
 export type Row<T, C> = [C] extends [never] ? T : { readonly [K in C as NameOf<K>]: ResultOf<T, K> }
 
 type Sortable<T, C> =
@@ -133,13 +142,13 @@ export interface Specification<T, C> {
   readonly groupBy?: readonly (Column<T> & NoInfer<C>)[]
   /** A condition on the columns of the result. */
   readonly having?: Condition<Row<T, C>>
-  /** The first one decides; the key of the entity breaks the last tie. */
+  /** Fields to sort by, most significant first. The key of the entity breaks the remaining ties. */
   readonly orderBy?: readonly (Sortable<T, C> | readonly [Sortable<T, C>, 'asc' | 'desc'])[]
   readonly limit?: number
   readonly offset?: number
 }
 
-/** The parameters of the request. */
+/** Parameters of a query request. */
 export interface Asked {
   readonly query?: unknown
   readonly order_by?: readonly { readonly field: string; readonly order: string }[]

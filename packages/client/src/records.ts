@@ -3,7 +3,7 @@ import { linesOf } from './lines.ts'
 import { type Asked, askedBy, type Column, type Row, type Specification } from './query.ts'
 import type { Requests } from './routes.ts'
 
-/** What the service says of an entity. */
+/** An entity as the service describes it. */
 export interface Description {
   readonly name: string
   readonly key: string | readonly string[]
@@ -23,23 +23,26 @@ export interface Description {
   readonly href: string
 }
 
-/** Records that were asked for, and not yet fetched. `for await` reads them as one answer, at the pace of the loop. */
+/**
+ * A query whose records are not requested yet. `for await` reads them as one response, at the pace of the
+ * loop.
+ */
 export interface Query<T> extends AsyncIterable<T> {
-  /** The same with a signal, which ends it. */
+  /** Like `for await`, with a signal that aborts the transfer. */
   stream(signal?: AbortSignal): AsyncGenerator<T>
   all(signal?: AbortSignal): Promise<T[]>
   first(signal?: AbortSignal): Promise<T | undefined>
   total(signal?: AbortSignal): Promise<number>
   page(which: PageOptions & { readonly total: true }): Promise<Page<T> & { readonly total: number }>
   page(which?: PageOptions): Promise<Page<T>>
-  /** One page after the other: each is a request, made when the loop gets there. */
+  /** Yields one page after another; each is requested when the loop needs it. */
   pages(size: number, signal?: AbortSignal): AsyncGenerator<Page<T>>
 }
 
 interface PageOptions {
   readonly limit?: number
   readonly offset?: number
-  /** Whether to count how many there are without limit and offset. */
+  /** true also counts the records without limit and offset. */
   readonly total?: boolean
   readonly signal?: AbortSignal
 }
@@ -51,7 +54,10 @@ export interface Page<T> {
   readonly etag: string | undefined
 }
 
-/** One record, with the tag of its state: send that back in `ifMatch`, and nobody else's change is overwritten. */
+/**
+ * A record with the entity tag of its state. Sent back in `ifMatch`, the tag keeps the change of another
+ * client from being overwritten.
+ */
 export interface Found<T> {
   readonly record: T
   readonly etag: string | undefined
@@ -62,12 +68,12 @@ type Key = KeyPart | readonly KeyPart[]
 
 export interface Precondition {
   readonly ifMatch?: string | undefined
-  /** `*`: only if there is none yet. */
+  /** `*` writes only if the record does not exist yet. */
   readonly ifNoneMatch?: '*'
   readonly signal?: AbortSignal
 }
 
-/** What an address may have; longer queries go in a body. */
+/** Maximum length of an address; longer queries are sent in a body. */
 const longestAddress = 4_000
 
 export function queryOf<T>(client: Requests, path: string, asked: Asked): Query<T> {
@@ -140,17 +146,17 @@ export class Entity<T, E> {
     this.name = name
   }
 
-  /** Of whole records, or of what `select` names. */
+  /** Queries whole records, or the columns named by `select`. */
   query<const C extends Column<T> = never>(specification: Specification<T, C> = {}): Query<Row<T, C>> {
     return queryOf(this.#client, this.#base, askedBy(specification))
   }
 
-  /** @throws CarrelProblem 404 if there is none that the caller may read */
+  /** @throws CarrelProblem 404 if the caller can read no record with this key */
   async get(key: Key, { signal }: { readonly signal?: AbortSignal } = {}): Promise<Found<T>> {
     return this.#found(await this.#client.request('GET', this.#address(key), { signal }))
   }
 
-  /** Writes it whole. @throws CarrelProblem `precondition-failed` if somebody was faster */
+  /** Writes the whole record. @throws CarrelProblem `precondition-failed` if it was changed meanwhile */
   async put(key: Key, record: T, precondition: Precondition = {}): Promise<Found<T>> {
     return this.#found(
       await this.#client.request('PUT', this.#address(key), { ...conditions(precondition), json: record }),
@@ -173,7 +179,7 @@ export class Entity<T, E> {
     await this.#client.request('DELETE', this.#address(key), conditions(precondition))
   }
 
-  /** The records of another entity that belong to this one. */
+  /** Queries the records of another entity that are related to this one. */
   related<N extends keyof E & string, const C extends Column<E[N]> = never>(
     key: Key,
     entity: N,

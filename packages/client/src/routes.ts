@@ -2,20 +2,20 @@ import type { Routes } from './api.ts'
 import type { Send } from './transport.ts'
 
 export interface Request extends Send {
-  /** What stands for `{uuid}` and the like in the path. */
+  /** Values for the parameters of the path, such as `{uuid}`. */
   readonly path?: Readonly<Record<string, string | number | bigint>>
-  /** Without the token, also if somebody is logged in. */
+  /** Sends no token even if there is a session. */
   readonly anonymous?: boolean
 }
 
-/** What can be asked: all that records and lists know of a client. */
+/** The part of a client that records and lists need. */
 export interface Requests {
   request(method: string, path: string, given?: Request): Promise<Response>
-  /** Reads JSON. */
+  /** Parses JSON. */
   parse(text: string): unknown
 }
 
-/** Of a route that the service describes, what it takes; a body that is no JSON is given as `body`. */
+/** Options of a request to a described route. A body that is not JSON is given as `body`. */
 type Given<R> = Omit<Request, 'path' | 'query' | 'json'> &
   (R extends { path: infer P } ? { readonly path: P } : unknown) &
   (R extends { query: infer Q } ? { readonly query?: Q } : { readonly query?: Send['query'] }) &
@@ -23,10 +23,13 @@ type Given<R> = Omit<Request, 'path' | 'query' | 'json'> &
 
 type Answer<R> = R extends { answer: infer A } ? A : unknown
 
-/** A path that is described, such as `/api/core/items/{uuid}`, is checked as described. */
+/**
+ * The path itself, or `never` for a described one such as `/api/core/items/{uuid}`, which must be used with
+ * its types.
+ */
 type Unknown<M extends keyof Routes, P extends string> = P extends keyof Routes[M] ? never : P
 
-/** A request of this method, by the path of a route with its types, or by any path or link. */
+/** A request with this method, to a described route with its types, or to any other path or link. */
 export interface Ask<M extends keyof Routes> {
   <P extends keyof Routes[M] & string>(
     path: P,
@@ -37,7 +40,7 @@ export interface Ask<M extends keyof Routes> {
   <T = unknown, P extends string = string>(path: Unknown<M, P>, given?: Request): Promise<T>
 }
 
-/** What a page of this route has. */
+/** The type of an element in a list of this route. */
 export type Element<P extends keyof Routes['get']> =
   Answer<Routes['get'][P]> extends { readonly _embedded: infer E }
     ? E[keyof E] extends readonly (infer T)[]
@@ -45,7 +48,10 @@ export type Element<P extends keyof Routes['get']> =
       : unknown
     : unknown
 
-/** A path, or a link of the service, as this service is reached: from `/api` on. No token goes elsewhere. */
+/**
+ * Returns a path, or the path of a link from `/api` on. The host of a link is ignored, so that no token goes
+ * elsewhere.
+ */
 export function pathIn(link: string, values: Request['path'] = {}): string {
   if (!/^https?:/.test(link))
     return link.replaceAll(/\{(\w+)\}/g, (whole, name) =>
@@ -55,7 +61,7 @@ export function pathIn(link: string, values: Request['path'] = {}): string {
   return pathname.replace(/^.*?(\/server)?(?=\/api(\/|$))/, '') + search
 }
 
-/** JSON as it is, other text as text, and nothing of an empty answer. */
+/** Reads a response: JSON as a value, other text as a string, and an empty body as undefined. */
 export async function read(response: Response, parse: Requests['parse']): Promise<unknown> {
   const text = await response.text()
   if (text === '') return undefined

@@ -1,8 +1,8 @@
 import type { Send } from './transport.ts'
 
 /**
- * A request that tells how much of its body has gone. Browsers tell it of XMLHttpRequest alone; elsewhere the body is read
- * as a stream, and counted there.
+ * Sends a request and reports the number of body bytes sent. Browsers report it only for XMLHttpRequest;
+ * elsewhere the body is sent as a stream and counted there.
  */
 export const counting = (told: (bytes: number) => void): Pick<Send, 'fetch'> => ({
   fetch: 'XMLHttpRequest' in globalThis ? byXhr(told) : byStream(told),
@@ -20,7 +20,7 @@ const byStream =
     return fetch(input, { ...init, headers, body: counted(pieces, told), duplex: 'half' } as RequestInit)
   }
 
-/** Pieces are read when the line takes them. */
+/** Streams pieces at the pace of the connection, and counts their bytes. */
 function counted(pieces: AsyncIterable<Uint8Array>, told: (bytes: number) => void): ReadableStream {
   const iterator = pieces[Symbol.asyncIterator]()
   let bytes = 0
@@ -42,8 +42,8 @@ function counted(pieces: AsyncIterable<Uint8Array>, told: (bytes: number) => voi
 }
 
 /**
- * A form as bytes (RFC 7578). Node writes forms itself, but a service that answers before it has the whole form makes Node's
- * own stream throw where nobody can catch it.
+ * Encodes a form (RFC 7578). Node encodes forms itself, but if the service answers before it has received the
+ * whole form, Node's stream throws an error that can't be caught.
  */
 async function* multipart(form: FormData, boundary: string): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder()
@@ -97,7 +97,7 @@ function answerOf(request: XMLHttpRequest): Response {
     if (name !== '') headers.append(name, value.join(': '))
   }
   const { status, statusText } = request
-  // These have no body, not even an empty one (Fetch §2.2.3).
+  // A response with one of these statuses may not have a body, not even an empty one (Fetch §2.2.3).
   const isEmpty = [204, 205, 304].includes(status)
   return new Response(isEmpty ? null : (request.response as ArrayBuffer), { status, statusText, headers })
 }

@@ -3,11 +3,11 @@ import type { TokenStorage } from './storage.ts'
 import { type Message, openTabs, type Tabs, type Why } from './tabs.ts'
 import type { Send, Transport } from './transport.ts'
 
-/** Somebody is logged in. */
+/** A login, or the use of an access token. */
 export interface Session {
-  /** The UUID of the eperson; nothing for an access token. */
+  /** The UUID of the eperson; undefined for an access token. */
   readonly eperson: string | undefined
-  /** When it ends unless it is refreshed, by the clock of this machine; nothing for an access token. */
+  /** Expiry by the clock of this machine, unless the session is refreshed; undefined for an access token. */
   readonly expires: Date | undefined
 }
 
@@ -16,28 +16,28 @@ export type SessionListener = (session: Session | undefined, why: Why) => void
 interface Parts {
   readonly transport: Transport
   readonly storage: TokenStorage
-  /** The name of the channel; undefined: other tabs are left alone. */
+  /** The name of the channel to other tabs; undefined if the session is not shared. */
   readonly channel: string | undefined
   readonly refreshAhead: number
   readonly keepAlive: boolean
-  /** Logs in again; false or nothing: it did not. */
+  /** Called when a new login is needed. It may log in before it returns. */
   readonly onLoginNeeded: (() => unknown) | undefined
 }
 
 const login = '/api/authn/login'
-/** How long other tabs may take to say that somebody is logged in, in ms. */
+/** Time in ms for other tabs to answer that they have a session. */
 const patience = 150
-/** The longest that timers can wait, in ms. */
+/** Maximum delay of a timer in ms. */
 const longestTimer = 2 ** 31 - 1
 
-/** The token: who has it, when it is renewed, and what other tabs know of it. */
+/** The session's token: its storage, its renewal, and its exchange with other tabs. */
 export class Sessions {
   readonly #parts: Parts
   readonly #tabs: Tabs
   readonly #listeners = new Set<SessionListener>()
-  /** How far the clock of the service is ahead of ours, in ms. */
+  /** Time in ms by which the service's clock is ahead of this machine's. */
   #skew = 0
-  /** How long the last token lived that we saw arrive, in ms. */
+  /** Lifetime in ms of the last token received. */
   #lifetime = Number.POSITIVE_INFINITY
   #refreshing: Promise<void> | undefined
   #loggingIn: Promise<void> | undefined
@@ -77,7 +77,7 @@ export class Sessions {
     return () => this.#listeners.delete(listener)
   }
 
-  /** By password, or, without a body, with what a single sign-on has left in a cookie. */
+  /** Logs in with a password or, without a body, with the cookie of a single sign-on. */
   async logIn(given: Send): Promise<void> {
     const response = await this.#parts.transport.send('POST', login, given)
     this.#keep(response, 'login')
@@ -102,7 +102,7 @@ export class Sessions {
     this.#tabs.tell({ token: this.token, why, skew: this.#skew, lifetime: this.#lifetime })
   }
 
-  /** Asks other tabs for the token that they have. */
+  /** Asks other tabs for their token. */
   async adopt(): Promise<void> {
     if (this.token !== undefined || !('location' in globalThis)) return
     this.#tabs.tell({ ask: true })
@@ -113,10 +113,13 @@ export class Sessions {
   }
 
   /**
-   * The token to send now: renewed if it ends soon, also when the machine has slept meanwhile.
-   * @returns nothing if nobody is logged in
-   * @throws CarrelProblem `session-over` for a session that has ended, unless somebody logs in again. Sent with an ended
-   *   token, a request would be answered as if nobody were logged in: with a part of the records, and no error.
+   * Returns the token to send now. It is renewed if it expires soon, which also covers a machine that was
+   * asleep.
+   *
+   * @returns undefined without a session
+   * @throws CarrelProblem `session-over` if the session has ended and there was no new login. With an expired
+   * token, the service would treat the request as anonymous: part of the records would be missing, without an
+   * error.
    */
   async fresh(): Promise<string | undefined> {
     await this.#loggingIn
@@ -129,22 +132,22 @@ export class Sessions {
         await this.refresh()
         return this.token
       } catch (error) {
-        // The line, or the service, may be back for the next request; this one still has a valid token.
+        // The connection or the service may recover by the next request; this one still has a valid token.
         if (!(error instanceof CarrelProblem && error.status === 401)) return token
       }
     await this.lost(token)
     return this.token
   }
 
-  /** One refresh at a time, for all callers and all tabs. */
+  /** Refreshes the token, once for all callers and all tabs. */
   refresh(): Promise<void> {
     const before = this.token
     this.#refreshing ??= this.#tabs
       .alone(async () => {
-        // Another tab was faster.
+        // Another tab has refreshed it already.
         if (before === undefined || this.token !== before) return
         const response = await this.#parts.transport.send('POST', login, { headers: bearer(before) })
-        // Somebody may have logged out meanwhile.
+        // The user may have logged out meanwhile.
         if (this.token === before) this.#keep(response, 'refresh')
       })
       .finally(() => {
@@ -154,12 +157,13 @@ export class Sessions {
   }
 
   /**
-   * The service does not accept this token any more: one login for all who wait.
-   * @throws CarrelProblem if there was none
+   * Asks for a new login because the service no longer accepts the token, once for all waiting requests.
+   *
+   * @throws CarrelProblem if there was no login
    */
   async lost(token: string): Promise<void> {
     if (this.token !== token && this.token !== undefined) return
-    // Those who could have logged in again were asked already.
+    // `onLoginNeeded` was called already, without a login.
     if (this.token === undefined && !this.#loggingIn) throw sessionOver()
     this.#loggingIn ??= this.#logInAgain(token).finally(() => {
       this.#loggingIn = undefined
@@ -185,7 +189,7 @@ export class Sessions {
     if (token === undefined) throw new TypeError('The service sent no token that this page may read.')
     const date = Date.parse(response.headers.get('date') ?? '')
     const now = Date.now()
-    // The header counts whole seconds. Of another origin, a page doesn't see it, and has to trust its own clock.
+    // The header has whole seconds. A page of another origin can't read it and has to trust its own clock.
     if (!Number.isNaN(date) && Math.abs(date - now) > 2_000) this.#skew = date - now
     this.#lifetime = this.#left(token)
     this.change(token, why)
@@ -214,12 +218,12 @@ export class Sessions {
     return exp === undefined ? Number.POSITIVE_INFINITY : exp * 1000 - this.#skew - Date.now()
   }
 
-  /** Before the end by so much: of short lives, a third. */
+  /** Time in ms before its expiry at which a token is renewed; at most a third of its lifetime. */
   get #ahead(): number {
     return Math.min(this.#parts.refreshAhead, this.#lifetime / 3)
   }
 
-  /** Where the session is kept alive, also while nothing is asked. */
+  /** Sets the timer that renews the token if the session is kept alive. */
   #arm(): void {
     clearTimeout(this.#timer)
     const { token } = this
@@ -244,13 +248,13 @@ const sessionOver = () =>
 export const bearer = (token: string | undefined): Readonly<Record<string, string>> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` }
 
-/** Claims of a login token. Only the service verifies them; here they tell when to refresh. */
+/** Claims of a login token. Only the service verifies them; the client uses them to know when to refresh. */
 interface Claims {
   readonly eid?: string
   readonly exp?: number
 }
 
-/** @returns nothing for a token that is not a JWT, such as an access token */
+/** @returns no claims for a token that is not a JWT, such as an access token */
 function claimsOf(token: string): Claims {
   try {
     const [, payload = ''] = token.split('.')

@@ -1,4 +1,4 @@
-/** Where the token is kept. */
+/** A storage for the token. */
 export interface TokenStorage {
   get(): string | null | undefined
   set(token: string): void
@@ -6,8 +6,9 @@ export interface TokenStorage {
 }
 
 /**
- * `memory`: a reload logs out, unless another tab is open. `session`: this tab, also after a reload. `local`: all tabs,
- * until the token expires. Without the storage of the engine, the token is in memory.
+ * Opens a storage. With `memory`, a reload logs out unless another tab is open. `session` keeps the token for
+ * the tab, also across a reload, and `local` for all tabs until it expires. Where the engine has no such
+ * storage, the token is kept in memory.
  */
 export function openStorage(kind: 'memory' | 'session' | 'local', key: string): TokenStorage {
   const place = kind === 'memory' ? undefined : webStorage(kind)
@@ -29,7 +30,10 @@ export function openStorage(kind: 'memory' | 'session' | 'local', key: string): 
   }
 }
 
-/** @returns undefined where there is none, as in Node 24, or where the browser denies it, as with cookies blocked */
+/**
+ * @returns undefined if there is no storage, as in Node 24, or if the browser denies it, as with cookies
+ * blocked
+ */
 function webStorage(kind: 'session' | 'local'): Storage | undefined {
   try {
     return kind === 'local' ? localStorage : sessionStorage

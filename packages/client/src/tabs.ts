@@ -1,41 +1,42 @@
-/** What the tabs of one origin tell each other about a service. */
+/** A message between the tabs of one origin that use the same service. */
 export type Message =
   | {
       readonly token: string | undefined
       readonly why: Why
-      /** How far the clock of the service is ahead of this machine's, in ms. */
+      /** Time in ms by which the service's clock is ahead of this machine's. */
       readonly skew: number
-      /** How long tokens live, in ms. */
+      /** Lifetime of the token in ms. */
       readonly lifetime: number
     }
   | { readonly pair: string }
   | { readonly ask: true }
-  /** Nothing: a message that comes back has passed all that were told before it. */
+  /** A marker without content. When it comes back, all messages sent before it have been delivered. */
   | { readonly passed: true }
 
 export type Why = 'login' | 'refresh' | 'logout' | 'expired'
 
-/** Other tabs, where there are any; elsewhere nobody is told, and all work is done at once. */
+/** A connection to other tabs. Outside of a page, messages go nowhere, and work runs at once. */
 export interface Tabs {
   tell(message: Message): void
-  /** Work that one tab does at a time. */
+  /** Runs work in one tab at a time. */
   alone<T>(work: () => Promise<T>): Promise<T>
   close(): void
 }
 
 export function openTabs(name: string, hear: (message: Message) => void): Tabs {
-  // Node has channels and locks, too, but one process shares no session with another thread by itself.
+  // Node has channels and locks, too, but its threads share no session.
   const isPage = 'location' in globalThis
   const channel = isPage && 'BroadcastChannel' in globalThis ? new BroadcastChannel(name) : undefined
   if (channel) channel.onmessage = event => hear(event.data as Message)
   const locks = isPage ? globalThis.navigator.locks : undefined
   return {
     tell: message => channel?.postMessage(message),
-    // Locks are there in secure contexts only.
+    // Locks exist only in secure contexts.
     alone: async work =>
       locks
         ? locks.request(name, async () => {
-            // What has been heard by now is handled before the work begins, and who comes next will have heard of it.
+            // Messages that have arrived are handled before the work begins. The lock is held until those of
+            // the work are delivered.
             await new Promise(resolve => setTimeout(resolve))
             try {
               return await work()
@@ -48,7 +49,7 @@ export function openTabs(name: string, hear: (message: Message) => void): Tabs {
   }
 }
 
-/** In ms, for browsers that don't bring messages back to the page that sent them. */
+/** Time in ms after which to go on if a browser does not return messages to the page that sent them. */
 const patience = 200
 
 async function passed(name: string, channel: BroadcastChannel): Promise<void> {

@@ -1,51 +1,54 @@
 import { toJson } from './json.ts'
 import { brokenLine, type CarrelProblem, problemOf } from './problem.ts'
 
-/** What a request may have. */
+/** Options of a request. */
 export interface Send {
-  /** Parameters of the address; undefined ones are left out, and a list is repeated. */
+  /** Parameters of the address. Undefined ones are left out, and a list becomes repeated parameters. */
   readonly query?: Readonly<Record<string, Parameter | readonly Parameter[] | undefined>>
   readonly headers?: Readonly<Record<string, string | undefined>>
-  /** What can't be sent twice is given as a function that makes it. */
+  /** The body. One that can't be sent twice is given as a function that creates it. */
   readonly body?: BodyInit | (() => BodyInit) | null | undefined
-  /** A body of JSON. */
+  /** A value sent as a JSON body. */
   readonly json?: unknown
   readonly signal?: AbortSignal | undefined
   readonly redirect?: RequestRedirect
-  /** How the request is made; `fetch` unless told otherwise. */
+  /** The function that makes the request; `fetch` by default. */
   readonly fetch?: typeof fetch
 }
 
 type Parameter = string | number | bigint | boolean
 
 export interface Retries {
-  /** How often a request is repeated at most; 0: never. */
+  /** Maximum number of repetitions; 0 disables them. */
   readonly times: number
-  /** The longest pause that is waited for, in seconds. */
+  /**
+   * Maximum pause in seconds before a repetition. If the service asks for a longer one, the request fails at
+   * once.
+   */
   readonly longest: number
 }
 
 interface Settings {
-  /** Without a slash at the end; empty: the origin of the page. */
+  /** The service's address without a slash at the end; the empty string stands for the origin of the page. */
   readonly url: string
   readonly queryBase: string
   readonly csrfHeader: string
   readonly retries: Retries
   readonly fetch: typeof fetch
-  /** How JSON is read. */
+  /** Parses JSON. */
   readonly parse: (text: string) => unknown
 }
 
 const safe = /^(GET|HEAD|OPTIONS)$/
 const idempotent = /^(GET|HEAD|OPTIONS|PUT|DELETE)$/
-/** Refusals that come before anything is done, so that even a POST may be repeated. */
+/** Problems reported before the service has done anything, after which even a POST may be repeated. */
 const refusals = new Set(['busy', 'upload-in-use'])
 const maxPairs = 3
 
-/** Requests with cookies, the CSRF pair and repetitions. It knows nothing of tokens. */
+/** Sends requests with cookies and the CSRF pair, and repeats them. It knows nothing of tokens. */
 export class Transport {
   readonly settings: Settings
-  /** Called with each new value of the pair. */
+  /** Called with each new value of the CSRF pair. */
   onPair: (value: string) => void = () => {}
   #pair: string | undefined
   #asking: Promise<unknown> | undefined
@@ -61,7 +64,7 @@ export class Transport {
 
   /** @throws CarrelProblem, CarrelNetworkError, or the reason of the signal */
   async send(method: string, path: string, given: Send = {}): Promise<Response> {
-    // The query base is authenticated by no cookie, so it asks for no pair.
+    // No cookie authenticates requests to the query base, so they need no CSRF pair.
     const { queryBase, retries } = this.settings
     const needsPair = !safe.test(method) && !path.startsWith(queryBase)
     for (let pairs = 0, times = 0; ; ) {
@@ -73,14 +76,17 @@ export class Transport {
       )
       if (isDone(response)) return response
       const problem = await problemOf(response)
-      // The answer has brought a new pair; another tab, or another request, may have replaced it again.
+      // The response has brought a new pair, which another tab or request may have replaced again.
       if (needsPair && problem.code.startsWith('csrf-') && ++pairs <= maxPairs) continue
       if (++times > retries.times || !mayRepeat(method, problem, retries.longest)) throw problem
       await pause((problem.retryAfter ?? 0) * 1000 + Math.random() * 250, given.signal)
     }
   }
 
-  /** The address of a path, or of a link of the service: what comes before `/api` is how this client reaches it. */
+  /**
+   * Returns the address of a path. The part before `/api` is the one with which the client reaches the
+   * service.
+   */
   address(path: string, query: Send['query'] = {}): string {
     const parameters = new URLSearchParams()
     for (const [name, values] of Object.entries(query))
@@ -122,7 +128,7 @@ export class Transport {
 
   async #currentPair(): Promise<string | undefined> {
     if (this.#pair === undefined) {
-      // One for all who wait: each answer would replace the cookie of the one before.
+      // One request for all that wait, because each response would replace the cookie of the one before.
       this.#asking ??= this.#once('GET', '/api/security/csrf', {}, undefined).finally(() => {
         this.#asking = undefined
       })
@@ -132,7 +138,10 @@ export class Transport {
   }
 }
 
-/** 304 is what a condition asked for, and a redirect is shown only where it was asked for, too. */
+/**
+ * True for a success, for a 304, which only a conditional request gets, and for a redirect that the caller
+ * wants to see.
+ */
 const isDone = ({ ok, status, type }: Response) =>
   ok || type === 'opaqueredirect' || (status >= 300 && status < 400)
 
@@ -143,7 +152,7 @@ const mayRepeat = (method: string, { status, code, retryAfter }: CarrelProblem, 
 
 const pathOf = (url: string) => (/^https?:/.test(url) ? new URL(url).pathname.replace(/\/$/, '') : url)
 
-/** @throws the reason of the signal, at once */
+/** @throws the reason of the signal as soon as it is aborted */
 export async function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   signal?.throwIfAborted()
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -159,8 +168,8 @@ export async function pause(milliseconds: number, signal?: AbortSignal): Promise
 }
 
 /**
- * Cookies outside of browsers, which keep their own: a browser shows no `Set-Cookie`, so there this stays
- * empty. Each goes to the paths that it is for (RFC 6265 §5.1.4), and only to the service that set it.
+ * Cookies outside of browsers. Browsers keep their own and hide `Set-Cookie`, so in a browser this stays
+ * empty. Each cookie goes only to its paths (RFC 6265 §5.1.4), and only to the service that set it.
  */
 class Cookies {
   readonly #kept = new Map<string, { readonly pair: string; readonly path: string }>()

@@ -4,14 +4,14 @@ import { counting } from './send-counted.ts'
 import { pause } from './transport.ts'
 
 export interface UploadOptions {
-  /** Of the file; that of a File unless told otherwise. */
+  /** The name of the file; that of a File by default. */
   readonly name?: string
   readonly signal?: AbortSignal
   readonly onProgress?: (progress: UploadProgress) => void
 }
 
 export interface UploadProgress {
-  /** Bytes of the file that were sent. */
+  /** Number of bytes of the file sent. */
   readonly done: number
   readonly total: number
 }
@@ -27,7 +27,9 @@ type Anyone = Pick<Client<never>, 'request' | 'post'>
 const nameOf = (file: Blob, name?: string) => name ?? (file as Partial<File>).name ?? 'file'
 
 /**
- * Adds a file to a bundle of an item, in one request. In Node, `fs.openAsBlob` makes a Blob of a file without reading it.
+ * Adds a file to a bundle of an item in one request. In Node, `fs.openAsBlob` returns a Blob of a file
+ * without reading it.
+ *
  * @param metadata such as `{ 'dc.description': [{ value: 'A letter' }] }`
  */
 export async function uploadFile<T = Bitstream>(
@@ -51,13 +53,13 @@ export async function uploadFile<T = Bitstream>(
 }
 
 export interface PieceOptions extends UploadOptions {
-  /** The id of an upload that was begun earlier, of the same file. */
+  /** The id of an earlier upload of the same file, which is resumed. */
   readonly resume?: string
-  /** Called with the id as soon as there is one: kept, it can be resumed after a reload. */
+  /** Called with the id as soon as it is known. Stored, it allows the upload to be resumed after a reload. */
   readonly onBegun?: (id: string) => void
-  /** In bytes; 8 MiB unless told otherwise. */
+  /** Size of a piece in bytes; 8 MiB by default. */
   readonly pieceSize?: number
-  /** How often a broken line is taken up again without a byte having gone; 5 times unless told otherwise. */
+  /** Maximum number of successive attempts to resume a broken upload that send no byte; 5 by default. */
   readonly attempts?: number
 }
 
@@ -65,8 +67,9 @@ const tus = { 'tus-resumable': '1.0.0' }
 const mebibyte = 1024 * 1024
 
 /**
- * Sends a file piece by piece (tus 1.0), and goes on where it stopped after a broken line. For administrators.
- * @returns the id: for `?upload=` of an import, of an ingest, or of the files of a bundle
+ * Sends a file in pieces (tus 1.0), and resumes after a broken connection. For administrators.
+ *
+ * @returns the id, used as `?upload=` for an import, an ingest, or the files of a bundle
  */
 export async function uploadInPieces(
   client: Anyone,
@@ -105,7 +108,7 @@ export async function uploadInPieces(
       signal?.throwIfAborted()
       if (!isBroken(error) || ++failures > attempts) throw error
       await pause(250 * 2 ** failures, signal)
-      // What had arrived by then counts.
+      // The service is asked how many bytes have arrived.
       offset = undefined
     }
   return id
@@ -126,7 +129,9 @@ function offsetIn(response: Response): number {
   return offset
 }
 
-/** The line broke, another request still has the upload, or the service is away for a moment. */
+/**
+ * True if the connection broke, another request still holds the upload, or the service is away for a moment.
+ */
 const isBroken = (error: unknown) =>
   error instanceof CarrelNetworkError ||
   (error instanceof CarrelProblem && [409, 423, 502, 503, 504].includes(error.status))
