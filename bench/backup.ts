@@ -6,8 +6,8 @@ import { scratch } from './support/folder.ts'
 import { entry } from './support/processes.ts'
 
 /**
- * Backs up items with some GB of files twice, adds a few files, backs up again, verifies and restores: whole processes.
- * `node bench/backup.ts 500` has 10 GB, and needs 55 GB of disk.
+ * Backs up items with 2 GB of files twice, adds a few files, backs up again, verifies and restores, each in a
+ * process of its own. `node bench/backup.ts 500` uses 10 GB of files, and needs 55 GB of disk.
  */
 const items = Number(process.argv[2] ?? 100)
 const filesOfItem = 10
@@ -26,7 +26,7 @@ function writeItem(folder: string): void {
   for (const name of names) writeFileSync(join(folder, name), randomFillSync(bytes))
 }
 
-/** @returns seconds, and what it printed */
+/** Runs a command. @returns its time in seconds, and its output */
 function carrel(dataFolder: string, ...args: string[]): { seconds: number; said: string } {
   const start = performance.now()
   const { status, stdout, stderr } = spawnSync(process.execPath, [entry, ...args], {

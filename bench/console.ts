@@ -3,20 +3,20 @@ import { scratch } from './support/folder.ts'
 import { median } from './support/load.ts'
 import { startCarrel } from './support/processes.ts'
 
-/** The console's first page in Chromium: what is sent, and when something is to be seen. */
+/** Measures the console's first page in Chromium: the bytes sent, and the time until something is visible. */
 const rounds = 9
 const service = await startCarrel(scratch())
 const browser = await launchChromium(scratch())
 
 interface Load {
-  /** In ms from the request of the page: the first thing that is drawn, and the title of the page. */
+  /** Times in ms from the request of the page until anything is drawn, and until the title is. */
   readonly paint: number
   readonly title: number
   readonly bytes: number
   readonly requests: number
 }
 
-/** @param known whether the browser has been here before */
+/** @param known true if the browser has loaded the console before */
 async function load(known: boolean): Promise<Load> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB' })
   const page = await context.newPage()
@@ -26,7 +26,7 @@ async function load(known: boolean): Promise<Load> {
     await page.locator('h1').waitFor()
     await page.goto('about:blank')
   }
-  // The browser's own counts: bodies as they were sent, headers included; from its cache, nothing.
+  // The browser counts bodies as they were sent, and headers; responses from its cache count nothing.
   const counter = await context.newCDPSession(page)
   let bytes = 0
   let requests = 0

@@ -91,7 +91,7 @@ async function timed({ address, pid }: Running, request: string) {
   return { rate: bytes / 1e6 / seconds, processor: processorTime(pid) - processor }
 }
 
-/** Adds two items with the same file: one for everybody, one for logged-in epersons. */
+/** Adds two items with the same file: one for anonymous callers, one for logged-in epersons. */
 async function putFiles() {
   const config = toConfig({ CARREL_DATA: folder })
   const source = join(folder, 'source')
@@ -144,7 +144,7 @@ function writeRandom(path: string): void {
   closeSync(file)
 }
 
-/** Where the file store keeps a content. */
+/** Returns the path at which the file store keeps a content. */
 function pathOf({ sha256 }: Content): string {
   return join(toConfig({ CARREL_DATA: folder }).filesFolder, sha256.slice(0, 2), sha256.slice(2, 4), sha256)
 }

@@ -9,8 +9,9 @@ import { scratch } from './support/folder.ts'
 import { memory, startCarrel } from './support/processes.ts'
 
 /**
- * A federation's signed metadata of 59 MB and 9,000 entities is read again while people log in: the delay of the event
- * loops, the logins, and the memory before and after. First for one configured identity provider, then for all of them.
+ * Reloads a federation's signed metadata of 59 MB and 9,000 entities while people log in. Measures the delay
+ * of the event loops, the logins, and the memory before and after: first with one configured identity
+ * provider, then with all of them.
  */
 const [federation, idp] = [identity('federation'), identity('idp')]
 const entityId = 'https://idp.example.edu/idp'
@@ -25,7 +26,10 @@ const size = await writeFederation(
 console.log(`metadata of 9,000 identity providers: ${(size / 1e6).toFixed(1)} MB, signed`)
 writeFileSync(join(folder, 'federation.pem'), federation.certificate)
 
-/** Tells how long each event loop that listens was delayed since the file `reset` was removed. */
+/**
+ * A script that reports the delays of each listening event loop since the file `busy` last appeared or
+ * disappeared.
+ */
 const probe = join(folder, 'probe.cjs')
 writeFileSync(
   probe,
@@ -77,7 +81,7 @@ async function measure(name: string, ...entries: readonly object[]): Promise<voi
   const before = memory(service.pid).now
 
   const quiet = await delayDuring(() => delay(6_000))
-  // The start of a login begins the reading; then the loops have nothing else to do.
+  // The start of a login triggers the reload; then the loops have nothing else to do.
   const reading = await delayDuring(async () => {
     change()
     await begin(service.address, more)
@@ -96,12 +100,12 @@ async function measure(name: string, ...entries: readonly object[]): Promise<voi
   await service.stop()
 }
 
-/** A new time of change is all that the service looks at. */
+/** Makes the service reload the metadata, which it does if the time of change differs. */
 function change(): void {
   utimesSync(metadata, new Date(), new Date())
 }
 
-/** The worst of all loops. */
+/** Returns the delays during some work, the worst of all event loops. */
 async function delayDuring(work: () => Promise<void>): Promise<string> {
   writeFileSync(join(folder, 'busy'), '')
   await delay(300)
@@ -110,7 +114,7 @@ async function delayDuring(work: () => Promise<void>): Promise<string> {
   const [max, p99, own] = ['max', 'p99', 'own'].map(key => worst(key).toFixed(1))
   rmSync(join(folder, 'busy'))
   await delay(300)
-  // On a busy machine a loop waits for a processor, too; its own work is what it can be blamed for.
+  // On a busy machine, a loop also waits for a processor, so its own work is shown separately.
   return `p99 ${p99} ms, max ${max} ms, of which its own work at most ${own} ms`
 }
 
@@ -147,7 +151,7 @@ async function logins(
   return times
 }
 
-/** The redirect to the identity provider. @throws Error if it doesn't come */
+/** Starts a login and returns the redirect to the identity provider. @throws Error if there is none */
 async function begin(address: string, more: Readonly<Record<string, string>>): Promise<Response> {
   const query = new URLSearchParams({ redirectUrl: `${baseOf(address)}/`, provider: 'uni0', ...more })
   const begun = await fetch(`${address}/api/authn/shibboleth?${query}`, { redirect: 'manual' })
@@ -159,7 +163,7 @@ function baseOf(address: string): string {
   return `http://localhost:${new URL(address).port}`
 }
 
-/** From the start to the redirect with the cookie that POST login trades. @throws Error if it doesn't work */
+/** Logs in up to the redirect with the cookie that POST login exchanges. @throws Error if the login fails */
 async function logIn(address: string, more: Readonly<Record<string, string>>): Promise<void> {
   const begun = await begin(address, more)
   const location = begun.headers.get('location') ?? ''

@@ -8,9 +8,9 @@ import { email, logIn, password } from './support/session.ts'
 import { quote } from './support/wrk.ts'
 
 /**
- * A flood of wrong logins over 200 connections (wrk), from one network and from as many as it likes: what it does to the
- * logins of somebody else, who logs in from a network of their own, and to `status`. Both are also measured without it,
- * in turns.
+ * Floods the service with wrong logins over 200 connections (wrk), from one network and from many. Measures
+ * the effect on `status` and on the logins of a person in another network, in turns with and without the
+ * flood.
  */
 const rounds = 5
 const seconds = 6
@@ -26,7 +26,7 @@ const headers = {
   'content-type': 'application/x-www-form-urlencoded',
 }
 
-/** One login with the right password. @returns ms and the status */
+/** Logs in once with the right password. @returns the time in ms and the status */
 async function login(): Promise<readonly [time: number, status: number]> {
   const start = performance.now()
   const response = await fetch(`${service.address}/api/authn/login`, {
@@ -38,7 +38,7 @@ async function login(): Promise<readonly [time: number, status: number]> {
   return [performance.now() - start, response.status]
 }
 
-/** Logins one after the other, beside one connection that asks for `status`. */
+/** Logs in repeatedly, while another connection asks for `status`. */
 async function measure() {
   const times: number[] = []
   const statuses: number[] = []
@@ -57,7 +57,10 @@ async function measure() {
   return { times, refused: statuses.filter(code => code !== 200).length, status: (await status).latencies }
 }
 
-/** @param from Lua: the address of the next guess @returns how the guesses were answered, once it has ended */
+/**
+ * @param from a Lua expression for the address of the next guess @returns a summary of the answers once the
+ * flood has ended
+ */
 function flood(from: string): Promise<string> {
   const script = join(folder, 'flood.lua')
   writeFileSync(

@@ -8,8 +8,9 @@ import { median } from './support/load.ts'
 import { entry } from './support/processes.ts'
 
 /**
- * Imports on both engines: records a second, peak memory and processor time of the whole process. Then a thousand changes
- * of these records. The size of the generated file can be given: `node bench/import.ts 5000000`.
+ * Imports records on both engines, and measures records per second, peak memory and processor time of the
+ * whole process. Then imports a thousand changes of these records. The number of records can be given: `node
+ * bench/import.ts 5000000`.
  */
 const count = Number(process.argv[2] ?? 1_000_000)
 const rounds = count > 1_000_000 ? 1 : 3
@@ -22,7 +23,7 @@ interface Run {
   readonly processor: number
 }
 
-/** What `time` of GNU would say of a command. */
+/** Runs a command and measures it like GNU `time`. */
 async function run(args: readonly string[], env: Readonly<Record<string, string>>): Promise<Run> {
   const file = join(notes, 'usage')
   const report = `process.on('exit', () => { const used = process.resourceUsage();

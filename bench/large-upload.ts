@@ -7,8 +7,8 @@ import { memory, startCarrel, threadsTime } from './support/processes.ts'
 import { addPerson, logIn } from './support/session.ts'
 
 /**
- * One file of 10 GB, in a form and by tus, and how much memory it takes. Needs twice its size on the disk; BENCH_BYTES
- * overrides it.
+ * Uploads one file of 10 GB, in a form and by tus, and measures the memory. Needs twice the size on disk;
+ * BENCH_BYTES overrides the size.
  */
 const size = Number(process.env.BENCH_BYTES ?? 10 * 1024 ** 3)
 const chunk = randomBytes(1024 * 1024)
@@ -26,7 +26,7 @@ for (const way of ['form', 'tus'] as const) {
   const { token, cookie, csrf } = await logIn(service.address)
   const headers = { authorization: `Bearer ${token}`, cookie, 'x-xsrf-token': csrf }
 
-  /** @param body what is sent; its last part is the number of bytes to fill it up with */
+  /** Sends a request whose body is its beginning, `fill` random bytes, and its end. */
   async function send(
     method: string,
     url: string,

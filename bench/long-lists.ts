@@ -8,14 +8,14 @@ import { carrel, serverTime, startCarrel, threadsTime } from './support/processe
 import { addPerson, logIn } from './support/session.ts'
 
 /**
- * Pages of long lists in DSpace's form, one request after another: an item with 10,000 files, of which anonymous callers see
- * every second one, and 100,000 epersons, half of them in one group.
+ * Requests pages of long lists in DSpace's form, one after another: an item with 10,000 files, of which
+ * anonymous callers see every second one, and 100,000 epersons, half of them in one group.
  */
 const people = 100_000
 const files = 10_000
 const rounds = 50
 
-/** The same rows on both engines; `number` is from 1 to `last`. */
+/** Statements that insert the rows on both engines; `number` runs from 1 to `last`. */
 const rows = (schema: string, series: (last: number) => string) => `
   INSERT INTO ${schema}audience (id, readers) VALUES (901, '[{"reader":"anonymous"}]'), (902, '[]');
   INSERT INTO ${schema}eperson (uuid, email, email_key, first_name, last_name, name_key, enabled, password_stamp, session_key, stamp, created)

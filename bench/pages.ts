@@ -4,7 +4,10 @@ import { head } from './support/load.ts'
 import { artworkOrders } from './support/orders.ts'
 import { carrel, startCarrel } from './support/processes.ts'
 
-/** Pages of 10 of the 69,202 artworks in five orders, mixed at random, compared with a bare server. */
+/**
+ * Requests pages of 10 of the 69,202 artworks in five orders, mixed at random, and compares them with a bare
+ * server.
+ */
 const folder = scratch()
 carrel(folder, ['import', artworks(), '--entity', 'artworks', '--key', 'id', '--read', 'anonymous'])
 const service = await startCarrel(folder)

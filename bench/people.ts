@@ -8,17 +8,21 @@ import { serverTime, startCarrel, threadsTime } from './support/processes.ts'
 import { addPerson, logIn } from './support/session.ts'
 
 /**
- * People and groups where there are many: 100,000 epersons, and 10,000 groups ten deep, each with ten epersons. Pages and
- * searches, one request after another, and what a login reads: the groups of somebody at the bottom.
+ * Measures people and groups in large numbers: 100,000 epersons, and 10,000 groups nested ten deep, each with
+ * ten epersons. Requests pages and searches, one after another, and the session of an eperson in a group at
+ * the bottom, as a login reads it.
  */
 const people = 100_000
 const groups = 10_000
 const depth = 10
 const rounds = 30
-/** The target, in ms. */
+/** Target in ms. */
 const bar = 50
 
-/** The same rows on both engines; `number` is from 1 to `last`. Group n is in group n − 1, but for every tenth. */
+/**
+ * Statements that insert the rows on both engines; `number` runs from 1 to `last`. Group n is in group n − 1,
+ * except for every tenth.
+ */
 const rows = (schema: string, series: (last: number) => string) => `
   INSERT INTO ${schema}eperson (uuid, email, email_key, first_name, last_name, name_key, enabled, password_stamp, session_key, stamp, created)
     SELECT '00000000-0000-4000-8000-1' || substr(CAST(100000000000 + number AS TEXT), 2), 'Person.' || number || '@example.org', 'person.' || number || '@example.org', 'Ruth', 'Number ' || number,
@@ -83,7 +87,7 @@ async function measure(name: string, folder: string, server?: string): Promise<v
   for (let round = 0; round < rounds; round++) {
     const headers = { ...administrator, 'x-on-behalf-of': uuid(1, depth * (round + 1) - 1) }
     const begin = performance.now()
-    // The first request for an eperson reads their session, as a login does.
+    // The first request on behalf of an eperson reads their session, as a login does.
     const response = await fetch(`${service.address}/api/authn/status`, { headers })
     await response.arrayBuffer()
     if (response.headers.get('x-acting-as') === null) throw new Error(`nobody: ${response.status}`)

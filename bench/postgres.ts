@@ -10,8 +10,8 @@ import { type Read, read } from './support/read.ts'
 import { addPerson, logIn } from './support/session.ts'
 
 /**
- * Imports, pages, status and listings on PostgreSQL. Pages and status are compared with bare servers that run one statement
- * per request.
+ * Measures an import, pages, status and listings on PostgreSQL. Pages and status are compared with bare
+ * servers that run one statement per request.
  */
 const server = await startPostgres({ flags: ['shared_buffers=512MB', 'max_wal_size=4GB'] })
 process.env.CARREL_DATABASE_URL = server.url

@@ -15,9 +15,9 @@ import { type Baseline, postgresBaseline, sqliteBaseline, type Table } from './s
 import { addPerson, logIn } from './support/session.ts'
 
 /**
- * Queries on 1,000,000 imported records of eight fields, for page and total. The same questions go to SQLite and to
- * PostgreSQL 18 with an index on each field, by prepared statements; the best is the faster of the two. Each round asks for
- * something else.
+ * Queries 1,000,000 imported records of eight fields, for page and total. The same questions go to SQLite and
+ * to PostgreSQL 18 with an index on each field, by prepared statements, and Carrel is compared with the
+ * faster of the two. Each round asks for different values.
  */
 const records = Number(process.env.BENCH_RECORDS ?? 1_000_000)
 const keys = records / 10
@@ -138,7 +138,7 @@ interface Question {
   readonly name: string
   readonly bar: number
   plan(round: number): Plan
-  /** Of a condition, or of whole statements. */
+  /** A condition in `where`, or complete statements in `whole`. */
   sql(
     round: number,
     engine: Baseline['name'],
@@ -298,7 +298,7 @@ async function askBaseline(baseline: Baseline, { where, whole, values }: ReturnT
 
 for (const { name, bar, plan, sql } of questions) {
   const first = await timed(() => askCarrel(plan(0)))
-  // JavaScript is compiled while it runs.
+  // JavaScript is compiled while it runs, so the first rounds are not counted.
   for (let round = 1; round <= 5; round++) await askCarrel(plan(rounds + round))
   for (const baseline of baselines) await askBaseline(baseline, sql(0, baseline.name))
   const times: number[][] = [[], [], []]
@@ -337,7 +337,7 @@ for (let round = 0; round < 6; round++) {
     await run({ address: service.address, seconds: 2, next: plain }),
     await run({ address: service.address, seconds: 2, next: filtered }),
   ]
-  // The first makes the filter.
+  // The first request creates the filter.
   if (round > 0) ratios.push(other.perSecond / one.perSecond)
 }
 console.log(`page under a filter asked before: ${median(ratios).toFixed(2)} of the plain page (bar 0.90)`)
@@ -348,7 +348,7 @@ const latency = async () =>
     (await run({ address: service.address, connections: 4, seconds: 4, next: () => status })).latencies,
     0.99,
   )
-// The values of a field are read once.
+// The first search reads the values of the field, which is done only once.
 const firstQuery = encodeURIComponent('["~","code","^C"]')
 await (await fetch(`${service.address}/api/query/v4/catalogue?query=${firstQuery}&limit=10`)).text()
 const alone = await latency()

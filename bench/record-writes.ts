@@ -7,8 +7,8 @@ import { carrel, startCarrel } from './support/processes.ts'
 import { addPerson, logIn } from './support/session.ts'
 
 /**
- * Single records are written among 1,000,000 of eight fields: how long until the next reader has seen one, and how many
- * are durable in a second. `BENCH_POSTGRES=1` measures them on PostgreSQL.
+ * Writes single records among 1,000,000 of eight fields. Measures the time until the next reader sees a
+ * change, and the number of durable writes per second. `BENCH_POSTGRES=1` uses PostgreSQL.
  */
 const records = Number(process.env.BENCH_RECORDS ?? 1_000_000)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 15)
@@ -75,7 +75,8 @@ const questions: readonly (readonly [name: string, path: (id: number, n: number)
   ],
   ['groups', () => asked(['extract', ['state', ['function', 'count']], ['group_by', 'state']])],
 ]
-// The first page lets the records be read into memory, which takes some seconds. On two processors that is most of the work.
+// The first page makes the service read the records into memory. The wait keeps those seconds out of the
+// measurement.
 await get('?limit=10')
 await sleep(Number(process.env.BENCH_WAIT ?? 10) * 1_000)
 let n = 1

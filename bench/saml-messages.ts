@@ -9,9 +9,10 @@ import { head, quantile, run } from './support/load.ts'
 import { startCarrel } from './support/processes.ts'
 
 /**
- * What anonymous SAML logout requests with bogus signatures do to `status`: 66 kB, which is more than is read, and as large
- * as is read, by somebody without any key and by somebody who has a request that the provider has signed. On one connection
- * and on many. `status` is asked on one connection, alone and beside each of them.
+ * Sends anonymous SAML logout requests with bogus signatures and measures their effect on `status`: messages
+ * of 66 kB, above the limit, and messages at the limit, signed with an unrelated key or copied from a signed
+ * request and changed. They come over one connection and over many. `status` is requested on one connection,
+ * alone and beside each of them.
  */
 const seconds = 5
 const connectionCounts = [1, 32]
@@ -65,7 +66,10 @@ const floods: Readonly<Record<string, string>> = {
   ).replace('>ruth<', '>ada<'),
 }
 
-/** Sends the same request on each connection, one after the other, until told to stop. @returns how it was answered */
+/**
+ * Sends the same request repeatedly on each connection until aborted. @returns the number of answers by
+ * status
+ */
 async function flood(address: string, xml: string, connections: number, signal: AbortSignal) {
   const { hostname, port } = new URL(address)
   const body = new URLSearchParams({ SAMLRequest: Buffer.from(xml).toString('base64') }).toString()
@@ -73,7 +77,7 @@ async function flood(address: string, xml: string, connections: number, signal: 
   const type = { 'Content-Type': 'application/x-www-form-urlencoded' }
   const whole = head('POST', path, { ...type, 'Content-Length': String(Buffer.byteLength(body)) }) + body
   const answers: Record<string, number> = {}
-  /** One request on a connection. @returns whether another can follow */
+  /** Sends one request on a connection. @returns true if another can follow */
   const ask = (socket: ReturnType<typeof connect>) =>
     new Promise<boolean>(resolve => {
       const close = () => resolve(false)

@@ -4,7 +4,7 @@ import { median } from './support/load.ts'
 import { memory, startCarrel } from './support/processes.ts'
 import { addPerson } from './support/session.ts'
 
-/** Time from the command to the first response, and the memory of an idle service. */
+/** Measures the time from the command to the first response, and the memory of an idle service. */
 const folder = scratch()
 addPerson(folder)
 const times: number[] = []

@@ -4,7 +4,7 @@ import { head } from './support/load.ts'
 import { startCarrel } from './support/processes.ts'
 import { addPerson, logIn } from './support/session.ts'
 
-/** `GET status` with a valid token, and a refresh, compared with a bare server. */
+/** Compares `GET status` with a valid token, and a refresh, with a bare server. */
 const folder = scratch()
 addPerson(folder)
 const carrel = await startCarrel(folder)

@@ -6,7 +6,10 @@ import { head, median, run } from './support/load.ts'
 import { processorTime, startCarrel } from './support/processes.ts'
 import { addPerson, logIn } from './support/session.ts'
 
-/** What sealing and hashing an event costs (D9), compared with the whole refresh that records it, in processor time. */
+/**
+ * Compares the processor time of sealing and hashing an audit event (D9) with that of the whole refresh that
+ * records it.
+ */
 const key = trailKey(randomBytes(32))
 const event = {
   ...commandEvent('refresh'),

@@ -4,7 +4,9 @@ import { head, quantile, run } from './support/load.ts'
 import { startCarrel } from './support/processes.ts'
 import { addPerson, email, logIn, password } from './support/session.ts'
 
-/** The latency of `status` during a full listing, sorts of 1,000,000 records and 20 password logins. */
+/**
+ * Measures the latency of `status` during a full listing, sorts of 1,000,000 records and 20 password logins.
+ */
 const folder = scratch()
 addPerson(folder)
 await importGenerated(folder, 1_000_000)
@@ -20,7 +22,7 @@ const alone = await ask(3)
 const listing = async () => {
   const response = await fetch(`${service.address}/api/query/v4/generated`)
   for await (const _ of response.body ?? []) {
-    // Reads as fast as possible.
+    // The body is discarded as fast as it arrives.
   }
 }
 const fields = ['code', 'title', 'year', 'weight', 'public', 'place', 'modified', 'note', 'tags']

@@ -25,7 +25,7 @@ const bundle = await add(`/api/core/items/${item}/bundles`, { name: 'ORIGINAL' }
 const path = `/api/core/bundles/${bundle}/bitstreams`
 const chunk = randomBytes(1024 * 1024)
 let sent = 0
-/** As curl makes them: the longer it is, the faster it is searched for. */
+/** A long boundary like curl's, because a longer one can be searched for faster. */
 const boundary = `${'-'.repeat(24)}4f2c9a7d51b03e86a1c4d2`
 
 const [ours, theirs]: [number[], number[]] = [[], []]
@@ -69,7 +69,7 @@ async function add(url: string, body: object): Promise<string> {
   return ((await response.json()) as { uuid: string }).uuid
 }
 
-/** @param pause in ms, after each piece @returns seconds */
+/** @param pause in ms after each piece @returns the time in seconds */
 async function send(address: string, url: string, bytes: number, pause = 0): Promise<number> {
   const begun = performance.now()
   const head = `--${boundary}\r\nContent-Disposition: form-data; name="file"; filename="${sent++}.bin"\r\n\r\n`
@@ -84,7 +84,7 @@ async function send(address: string, url: string, bytes: number, pause = 0): Pro
     })
   })
   going.write(head)
-  // No two files are the same, so that each is written.
+  // Each file is different, so that each is written.
   going.write(String(sent))
   for (let left = bytes; left > 0; left -= chunk.length) {
     if (!going.write(chunk)) await new Promise(resolve => going.once('drain', resolve))

@@ -9,8 +9,9 @@ import { receive } from './support/read.ts'
 import { addPersonBy, logIn, password } from './support/session.ts'
 
 /**
- * What a change costs: this build and that of another checkout in short turns, by the processor time of a request or of a
- * command. `node bench/versions.ts <other checkout, built> [status page refresh login import ingest delivery]`
+ * Measures the cost of a change: compares this build with that of another checkout in short turns, by the
+ * processor time of a request or a command. `node bench/versions.ts <other checkout, built> [status page
+ * refresh login import ingest delivery]`
  */
 const [other, ...chosen] = process.argv.slice(2)
 if (other === undefined) throw new Error('which other checkout?')
@@ -28,7 +29,7 @@ function report(name: string, before: readonly number[], now: readonly number[],
   )
 }
 
-/** Runs both in turn, in changing order. */
+/** Runs both in turn, in alternating order. */
 async function inTurn(
   name: string,
   unit: string,
@@ -51,7 +52,7 @@ const command = (at: number, folder: string, args: readonly string[], input = ''
   })
   if (status !== 0) throw new Error(stderr)
 }
-/** The processor time of the commands that have ended, in seconds. */
+/** Returns the processor time in seconds of the commands that have ended. */
 const childTime = () => {
   const fields = readFileSync('/proc/self/stat', 'utf8').split(') ')[1]?.split(' ') ?? []
   return (Number(fields[13]) + Number(fields[14])) / 100
@@ -157,7 +158,7 @@ let store = 0
 if (isChosen('ingest'))
   await inTurn('ingest', 's', at => commandTime(at, join(stores, `${store++}`), ['ingest', archive]), 11)
 
-/** The path of the content of the largest file. */
+/** Returns the path of the content of the largest file. */
 async function largest({ address }: Running, at: number): Promise<string> {
   const order = encodeURIComponent('[{"field":"size","order":"desc"}]')
   const response = await fetch(`${address}/api/query/v4/bitstreams?limit=1&order_by=${order}`, {

@@ -7,8 +7,8 @@ import { addPerson, logIn } from './support/session.ts'
 import { quote, type Requests, wrkWith } from './support/wrk.ts'
 
 /**
- * One and two workers, compared with a bare server that has one event loop and sends bodies of the same size. They take
- * turns under the same load. Processor time is that of the whole process.
+ * Compares one and two workers with a bare server that has one event loop and sends bodies of the same size.
+ * They take turns under the same load. Processor time is that of the whole process.
  */
 const rounds = 5
 const seconds = 3
@@ -20,7 +20,7 @@ const services = [
   { workers: 1, running: await startCarrel(folder, { CARREL_WORKERS: '1' }) },
   { workers: 2, running: await startCarrel(folder, { CARREL_WORKERS: '2' }) },
 ]
-// What starting leaves in memory is collected a second later.
+// Garbage of the start is collected a second later.
 await sleep(2_000)
 for (const { workers, running } of services)
   console.log(`idle with ${workers} workers: ${memory(running.pid).now.toFixed(0)} MB`)
@@ -94,7 +94,7 @@ for (const { name, sample, ...requests } of work) {
 }
 for (const { running } of services) await running.stop()
 
-/** The average size of a response body, which the bare server sends too. */
+/** Returns the average size of a response body, which the bare server sends too. */
 async function meanBytes(paths: readonly string[]): Promise<number> {
   let bytes = 0
   for (const path of paths)

@@ -5,13 +5,13 @@ import { build } from 'rolldown'
 import { openApi } from './open-api.ts'
 
 /**
- * What is published: `src/` as a few files in `dist/`, or in another folder, which the first argument names. Loaded one by
- * one, the modules made a start a quarter longer (docs/decisions/0051).
+ * Bundles `src/` for publication into a few files in `dist/`, or in the folder named by the first argument.
+ * Loading each module separately makes the start a quarter longer (docs/decisions/0051).
  */
 const root = join(import.meta.dirname, '..')
 const dist = join(root, process.argv[2] ?? 'dist')
 
-/** What threads and processes begin with: `programFile` looks for them where they are in `src/`. */
+/** Entry points of threads and processes. `programFile` looks for them at the same paths as in `src/`. */
 const programs = [
   'cli/main',
   'cli/worker',
@@ -28,7 +28,7 @@ const programs = [
 ]
 
 const source = (name: string) => join(root, 'src', `${name}.ts`)
-/** Packages stay what npm installs. */
+/** True for modules of packages, which stay as npm installs them. */
 const isPackage = (id: string) => !/^[./]/.test(id)
 
 rmSync(dist, { recursive: true, force: true })
@@ -40,12 +40,13 @@ await build({
     dir: dist,
     entryFileNames: '[name].js',
     chunkFileNames: 'shared/[name]-[hash].js',
-    // Names and lines stay, for traces of errors. V8 keeps a text with any other character at two bytes for each.
+    // Names and line breaks stay, for stack traces. ASCII only, because V8 stores a text with any other
+    // character at two bytes each.
     comments: false,
     minify: { compress: false, mangle: false, codegen: { removeWhitespace: false, asciiOnly: true } },
   },
 })
-// It is read by Node of any age, so it imports nothing before it has looked at the version.
+// Node of any age must be able to read this file, so it imports nothing before it has checked the version.
 await build({
   input: { carrel: source('cli/carrel') },
   platform: 'node',
@@ -60,11 +61,11 @@ await build({
 })
 chmodSync(join(dist, 'cli/carrel.js'), 0o755)
 
-/** The files of the reference page, so that an installed package needs no more. */
+/** Files of the API reference page, copied so that an installed package needs no others. */
 const page = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'))
 mkdirSync(join(dist, 'swagger-ui'))
 for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE'])
   copyFileSync(join(page, name), join(dist, 'swagger-ui', name))
 
-/** For programs that make clients and tests of the API without starting a service. */
+/** The OpenAPI document for programs that generate clients or tests without starting a service. */
 writeFileSync(join(dist, 'openapi.json'), await openApi())

@@ -1,7 +1,7 @@
 /**
- * `packages/client/src/api.ts`: what the routes take and answer, as types, from the OpenAPI document. Only what the client's
- * `get`, `post`, … check is in it: without headers and problems it is a tenth of what openapi-typescript writes
- * (docs/decisions/0047).
+ * Generates `packages/client/src/api.ts`, the types of the routes' requests and answers, from the OpenAPI
+ * document. It contains only what the client's `get`, `post`, … check. Without headers and problems it is a
+ * tenth of what openapi-typescript writes (docs/decisions/0047).
  */
 interface Schema {
   readonly $ref?: string
@@ -43,7 +43,7 @@ interface Document {
   }
 }
 
-/** Has itself in it, which a member of an interface can't have: the client has a type for it. */
+/** A schema that contains itself, which a member of an interface can't do. The client has a type for it. */
 const json = 'Json'
 
 const methods = ['get', 'post', 'put', 'patch', 'delete'] as const
@@ -111,8 +111,9 @@ function bodyType({ requestBody }: Operation): readonly string[] {
 }
 
 /**
- * What `get` and the others return: JSON where there is any, because they ask for it; otherwise text, and nothing of an empty
- * answer. Of a route that sends elsewhere, whatever is there; of one that refuses always, never anything.
+ * Returns the type that `get` and the others return. They ask for JSON, so its type comes first; other bodies
+ * are strings, and an empty answer is undefined. A route that only redirects has the type `unknown`, and one
+ * that always refuses `never`.
  */
 function answerType({ responses }: Operation): string {
   const answers = Object.entries(responses).filter(([status]) => status.startsWith('2'))

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /**
- * Generates parts of docs/contract.md. People write the rules; `npm run docs` adds which tests hold each rule, the list of
- * planned rules, and the links.
+ * Generates parts of docs/contract.md. The rules are written by hand; `npm run docs` adds the tests that hold
+ * each rule, the list of planned rules, and the links.
  */
 const repository = fileURLToPath(new URL('..', import.meta.url))
 export const contractPath = join(repository, 'docs/contract.md')
@@ -12,7 +12,7 @@ export const contractPath = join(repository, 'docs/contract.md')
 export interface Rule {
   readonly name: string
   readonly text: string
-  /** How much of the rule is agreed but not built yet. */
+  /** The part of the rule that is agreed but not built yet. */
   readonly planned: 'all' | 'part' | 'none'
 }
 
@@ -27,7 +27,7 @@ export const rulesIn = (contract: string): Rule[] =>
 /** A call that defines a test, whatever the function's name, with a test name that begins with rules. */
 const namedTest = /^\s*(?:void |await )?[\w.]+\(\s*(?:'\w+',\s*)?['"`]((?:[A-Z]+\d+ )+)/gm
 
-/** For each test file, the rules that the names of its tests begin with. */
+/** Returns, for each test file, the rules with which the names of its tests begin. */
 export const rulesOfTests = (): Map<string, ReadonlySet<string>> =>
   new Map(
     globSync('test/**/*.test.ts', { cwd: repository })

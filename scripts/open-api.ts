@@ -9,8 +9,8 @@ import { toConfig } from '../src/config/config.ts'
 let made: Promise<string> | undefined
 
 /**
- * The OpenAPI document of a service with default addresses, where mail and single sign-on are configured and there are no
- * entities but the built-in ones. The build writes it to `dist/openapi.json`.
+ * Returns the OpenAPI document of a service with default addresses, with mail and single sign-on configured,
+ * and with no entities but the built-in ones. The build writes it to `dist/openapi.json`.
  */
 export function openApi(): Promise<string> {
   made ??= make()
@@ -59,8 +59,9 @@ interface Operation {
 }
 
 /**
- * `docs/reference/openapi-digest.txt`: one line for each operation, with a digest of what the document says of it, all
- * components that it refers to included. A change of the contract shows as one line for each route that it touches.
+ * Generates `docs/reference/openapi-digest.txt`: one line for each operation, with a digest of its
+ * description, including all components that it refers to. A change of the contract shows as one line for
+ * each affected route.
  */
 export async function openApiDigest(): Promise<string> {
   const { paths, components } = JSON.parse(await openApi()) as Document
@@ -90,6 +91,6 @@ function digestOf(operation: Operation, components: Document['components']): str
   return hash.digest('base64url').slice(0, 12)
 }
 
-/** Names of components, such as `schemas/Item`. */
+/** Returns the names of the components that a text refers to, such as `schemas/Item`. */
 const referencesIn = (text: string): readonly string[] =>
   [...text.matchAll(/"#\/components\/([^"]+)"/g)].map(([, name = '']) => name)

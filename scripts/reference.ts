@@ -8,8 +8,8 @@ import { contract } from './contract.ts'
 import { openApi, openApiDigest } from './open-api.ts'
 
 /**
- * The parts of docs/ that are generated from the code. `npm run docs` writes them, and a test compares them. A setting or a
- * problem is described only once, where it is defined.
+ * The parts of docs/ that are generated from the code. `npm run docs` writes them, and a test compares them.
+ * A setting or a problem is described only once, where it is defined.
  */
 const note = '<!-- Generated from the code by `npm run docs`. -->'
 
@@ -60,7 +60,7 @@ ${Object.entries(problems)
 `,
 }
 
-/** The path of a generated page. */
+/** Returns the path of a generated page. */
 export const referencePath = (name: string): string =>
   fileURLToPath(new URL(`../docs/${name}`, import.meta.url))
 

@@ -10,8 +10,10 @@ function folder(): string {
 }
 
 /**
- * A file of generated records, the same on every machine: 183 bytes each on average, with eight fields. It has keys in no
- * order, texts with few and with many different values, numbers, nulls and instants. It is kept for the next run.
+ * Generates a file of records, the same on every machine: 183 bytes each on average, with eight fields. Keys
+ * are in no order; texts have few or many distinct values; there are numbers, nulls and instants. The file is
+ * kept for the next run.
+ *
  * @returns its path
  */
 export async function catalogue(count: number): Promise<string> {
@@ -30,7 +32,10 @@ export async function catalogue(count: number): Promise<string> {
   return file
 }
 
-/** A file of a thousand changes: other titles and weights, a third with new artists, and a hundred new records. */
+/**
+ * Generates a file of a thousand changes: new titles and weights, new artists for a third, and a hundred new
+ * records.
+ */
 export async function changesOf(count: number, round: number): Promise<string> {
   const changes = Array.from({ length: 1_000 }, (_, n) => {
     const record = catalogued((n * 997 + 13) % count, count)
@@ -47,10 +52,10 @@ export async function changesOf(count: number, round: number): Promise<string> {
   return file
 }
 
-/** A prime, so that every number below a count has one place in its permutation. */
+/** A prime, so that multiplication by it permutes the numbers below a count. */
 const stride = 7_368_787
 
-/** @param n the place of the record in the file */
+/** @param n the position of the record in the file */
 export function catalogued(n: number, count: number) {
   const seed = Math.imul(n + 1, 2_654_435_761) >>> 0
   return {

@@ -1,13 +1,16 @@
 import { type Load, type Measured, median, run } from './load.ts'
 import { processorTime, type Running, startBare } from './processes.ts'
 
-/** Compares Carrel with a baseline. They are measured in turns, so that other load on the machine affects both. */
+/**
+ * A comparison of Carrel with a baseline. They are measured in turns, so that other load on the machine
+ * affects both.
+ */
 export interface Comparison {
   readonly name: string
   readonly service: Running
   readonly rounds?: number
   readonly seconds?: number
-  /** The default is a server that only sends as many bytes. */
+  /** By default, a server that only sends the same number of bytes. */
   readonly baseline?: Running
   next(): string
 }
@@ -54,7 +57,7 @@ export async function compare({
   return result
 }
 
-/** The average size of a response body, which the bare server sends too. */
+/** Returns the average size of a response body, which the bare server sends too. */
 async function meanBytes(address: string, next: () => string): Promise<number> {
   let bytes = 0
   const tries = 50

@@ -6,10 +6,16 @@ import { keepNode, readXml, type XmlHandler } from '../../src/lib/xml-stream.ts'
 import type { Identity } from '../../test/support/providers/certificates.ts'
 import { memberXml, namespaces } from '../../test/support/providers/federation.ts'
 
-/** As much as a member of eduGAIN has on average, in a form that no reader can skip. */
+/**
+ * Number of random bytes added to each generated member, which gives it the average size in eduGAIN. Their
+ * form is one that no reader can skip.
+ */
 const padding = 3_260
 
-/** Writes signed metadata. @param members as XML @param others how many more are generated @returns its size in bytes */
+/**
+ * Writes signed metadata. @param members as XML @param others number of further members to generate @returns
+ * its size in bytes
+ */
 export async function writeFederation(
   file: string,
   members: readonly string[],
@@ -41,7 +47,7 @@ export async function writeFederation(
     hash.update(parts.join(''))
     parts = []
   }
-  // The signature comes first, so everything is made twice, the same each time.
+  // The signature comes first in the file, so the content is hashed before it is written.
   const all = [...body()]
   reader.write(root)
   for (const one of all) {

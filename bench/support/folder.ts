@@ -12,7 +12,7 @@ export function scratch(): string {
 
 const shared = fileURLToPath(new URL('../../../shared/data/tate-artworks.ndjson.gz', import.meta.url))
 
-/** The file of the 69,202 artworks. ARTWORKS overrides its path. */
+/** Returns the path of the file of 69,202 artworks. ARTWORKS overrides it. */
 export function artworks(): string {
   const file = process.env.ARTWORKS ?? shared
   if (!existsSync(file))

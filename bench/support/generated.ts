@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { carrel } from './processes.ts'
 
 /**
- * Imports generated records, the same on every machine: about 230 bytes of JSON each, ten fields, one of them nested.
- * @returns how long the import took, in seconds
+ * Imports generated records, the same on every machine: about 230 bytes of JSON each, ten fields, one of them
+ * nested.
+ *
+ * @returns the time of the import in seconds
  */
 export async function importGenerated(dataFolder: string, count: number): Promise<number> {
   const file = join(dataFolder, 'generated.ndjson')

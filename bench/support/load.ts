@@ -1,21 +1,21 @@
 import { connect, type Socket } from 'node:net'
 
 /**
- * A load generator that costs less than what it measures: raw sockets with one request at a time on each, and responses
- * delimited by Content-Length. Every response must have the status 200.
+ * A load generator that costs less than the service it measures: raw sockets with one request at a time on
+ * each, and responses delimited by Content-Length. Every response must have the status 200.
  */
 export interface Load {
   readonly address: string
-  /** How many connections send requests; 32 by default. */
+  /** Number of connections; 32 by default. */
   readonly connections?: number
   readonly seconds: number
-  /** The head (and body) of the next request, without the Host line; see `head`. */
+  /** Returns the head and body of the next request; see `head`. */
   next(): string
 }
 
 export interface Measured {
   readonly perSecond: number
-  /** Milliseconds, sorted. */
+  /** Latencies in ms, sorted. */
   readonly latencies: Float64Array
 }
 

@@ -9,7 +9,7 @@ import { type Readers, readersText } from '../../src/model/readers.ts'
  */
 export const groups: readonly string[] = Array.from({ length: 200 }, (_, n) => `Group ${n}`)
 
-/** Its members may read three items and no others. */
+/** A group whose members may read only three items. */
 export const fewGroup = 'Few'
 
 const day = (fromToday: number): string =>
@@ -93,7 +93,7 @@ export function fillEmbedded(file: string, count: number): void {
   db.close()
 }
 
-/** The same, with the counting triggers disabled; the counters are set at the end. */
+/** Like `fillEmbedded`, with the counting triggers disabled; the counters are set at the end. */
 export async function fillPostgres(url: string, count: number): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

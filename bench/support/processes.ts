@@ -2,10 +2,13 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-/** Starts real processes to measure, each on a free port, and reads what the operating system reports of them. */
+/**
+ * Starts real processes to be measured, each on a free port, and reads the operating system's data about
+ * them.
+ */
 const root = fileURLToPath(new URL('../../', import.meta.url))
 
-/** The compiled program, which is what is published; without a build, the sources. */
+/** The compiled program as published or, without a build, the sources. */
 export const entry: string = existsSync(`${root}dist/cli/carrel.js`)
   ? `${root}dist/cli/carrel.js`
   : `${root}src/cli/carrel.ts`
@@ -52,7 +55,7 @@ export const startBare = (bytes: number): Promise<Running> =>
 export const startCarrel = (dataFolder: string, env: NodeJS.ProcessEnv = {}): Promise<Running> =>
   start([entry, 'serve'], { CARREL_DATA: dataFolder, CARREL_PORT: '0', ...env })
 
-/** Runs a command of Carrel. @returns what it printed */
+/** Runs a command of Carrel. @returns its output */
 export const carrel = (dataFolder: string, args: readonly string[], input = ''): string =>
   execFileSync(process.execPath, [entry, ...args], {
     env: { ...process.env, CARREL_DATA: dataFolder },
@@ -61,13 +64,18 @@ export const carrel = (dataFolder: string, args: readonly string[], input = ''):
     maxBuffer: 1e9,
   }).toString()
 
-/** The processor time of a process, in seconds (/proc/<pid>/stat, fields 14 and 15, in hundredths of a second). */
+/**
+ * Returns the processor time of a process in seconds (/proc/<pid>/stat, fields 14 and 15, in hundredths of a
+ * second).
+ */
 export function processorTime(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
-/** The same of all threads that have not ended, to the nanosecond, for short turns. */
+/**
+ * Returns the processor time in seconds of all running threads, to the nanosecond, for short measurements.
+ */
 export function threadsTime(pid: number): number {
   let sum = 0
   for (const thread of readdirSync(`/proc/${pid}/task`))
@@ -75,14 +83,14 @@ export function threadsTime(pid: number): number {
   return sum / 1e9
 }
 
-/** The same of a PostgreSQL server that keeps its files in a folder. */
+/** Returns the processor time in seconds of a PostgreSQL server, given its data folder. */
 export function serverTime(folder: string): number {
   const [pid] = readFileSync(`${folder}/postmaster.pid`, 'utf8').split('\n')
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ')
   return children.reduce((sum, child) => sum + threadsTime(Number(child)), 0)
 }
 
-/** The current and the peak resident memory, in MB (/proc/<pid>/status). */
+/** Returns the current and the peak resident memory in MB (/proc/<pid>/status). */
 export function memory(pid: number): { now: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8')
   const value = (name: string) => Number(new RegExp(`${name}:\\s+(\\d+)`).exec(status)?.[1]) / 1024

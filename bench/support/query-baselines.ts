@@ -3,19 +3,19 @@ import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 
-/** The same records in tables with an index on each field, in SQLite and in PostgreSQL. */
+/** A database with the same records in tables that have an index on each field. */
 export interface Baseline {
   readonly name: 'SQLite' | 'PostgreSQL'
-  /** Runs statements, prepared once each. @param sql with `?` for values */
+  /** Runs a statement, which is prepared once. @param sql with `?` for values */
   ask(sql: string, values: readonly (number | string)[]): Promise<unknown[]>
   close(): Promise<void>
 }
 
 export interface Table {
   readonly name: string
-  /** Column and type, the key first; the records as JSON are in a column `json`. */
+  /** Columns with their types, the key first. A further column `json` has the whole record. */
   readonly columns: readonly (readonly [name: string, type: 'bigint' | 'text' | 'double precision'])[]
-  /** Lines of JSON. */
+  /** Path of a file of JSON lines. */
   readonly file: string
 }
 
@@ -31,7 +31,7 @@ async function* rowsOf({ columns, file }: Table): AsyncIterable<Cell[]> {
 const indexesOf = ({ name, columns }: Table) =>
   columns.slice(1).map(([column]) => `CREATE INDEX ${name}_${column} ON ${name} (${column})`)
 
-/** @param more statements that make further indexes */
+/** @param more statements that create further indexes */
 export async function sqliteBaseline(
   path: string,
   tables: readonly Table[],
@@ -72,7 +72,7 @@ export async function sqliteBaseline(
   }
 }
 
-/** @param more statements that make further indexes */
+/** @param more statements that create further indexes */
 export async function postgresBaseline(
   url: string,
   tables: readonly Table[],

@@ -7,7 +7,9 @@ export interface Read {
   readonly seconds: number
 }
 
-/** Reads a response and discards it. Any other than a 200 would be quick, and say nothing. */
+/**
+ * Reads a response and discards it. A status other than 200 is an error, because its time would mean nothing.
+ */
 export const read = (address: string, target: string): Promise<Read> =>
   new Promise((resolve, reject) => {
     const { hostname, port } = new URL(address)

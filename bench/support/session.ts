@@ -1,6 +1,6 @@
 import { carrel } from './processes.ts'
 
-/** A logged-in eperson's token, and what a browser would keep. */
+/** A logged-in eperson's token, cookies and CSRF token. */
 export interface Person {
   readonly token: string
   readonly cookie: string

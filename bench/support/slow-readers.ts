@@ -2,12 +2,12 @@ import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Clients on slow connections, in their own process: each repeatedly reads a little of its response, then waits. Prints a
- * line when all of them have started, and runs until it is killed.
+ * Clients on slow connections, in a process of their own: each repeatedly reads a little of its response,
+ * then waits. Prints a line when all of them have started, and runs until it is killed.
  */
 const [address = '', count = '', request = ''] = process.argv.slice(2)
 const { hostname, port } = new URL(address)
-/** How many bytes each client reads at a time, twenty times a second. */
+/** Number of bytes that each client reads at a time, twenty times a second. */
 const sip = 4096
 
 async function readSlowly(started: () => void): Promise<never> {

@@ -5,13 +5,13 @@ import { promisify } from 'node:util'
 import { scratch } from './folder.ts'
 
 /**
- * The load generator wrk (https://github.com/wg/wrk, Debian's package `wrk`): it costs a fraction of the one in `load.ts`, so
- * that several event loops can be measured on two processors.
+ * Wraps the load generator wrk (https://github.com/wg/wrk, Debian's package `wrk`). It costs a fraction of
+ * the one in `load.ts`, so that several event loops can be measured on two processors.
  */
 export interface Requests {
   readonly method: string
   readonly headers: Readonly<Record<string, string>>
-  /** Lua: an expression for the path of the next request. */
+  /** A Lua expression for the path of the next request. */
   readonly path: string
 }
 
@@ -22,7 +22,10 @@ export interface WrkResult {
 
 const run = promisify(execFile)
 
-/** @returns a function that asks with 32 connections for some seconds, and fails unless every response is a success */
+/**
+ * @returns a function that sends requests over 32 connections for some seconds, and fails unless every
+ * response is a success
+ */
 export function wrkWith({
   method,
   headers,

@@ -1,5 +1,6 @@
 /**
- * From where did somebody write, and when? And what can be read of it?
+ * Lists the places from which a person wrote, with the number and the years of the letters, and reads all
+ * files.
  *
  *   CARREL_TOKEN=… node examples/node/letters.ts Zoë
  */
@@ -25,7 +26,7 @@ try {
     .all()
   for (const { place, count, min, max } of places) console.log(`${place}: ${count} letters, ${min}–${max}`)
 
-  // One answer, however long, read as fast as this loop goes.
+  // One response, however long, read as fast as this loop runs.
   let pages = 0
   for await (const letter of letters.query({ where: ['=', 'sender', sender] })) pages += letter.pages
   console.log(`${pages} pages by ${sender}`)

@@ -2,7 +2,7 @@ import { createClient, type Session } from '@carrel/client'
 import { useSyncExternalStore } from 'react'
 import type { Entities } from '../entities.ts'
 
-/** One for the whole page. */
+/** One client for the whole page. */
 export const carrel = createClient<Entities>(
   new URLSearchParams(location.search).get('service') ?? 'http://localhost:8080',
   { storage: 'session' },
@@ -16,5 +16,5 @@ const subscribe = (changed: () => void) =>
     changed()
   })
 
-/** Who is logged in; also when that changes in another tab. */
+/** Returns the current session, and follows changes made in other tabs. */
 export const useSession = (): Session | undefined => useSyncExternalStore(subscribe, () => session)

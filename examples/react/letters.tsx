@@ -9,7 +9,10 @@ type Column = (typeof columns)[number]
 type Row = Pick<Letter, Column>
 type Order = NonNullable<Specification<Letter, never>['orderBy']>
 
-/** The compiler knows the fields: `place` can be sorted by, `subjects` can't, and `plaec` isn't there. */
+/**
+ * The compiler knows the fields: it accepts `place` for sorting, but neither `subjects` nor the misspelled
+ * `plaec`.
+ */
 const ask = (words: string, orderBy: Order) =>
   carrel.entity('letters').query({
     select: columns,
@@ -25,7 +28,7 @@ export function Letters() {
   const [problem, setProblem] = useState('')
 
   useEffect(() => {
-    // What is still on its way when something else is asked is not needed any more.
+    // A new search aborts a request that is still under way.
     const leaving = new AbortController()
     ask(words, [by])
       .page({ limit: pageSize, offset, total: true, signal: leaving.signal })

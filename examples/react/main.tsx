@@ -5,7 +5,8 @@ import { carrel } from './carrel.ts'
 
 const root = document.getElementById('root')
 if (!root) throw new Error('the page has no root')
-// A session of another tab, of before a reload, or of a single sign-on. Without the service, the page says so later.
+// Resumes a session from another tab, from before a reload, or from a single sign-on. If the service is away,
+// the page says so later.
 await carrel.resume().catch(() => {})
 createRoot(root).render(
   <StrictMode>

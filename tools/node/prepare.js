@@ -17,7 +17,7 @@ function fail(message) {
 }
 
 function main() {
-  // `npm ci --omit=dev` installs no Node, as a server that brings its own wants it.
+  // `npm ci --omit=dev` installs no Node, for servers that have their own.
   if (!existsSync(join(folder, 'node_modules/carrel-node'))) return
 
   const locked = read('package-lock.json').packages
