@@ -8,10 +8,13 @@ import { allEngines, type Engine, useEngines } from './service/engines.ts'
 const tests = fileURLToPath(new URL('../', import.meta.url))
 const shares = globSync('suites/*.ts', { cwd: tests }).sort()
 
-/** Files that need what `npm ci` doesn't bring: `npm run test:products` and `test:oldest` run them. */
+/**
+ * Folders whose tests need software that `npm ci` doesn't install. `npm run test:products` and `test:oldest`
+ * run them.
+ */
 const elsewhere = 'oldest|products'
 
-/** Files that take many seconds: `npm run test:rest` runs them, and the everyday run doesn't. */
+/** Files that take many seconds. `npm run test:rest` runs them, and the everyday run doesn't. */
 const thorough = [
   '{backup,bounds,browser,faults,journeys,nodes,property,races,workers}/*',
   'authn/sso/metadata/read',
@@ -31,21 +34,22 @@ const thorough = [
 ]
 
 /**
- * Files whose tests `npm run test:rest` runs on PostgreSQL, too: those that depend on code which each engine has of its own. All
- * else that a store does is written once, and `store/*` runs it on both engines, so a test over HTTP doesn't say it again. Such
- * tests, and those of the client, of pages and of commands, run on the embedded store; on PostgreSQL, `npm run test:long` runs them.
- * Tests of PostgreSQL alone always run, and so do those that start both engines, whichever file they are in.
+ * Files whose tests `npm run test:rest` runs on PostgreSQL, too: those that depend on code which each engine
+ * has of its own. The rest of a store's code is shared, and `store/*` runs it on both engines, so tests over
+ * HTTP need not repeat that. They, and the tests of the client, of pages and of commands, run on the embedded
+ * store; on PostgreSQL, `npm run test:long` runs them. Tests of PostgreSQL alone, and tests that start both
+ * engines, always run, whichever file they are in.
  */
 const onPostgres = [
   // Each method of the storage, without HTTP.
   'store/*',
-  // Queries become SQL in the words of each engine: conditions, orders, collations, text search, and who sees which rows.
+  // Each engine has its own SQL for queries: conditions, orders, collations, text search, and visible rows.
   'property/{audiences,order,people-search,queries,query-audiences}',
   'storage/{match-on-records,plans-*,rows-*,text-search,unseen-rows}',
-  // Imported records are files of one engine, and tables of the other, which reads short pages together.
+  // Imported records are files in one engine and tables in the other, which reads short pages together.
   'property/changes',
   'contract/short-pages',
-  // Each connection to PostgreSQL has a chain of its own in the audit trail.
+  // Each connection to PostgreSQL has its own chain in the audit trail.
   'contract/audit-trail-life',
   'backup/audit-trail',
   // Races, several nodes, and processes that are killed.
@@ -53,7 +57,7 @@ const onPostgres = [
   'backup/{backup,before,kill}',
   'faults/{import-signals,ingest,processes}',
   'workers/revocation',
-  // Schemas, and connections: who waits for one, and what happens when it is lost.
+  // Schemas, waiting for connections, and lost connections.
   'storage/{migrations,postgres/*,copy/*}',
   'contract/turns',
   'faults/{postgres,clock}',
@@ -68,26 +72,29 @@ const part: Part = process.env.CARREL_TEST_PART !== 'rest' ? 'everyday' : isLong
 interface TestFile {
   readonly file: string
   readonly engines: readonly Engine[]
-  /** Engines of the tests that are about one engine. */
+  /** Engines of the tests that are about a single engine. */
   readonly own: readonly Engine[]
 }
 
-/** Files that run in one process, because they share what is expensive to start. */
+/** Files that run in one process, because they share something that is expensive to start. */
 interface Group {
   readonly files: readonly TestFile[]
-  /** An estimate of its time, in simple tests on one engine. */
+  /** An estimate of the group's duration, in simple tests on one engine. */
   readonly weight: number
 }
 
 /**
- * Loads the test files of one of `test/suites/`, which share out those of a run. The files of a share run one after the
- * other in one process: starting a process, compiling and connecting cost more than most tests do.
- * @param url of the file that asks
+ * Loads the test files assigned to one of `test/suites/`, which divide a run among them. The files of a share
+ * run one after another in one process, because starting a process, compiling and connecting cost more than
+ * most tests do.
+ *
+ * @param url of the calling file
  */
 export async function loadShare(url: string): Promise<void> {
   const share = shares.indexOf(join('suites', basename(fileURLToPath(url))))
   if (share === -1) throw new Error(`${url} is none of test/suites/`)
-  // Tests that have ended before the next file is loaded would be taken for all: what was opened later would stay open.
+  // Without this, tests that end before the next file is loaded would be taken for all, and later ones would
+  // leave things open.
   const loaded = Promise.withResolvers<void>()
   before(() => loaded.promise)
   try {
@@ -133,14 +140,17 @@ function inThisRun(file: string, text: string): TestFile | undefined {
   }
 }
 
-/** Signs that a file's tests take as long as several others, each with the factor. */
+/** Patterns of files whose tests take as long as several others, each with the factor. */
 const factors = [
   [/\/(browser|console|client-pages|administrator)\.ts'/, 4],
   [/\bserve\(|startNodes\(|startReplica\(/, 5],
   [/^property\//, 4],
 ] as const
 
-/** Those that open a browser are a few groups: each process starts a browser of its own. */
+/**
+ * Returns the groups of files. Files that open a browser form few groups, because each process starts a
+ * browser of its own.
+ */
 function groups(): readonly Group[] {
   const browser: Group[] = []
   const others: Group[] = []
@@ -167,7 +177,10 @@ const together = (all: readonly Group[]): Group => ({
   weight: all.reduce((sum, { weight }) => sum + weight, 0),
 })
 
-/** The heaviest first, each to the share that has least. Every process comes to the same result. */
+/**
+ * Distributes groups, heaviest first, each to the share with the least weight. Every process gets the same
+ * result.
+ */
 function sharesOf(all: readonly Group[], count: number): readonly (readonly Group[])[] {
   const made = Array.from({ length: count }, () => ({ groups: [] as Group[], weight: 0 }))
   for (const group of all.toSorted((a, b) => b.weight - a.weight)) {

@@ -3,16 +3,16 @@ import type { Service } from '../service/service.ts'
 import { until } from '../service/waiting.ts'
 import type { Client } from './client.ts'
 
-/** An administrator who works on entities over HTTP. */
+/** An administrator who manages entities over HTTP. */
 export interface Administrator {
   readonly client: Client
   readonly uuid: string
   send(method: string, path: string, body?: unknown, headers?: Headers): Promise<Answer>
-  /** Sends records as they stand, and returns the answer. */
+  /** Sends records unchanged and returns the answer. */
   post(path: string, body: BodyInit | undefined, headers?: Headers): Promise<Answer>
   /** Imports records and waits for the end of the process. */
   imports(path: string, body: BodyInit, headers?: Headers): Promise<Ended>
-  /** @returns the process of an answer, when it has ended */
+  /** Waits for the end of the process that an answer names. @returns the ended process */
   ended(answer: Answer): Promise<Ended>
 }
 
@@ -21,7 +21,7 @@ type Headers = Readonly<Record<string, string>>
 export interface Answer {
   readonly status: number
   readonly headers: globalThis.Headers
-  // Tests look into it as into any answer.
+  // Tests read any member of a body.
   readonly body: Body
 }
 // biome-ignore lint/suspicious/noExplicitAny: what a test expects, it asserts.
@@ -36,7 +36,7 @@ export interface Ended {
 
 export const entitiesPath = '/api/admin/entities'
 
-/** An eperson who is an administrator, logged in. */
+/** Adds an eperson who is an administrator, and logs them in. */
 export async function administrator(service: Service, email = 'root@example.org'): Promise<Administrator> {
   const { uuid } = await service.addEperson(email, { admin: true })
   const client = service.client()

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 
-/** What tests ask of an answer. */
+/** The body of a problem, with the members that tests read. */
 export interface ProblemBody {
   readonly type: string
   readonly status: number
@@ -9,7 +9,7 @@ export interface ProblemBody {
   readonly message: string
 }
 
-/** The answer is this problem (section 13). */
+/** Asserts that the answer is this problem (section 13 of the contract). */
 export async function assertProblem(response: Response, status: number, code: string): Promise<ProblemBody> {
   const text = await response.text()
   assert.equal(response.status, status, text)
@@ -19,7 +19,7 @@ export async function assertProblem(response: Response, status: number, code: st
   return problem
 }
 
-/** 401 as L4 wants it. */
+/** Asserts that the answer is a 401 in accordance with L4. */
 export async function assertUnauthorized(
   response: Response,
   code = 'authentication-required',
@@ -30,13 +30,13 @@ export async function assertUnauthorized(
 
 const different = new Set(['date', 'set-cookie', 'dspace-xsrf-token'])
 
-/** The answer without what is fresh in every one, to compare two whole. */
+/** Returns an answer without the headers that differ each time, so that two answers can be compared. */
 export async function wholeAnswer(response: Response) {
   const headers = [...response.headers].filter(([name]) => !different.has(name))
   return { status: response.status, headers, body: await response.text() }
 }
 
-/** The CSRF pair that came with the answer, if any. */
+/** Returns the CSRF pair that came with the answer, if there was one. */
 export function pairOf(
   response: Response,
 ): { cookie: string; value: string; attributes: string } | undefined {

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import type * as ajvModule from 'ajv/dist/2020.js'
 import type { Client } from './client.ts'
 
-/** The document of a service, as far as tests look into it. */
+/** The OpenAPI document of a service, with the members that tests read. */
 export interface ApiDocument {
   readonly openapi: string
   readonly servers: readonly { readonly url: string }[]
@@ -47,13 +47,15 @@ export async function documentFor(client: Client): Promise<ApiDocument> {
   return (await response.json()) as ApiDocument
 }
 
-/** What checks a value against a schema of the document. */
+/**
+ * Returns a function that validates a value against a named schema of the document, and returns the faults.
+ */
 export function validatorIn(document: ApiDocument): (name: string, value: unknown) => readonly unknown[] {
   const faultsAt = validatorAt(document)
   return (name, value) => faultsAt(['components', 'schemas', name], value)
 }
 
-/** The same by where the schema is. */
+/** Like `validatorIn`, with the schema given by its place in the document. */
 export function validatorAt(
   document: ApiDocument,
 ): (place: readonly string[], value: unknown) => readonly unknown[] {

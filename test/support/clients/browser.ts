@@ -8,10 +8,10 @@ import { atEnd } from '../service/at-end.ts'
 import { patience } from '../service/waiting.ts'
 import { launchChromium } from './chromium.ts'
 
-/** A real Chromium: one for a test file, with what each of its users has (cookies, storage) apart. */
+/** A real Chromium, shared by the tests of a file. Each user has cookies and storage of their own. */
 let browser: Promise<Browser> | undefined
 
-/** What it writes beside the profile, which is the library's affair. */
+/** The folder for files that the browser writes outside of the profile; the library manages the profile. */
 let scratch: string | undefined
 
 after(async () => {
@@ -19,7 +19,10 @@ after(async () => {
   if (scratch !== undefined) rmSync(scratch, { recursive: true, force: true, maxRetries: 5 })
 })
 
-/** @returns a user of the browser, without cookies, whose tabs see the same cookies; gone at the end of the test */
+/**
+ * @returns a user of the browser, without cookies; the user's tabs share cookies. The user is gone at the end
+ * of the test.
+ */
 export async function openBrowser(
   t: TestContext,
   screen: { readonly width: number; readonly height: number } = { width: 1000, height: 700 },
@@ -35,7 +38,7 @@ export async function openBrowser(
   return context
 }
 
-/** The same with one tab. */
+/** Opens a user of the browser with one tab. */
 export const openPage = async (...of: Parameters<typeof openBrowser>): Promise<Page> =>
   (await openBrowser(...of)).newPage()
 
@@ -44,7 +47,7 @@ function launch(): Promise<Browser> {
   return launchChromium(scratch, patience)
 }
 
-/** Waits for that many, and finds no more. */
+/** Waits for this number of elements, and asserts that there are no more. */
 export async function assertCount(found: Locator, count: number): Promise<void> {
   await found.nth(count - 1).waitFor()
   assert.equal(await found.count(), count)

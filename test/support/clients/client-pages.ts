@@ -10,7 +10,7 @@ import { openBrowser } from './browser.ts'
 import { bundle, entries } from './bundles.ts'
 import { root, ruth } from './carrel-client.ts'
 
-/** What the pages of these tests have in their window. */
+/** The members that these tests add to the window of a page. */
 export interface Window {
   readonly carrel: typeof Core & typeof Downloads & typeof Uploads & typeof Processes
   client: Core.Client
@@ -47,7 +47,7 @@ async function makePages(): Promise<ReadonlyMap<string, Page>> {
   ])
 }
 
-/** Pages on an origin of their own. */
+/** Starts a server of pages on an origin of its own. */
 export async function startClientPages(t: TestContext): Promise<FaultyLine> {
   served ??= makePages()
   return startFaultyLine(t, () => 'http://127.0.0.1:1', await served)
@@ -55,14 +55,14 @@ export async function startClientPages(t: TestContext): Promise<FaultyLine> {
 
 export interface PageWorld {
   readonly service: Service
-  /** The public address of the service; its pages are of the same origin. */
+  /** A connection with the public address of the service, which also serves pages of that origin. */
   readonly line: FaultyLine
   readonly context: BrowserContext
-  /** A tab with a page that has loaded the client, of the origin of the service unless told otherwise. */
+  /** Opens a tab with a page that has loaded the client; of the service's origin by default. */
   open(origin?: 'same' | 'other'): Promise<Tab>
 }
 
-/** A service with an eperson and an administrator, and pages of its origin and of another one. */
+/** Starts a service with an eperson and an administrator, and pages of its origin and of another one. */
 export async function startPageWorld(
   t: TestContext,
   env: Readonly<Record<string, string>> = {},
@@ -92,14 +92,17 @@ export async function startPageWorld(
   }
 }
 
-/** What can be handed to a page. */
+/** Options of a client that can be passed to a page. */
 interface PageOptions {
   readonly storage?: 'memory' | 'session' | 'local'
   readonly shared?: boolean
   readonly retries?: { readonly longest: number }
 }
 
-/** Makes the client of a tab, which is then `window.client`. @param url the service; empty: the origin of the page */
+/**
+ * Creates the client of a tab as `window.client`. @param url the service; the empty string stands for the
+ * origin of the page
+ */
 export const makeClient = (tab: Tab, url = '', options: PageOptions = {}): Promise<void> =>
   tab.evaluate(
     ([url, options]) => {

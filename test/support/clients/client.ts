@@ -3,7 +3,7 @@ import { passwordOf } from '../service/service.ts'
 import { inTime, shortLife } from '../service/waiting.ts'
 import { claimsOf } from './jwt.ts'
 
-/** What an HTTP client of the service does: keeps the CSRF pair and the token, nothing more. */
+/** An HTTP client that keeps the CSRF pair and the token, and nothing more. */
 export class Client {
   readonly address: string
   #cookie: string | undefined
@@ -33,22 +33,22 @@ export class Client {
     return this.request(path, { headers })
   }
 
-  /** A POST with a valid CSRF pair, which is fetched when there is none yet. */
+  /**
+   * Sends a POST with a valid CSRF pair, which is requested first if there is none. So do `patch`, `put` and
+   * `delete`.
+   */
   post(path: string, body?: Sent, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
     return this.#change('POST', path, body, headers)
   }
 
-  /** The same with PATCH. */
   patch(path: string, body?: Sent, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
     return this.#change('PATCH', path, body, headers)
   }
 
-  /** The same with PUT. */
   put(path: string, body?: Sent, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
     return this.#change('PUT', path, body, headers)
   }
 
-  /** The same with DELETE. */
   delete(path: string, body?: Sent, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
     return this.#change('DELETE', path, body, headers)
   }
@@ -94,7 +94,7 @@ export class Client {
     return this.token
   }
 
-  /** A new token for the client's own, which it goes on using. */
+  /** Renews the token. The client keeps using its own. @returns the new token */
   async refresh(): Promise<string> {
     const response = await this.post('/api/authn/login')
     assert.equal(response.status, 200, await response.text())
@@ -108,8 +108,9 @@ export class Client {
   }
 
   /**
-   * Uses a new short-lived token. If that fails and the token may have ended meanwhile, all is done again with another one:
-   * a machine may stop for its two seconds (T2). `use` fails if the token is refused.
+   * Uses a new short-lived token. If that fails and the token may have expired meanwhile, everything is
+   * repeated with another one, because a machine may pause for the two seconds of its life (T2). `use` throws
+   * if the token is refused.
    */
   async withShortLived<T>(
     use: (token: string) => Promise<T>,
@@ -124,13 +125,13 @@ export class Client {
     return (await response.json()) as Status
   }
 
-  /** The names of the special groups that the status shows. */
+  /** Returns the names of the special groups in the status. */
   async specialGroups(headers: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
     const { _embedded } = await this.status('/api/authn/status', headers)
     return _embedded.specialGroups._embedded.specialGroups.map(group => group.name).sort()
   }
 
-  /** Whether the service takes this token (or the client's own) for a logged-in eperson. */
+  /** True if the service accepts a token, by default the client's own, as that of a logged-in eperson. */
   async isLoggedIn(token = this.token): Promise<boolean> {
     const response = await this.get('/api/authn/status', token ? { authorization: `Bearer ${token}` } : {})
     assert.equal(response.status, 200)
@@ -140,7 +141,7 @@ export class Client {
 
 type Sent = string | URLSearchParams | Uint8Array<ArrayBuffer>
 
-/** The body of the status, as far as tests look into it. */
+/** The body of the status, with the members that tests read. */
 export interface Status {
   readonly authenticated: boolean
   readonly _embedded: {
@@ -153,8 +154,7 @@ export interface Status {
   }
 }
 
-/** The token in the answer of a login. */
-/** The token of any login. Its `exp` is a whole number, however the login came about (T2). */
+/** Returns the token of a login. Its `exp` must be an integer, whatever the login method (T2). */
 export function bearerOf(response: Response): string {
   const header = response.headers.get('authorization')
   assert.match(header ?? '', /^Bearer \S+$/)

@@ -11,21 +11,24 @@ import { repository } from '../service/process.ts'
 import { passwordOf, type Service, startService } from '../service/service.ts'
 import { openBrowser } from './browser.ts'
 
-/** The console in a real Chromium. What the browser complains about fails the test: a policy, a script, a missing file. */
+/**
+ * The console in a real Chromium. A complaint of the browser about a policy, a script or a missing file fails
+ * the test.
+ */
 export interface Desk {
   readonly page: Page
   readonly context: BrowserContext
-  /** Opens a page of the console by its path, and waits until it shows what it has. */
+  /** Opens a page of the console by its path, and waits until it is complete. */
   open(path: string): Promise<void>
-  /** By the form, as people do. */
+  /** Logs in with the form. */
   logIn(email: string): Promise<void>
-  /** Answers of the service that the test expects to be refusals; the browser reports each of them. */
+  /** Lets the test go on although the browser reports refusals, which the test expects. */
   expectRefusals(): void
   /** Fails if the browser has complained. */
   assertQuiet(): void
 }
 
-/** A service whose base URL is the address that the browser opens. */
+/** Starts a service whose base URL is the address that the browser opens. */
 export async function startDeskService(
   t: TestContext,
   {
@@ -37,7 +40,7 @@ export async function startDeskService(
     readonly env?:
       | Readonly<Record<string, string>>
       | ((front: ReverseProxy) => Readonly<Record<string, string>>)
-    /** Who can log in at the proxy in front of it. */
+    /** The users who can log in at the proxy in front of the service. */
     readonly proxy?: Parameters<typeof startReverseProxy>[1]
   } = {},
 ): Promise<Service & { readonly address: string; readonly front: string }> {
@@ -51,7 +54,7 @@ export async function startDeskService(
 export const phone = { width: 360, height: 740 }
 export const screen = { width: 1440, height: 900 }
 
-/** By their widths. */
+/** Screen sizes by their width in px. */
 export const sizes = { '360': phone, '1440': screen } as const
 const themes = ['light', 'dark'] as const
 
@@ -113,7 +116,9 @@ export const administrator = 'ada@example.org'
 
 type DeskService = Awaited<ReturnType<typeof startDeskService>>
 
-/** The small archive, and somebody at a desk in front of it: an administrator, unless told otherwise. */
+/**
+ * Starts a service with the small archive, and opens the console; logged in as an administrator by default.
+ */
 export async function openArchive(
   t: TestContext,
   {
@@ -131,24 +136,24 @@ export async function openArchive(
   return { ...archive, service, desk, page: desk.page }
 }
 
-/** Its whole name is meant: “Delete” is not “Delete: letter.txt”. */
+/** Finds a button by its exact name: “Delete” doesn't find “Delete: letter.txt”. */
 export const button = (page: Page | Locator, name: string | RegExp): Locator =>
   page.getByRole('button', { name, exact: true })
 
 export const dialog = (page: Page): Locator => page.getByRole('dialog')
 
-/** The console says that something was done, for some seconds. */
+/** Waits for a toast with this text, which is shown for some seconds. */
 export const said = (page: Page, text: string | RegExp): Promise<void> =>
   page.locator('.toasts').getByText(text).first().waitFor()
 
-/** Opens the menu of a page, and chooses. */
+/** Opens the menu of a page and chooses an entry. */
 export async function choose(page: Page, name: string): Promise<void> {
   await button(page, 'Actions').click()
   await button(page, name).click()
   await dialog(page).waitFor()
 }
 
-/** Nothing is loading any more. */
+/** Waits until nothing is loading. */
 export async function settled(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor()
   await page.waitForFunction(
@@ -156,16 +161,16 @@ export async function settled(page: Page): Promise<void> {
   )
 }
 
-/** Minified, because each page that is checked has to parse it. */
+/** axe-core, minified because each page has to parse it. */
 const axe = readFileSync(join(repository, 'node_modules/axe-core/axe.min.js'), 'utf8')
 
-/** In CI axe skips all but eight rows of a table: rows differ only in their values, and each costs time. */
+/** In CI, axe checks only eight rows of a table: rows differ only in their values, and each costs time. */
 const looked = { exclude: isLong ? [] : ['tbody > tr:nth-child(n + 9)'] }
 
-/** WCAG 2.2 AA and what axe holds good besides. */
+/** Asserts WCAG 2.2 AA, and axe's best practices. */
 export async function assertAccessible(page: Page, what: string): Promise<void> {
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe)
-  // Results other than violations are not needed, and are costly to describe and send.
+  // Other results than violations are not needed, and take time to describe and send.
   const violations = (await page.evaluate(
     `axe
       .run(${JSON.stringify(looked)}, {
@@ -185,7 +190,7 @@ export async function assertAccessible(page: Page, what: string): Promise<void> 
   )
 }
 
-/** Nothing is cut off at the side: what is wider than the screen scrolls in its own frame. */
+/** Asserts that nothing is cut off at the side. Wider content must scroll in a frame of its own. */
 export async function assertFits(page: Page, what: string): Promise<void> {
   const [wide, room] = await page.evaluate(() => [
     document.documentElement.scrollWidth,
@@ -195,10 +200,12 @@ export async function assertFits(page: Page, what: string): Promise<void> {
 }
 
 /**
- * Takes a picture, and finds what is cut off and what is not accessible; in the long run in both themes. Themes are a matter
- * of style sheets alone, so a page is loaded once for both: in the theme in which the one before was looked at last.
+ * Takes a picture of a page, and checks that nothing is cut off and that it is accessible; in the long run in
+ * both themes. Themes differ only in style sheets, so a page is loaded once for both, beginning with the
+ * theme of the last check.
+ *
  * @param what is shown, for the name of the picture and for faults
- * @returns all faults at once, because it takes long to get to a page
+ * @returns all faults at once, because it takes long to reach a page
  */
 export async function lookAt({ page }: Desk, what: string): Promise<readonly Error[]> {
   const faults: Error[] = []

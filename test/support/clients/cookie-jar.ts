@@ -1,8 +1,8 @@
-/** Cookies by host, as far as a browser's matter here: name, value, and that they can be taken back. */
+/** Cookies by host, as far as tests need a browser's behavior: names, values and removal. */
 export class CookieJar {
   readonly #hosts = new Map<string, Map<string, string>>()
 
-  /** @param url the public address that answered, whatever was really asked */
+  /** @param url the public address of the answer, whatever address was really requested */
   keep(url: URL, answer: Response): void {
     const cookies = this.#of(url)
     for (const line of answer.headers.getSetCookie()) {
@@ -18,7 +18,9 @@ export class CookieJar {
     }
   }
 
-  /** The header `Cookie` for a request there; undefined when there is none to send. */
+  /**
+   * Returns the `Cookie` header for a request to this address, or undefined if there are no cookies for it.
+   */
   header(url: URL): string | undefined {
     const pairs = [...this.#of(url)].map(([name, value]) => `${name}=${value}`)
     return pairs.length === 0 ? undefined : pairs.join('; ')
@@ -46,11 +48,11 @@ export class CookieJar {
 interface Cookie {
   readonly name: string
   readonly value: string
-  /** Names in lower case. */
+  /** Attributes by name in lower case. */
   readonly attributes: ReadonlyMap<string, string>
 }
 
-/** One `Set-Cookie` (RFC 6265 §5.2). */
+/** Parses a `Set-Cookie` header (RFC 6265 §5.2). */
 export function readCookie(line: string): Cookie {
   const [[name, value] = ['', ''], ...attributes] = line.split(';').map(part => {
     const at = part.indexOf('=')
@@ -64,16 +66,18 @@ export function readCookie(line: string): Cookie {
   }
 }
 
-/** The cookie of that name that came with the answer. */
+/** Returns the cookie of this name that came with the answer. */
 export const cookieOf = (answer: Response, name: string | RegExp): Cookie | undefined =>
   answer.headers
     .getSetCookie()
     .map(readCookie)
     .find(cookie => (typeof name === 'string' ? cookie.name === name : name.test(cookie.name)))
 
-/** A cookie of a finished login, which is traded for a token (X2): one for each tab. */
+/**
+ * Name of the cookie of a finished login, which is exchanged for a token (X2). Each tab has one of its own.
+ */
 export const tradeCookie = /^(__Host-)?CARREL-SSO-TRADE-/
 export const tradeCookieOf = (ticket: string): string => `CARREL-SSO-TRADE-${ticket.slice(0, 8)}`
-/** The ticket in it. */
+/** Returns the ticket of a finished login. */
 export const ticketIn = (cookies: ReadonlyMap<string, string>): string | undefined =>
   [...cookies].find(([name]) => tradeCookie.test(name))?.[1]

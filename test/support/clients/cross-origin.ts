@@ -2,21 +2,27 @@ import assert from 'node:assert/strict'
 import { readCookie } from './cookie-jar.ts'
 
 /**
- * What a browser does with requests of a page to another origin (https://fetch.spec.whatwg.org/#http-cors-protocol):
- * asks before, holds the page to the answer, and keeps cookies to their path, scheme and site (RFC 6265bis).
+ * Makes requests of a page to another origin as a browser does
+ * (https://fetch.spec.whatwg.org/#http-cors-protocol): sends preflights, enforces their answers, and limits
+ * cookies to their path, scheme and site (RFC 6265bis).
  */
 export class CrossOriginBrowser {
   readonly #page: URL
   readonly #reallyAt: (url: URL) => string
   #cookies: StoredCookie[] = []
 
-  /** @param origin of the page @param reallyAt where a public address is answered in the test */
+  /**
+   * @param origin of the page @param reallyAt returns the address of the test that answers for a public
+   * address
+   */
   constructor(origin: string, reallyAt: (url: URL) => string) {
     this.#page = new URL(origin)
     this.#reallyAt = reallyAt
   }
 
-  /** A request of a script, with credentials. @throws when a browser would not let the page have the answer */
+  /**
+   * Makes a request of a script, with credentials. @throws if a browser would keep the answer from the page
+   */
   async request(method: string, address: string, given: Headers, body?: string): Promise<Answer> {
     const url = new URL(address)
     const unsafe = [...given.keys()].filter(name => !isSafe(name, given.get(name) ?? '')).toSorted()
@@ -38,13 +44,13 @@ export class CrossOriginBrowser {
     }
   }
 
-  /** The user goes to an address: no script is asked, none sees the answer. */
+  /** Navigates to an address. No preflight is sent, and no script sees the answer. */
   visit(address: string): Promise<Response> {
     const headers = new Headers({ accept: 'text/html,application/xhtml+xml,*/*;q=0.8' })
     return this.#send(new URL(address), 'GET', headers, undefined, true)
   }
 
-  /** A preflight. */
+  /** Sends a preflight. */
   async #ask(url: URL, method: string, unsafe: readonly string[]): Promise<void> {
     const what = `preflight of ${method} ${url}`
     const response = await fetch(this.#reallyAt(url), {
@@ -62,7 +68,7 @@ export class CrossOriginBrowser {
       safeMethods.has(method) || namesIn(response, 'access-control-allow-methods').has(method.toLowerCase()),
       `${what}: the method is not allowed`,
     )
-    // With credentials an asterisk is a name like any other.
+    // With credentials, an asterisk is not a wildcard.
     const allowed = namesIn(response, 'access-control-allow-headers')
     for (const name of unsafe) assert.ok(allowed.has(name), `${what}: ${name} is not allowed`)
   }
@@ -111,12 +117,12 @@ export class CrossOriginBrowser {
   }
 }
 
-/** What a script gets to see of a response. */
+/** The part of a response that a script can see. */
 export interface Answer {
   readonly status: number
   readonly url: string
   readonly text: string
-  /** @param name in lower case @throws for one that the page may not read */
+  /** @param name in lower case @throws for a header that the page may not read */
   header(name: string): string | null
 }
 
@@ -149,11 +155,11 @@ const isSafe = (name: string, value: string) =>
 const namesIn = ({ headers }: Response, name: string) =>
   new Set((headers.get(name) ?? '').split(',').map(one => one.trim().toLowerCase()))
 
-/** RFC 6265 §5.1.4. */
+/** Implements the path match of RFC 6265 §5.1.4. */
 const isBelow = (path: string, cookiePath: string) =>
   path === cookiePath || path.startsWith(cookiePath.endsWith('/') ? cookiePath : `${cookiePath}/`)
 
-/** Without a list of public suffixes: the last two labels of a name, and the scheme. */
+/** Compares schemes and the last two labels of the host, which replaces a list of public suffixes. */
 const isSameSite = (one: URL, other: URL) =>
   one.protocol === other.protocol &&
   one.hostname.split('.').slice(-2).join('.') === other.hostname.split('.').slice(-2).join('.')

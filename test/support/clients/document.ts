@@ -6,21 +6,21 @@ import { storeSettings } from '../service/engines.ts'
 import { environmentWithNode, repository, run } from '../service/process.ts'
 import type { Service } from '../service/service.ts'
 
-/** A document as a reader follows it: what it asks, and what it shows as the answer. */
+/** A block of a document: commands for the reader, and the answer that it shows. */
 export interface Example {
-  /** Empty: none is named. Then it is what a terminal shows. */
+  /** The language of the block; the empty string means terminal output. */
   readonly language: string
   readonly text: string
-  /** Where it begins, such as `docs/tutorial.md:20`. */
+  /** The place of the block, such as `docs/tutorial.md:20`. */
   readonly place: string
-  /** The block right below; null: none. */
+  /** The block right below, which shows the answer; null if there is none. */
   readonly answer: { readonly language: string; readonly text: string } | null
 }
 
-/** Where documents say that the service is. Services of these tests say the same in links and problems. */
+/** The address of the service in documents. Services of these tests use it in links and problems, too. */
 export const shownAddress = 'http://localhost:8080'
 
-/** Languages of what commands write. */
+/** Languages of blocks that show an output. */
 const outputs = ['', 'json', 'xml', 'csv', 'http']
 
 /** @param path such as `docs/tutorial.md` */
@@ -46,17 +46,20 @@ export function examplesIn(path: string): readonly Example[] {
 }
 
 interface Following {
-  /** Where the commands run. */
+  /** The working directory of the commands. */
   readonly folder: string
-  /** Shell commands that come first, such as functions in place of programs. */
+  /** Shell commands that run first, such as functions that replace programs. */
   readonly before?: string
-  /** Whether an answer of 400 or more ends it, and the service is asked by the address that is shown, as its links are. */
+  /**
+   * True if an answer of 400 or more ends the run. The service is then reached by the address in the
+   * document, which its links have, too.
+   */
   readonly isStrict?: boolean
 }
 
 const mark = '-- end of a block --'
 
-/** The command line, and as documents run it in a checkout. */
+/** Shell functions for the command line, including the form in which documents run it in a checkout. */
 const programs = `
 of_checkout() { command carrel "$@"; }
 carrel() { of_checkout "$@"; }
@@ -69,8 +72,9 @@ curl() { case "$1" in -f*) lenient_curl "$@" ;; *) lenient_curl --fail-with-body
 `
 
 /**
- * Runs blocks of shell commands one after the other in one shell, where `carrel` is the command line on the service's store.
- * @returns what each wrote to standard output
+ * Runs blocks of shell commands one after another in one shell, in which `carrel` uses the service's store.
+ *
+ * @returns the standard output of each block
  * @throws AssertionError at the first command that fails
  */
 export async function follow(
@@ -96,8 +100,10 @@ export async function follow(
 }
 
 /**
- * Compares what is shown with what came. Members of JSON have the same order; of one object, such as a problem, only those that are
- * shown count. Of the output of a command, times, ids, hashes and sizes are others each time.
+ * Compares the answer that a document shows with the real one. Members of JSON must be in the same order. Of
+ * an object, such as a problem, only the members shown are compared. Times, ids, hashes and sizes in the
+ * output of a command may differ.
+ *
  * @throws AssertionError
  */
 export function assertShown({ answer, place }: Pick<Example, 'answer' | 'place'>, given: string): void {

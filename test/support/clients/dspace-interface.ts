@@ -4,9 +4,10 @@ import { inTime, shortLife } from '../service/waiting.ts'
 import { type Answer, CrossOriginBrowser } from './cross-origin.ts'
 
 /**
- * Asks what DSpace's user interface (dspace-angular 7.6 to 10) asks, in its order and with its headers: auth.interceptor.ts,
- * xsrf.interceptor.ts, log.interceptor.ts, locale.interceptor.ts, dspace-rest.service.ts, hal-endpoint.service.ts,
- * auth.service.ts, browser-xsrf.service.ts, menu.resolver.ts, authorization-data.service.ts and the pages.
+ * Sends the requests of DSpace's user interface (dspace-angular 7.6 to 10), in its order and with its
+ * headers. Its sources are auth.interceptor.ts, xsrf.interceptor.ts, log.interceptor.ts,
+ * locale.interceptor.ts, dspace-rest.service.ts, hal-endpoint.service.ts, auth.service.ts,
+ * browser-xsrf.service.ts, menu.resolver.ts, authorization-data.service.ts and the pages.
  */
 export class DspaceInterface {
   readonly #browser: CrossOriginBrowser
@@ -14,9 +15,9 @@ export class DspaceInterface {
   readonly #rest: string
   /** Cookies of its own origin, which outlive a page. */
   readonly #own = new Map<'dsAuthInfo' | 'XSRF-TOKEN' | 'dsImpersonatingEPerson', string>()
-  /** What lives as long as a page does. */
+  /** State that lasts until the page is reloaded. */
   #page: Page = emptyPage()
-  /** Every request, as method and address. */
+  /** All requests, each as method and address. */
   readonly requests: string[] = []
 
   constructor(service: Service, origin: string) {
@@ -30,16 +31,16 @@ export class DspaceInterface {
   get token(): string | undefined {
     return this.#own.get('dsAuthInfo')
   }
-  /** The ways to log in that the login page offers. */
+  /** The login methods that the login page offers. */
   get loginMethods(): readonly string[] {
     return this.#page.loginMethods
   }
-  /** Features that hold at the site, of those that the menus depend on. */
+  /** The features that the menus depend on and that are granted at the site. */
   get menu(): readonly string[] {
     return this.#page.menu
   }
 
-  /** The page is loaded, by a browser that has what it has. */
+  /** Loads the page, with the cookies that the browser has. */
   async boot(): Promise<void> {
     this.#page = emptyPage()
     const csrf = await this.#ask('GET', `${this.#rest}/api/security/csrf`)
@@ -58,7 +59,7 @@ export class DspaceInterface {
       assert.equal((await this.#ask('GET', `${await this.#endpoint('scripts')}/metadata-export`)).status, 404)
   }
 
-  /** The same again: what is in memory is gone, cookies stay. */
+  /** Reloads the page: its state is lost, cookies stay. */
   reload(): Promise<void> {
     return this.boot()
   }
@@ -93,7 +94,7 @@ export class DspaceInterface {
     return answer
   }
 
-  /** What a timer does shortly before the token expires. */
+  /** Refreshes the token, as a timer does shortly before the token expires. */
   async refresh(): Promise<void> {
     const answer = await this.#api('POST', `${await this.#endpoint('authn')}/login`, '{}', {
       accept: 'application/json',
@@ -105,7 +106,7 @@ export class DspaceInterface {
 
   async logOut(): Promise<void> {
     this.#own.delete('dsImpersonatingEPerson')
-    // Options that were meant for the request are its body.
+    // The interface sends the options of the request as its body.
     const options = { headers: { normalizedNames: {}, lazyUpdate: [], headers: {} }, responseType: 'text' }
     const logout = `${await this.#endpoint('authn')}/logout`
     const answer = await this.#api('POST', logout, JSON.stringify(options))
@@ -114,7 +115,7 @@ export class DspaceInterface {
     await this.reload()
   }
 
-  /** The profile page. */
+  /** Opens the profile page. */
   async profile(): Promise<Profile> {
     const id = this.user?.uuid ?? assert.fail('somebody is logged in')
     const epersons = await this.#endpoint('epersons')
@@ -133,7 +134,10 @@ export class DspaceInterface {
     }
   }
 
-  /** The form for a new password on that page. @returns the answer; the page shows its `message` if it is a refusal */
+  /**
+   * Changes the password with the form of the profile page. @returns the answer; the page shows the `message`
+   * of a refusal
+   */
   async changePassword(currentPassword: string, newPassword: string): Promise<Answer> {
     const value = { new_password: newPassword, current_password: currentPassword }
     const operations = [{ op: 'add', path: '/password', value }]
@@ -141,7 +145,7 @@ export class DspaceInterface {
     return this.#api('PATCH', `${await this.#endpoint('epersons')}/${id}`, JSON.stringify(operations))
   }
 
-  /** The page that a file is downloaded from. @returns the file, or where the page goes instead */
+  /** Opens the download page of a file. @returns the file, or the page to which it redirects */
   async download(bitstream: string): Promise<Response | 'login' | 'forbidden'> {
     const embed = '?embed=bundle/primaryBitstream&embed=bundle/item&embed=format'
     const answer = await this.#api('GET', `${await this.#endpoint('bitstreams')}/${bitstream}${embed}`)
@@ -166,14 +170,20 @@ export class DspaceInterface {
     })
   }
 
-  /** epeople-registry.component.ts: the page for people. @returns those it shows, with what may be done to each */
+  /**
+   * Opens the page of people (epeople-registry.component.ts). @returns the people listed, with the actions
+   * that are offered
+   */
   async people(query = ''): Promise<readonly Shown[]> {
     assert.ok(await this.isAuthorized('administratorOf'), 'the page opens')
     const found = await this.#list('epersons', `/search/byMetadata?query=${query}&page=0&size=5`)
     return Promise.all(found.map(one => this.#shown(one, one.email)))
   }
 
-  /** groups-registry.component.ts: the page for groups, which shows a spinner until all of this has answered. */
+  /**
+   * Opens the page of groups (groups-registry.component.ts), which shows a spinner until all these requests
+   * are answered.
+   */
   async groups(query = ''): Promise<readonly ShownGroup[]> {
     assert.ok(await this.isAuthorized('canManageGroups'), 'the page opens')
     const path = `/search/byMetadata?query=${query}&page=0&size=5&embed=object`
@@ -189,7 +199,7 @@ export class DspaceInterface {
     )
   }
 
-  /** members-list.component.ts and subgroups-list.component.ts: the page of a group. */
+  /** Opens the page of a group (members-list.component.ts and subgroups-list.component.ts). */
   async group(name: string): Promise<{ members: readonly string[]; others: readonly string[] }> {
     const [found] = await this.#list('groups', `/search/byMetadata?query=${name}&page=0&size=5`)
     const group = await this.#get(hrefOf(found, 'self'))
@@ -207,7 +217,7 @@ export class DspaceInterface {
     return { name, isDeletable: await this.isAuthorized('canDelete', hrefOf(one, 'self')) }
   }
 
-  /** eperson-form.component.ts: an administrator looks for somebody and acts on behalf of them, if there is a button. */
+  /** Finds an eperson and acts on behalf of them, if the page offers it (eperson-form.component.ts). */
   async impersonate(email: string): Promise<'no button' | undefined> {
     const [found] = await this.#list('epersons', `/search/byMetadata?query=${email}&page=0&size=5`)
     assert.equal(found?.email, email)
@@ -219,7 +229,7 @@ export class DspaceInterface {
     return undefined
   }
 
-  /** item-page and what is on it. */
+  /** Opens the page of an item (item-page). */
   async showItem(uuid: string): Promise<Body> {
     const item = await this.#get(`${await this.#endpoint('items')}/${uuid}?embed=thumbnail&embed=bundles`)
     for (const name of ['edititems/search/findModesById', 'correctiontypes/search/findByItem'])
@@ -234,7 +244,7 @@ export class DspaceInterface {
     return item
   }
 
-  /** search-configuration.service.ts and search.service.ts: the search page, with its sidebar. */
+  /** Opens the search page with its sidebar (search-configuration.service.ts and search.service.ts). */
   async showSearch(): Promise<void> {
     const { _embedded } = await this.#get(await this.#endpoint('discover/facets'))
     assert.deepEqual(_embedded?.facets, [])
@@ -242,9 +252,9 @@ export class DspaceInterface {
     assert.deepEqual(listIn(objects._embedded?.searchResult as Body), [])
   }
 
-  /** process-overview.service.ts and subscriptions-page.component.ts. */
+  /** Opens the pages of process-overview.service.ts and subscriptions-page.component.ts. */
   async showProcessesAndSubscriptions(): Promise<void> {
-    // The menu has the page of processes for administrators.
+    // The menu shows the page of processes only to administrators.
     const states = this.menu.includes('administratorOf')
       ? ['SCHEDULED', 'RUNNING', 'COMPLETED', 'FAILED']
       : []
@@ -257,14 +267,17 @@ export class DspaceInterface {
     assert.deepEqual(await this.#search('subscriptions/search/findByEPerson', mine), [])
   }
 
-  /** dso-redirect.service.ts: the page of a handle. @returns the uuid of what it goes on to; undefined for "not found" */
+  /**
+   * Opens the page of a handle (dso-redirect.service.ts). @returns the UUID of the object to which it
+   * redirects, or undefined for "not found"
+   */
   async showHandle(handle: string): Promise<string | undefined> {
     const template = await this.#endpoint('pid')
     const answer = await this.#api('GET', template.replace('{?id}', `?id=hdl:${handle}`))
     return answer.status === 200 ? bodyOf(answer).uuid : undefined
   }
 
-  /** The elements of a search: the name of a link of the root, and what comes after it. */
+  /** Returns the elements of a search. @param path the name of a link of the root, and the path after it */
   async #search(path: string, query: string): Promise<readonly Body[]> {
     const [name = '', ...more] = path.split('/')
     return this.#list(name, `/${more.join('/')}?${query}`)
@@ -275,9 +288,10 @@ export class DspaceInterface {
     await this.reload()
   }
 
-  /** @param about the site, unless told otherwise */
+  /** @param about the site by default */
   async isAuthorized(feature: string, about = hrefOf(this.#page.site, 'self')): Promise<boolean> {
-    // Neither encoded nor with `eperson`: authorization-data.service.ts means the user that the session has.
+    // Neither encoded nor with `eperson`, because authorization-data.service.ts asks about the user of the
+    // session.
     const held = await this.#list(
       'authorizations',
       `/search/object?uri=${about}&feature=${feature}&embed=feature`,
@@ -293,7 +307,7 @@ export class DspaceInterface {
     this.#page.loginMethods = methodsIn(answer)
   }
 
-  /** Who the token belongs to. One that is no good any more is thrown away. */
+  /** Loads the eperson of the token. A token that is no longer accepted is discarded. */
   async #authenticated(): Promise<void> {
     const answer = await this.#status({ authorization: `Bearer ${this.token}` })
     const status = bodyOf(answer)
@@ -321,7 +335,7 @@ export class DspaceInterface {
     assert.equal(typeof (JSON.parse(answer.text) as { message?: unknown }).message, 'string')
   }
 
-  /** hal-endpoint.service.ts: from the root along links of these names. */
+  /** Follows links of these names from the root (hal-endpoint.service.ts). */
   async #endpoint(path: string): Promise<string> {
     let href = `${this.#rest}/api`
     for (const name of path.split('/')) {
@@ -332,7 +346,7 @@ export class DspaceInterface {
     return href
   }
 
-  /** The elements of a list, which has one key. */
+  /** Returns the elements of a list, which has a single key. */
   async #list(endpoint: string, more = ''): Promise<readonly Body[]> {
     return listIn(await this.#get((await this.#endpoint(endpoint)) + more))
   }
@@ -346,12 +360,12 @@ export class DspaceInterface {
     return body
   }
 
-  /** dspace-rest.service.ts: a request that says what type its body has, even without one. */
+  /** Sends a request that names a content type even without a body (dspace-rest.service.ts). */
   #api(method: string, url: string, body?: string, headers: Readonly<Record<string, string>> = {}) {
     return this.#ask(method, url, body, { 'content-type': 'application/json; charset=utf-8', ...headers })
   }
 
-  /** The interceptors. */
+  /** Sends a request through the interceptors. */
   async #ask(method: string, url: string, body?: string, given: Readonly<Record<string, string>> = {}) {
     this.requests.push(`${method} ${url}`)
     const headers = new Headers({ accept: 'application/json, text/plain, */*', ...given })
@@ -374,7 +388,7 @@ export class DspaceInterface {
   }
 }
 
-/** What the interface looks at of what it is sent. */
+/** The members of a body that the interface reads. */
 interface Body {
   readonly id?: string
   readonly uuid: string
@@ -406,7 +420,7 @@ const emptyPage = (): Page => ({
   links: new Map(),
 })
 
-/** A row of a page for administrators. */
+/** A row of an administrators' page. */
 interface Shown {
   readonly name: string
   readonly isDeletable: boolean
@@ -444,7 +458,10 @@ function hrefOf(body: Body | undefined, name: string): string {
   return href
 }
 
-/** dspace-rest-response-parsing.service.ts: a list has a page and one key in what is embedded. */
+/**
+ * Returns the elements of a list, which has a page and one embedded key
+ * (dspace-rest-response-parsing.service.ts).
+ */
 function listIn(body: Body): readonly Body[] {
   assert.ok(body.page, 'a page')
   const lists = Object.values(body._embedded ?? {})
@@ -452,13 +469,13 @@ function listIn(body: Body): readonly Body[] {
   return lists[0] as readonly Body[]
 }
 
-/** auth.interceptor.ts, parseAuthMethodsFromHeaders: names only. */
+/** Returns the names of the login methods (parseAuthMethodsFromHeaders in auth.interceptor.ts). */
 const methodsIn = (answer: Answer): readonly string[] =>
   (answer.header('www-authenticate')?.match(/(\w+ (\w+=((".*?")|[^,]*)(, )?)*)/g) ?? []).map(
     realm => realm.split(' ')[0] ?? '',
   )
 
-/** auth-token-info.model.ts: the page reads when the token expires. */
+/** Returns the token. The page reads its expiry (auth-token-info.model.ts), so it must be in the future. */
 function tokenIn(answer: Answer): string {
   const token = (answer.header('authorization') ?? '').replace('Bearer ', '')
   const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { exp: number }

@@ -5,44 +5,45 @@ import { repository } from '../service/process.ts'
 import type { Service } from '../service/service.ts'
 import { assertShown, type Example, examplesIn, follow } from './document.ts'
 
-/** What a reader does at a block, besides running it as it stands. */
+/** Instructions for one block that is not simply run as it stands. */
 export interface Step {
-  /** In the text of the block. */
+  /** A text that identifies the block. */
   readonly at: string
   readonly before?: string
-  /** What a reader writes in place of what stands there. */
+  /** Replacements for parts of the block, which a reader makes too. */
   readonly instead?: readonly (readonly [shown: string, given: string])[]
-  /** With what it ends, where the document shows how something is refused. */
+  /** The exit code, if the document shows a refusal. */
   readonly exit?: number
   /**
-   * Commands that stand for a block that is no command itself: a file, whose path is `$BLOCK`, or an output, which they must
-   * have.
+   * Commands for a block that is no command itself: either a file, whose path is `$BLOCK`, or the output of
+   * these commands.
    */
   readonly by?: string
-  /** A block that isn't run here: the test that does, which reads the document. */
+  /** The test of another suite that runs the block; it must read the document. */
   readonly elsewhere?: string
-  /** A block that no test runs: what it would need. */
+  /** The requirement that keeps a block from being run by any test. */
   readonly needs?: string
 }
 
-/** A document that is followed from the top to the end, in one shell. */
+/** A document that is followed from beginning to end, in one shell. */
 export interface Followed {
   readonly path: string
   readonly steps?: readonly Step[]
-  /** Shell commands that come first, such as functions in place of programs. */
+  /** Shell commands that run first, such as functions that replace programs. */
   readonly before?: string
-  /** Folders and files of the document, and where they are in the folder of the test. */
+  /** Folders and files that the document names, each with its place in the folder of the test. */
   readonly places?: Readonly<Record<string, string>>
-  /** How many blocks are run at least. */
+  /** Minimum number of blocks that must be run. */
   readonly least: number
 }
 
 type Run = Pick<Example, 'text' | 'place' | 'answer'>
 
 /**
- * Runs every block, and compares every output that is shown with what came.
+ * Runs every block, and compares every output that the document shows with the real one.
+ *
  * @returns the outputs
- * @throws AssertionError also where a block is neither run nor shown, and no step says why
+ * @throws AssertionError also if a block is neither run nor shown as an output, and no step says why
  */
 export async function followDocument(
   service: Service,
@@ -91,7 +92,7 @@ function asRun(example: Example, step: Step | undefined, file: string, there: (t
   return { place, answer, text: `${step?.before ?? ''}\n${text}` }
 }
 
-/** What a terminal shows: both outputs. */
+/** Wraps commands so that both outputs are captured, as a terminal shows them. */
 const withOutput = (text: string, exit = 0) =>
   exit === 0
     ? `{ ${text}\n} 2>&1`
@@ -103,7 +104,7 @@ const swap = (text: string, places: readonly (readonly [string, string])[], fold
 const swapBack = (text: string, places: readonly (readonly [string, string])[], folder: string) =>
   places.reduce((one, [shown, place]) => one.replaceAll(join(folder, place), () => shown), text)
 
-/** The test of another suite opens the document, by its path or its name. */
+/** True if the test file of another suite names the document, by its path or its name. */
 function readsIt(test: string, path: string): boolean {
   const file = join(repository, test)
   if (!existsSync(file)) return false

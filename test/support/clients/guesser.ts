@@ -6,18 +6,18 @@ import type { Service } from '../service/service.ts'
 import { until } from '../service/waiting.ts'
 import { Client } from './client.ts'
 
-/** Settings with which a test can say where a request comes from. */
+/** Settings with which a test can choose the address that a request comes from. */
 export const behindProxy = { CARREL_TRUSTED_PROXIES: '127.0.0.1' }
 
 export interface Guessed {
   readonly status: number
-  /** In seconds; 0 if nothing was said. */
+  /** Seconds; 0 without the header. */
   readonly retryAfter: number
   readonly code: string | undefined
   readonly body: string
 }
 
-/** Sends passwords from any address, to a service that trusts the proxy that it says it is. */
+/** Sends passwords from any address, through a proxy that the service trusts. */
 export interface Guesser {
   guess(from: string, user: string, password?: string, signal?: AbortSignal): Promise<Guessed>
 }
@@ -53,7 +53,7 @@ export async function guesserOf({ address }: Pick<Service, 'address'>): Promise<
   }
 }
 
-/** @returns the statuses of that many guesses, one after the other */
+/** @returns the statuses of this number of guesses, made one after another */
 export async function statusesOf(count: number, guess: (at: number) => Promise<Guessed>): Promise<number[]> {
   const statuses: number[] = []
   for (let at = 0; at < count; at++) statuses.push((await guess(at)).status)
@@ -61,9 +61,10 @@ export async function statusesOf(count: number, guess: (at: number) => Promise<G
 }
 
 /**
- * Sends as many wrong passwords as are free, and then something that has to wait for a second (L8). Where the machine took
- * longer in between, all is done again.
- * @param wrong sends the wrong password with this number, from 0
+ * Sends as many wrong passwords as are free, and then a request that has to wait for a second (L8). If the
+ * machine was too slow in between, everything is repeated.
+ *
+ * @param wrong sends the wrong password with this number, counted from 0
  * @returns the refusal
  */
 export const refusalAfter = <T extends { readonly status: number }>(
@@ -94,7 +95,7 @@ export const mostLookedAt = (free: number, time: number): number =>
 export const makeLong = ({ dataFolder }: Pick<Service, 'dataFolder'>): Promise<void> =>
   change(dataFolder, `UPDATE attempt SET level = ${beyondAll} WHERE level > 0`)
 
-/** Sends a wrong password, then raises all counts so far that the next pause is longer than any test. */
+/** Sends a wrong password, then raises all counts so that the next pause is longer than any test. */
 export async function exhaust(
   service: Pick<Service, 'dataFolder'>,
   guess: () => Promise<Guessed>,

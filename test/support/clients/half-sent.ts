@@ -2,17 +2,17 @@ import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http'
 import type { Client } from './client.ts'
 
-/** Requests whose body comes late: the service has the head and half of the body, and waits for the rest. */
+/** A request whose body is late: the service has the head and half of the body, and waits for the rest. */
 export interface HalfSent {
-  /** True once there is an answer, which didn't wait for the body. */
+  /** True once there is an answer, which then came before the end of the body. */
   isAnswered(): boolean
-  /** Sends the rest. */
+  /** Sends the rest of the body. */
   end(): Promise<LateAnswer>
 }
 
 export interface LateAnswer {
   readonly status: number | undefined
-  /** Of a problem. */
+  /** The code, if the answer is a problem. */
   readonly code: string | undefined
   readonly text: string
 }
@@ -22,7 +22,7 @@ interface Wanted {
   readonly type: string
   readonly body: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Where it is sent, if not where the client is. */
+  /** The address of the service; the client's by default. */
   readonly address?: string
 }
 
@@ -44,7 +44,7 @@ export async function sendHalf(
       ...headers,
     },
   })
-  // Listened to from the start: a refusal may come before the end.
+  // The listener is added first, because a refusal may come before the end.
   let isAnswered = false
   const answered = (once(request, 'response') as Promise<[IncomingMessage]>).then(async ([response]) => {
     isAnswered = true
@@ -55,7 +55,7 @@ export async function sendHalf(
     return { status: response.statusCode, code, text }
   })
   answered.catch(() => {})
-  // Who asks is known about when the service asks for the body.
+  // When the service asks for the body, it knows the caller.
   request.setHeader('expect', '100-continue')
   request.flushHeaders()
   await once(request, 'continue')

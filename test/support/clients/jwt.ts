@@ -4,7 +4,10 @@ import { join } from 'node:path'
 import { databaseOf, runSqlIn } from '../service/engines.ts'
 import type { Service } from '../service/service.ts'
 
-/** Tokens made and read without the service's own code, as `src/model/keys.ts` and RFC 7515 describe them. */
+/**
+ * Claims of tokens, which are made and read here without the service's code, following `src/model/keys.ts`
+ * and RFC 7515.
+ */
 export interface Claims {
   readonly eid: string
   readonly sg: readonly string[]
@@ -15,7 +18,7 @@ export const ownHeader = '{"alg":"HS256","typ":"JWT"}'
 
 export const base64url = (text: string | Uint8Array): string => Buffer.from(text).toString('base64url')
 
-/** The three parts of a token, decoded: the first two as text. */
+/** Returns the three parts of a token, decoded; the first two as text. */
 export function partsOf(token: string): { header: string; payload: string; signature: Buffer } {
   const [header = '', payload = '', signature = ''] = token.split('.')
   return {
@@ -27,7 +30,7 @@ export function partsOf(token: string): { header: string; payload: string; signa
 
 export const claimsOf = (token: string): Claims => JSON.parse(partsOf(token).payload) as Claims
 
-/** The secrets in the data folder or in the database that it stands for, newest first (T7). */
+/** Returns the secrets of a data folder, or of the database that it stands for, newest first (T7). */
 export async function secretsOf(dataFolder: string): Promise<Buffer[]> {
   if ((await databaseOf(dataFolder)) !== undefined) {
     const sql = 'SELECT secret FROM carrel.secret ORDER BY id DESC'
@@ -39,7 +42,7 @@ export async function secretsOf(dataFolder: string): Promise<Buffer[]> {
     .map(line => Buffer.from(line.split(' ')[0] ?? '', 'base64url'))
 }
 
-/** How a secret may be spelled, to look for it where it must not be. */
+/** Returns the spellings of a secret, to search for it where it must not appear. */
 export const spellingsOf = (secret: Buffer): string[] =>
   (['base64url', 'base64', 'hex'] as const).map(encoding => secret.toString(encoding).replace(/=+$/, ''))
 
@@ -50,7 +53,7 @@ export const derivedKey = (
   material: Uint8Array = new Uint8Array(),
 ): Buffer => createHmac('sha256', secret).update(`carrel/1/${purpose}/`).update(material).digest()
 
-/** The key that the service signs this eperson's tokens with at the moment. */
+/** Returns the key with which the service currently signs tokens of this eperson. */
 export async function keyOf(
   service: Service,
   uuid: string,
@@ -63,15 +66,15 @@ export async function keyOf(
   return derivedKey(secret, `${kind}/password`, session.sessionKey)
 }
 
-/** When the session of a token began, in ms since 1970: the name of the key. */
+/** Returns the start of a token's session in ms since 1970, which is the id of its key. */
 export const begunOf = (token: string): number =>
   Number((JSON.parse(partsOf(token).header) as { kid: string }).kid)
 
-/** The key of a session: it depends on its name (docs/decisions/0024). */
+/** Returns the key of a session, which depends on its start (docs/decisions/0024). */
 export const sessionKey = (key: Uint8Array, begun: number): Buffer =>
   createHmac('sha256', key).update(String(begun)).digest()
 
-/** A token of encoded parts, signed with HS256 whatever its header says. */
+/** Joins encoded parts to a token, signed with HS256 whatever its header says. */
 export function signedParts(header: string, payload: string, key: Uint8Array): string {
   const input = `${header}.${payload}`
   return `${input}.${createHmac('sha256', key).update(input).digest('base64url')}`

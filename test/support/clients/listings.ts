@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { baseUrl, type Service } from '../service/service.ts'
 
-/** Reading what the query endpoints answer, without any help of the code under test. */
+/** Path of the query endpoints. Their answers are read here without any help of the code under test. */
 export const queryPath = '/api/query/v4'
 
 export type Parameters = Readonly<Record<string, string | number | boolean | readonly unknown[]>>
 
-/** The address of a list request; what is an array goes out as JSON. */
+/** Returns the address of a list request; an array is sent as JSON. */
 export function listPath(entity: string, parameters: Parameters = {}): string {
   const pairs = Object.entries(parameters).map(
     ([name, value]) =>
@@ -15,7 +15,7 @@ export function listPath(entity: string, parameters: Parameters = {}): string {
   return `${queryPath}/${entity}${pairs.length > 0 ? '?' : ''}${pairs.join('&')}`
 }
 
-/** The records of a list request that must succeed. */
+/** Returns the records of a list request that must succeed. */
 export async function list<T = Record<string, unknown>>(
   client: { get(path: string): Promise<Response> },
   entity: string,
@@ -27,11 +27,11 @@ export async function list<T = Record<string, unknown>>(
   return JSON.parse(text) as T[]
 }
 
-/** The body of a list request of anyone, as it stands. */
+/** Returns the unchanged body of an anonymous list request. */
 export async function bodyOf(service: Service, path: string, accept = 'application/json'): Promise<string> {
   const response = await fetch(service.address + path, { headers: { accept } })
   const bytes = await response.arrayBuffer()
-  // The default decoder would swallow a byte-order mark that belongs to a text.
+  // The default decoder would remove a byte-order mark that belongs to a text.
   const text = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true }).decode(bytes)
   assert.equal(response.status, 200, text)
   return text
@@ -47,7 +47,7 @@ export interface ListProblem {
   readonly nearest?: string
 }
 
-/** The problem of a request that must fail with this status. */
+/** Returns the problem of a request that must fail with this status. */
 export async function problemOf(response: Response, status: number): Promise<ListProblem> {
   const text = await response.text()
   assert.equal(response.status, status, text)
@@ -55,7 +55,7 @@ export async function problemOf(response: Response, status: number): Promise<Lis
   return JSON.parse(text) as ListProblem
 }
 
-/** The links of an answer by their relation, as paths that the service under test can be asked for. */
+/** Returns the links of an answer by relation, as paths for requests to the service under test. */
 export function linksOf(response: Response): Partial<Record<string, string>> {
   const links: Record<string, string> = {}
   for (const link of (response.headers.get('link') ?? '').split(', ')) {
@@ -69,11 +69,11 @@ export function linksOf(response: Response): Partial<Record<string, string>> {
 
 export interface Cell {
   readonly text: string
-  /** An empty cell that is quoted is a text, one that is not is null. */
+  /** True for a quoted cell. An empty cell is a text if it is quoted, otherwise null. */
   readonly quoted: boolean
 }
 
-/** CSV as RFC 4180 §2 has it, read to the letter: CRLF behind every line, quotes doubled inside of quotes. */
+/** Parses CSV strictly by RFC 4180 §2: CRLF after every line, quotes doubled inside quotes. */
 export function readCsv(csv: string): Cell[][] {
   const endOfCell = /[,\r\n]/g
   const rows: Cell[][] = []

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 
-/** The metrics of a service, read from the text that Prometheus would get. */
+/** The metrics of a service, read from the text that Prometheus receives. */
 export interface Metrics {
-  /** The sum of the series with these labels, or 0. */
+  /** Returns the sum of the series with these labels, or 0. */
   of(name: string, labels?: Readonly<Record<string, string>>): number
-  /** Names with labels, of all series. */
+  /** All series, as names with labels. */
   readonly series: readonly string[]
-  /** Names that the text has a type for. */
+  /** Names for which the text has a type. */
   readonly names: ReadonlySet<string>
 }
 
 const secret = 'a-secret-of-a-scraper-that-is-long-enough'
 
-/** Settings of a service, and headers of requests, that open its metrics from anywhere. */
+/** Settings of a service, and headers of requests, that make its metrics accessible from anywhere. */
 export const scraper = {
   env: { CARREL_METRICS_SECRET: secret },
   headers: { authorization: `Bearer ${secret}` },
@@ -26,7 +26,10 @@ export async function metricsOf(address: string): Promise<Metrics> {
   return readMetrics(text)
 }
 
-/** https://prometheus.io/docs/instrumenting/exposition_formats/ @throws AssertionError if the text is not in that format */
+/**
+ * Parses metrics (https://prometheus.io/docs/instrumenting/exposition_formats/). @throws AssertionError if
+ * the text is not in that format
+ */
 export function readMetrics(text: string): Metrics {
   const names = new Set<string>()
   const rows = text.split('\n').flatMap(line => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Client } from './client.ts'
 
-/** Epersons and groups as an administrator's client writes them. */
+/** Paths of the endpoints at which an administrator manages epersons and groups. */
 export const epersonsPath = '/api/eperson/epersons'
 export const groupsPath = '/api/eperson/groups'
 
@@ -27,22 +27,22 @@ export interface Body {
   readonly metadata: Readonly<Record<string, readonly { readonly value: string }[]>>
 }
 
-/** The body of an answer that must have this status. */
+/** Returns the body of an answer that must have this status. */
 export async function bodyWith(response: Response, status: number): Promise<Body> {
   const text = await response.text()
   assert.equal(response.status, status, text)
   return (text === '' ? {} : JSON.parse(text)) as Body
 }
 
-/** @returns its uuid */
+/** @returns the group's UUID */
 export const newGroup = async (client: Client, name: string): Promise<string> =>
   (await bodyWith(await postJson(client, groupsPath, { name }), 201)).uuid
 
-/** The first value of each field. */
+/** Returns the first value of each field. */
 export const valuesOf = ({ metadata }: Pick<Body, 'metadata'>) =>
   Object.fromEntries(Object.entries(metadata).map(([field, [first]]) => [field, first?.value]))
 
-/** The names on a page of groups, or the addresses on one of epersons. */
+/** Returns the names on a page of groups, or the email addresses on a page of epersons. */
 export async function listed(client: Client, path: string): Promise<readonly string[]> {
   const response = await client.get(path)
   const text = await response.text()

@@ -3,7 +3,7 @@ import { type ProblemCode, problems } from '../../../src/http/problems.ts'
 import { baseUrl } from '../service/service.ts'
 import type { RawAnswer } from './raw.ts'
 
-/** What a problem says. */
+/** The body of a problem. */
 export interface Body {
   readonly type: string
   readonly title: string
@@ -15,11 +15,11 @@ export interface Body {
   readonly id?: string
 }
 
-/** What must never be in an answer: stacks, places in the code, SQL, hashes. */
+/** Texts that must never be in an answer: stack traces, places in the code, SQL, and hashes. */
 const leaks =
   /\n\s+at |node:internal|\.ts:\d|\.js:\d|node_modules|\/src\/|\b(SELECT|INSERT|UPDATE|DELETE) .*\b(FROM|INTO|SET)\b|sqlite|postgres|argon2|eyJ[\w-]/i
 
-/** RFC 9457 §3, and what E1 adds to it. */
+/** Checks RFC 9457 §3 and the additions of E1. */
 function assertShape(text: string, contentType: string | null | undefined, expected: Expected): Body {
   const { code, path } = expected
   assert.match(contentType ?? '', /^application\/problem\+json\b/, `${contentType}: ${text}`)
@@ -37,20 +37,20 @@ function assertShape(text: string, contentType: string | null | undefined, expec
   return body
 }
 
-/** What the answer is to say, and what must not be in it. */
+/** The expected problem, and texts that must not be in the answer. */
 export interface Expected {
   readonly code: ProblemCode
   readonly path: string
   readonly never?: readonly string[]
 }
 
-/** The answer is this problem, in the one shape. */
+/** Asserts that the answer is this problem, in the one shape. */
 export async function assertProblem(response: Response, expected: Expected): Promise<Body> {
   assert.equal(response.status, problems[expected.code].status, await response.clone().text())
   return assertShape(await response.text(), response.headers.get('content-type'), expected)
 }
 
-/** The same of an answer on a raw socket. */
+/** Asserts the same of an answer on a raw socket. */
 export function assertRawProblem(answer: RawAnswer | undefined, expected: Expected): Body {
   assert.ok(answer, 'there is an answer')
   assert.equal(answer.status, problems[expected.code].status, answer.body)

@@ -3,19 +3,20 @@ import type { Service } from '../service/service.ts'
 import { CookieJar } from './cookie-jar.ts'
 
 /**
- * Asks what the Python package dspace-rest-client asks, with its headers (dspace_rest_client/client.py on `requests`):
- * a session that keeps cookies and headers, a first POST without a CSRF token, a download whose token is a bare header.
+ * Sends the requests of the Python package dspace-rest-client, with its headers (dspace_rest_client/client.py
+ * on `requests`): a session that keeps cookies and headers, a first POST without a CSRF token, a download
+ * whose token is a bare header.
  */
 export class PythonClient {
   readonly #api: string
   readonly #public: URL
   readonly #reallyAt: string
   readonly #cookies = new CookieJar()
-  /** Sent with every request, unless the request has its own of that name. */
+  /** Headers sent with every request, unless the request has its own of that name. */
   readonly #session = new Headers()
   readonly #user: string
   readonly #password: string
-  /** Of every answer. */
+  /** The statuses of all answers. */
   readonly statuses: number[] = []
 
   constructor(service: Service, user: string, password: string) {
@@ -30,7 +31,10 @@ export class PythonClient {
     return this.#session.get('authorization')
   }
 
-  /** @returns whether the service says so @param isRepeated of a first that was 403 */
+  /**
+   * @returns true if the service says that the session is authenticated @param isRepeated true for the second
+   * attempt, after a 403
+   */
   async authenticate(isRepeated = false): Promise<boolean> {
     const form = new URLSearchParams({ user: this.#user, password: this.#password })
     const answer = await this.#send('POST', `${this.#api}/authn/login`, agent, form.toString())
@@ -62,7 +66,7 @@ export class PythonClient {
     return listOf(await read(await this.#get(`${href}?size=20&page=0`)), 'bitstreams')
   }
 
-  /** The package's iterators: whole lists, along `next`. */
+  /** Returns a whole list along `next`, like the package's iterators. */
   async all(path: string, name: string, size: number): Promise<readonly Resource[]> {
     const found: Resource[] = []
     let url: string | undefined = `${this.#api}${path}?size=${size}`
@@ -74,7 +78,7 @@ export class PythonClient {
     return found
   }
 
-  /** Whatever it answers: the package returns None for everything but 200. */
+  /** Returns any answer; the package returns None unless the status is 200. */
   async downloadBitstream(uuid: string): Promise<Response> {
     const token = await this.getShortLivedToken()
     return this.#get(`${this.#api}/core/bitstreams/${uuid}/content`, {
@@ -94,7 +98,7 @@ export class PythonClient {
     return answer
   }
 
-  /** Without a body, and still with its type. */
+  /** Sends a POST with a content type but no body. */
   async #post(url: string, isRepeated = false): Promise<Response> {
     const answer = await this.#send('POST', url, json)
     this.#updateToken(answer)
@@ -103,7 +107,7 @@ export class PythonClient {
     return message?.includes('CSRF token') ? this.#post(url, true) : answer
   }
 
-  /** The value goes into a header, and into a cookie that nobody asked for. */
+  /** Stores the CSRF token as a header, and as a cookie that the service doesn't use. */
   #updateToken({ headers }: Response): void {
     const token = headers.get('dspace-xsrf-token')
     if (token === null) return

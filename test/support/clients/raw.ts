@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'node:net'
 import { patience } from '../service/waiting.ts'
 
-/** HTTP/1.1 byte by byte, for what `fetch` refuses to send. */
+/** An answer to HTTP/1.1 written byte by byte, for requests that `fetch` refuses to send. */
 export interface RawAnswer {
   readonly status: number
   readonly headers: ReadonlyMap<string, string>
@@ -15,7 +15,8 @@ export function openSocket(address: string): Socket {
 
 /**
  * Sends the bytes and reads one answer.
- * @returns undefined when the service closed the connection without one
+ *
+ * @returns undefined if the service closed the connection without an answer
  */
 export function exchange(
   address: string,
@@ -39,14 +40,15 @@ export function exchange(
       const answer = readAnswer(received, method, false)
       if (answer) finish(answer)
     })
-    // The service may close while we are still sending: what it said before counts.
+    // The service may close the connection while the request is still being sent. An answer received before
+    // counts.
     socket.on('error', () => {})
     socket.on('close', () => finish(readAnswer(received, method, true)))
     socket.write(request)
   })
 }
 
-/** @param request the lines of a request with the CRLFs left out; `Connection: close` is added */
+/** @param lines of a request without CRLFs; `Connection: close` is added */
 export const head = (...lines: readonly string[]): string =>
   `${[...lines, 'Host: service.test', 'Connection: close'].join('\r\n')}\r\n\r\n`
 

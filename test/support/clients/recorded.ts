@@ -1,38 +1,41 @@
-/** Requests of a client as they were recorded, in the order in which they were answered. */
+/** Recorded requests of a client, in the order of their answers. */
 export interface RecordedWalk {
-  /** What was walked through, and with which version of the client. */
+  /** A description of the walk, and the version of the client. */
   readonly walk: string
   readonly requests: Recorded[]
 }
 
 export type Recorded = readonly [
   method: string,
-  /** After the base URL, with names of objects and of ids from earlier answers in braces. */
+  /** The path after the base URL. Names in braces stand for objects, and for ids of earlier answers. */
   path: string,
-  /** The status and the shape. */
+  /** The status and the shape of the answer. */
   answer: string,
   more?: More,
 ]
 
 interface More {
-  /** `true`: without the token, though there is one. */
+  /** `true` for a request without the token although there is one. */
   readonly open?: true
   readonly type?: string
   readonly body?: string
-  /** Of a form with several parts: values, and the name of the file. */
+  /** Values of a multipart form, and the name of the file. */
   readonly form?: Readonly<Record<string, string>>
   readonly for?: string
   /** Names for ids in the answer, by JSON pointer. */
   readonly gives?: Readonly<Record<string, string>>
 }
 
-/** Of an answer that the browser could not tell any more. */
+/** The shape of an answer that the browser no longer had. */
 export const anyShape = '?'
 
-/** Of a list that changed while it was asked for. */
+/** The number of elements in a list that changed during the request. */
 export const anyCount = '*?'
 
-/** What the answer is, in few words: `item`, `epersons*3` for a page of a list, the media type of what is no JSON. */
+/**
+ * Describes an answer briefly: `item`, `epersons*3` for a page of a list, or the media type if it is not
+ * JSON.
+ */
 export function shapeOf(mediaType: string, text: string): string {
   if (text === '') return ''
   if (!/^application\/(?:[\w.-]+\+)?json/.test(mediaType)) return mediaType.split(';', 1)[0] ?? ''
@@ -42,16 +45,16 @@ export function shapeOf(mediaType: string, text: string): string {
     readonly type?: string
     readonly _embedded?: Readonly<Record<string, unknown>>
   }
-  // Of a problem, whose type is an address, the status says enough.
+  // The type of a problem is an address, and its status says enough.
   if (typeof type === 'string') return /^https?:/.test(type) ? '' : type
   const [list] = Object.entries(_embedded ?? {})
   if (list && Array.isArray(list[1])) return `${list[0]}*${countOf(list[0], list[1].length)}`
   return 'object'
 }
 
-/** How many events there are depends on what has been refused, and how often. */
+/** Returns the number of elements; `+` for events, whose number depends on earlier refusals. */
 const countOf = (name: string, length: number) => (name === 'auditevents' && length > 0 ? '+' : length)
 
-/** Ids in a text are its names in braces, and back. */
+/** Replaces names in braces by their ids. */
 export const fillNames = (text: string, values: ReadonlyMap<string, string>): string =>
   text.replace(/\{([\w@. %-]+)\}/g, (whole, name: string) => values.get(name) ?? whole)

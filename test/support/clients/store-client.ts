@@ -1,5 +1,5 @@
 import type { Client } from '../../../src/lib/fair-queue.ts'
 import { patience } from '../service/waiting.ts'
 
-/** For whom the store works when a test asks it itself. */
+/** The client that the store works for when a test calls it directly. */
 export const storeClient: Client = { network: '127.0.0.1', signal: () => AbortSignal.timeout(patience) }

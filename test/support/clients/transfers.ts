@@ -4,19 +4,22 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { get, type IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Transfers of files as clients on bad lines see them, and what the operating system says of the other side. */
+/**
+ * Headers of a transfer. Files are read here as clients on bad connections do, and the operating system is
+ * asked about the server.
+ */
 export type Headers = Readonly<Record<string, string>>
 
-/** @returns an answer of which nothing is read yet, on a connection of its own */
+/** @returns an answer of which nothing has been read yet, on a connection of its own */
 export async function begin(url: string, headers: Headers = {}): Promise<IncomingMessage> {
   const request = get(url, { agent: false, headers })
-  // Told to the answer, too.
+  // The answer reports the error, too.
   request.on('error', () => {})
   const [answer] = (await once(request, 'response')) as [IncomingMessage]
   return answer
 }
 
-/** Reads on to the end. @returns the bytes; undefined when the connection broke off before all were there */
+/** Reads an answer to its end. @returns the bytes, or undefined if the connection broke before */
 export async function finish(answer: IncomingMessage): Promise<Buffer | undefined> {
   const chunks: Buffer[] = []
   try {
@@ -27,14 +30,14 @@ export async function finish(answer: IncomingMessage): Promise<Buffer | undefine
   return answer.complete ? Buffer.concat(chunks) : undefined
 }
 
-/** The same for what is too much to be kept. @returns its SHA-256 */
+/** Reads an answer that is too large to be kept. @returns its SHA-256 */
 export async function finishHashed(answer: IncomingMessage): Promise<string> {
   const sum = createHash('sha256')
   for await (const chunk of answer) sum.update(chunk as Buffer)
   return answer.complete ? sum.digest('hex') : 'broken off'
 }
 
-/** Reads at least so many bytes, if there are as many, and goes away. */
+/** Reads at least this number of bytes, if there are as many, and closes the connection. */
 export async function cutAfter(answer: IncomingMessage, count: number): Promise<Buffer> {
   const chunks: Buffer[] = []
   let length = 0
@@ -48,24 +51,24 @@ export async function cutAfter(answer: IncomingMessage, count: number): Promise<
   return Buffer.concat(chunks)
 }
 
-/** How many descriptors the process has open on files whose path holds this text (proc(5)). */
+/** Returns the number of the process's open descriptors of files whose path contains the text (proc(5)). */
 export const openOn = (pid: number, text: string): number =>
   readdirSync(`/proc/${pid}/fd`).filter(name => {
     try {
       return readlinkSync(`/proc/${pid}/fd/${name}`).includes(text)
     } catch {
-      // Closed meanwhile.
+      // The descriptor was closed meanwhile.
       return false
     }
   }).length
 
-/** Resident memory, in bytes. */
+/** Returns the resident memory in bytes. */
 export const residentOf = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024
 
 const hasRead = (pid: number) => Number(/rchar: (\d+)/.exec(readFileSync(`/proc/${pid}/io`, 'utf8'))?.[1])
 
-/** Waits until the process reads no more files: all its clients hold it up. */
+/** Waits until the process stops reading files because all its clients have stalled. */
 export async function untilHeldUp(pid: number): Promise<void> {
   for (let before = -1, now = hasRead(pid); now - before > 64 * 1024; now = hasRead(pid)) {
     before = now

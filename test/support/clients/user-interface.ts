@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { atEnd } from '../service/at-end.ts'
 
 /**
- * A page on an origin of its own that speaks with the service as DSpace's user interface does (dspace-angular:
+ * A page on an origin of its own that uses the service like DSpace's user interface (dspace-angular:
  * auth.interceptor.ts, xsrf.interceptor.ts, auth.effects.ts, auth.service.ts), in plain JavaScript.
  */
 export interface UserInterface {
@@ -26,7 +26,7 @@ export async function startUserInterface(t: TestContext, service: string): Promi
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-/** What the page shows. `methods` are the ways to log in that it offers. */
+/** The content of the page. `methods` are the login methods that it offers. */
 export type Shown =
   | {
       readonly state: 'logged in'
@@ -36,7 +36,7 @@ export type Shown =
     }
   | { readonly state: 'logged out'; readonly methods: string[]; readonly singleLogout: boolean }
 
-/** Waits until the page has heard from the service. @returns what state it is in */
+/** Waits until the page has an answer of the service. @returns the state of the page */
 export const heard = (page: Page): Promise<string | null> =>
   page.locator('body:not([data-state=asking])').getAttribute('data-state')
 
@@ -60,10 +60,10 @@ export async function shownOn(page: Page): Promise<Shown> {
   }
 }
 
-/** The token that the page keeps. */
+/** Returns the token that the page keeps. */
 export const tokenOn = (page: Page): Promise<string | null> => page.evaluate("localStorage.getItem('token')")
 
-/** Clicks, and waits until the page has heard from the service. */
+/** Clicks a button, and waits until the page has an answer of the service. */
 export async function press(page: Page, button: 'Refresh' | 'Log out'): Promise<void> {
   await page.getByRole('button', { name: button, exact: true }).click()
   await heard(page)

@@ -12,9 +12,9 @@ import {
 } from '../../../src/openapi/rules.ts'
 import type { Answered } from './record-answers.ts'
 
-/** Says what an answer has that the document of its service doesn't say. */
+/** Compares answers with the OpenAPI document of their service. */
 export interface Comparison {
-  /** @returns what is wrong; empty: it is as documented */
+  /** @returns the differences; empty if the answer is as documented */
   faultsOf(answered: Answered): readonly string[]
 }
 
@@ -25,7 +25,7 @@ type Response = {
   readonly content?: Readonly<Record<string, unknown>>
 }
 
-/** Of a process: many services in it have the same routes. */
+/** Comparisons made in this process, which are shared because many services have the same routes. */
 const known = new Map<string, Promise<Comparison>>()
 
 export function comparisonWith(
@@ -33,7 +33,7 @@ export function comparisonWith(
   { baseUrl, csrfCookie, csrfHeader, queryBase }: Surroundings,
 ): Promise<Comparison> {
   const surroundings = { baseUrl, csrfCookie, csrfHeader, queryBase }
-  // Answers don't depend on where the service is.
+  // The address of the service is not part of the key, because answers don't depend on it.
   const key = JSON.stringify([
     csrfCookie,
     csrfHeader,
@@ -56,7 +56,7 @@ const formats: Readonly<Record<string, RegExp>> = {
   'uri-reference': /^\S*$/,
 }
 
-/** Where a part of the document is, as a reference (RFC 6901). */
+/** Returns the place of a part of the document as a reference (RFC 6901). */
 const refTo = (...path: readonly string[]) =>
   `openapi#/${path.map(part => encodeURIComponent(part.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/')}`
 
@@ -92,7 +92,7 @@ export function compare(
         pattern.replace(/(?<=.)\/$/, '') === answered.route?.replace(/(?<=.)\/$/, '') &&
         (method === answered.method || (method === 'GET' && answered.method === 'HEAD')),
     )
-    // Only of a pattern with a wildcard is there more than one.
+    // Several routes are possible only for a pattern with a wildcard.
     const route = possible.find(({ url }) => isAt(url, answered.path)) ?? possible.at(-1)
     if (!route) return unroutedFaults(answered)
     if (!route.contract) return [`${route.method} ${route.url} has no contract`]

@@ -3,27 +3,36 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 
-/** What a service answered, for a comparison with its contracts. Knows nothing of them: it is loaded into every service. */
+/**
+ * An answer of a service, recorded to be compared with its contracts. This module is loaded into every
+ * service and doesn't know the contracts.
+ */
 export interface Answered {
   readonly method: string
-  /** As it was asked for, without the query. */
+  /** The path of the request, without the query. */
   readonly path: string
-  /** The pattern of the route; undefined: none took the request. */
+  /** The pattern of the route; undefined if no route took the request. */
   readonly route: string | undefined
   readonly isPreflight: boolean
   readonly status: number
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>
-  /** undefined: it was cut off, or is longer than `maxBody`. */
+  /** undefined if it was cut off, or is longer than `maxBody`. */
   readonly body: string | undefined
 }
 
-/** Bytes. Longer ones are pages of records; the shape of those is that of shorter ones. */
+/**
+ * Maximum number of bytes recorded. Longer bodies are pages of records, which have the same shape as shorter
+ * ones.
+ */
 const maxBody = 256 * 1024
 
 const found = new WeakMap<IncomingMessage, FastifyRequest>()
 
-/** @param begun is told of each service that is made, before it has routes @returns what is told of its answers */
+/**
+ * @param begun called with each service before it has routes @returns a function to be called with its
+ * answers
+ */
 export function recordAnswers(begun: (app: FastifyInstance) => (answered: Answered) => void): void {
   subscribe('fastify.initialization', message => {
     const { fastify: app } = message as { readonly fastify: FastifyInstance }
@@ -49,7 +58,7 @@ function listen(raw: IncomingMessage, response: ServerResponse, tell: (answered:
     if (typeof piece !== 'string' && !(piece instanceof Uint8Array)) return
     const bytes = typeof piece === 'string' ? Buffer.from(piece) : piece
     length += bytes.length
-    // A copy: the service frees what it has sent.
+    // Copied, because the service reuses the buffer.
     if (length <= maxBody) pieces.push(Buffer.from(bytes))
   }
   const { write, end, writeHead } = response

@@ -1,9 +1,12 @@
 import { appendFileSync } from 'node:fs'
 import { type Answered, recordAnswers } from './record-answers.ts'
 
-/** Loaded by `--require` into each thread of a service that is a process of its own: writes down what it answers. */
+/**
+ * Loaded by `--require` into each thread of a service that runs as a process of its own. Records its answers
+ * in a file.
+ */
 const file = process.env.RECORDED_ANSWERS
-/** Of the same kind: a test that sends thousands of requests is not about what they look like. */
+/** Maximum number of similar answers recorded, for tests that send thousands of similar requests. */
 const maxAlike = 20
 const alike = new Map<string, number>()
 

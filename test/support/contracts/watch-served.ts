@@ -13,9 +13,10 @@ import type { Answered } from './record-answers.ts'
 type Settings = Readonly<Record<string, string>>
 
 /**
- * The same for a service that is a process of its own, which has the addresses of the document that a build writes. What
- * it answers is written to a file and compared when it has ended.
- * @returns what to add to its environment
+ * Compares the answers of a service that runs as a process of its own, and has the addresses of the built
+ * document. The answers are written to a file and compared when the process has ended.
+ *
+ * @returns settings to add to its environment
  */
 export function watchServed(t: TestContext, env: Settings): Settings {
   if (Object.keys(env).some(name => /^CARREL_(QUERY_BASE|CSRF_HEADER|CONFIG)$/.test(name))) return {}
@@ -39,7 +40,7 @@ export function watchServed(t: TestContext, env: Settings): Settings {
   return { RECORDED_ANSWERS: file, NODE_OPTIONS: [env.NODE_OPTIONS, loaded].filter(Boolean).join(' ') }
 }
 
-/** A process that was killed may have been writing the last line. */
+/** Returns the complete lines of the file. A killed process may have left the last one unfinished. */
 function linesOf(file: string): readonly string[] {
   try {
     return readFileSync(file, 'utf8').split('\n').slice(0, -1)
@@ -62,7 +63,7 @@ function reference(): Promise<ReturnType<typeof compare>> {
   return made
 }
 
-/** Reads the document that was built for this run; a test file that runs alone makes it. */
+/** Reads the document that was built for this run. A test file that runs alone generates it. */
 async function readDocument(): Promise<string> {
   const { CARREL_TEST_BUILD: build } = process.env
   if (build !== undefined)
@@ -71,7 +72,7 @@ async function readDocument(): Promise<string> {
   return openApi()
 }
 
-/** What stands for a `*` of the router. */
+/** The router's patterns with `*`, by the described routes. */
 const wildcards: Readonly<Record<string, string>> = {
   '/api/query/v4/:entity/:key': '/api/query/v4/:entity/*',
   '/api/query/v4/:entity/:key/:related': '/api/query/v4/:entity/*',

@@ -9,7 +9,7 @@ import { type Answered, recordAnswers } from './record-answers.ts'
 
 interface Watched {
   readonly routes: readonly DescribedRoute[]
-  /** What is done with an answer. */
+  /** Called with each answer. */
   tell: (answered: Answered) => void
 }
 
@@ -21,7 +21,7 @@ recordAnswers(app => {
   return answered => one.tell(answered)
 })
 
-/** Compares every answer of a service with its document, and fails the test that saw another one. */
+/** Compares every answer of a service with its document, and fails the test if one differs. */
 export function watchAnswers(t: TestContext, app: FastifyInstance, surroundings: Surroundings): void {
   const one = watched.get(app)
   assert.ok(one, 'it was made after this file was loaded')

@@ -5,9 +5,9 @@ import { searched } from './query-search.ts'
 import { textOf, valueAt } from './query-values.ts'
 import type { Json } from './raw-json.ts'
 
-/** Random conditions that are right: fields that there are, values of their types, more often than not ones that occur. */
+/** Random conditions that are valid: existing fields, values of their types, and mostly values that occur. */
 
-/** A query as an AST; numbers as they are written. */
+/** A query as an AST, with numbers as they are written. */
 export type Ast = string | boolean | null | Written | readonly Ast[]
 
 export interface Written {
@@ -19,18 +19,18 @@ export function printAst(ast: Ast): string {
   return typeof ast === 'object' && ast !== null ? (ast as Written).json : JSON.stringify(ast)
 }
 
-/** What a condition may be about: a field, or a member. */
+/** A subject of conditions: a field, or a path into one. */
 export interface Subject {
   readonly name: string
   readonly type: Kind
-  /** What occurs there. */
+  /** Values that occur there. */
   readonly values: readonly Json[]
 }
 
-/** Of one field, so many paths are asked about. */
+/** Maximum number of paths into one field. */
 const mostPaths = 12
 
-/** All fields, and what is inside those that are JSON. */
+/** Returns all fields, and paths into those that are JSON. */
 export function subjectsOf({ fields, records }: KnownEntity): readonly Subject[] {
   return fields.flatMap(({ name, type }) => {
     const values = records.flatMap(({ members }) => valueAt(members, { name, path: [], type }) ?? [])
@@ -50,7 +50,7 @@ export function subjectsOf({ fields, records }: KnownEntity): readonly Subject[]
   })
 }
 
-/** What is inside a value, by the path that leads there. */
+/** Collects the values inside a value by their paths. */
 function collect(path: string, value: Json, depth: number, found: Map<string, Json[]>): void {
   const inside =
     value.kind === 'array'
@@ -88,7 +88,7 @@ function occurring(values: readonly Json[], fallback: string): fc.Arbitrary<Json
 
 const usable = (text: string) => text.isWellFormed() && !text.includes('\0')
 
-/** Texts that occur, and their neighbours. */
+/** Texts that occur, and similar ones. */
 function texts(values: readonly Json[]): fc.Arbitrary<string> {
   const found = values.map(textOf).filter(usable)
   const some = found.length > 0 ? found : ['a']
@@ -100,7 +100,7 @@ function texts(values: readonly Json[]): fc.Arbitrary<string> {
   )
 }
 
-/** Numbers that occur, also written differently, and their neighbours. */
+/** Numbers that occur, also in other spellings, and their neighbors. */
 function numbers(values: readonly Json[]): fc.Arbitrary<string> {
   const all = values.filter(({ kind }) => kind === 'number')
   return fc.oneof(
@@ -164,14 +164,17 @@ export function constant({ type, values }: Subject): fc.Arbitrary<Ast> {
   }
 }
 
-/** Values and the elements of arrays. */
+/** Returns the values, and the elements of arrays. */
 function insides(values: readonly Json[]): readonly Json[] {
   const all = values.flatMap(value => (value.kind === 'array' ? [value, ...value.items] : [value]))
   const some = all.filter(({ kind, raw }) => kind !== 'null' && !/\\u(0000|d[89a-f])/.test(raw))
   return some.length > 0 ? some : [{ kind: 'number', raw: '1' }]
 }
 
-/** A backspace as such is refused: it is nearly always meant to be the edge of a word (test/query/check/mistakes.test.ts). */
+/**
+ * Escapes a text for an expression. A bare backspace is refused, because it nearly always was meant as a word
+ * boundary (test/query/check/mistakes.test.ts).
+ */
 const escaped = (text: string) =>
   text
     .replace(/[\\^$.*+?()[\]{}|/]/g, found => (found === '/' ? '/' : `\\${found}`))
@@ -179,7 +182,7 @@ const escaped = (text: string) =>
 
 const cut = (text: string) => [...text].slice(0, 20).join('')
 
-/** Expressions that mean the same to RE2 and to JavaScript (with the flag u). */
+/** Expressions that mean the same in RE2 and in JavaScript (with the flag u). */
 const expressions = (values: readonly Json[]): fc.Arbitrary<string> =>
   fc.tuple(texts(values), texts(values)).chain(([one, other]) => {
     const [first, second] = [escaped(cut(one)), escaped(cut(other))]
@@ -189,7 +192,7 @@ const expressions = (values: readonly Json[]): fc.Arbitrary<string> =>
     )
   })
 
-/** `~>` with what occurs, or nearly so. */
+/** `~>` conditions with arrays that occur, or similar ones. */
 function pathMatch({ name, values }: Subject): fc.Arbitrary<Ast> {
   const arrays = values.flatMap(value => (value.kind === 'array' ? [value.items] : []))
   return fc
@@ -246,7 +249,7 @@ const kindOf = (type: Kind) => (type === 'integer' ? 'number' : type)
 const areComparable = (one: Kind, other: Kind) =>
   kindOf(one) === kindOf(other) || ([one, other].includes('json') && ![one, other].includes('date-time'))
 
-/** Conditions on records of an entity, with subqueries down to this depth. */
+/** Conditions on records of an entity, with subqueries nested down to this depth. */
 export function conditions(world: World, entity: KnownEntity, depth: number): fc.Arbitrary<Ast> {
   const subjects = subjectsOf(entity)
   const leaves = fc.oneof(
@@ -260,7 +263,7 @@ export function conditions(world: World, entity: KnownEntity, depth: number): fc
   return joined(single, 2)
 }
 
-/** A search for words. */
+/** A text search. */
 export function match({ fields }: KnownEntity): fc.Arbitrary<Ast> {
   const texts = fields.flatMap(({ name, type }) => (type === 'text' || type === 'json' ? [name] : []))
   const where = fc.oneof(
@@ -271,7 +274,7 @@ export function match({ fields }: KnownEntity): fc.Arbitrary<Ast> {
   return fc.tuple(where, fc.constantFrom(...searched)).map(([one, words]): Ast => ['match', one, words])
 }
 
-/** Conditions of `having` and others without subqueries. */
+/** Conditions without subqueries, such as those of `having`. */
 export const plainConditions = (subjects: readonly Subject[]): fc.Arbitrary<Ast> =>
   joined(anySubject(subjects).chain(leaf), 1)
 
@@ -290,7 +293,7 @@ function joined(single: fc.Arbitrary<Ast>, depth: number): fc.Arbitrary<Ast> {
   )
 }
 
-/** `in` with a subquery, and `subquery`. */
+/** Conditions with `in` and a subquery, or with `subquery`. */
 function nested(world: World, entity: KnownEntity, depth: number): fc.Arbitrary<Ast> {
   const subjects = subjectsOf(entity)
   return fc.constantFrom(...world.entities.keys()).chain(name => {
@@ -326,7 +329,7 @@ function nested(world: World, entity: KnownEntity, depth: number): fc.Arbitrary<
 
 const direction = fc.constantFrom(undefined, 'asc', 'desc')
 
-/** Clauses of `from`. @param names what may be sorted by; without them, all fields that have an order */
+/** Clauses of `from`. @param names values that may be sorted by; by default all fields that have an order */
 export function paging(entity: KnownEntity, names?: readonly Ast[]): fc.Arbitrary<readonly Ast[]> {
   const sortable = names ?? entity.fields.filter(one => one.sortable !== false).map(({ name }) => name)
   const entry = (name: Ast) => direction.map((how): Ast => (how === undefined ? name : [name, how]))

@@ -16,15 +16,15 @@ import type { KnownEntity, World } from './query-oracle.ts'
 import { type AskedPage, answerOf } from './query-oracle-rows.ts'
 import { readJson } from './raw-json.ts'
 
-/** A query that is right, and the parameters beside it. */
+/** A valid query, with the parameters of its address. */
 export interface AskedQuery {
-  /** That of the address; null: the query goes to the base. */
+  /** The entity in the address; null if the query goes to the base. */
   readonly entity: string | null
   readonly ast: Ast
   readonly page: AskedPage
 }
 
-/** Valid queries, most of which list something. */
+/** Valid queries, most of which have results. */
 export const queries = (world: World): fc.Arbitrary<AskedQuery> =>
   fc
     .tuple(anyQuery(world), fc.constantFrom(true, ...Array.from({ length: 11 }, () => false)))
@@ -35,7 +35,7 @@ export const queries = (world: World): fc.Arbitrary<AskedQuery> =>
     .map(([query]) => query)
 
 function anyQuery(world: World): fc.Arbitrary<AskedQuery> {
-  // The more fields an entity has, the more there is to ask.
+  // An entity is chosen in proportion to the number of its fields.
   const weighed = [...world.entities.values()].flatMap(entity => entity.fields.map(() => entity))
   return fc
     .constantFrom(...weighed)
@@ -51,7 +51,7 @@ function anyQuery(world: World): fc.Arbitrary<AskedQuery> {
 const namesOf = ({ fields }: KnownEntity) =>
   fields.filter(one => one.sortable !== false).map(({ name }) => name)
 
-/** What is sorted by how well it matches, or shows it. */
+/** Queries that sort by relevance or show it. */
 function ofSearches(entity: KnownEntity): fc.Arbitrary<AskedQuery> {
   const names = [...namesOf(entity), 'relevance', 'relevance']
   const where = fc
@@ -82,11 +82,14 @@ function ofRecords(world: World, entity: KnownEntity): fc.Arbitrary<AskedQuery> 
   )
 }
 
-/** Values that a clause may sort by. A parameter can name only columns and fields. */
+/** Returns the values that a clause may sort by. A parameter can name only columns and fields. */
 const orderedBy = (choices: readonly Choice[]): readonly Ast[] =>
   choices.filter(({ sortable }) => sortable).map(({ ast }) => ast)
 
-/** @param body what stands in `from`, or at an address alone @param names what an address may sort by */
+/**
+ * @param body the query inside `from`, or the whole query at the address of an entity @param names values
+ * that a parameter may sort by
+ */
 function asked(
   entity: KnownEntity,
   body: readonly Ast[],
@@ -121,12 +124,12 @@ function pages(names: readonly string[]): fc.Arbitrary<AskedPage> {
   ) as fc.Arbitrary<AskedPage>
 }
 
-/** A column, or what rows are grouped by. */
+/** A column, or a value to group by. */
 interface Choice {
   readonly ast: Ast
-  /** Of the column. */
+  /** The name of the column before it is made unique. */
   readonly base: string
-  /** Name of the field; empty if it is about none. */
+  /** The name of the field; empty if there is none. */
   readonly field: string
   readonly type: Kind
   readonly sortable: boolean
@@ -188,7 +191,7 @@ function aggregates(entity: KnownEntity): readonly Choice[] {
   ]
 }
 
-/** Columns with their final names. */
+/** Gives columns their final names. */
 function named(choices: readonly Choice[]): readonly (Choice & { readonly name: string })[] {
   const counts = new Map<string, number>()
   return choices.map(choice => {
@@ -243,7 +246,10 @@ interface Projection {
   readonly clauses: readonly Ast[]
 }
 
-/** What sums of doubles are to the last digit depends on how they are added, so nothing is compared with them. */
+/**
+ * False for sums and averages of doubles: their last digits depend on the order of addition, so they are not
+ * compared.
+ */
 const isExact = ({ base, type }: Choice) => base !== 'avg' && !(base === 'sum' && type === 'number')
 
 function withHaving(

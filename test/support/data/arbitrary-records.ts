@@ -1,22 +1,22 @@
 import fc from 'fast-check'
 import { type Kind, type RawField, type RawOrder, type RawRecord, recordText } from './oracle.ts'
 
-/** Random entities of every kind of value that JSON has, the awkward ones more often than not. */
+/** A random entity with every kind of JSON value, mostly awkward ones. */
 export interface RawEntity {
   readonly key: string
   readonly records: readonly RawRecord[]
-  /** The file to import. */
+  /** The content of the file to import. */
   readonly ndjson: string
 }
 
 const awkwardTexts = [
   ...['', ' ', 'a', 'A', 'b', 'aa', 'ä', 'a\u0308', 'é', 'Z', 'z', '\0', 'a\0', 'a\0b', '\x7f', '\x1f'],
   ...['"', '""', ',', '\n', '\r', '\r\n', '\\', '\\u0041', '=1+1', 'null', 'true', '12', '\u2028'],
-  // In UTF-16 the second of these comes before the first, in code points behind it.
+  // U+FFFF comes after U+10000 in UTF-16, but before it in code points.
   ...['\uffff', '\u{10000}', '\ue000', '\u{1f600}', '\u{10ffff}', '\ufeff', '\ufeffa', '\ufffd'],
 ]
 
-/** Any but a surrogate. That of fast-check itself takes a second to begin with. */
+/** Any character but a surrogate. fast-check's own generator takes a second to start. */
 const character = fc
   .integer({ min: 0, max: 0x10f7ff })
   .map(place => String.fromCodePoint(place < 0xd800 ? place : place + 0x800))
@@ -26,7 +26,7 @@ export const anyString = (maxLength: number): fc.Arbitrary<string> =>
 
 export const text: fc.Arbitrary<string> = fc.oneof(fc.constantFrom(...awkwardTexts), anyString(6))
 
-/** Also with surrogates that have no other half, which JSON can hold (RFC 8259 §8.2) and UTF-8 can not. */
+/** Any text, also with unpaired surrogates, which JSON can hold (RFC 8259 §8.2) and UTF-8 can't. */
 export const anyText: fc.Arbitrary<string> = fc.oneof(
   text,
   fc.constantFrom('\ud800', '\udfff', '\udc00\ud800', 'a\ud83d', '\ud7ff', '\ue000'),
@@ -48,7 +48,7 @@ const double = fc
 const pad = (value: number, width: number) => String(value).padStart(width, '0')
 
 const dateTime = fc.oneof(
-  // The same instant, and neighbours of it.
+  // One instant in several forms, and its neighbors.
   fc.constantFrom(
     ...['2020-06-30T12:00:00Z', '2020-06-30T14:00:00+02:00', '2020-06-30t12:00:00.000z'],
     ...['2020-06-30 12:00:00.5Z', '2020-06-30T12:00:00.49Z', '2020-06-30T11:59:59.999999999Z'],
@@ -110,7 +110,8 @@ const oddNames = [
 
 const fieldName = fc.oneof(
   fc.constantFrom(...oddNames),
-  // JavaScript moves names that look like an index to the front; nothing can be said about their order.
+  // JavaScript moves names that look like an index to the front, so nothing can be asserted about their
+  // order.
   anyString(8).filter(name => !/^\d+$/.test(name)),
 )
 
@@ -118,10 +119,10 @@ const kinds: readonly (Kind | 'mixed' | 'wordy')[] = [
   ...(['integer', 'number', 'boolean', 'date-time', 'text', 'json', 'mixed', 'wordy'] as const),
 ]
 
-/** A value that was left out is a missing field. */
+/** Stands for a missing field. */
 const missing = Symbol('missing')
 
-/** @param words the texts that it is made of */
+/** @param words the texts that the entity is made of */
 export function rawEntity(
   words: fc.Arbitrary<string>,
   { least = 1, most = 25 }: { readonly least?: number; readonly most?: number } = {},
@@ -172,7 +173,7 @@ export interface RawPage {
   readonly offset?: number
 }
 
-/** A page of any entity: numbers stand for fields. */
+/** A page of any entity. Numbers stand for fields. */
 export interface PagePlan extends Pick<RawPage, 'limit' | 'offset'> {
   readonly entries: readonly (readonly [place: number, order: string | undefined])[]
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { ApiDocument, ApiOperation, ApiParameter, JsonSchema } from '../clients/api-document.ts'
 
-/** A request that a document describes, with values that it describes, or nearly. */
+/** A request that the OpenAPI document describes, with values that mostly match the description. */
 export interface DescribedRequest {
   readonly operationId: string
   readonly method: string
@@ -32,7 +32,7 @@ const nasty = fc.constantFrom(
 )
 const anyText = fc.oneof(fc.string({ maxLength: 20 }), nasty)
 
-/** Values that a schema describes; one in eight is of any other kind. */
+/** Values that match a schema; one in eight is of any other kind. */
 export function arbitraryOf(schema: JsonSchema, document: ApiDocument, depth = 0): fc.Arbitrary<unknown> {
   const right = rightValue(schema, document, depth)
   return depth > 4
@@ -48,7 +48,7 @@ function rightValue(schema: JsonSchema, document: ApiDocument, depth: number): f
   if (values) return fc.constantFrom(...values)
   const parts = anyOf ?? allOf
   if (parts) return fc.oneof(...parts.map(one => arbitraryOf(one, document, depth + 1)))
-  // Of any kind: it has itself in it.
+  // The schema contains itself, so any JSON value matches.
   if (schema.type?.includes('object') && schema.type !== 'object') return fc.jsonValue()
   const [type] = [schema.type ?? 'any'].flat()
   switch (type) {
@@ -78,7 +78,7 @@ function rightValue(schema: JsonSchema, document: ApiDocument, depth: number): f
   }
 }
 
-/** @param known values of parameters in paths that there really is something of, by the name of the parameter */
+/** @param known values of path parameters for which objects exist, by the name of the parameter */
 export function requestsOf(
   document: ApiDocument,
   known: Readonly<Record<string, readonly string[]>>,
@@ -152,7 +152,7 @@ function addressOf(
   return asked.length === 0 ? filled : `${filled}?${asked.join('&')}`
 }
 
-/** What may be sent in a header. */
+/** Replaces characters that a header can't contain, and shortens the text. */
 const inHeader = (text: string) => text.replaceAll(/[^\x21-\x7e]/g, '_').slice(0, 500)
 
 function bodyText(type: string, value: unknown): string {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Texts in several scripts, with what changes letters, and with anything. */
+/** Texts in several scripts, with combining characters and any others. */
 const script = fc.constantFrom(
   ...[
     'a',

@@ -2,7 +2,10 @@ import { crc32, deflateSync } from 'node:zlib'
 import type { Service } from '../service/service.ts'
 import { addItem, anyEperson, everybody, type StoredItem, titled } from './repository.ts'
 
-/** A small archive for the console: letters, the places that they came from, and items with files of several kinds. */
+/**
+ * A small archive for the console: letters, the places from which they were sent, and items with files of
+ * several kinds.
+ */
 export const reader = 'ruth@example.org'
 
 const places = ['Aarhus', 'Basel', 'Coimbra', 'Dublin', 'Évora']
@@ -56,7 +59,7 @@ export async function fillArchive(service: Service): Promise<Archive> {
   return { item }
 }
 
-/** One colour. */
+/** Returns a picture in one color. */
 function png(width: number, height: number): Buffer {
   const row = Buffer.concat([
     Buffer.from([0]),
@@ -84,7 +87,7 @@ function png(width: number, height: number): Buffer {
   ])
 }
 
-/** One page with a line of text, and a script that a viewer must not run. */
+/** Returns a document of one page with a line of text, and with a script that a viewer must not run. */
 function pdf(text: string): string {
   const content = `BT /F1 24 Tf 40 120 Td (${text}) Tj ET`
   const objects = [
@@ -104,7 +107,7 @@ function pdf(text: string): string {
   return `${file}xref\n0 ${size}\n0000000000 65535 f \n${offsets.join('')}trailer\n<< /Size ${size} /Root 1 0 R >>\nstartxref\n${file.length}\n%%EOF\n`
 }
 
-/** A tenth of a second of silence. */
+/** Returns a tenth of a second of silence. */
 function wav(): Buffer {
   const samples = 800
   const file = Buffer.alloc(44 + samples, 128)

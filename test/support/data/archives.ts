@@ -7,9 +7,7 @@ import { list } from '../clients/listings.ts'
 import { carrel, type Finished } from '../service/process.ts'
 import type { Service } from '../service/service.ts'
 
-/** Sources of an ingest on disk, and the resulting items. */
-
-/** File contents by path. Folders are created as needed. */
+/** Contents of files by path. Folders are created as needed. */
 export type Files = Readonly<Record<string, string | Uint8Array>>
 
 export function writeFiles(folder: string, files: Files): string {
@@ -20,7 +18,9 @@ export function writeFiles(folder: string, files: Files): string {
   return folder
 }
 
-/** `dublin_core.xml` of these values, each under a key such as `title` or `contributor.author`. */
+/**
+ * Returns a `dublin_core.xml` with these values, each under a key such as `title` or `contributor.author`.
+ */
 export const dublinCore = (values: Readonly<Record<string, string>>, schema = 'dc'): string =>
   `<?xml version="1.0" encoding="UTF-8"?>\n<dublin_core schema="${schema}">\n${Object.entries(values)
     .map(([key, value]) => {
@@ -29,7 +29,7 @@ export const dublinCore = (values: Readonly<Record<string, string>>, schema = 'd
     })
     .join('')}</dublin_core>\n`
 
-/** Item folders with a title and three small files each. */
+/** Writes item folders with a title and three small files each. */
 export function writeLetters(folder: string, count: number, text = (at: number) => `letter ${at}`): string {
   for (let at = 0; at < count; at++)
     writeFiles(join(folder, `letter-${String(at).padStart(4, '0')}`), {
@@ -42,7 +42,7 @@ export function writeLetters(folder: string, count: number, text = (at: number) 
   return folder
 }
 
-/** Runs `carrel ingest --json`. `stderr` is without the progress. */
+/** Runs `carrel ingest --json`. `stderr` is returned without the progress. */
 export async function ingest(
   dataFolder: string,
   folder: string,
@@ -77,7 +77,7 @@ export interface Held extends Item {
   readonly bitstreams: readonly Bitstream[]
 }
 
-/** All items with their bitstreams, by identifier, as an administrator sees them. */
+/** Returns all items with their bitstreams, by identifier, as an administrator sees them. */
 export async function itemsIn(service: Service): Promise<ReadonlyMap<string, Held>> {
   const client = service.client()
   const admin = 'admin-of-items@example.org'
@@ -94,7 +94,7 @@ export async function itemsIn(service: Service): Promise<ReadonlyMap<string, Hel
   return new Map(items.map(item => [item.identifier, item]))
 }
 
-/** The paths in the folder of files, without the owner file `store`. */
+/** Returns the paths in the folder of files, without the owner file `store`. */
 export const filesIn = (folder: string): string[] =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())

@@ -12,8 +12,6 @@ import { assertCounts, ingest, withoutBar, writeLetters } from './archives.ts'
 import { changeText, importText } from './imports.ts'
 import { deleteRecord, putRecord } from './record-writes.ts'
 
-/** Backups of stores, and places to restore them to. */
-
 export interface BackupSaid {
   readonly name: string
   readonly contents: { readonly count: number; readonly bytes: number }
@@ -28,7 +26,7 @@ export function assertDone({ code, stdout, stderr }: Finished): string {
   return stdout
 }
 
-/** One line on standard error, nothing on standard output (D1). */
+/** Asserts one line on standard error, and nothing on standard output (D1). */
 export function assertRefused({ code, stdout, stderr }: Finished, says: RegExp): void {
   assert.equal(code, 1, stdout + stderr)
   assert.equal(stdout, '')
@@ -37,7 +35,7 @@ export function assertRefused({ code, stdout, stderr }: Finished, says: RegExp):
   assert.doesNotMatch(stderr, /\.ts:\d|node:internal/, 'no stack')
 }
 
-/** Without the progress, which is shown if the machine is slow. */
+/** Removes the progress, which is shown if the machine is slow. */
 export const withoutSteps = (stderr: string): string =>
   withoutBar(stderr).replace(/^\S+ \[[=-]+\] .*\n/gm, '')
 
@@ -45,7 +43,7 @@ export async function backUp(dataFolder: string, folder: string, ...args: string
   return JSON.parse(assertDone(await carrel(dataFolder, ['backup', folder, '--json', ...args]))) as BackupSaid
 }
 
-/** A place without a store: a folder, and on PostgreSQL a database without a schema. */
+/** Returns a place without a store: a folder, and with PostgreSQL a database without a schema. */
 export function emptyPlace(t: TestContext, engine: Engine): string {
   const folder = temporaryFolder(t, 'sqlite')
   if (engine === 'postgres') useDatabase(t, folder, createDatabase)
@@ -57,7 +55,7 @@ export const restore = (dataFolder: string, folder: string, ...args: string[]): 
 
 export const verify = (folder: string): Promise<Finished> => carrel('/nowhere', ['backup', 'verify', folder])
 
-/** A service with epersons, groups, imported and changed records, items and files. */
+/** Starts a service with epersons, groups, imported and changed records, items and files. */
 export async function usedService(t: TestContext, letters = 4): Promise<Service> {
   const service = await startService(t)
   await service.addEperson('root@example.org', { admin: true })
@@ -87,7 +85,7 @@ export async function usedService(t: TestContext, letters = 4): Promise<Service>
   return service
 }
 
-/** Single records that are in no version yet. */
+/** Writes single records that are in no version of the entity yet. */
 async function writeSome(service: Service): Promise<void> {
   await service.storage.entities.changeWriteRule('books', 'group:Readers', commandEvent('entity.writers'))
   const client = service.client()
@@ -97,7 +95,7 @@ async function writeSome(service: Service): Promise<void> {
   await deleteRecord(client, 'books', 0)
 }
 
-/** Items with three files each, of which one is the same for all. */
+/** Adds items with three files each, one of which is the same for all. */
 export async function addLetters(
   t: TestContext,
   { dataFolder }: Pick<Service, 'dataFolder'>,
@@ -109,7 +107,7 @@ export async function addLetters(
   assertCounts(await ingest(dataFolder, source, '--read', 'anonymous'), { added: count })
 }
 
-/** Every path below a folder with its mode, such as `700`. */
+/** Returns every path below a folder with its mode, such as `700`. */
 export const modesBelow = (folder: string): ReadonlyMap<string, string> =>
   new Map(
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).map(path => [
@@ -118,6 +116,6 @@ export const modesBelow = (folder: string): ReadonlyMap<string, string> =>
     ]),
   )
 
-/** The file of a content in a folder of backups. */
+/** Returns the path of a content in a folder of backups. */
 export const placeIn = (folder: string, { sha256 }: Pick<BackedUpFile, 'sha256'>): string =>
   join(folder, 'contents', sha256.slice(0, 2), sha256.slice(2, 4), sha256)

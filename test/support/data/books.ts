@@ -1,4 +1,4 @@
-/** Records with a field of each type, and texts that are hard to read right. */
+/** Records with a field of each type, and texts that are hard to parse. */
 export const books = [
   {
     id: 1,

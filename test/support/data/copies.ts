@@ -8,14 +8,12 @@ import { type Service, startService } from '../service/service.ts'
 import { addNestedGroup } from './nested-groups.ts'
 import { asNewItem } from './policies.ts'
 
-/** What tests of `carrel copy` do and look at. */
-
 export const copy = (dataFolder: string, url: string, ...more: readonly string[]): Promise<Finished> => {
   const { to, env } = withoutPassword(url)
   return carrel(dataFolder, ['copy', '--to', to, ...more], { env })
 }
 
-/** As the command takes it: the password is no argument. */
+/** Splits an address for the command: its password goes into the environment, not into an argument. */
 export function withoutPassword(address: string) {
   const url = new URL(address)
   const env = { PGPASSWORD: decodeURIComponent(url.password) }
@@ -23,7 +21,7 @@ export function withoutPassword(address: string) {
   return { to: url.href, env }
 }
 
-/** What is said while it takes its time (D1). */
+/** Removes the progress, which is shown if the machine is slow (D1). */
 export const withoutProgress = (stderr: string) => stderr.replace(/^\S+ \[[=-]+\] \d+ %\n/gm, '')
 
 export function assertDone({ code, stdout, stderr }: Finished): string {
@@ -32,7 +30,7 @@ export function assertDone({ code, stdout, stderr }: Finished): string {
   return stdout
 }
 
-/** One line on standard error, nothing on standard output (D1). */
+/** Asserts one line on standard error, and nothing on standard output (D1). */
 export function assertRefused({ code, stdout, stderr }: Finished, expected: 1 | 2, says: RegExp): void {
   assert.equal(code, expected, stdout + stderr)
   assert.equal(stdout, '')
@@ -41,14 +39,14 @@ export function assertRefused({ code, stdout, stderr }: Finished, expected: 1 | 
   assert.doesNotMatch(stderr, /\.ts:\d|node:internal/, 'no stack')
 }
 
-/** A service on the copy. */
+/** Starts a service on the copy. */
 export const startOn = (
   t: TestContext,
   url: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Service> => startService(t, { env: { CARREL_DATABASE_URL: url, ...env } })
 
-/** Whether anything that was carried over, or that carrying over made, is in the database. */
+/** True if the database contains nothing that was copied or that copying creates. */
 export async function isEmpty(url: string): Promise<boolean> {
   const [tables] = await runSql<{ there: boolean }>(
     url,
@@ -71,7 +69,7 @@ export const tricky: readonly (string | null)[] = [
   ...['\ufeff', '\u2028', '\b\f\v\x01\x7f', 'é', 'e\u0301', 'NULL', 'null', '{}', '$1', 'a'.repeat(3_000)],
 ]
 
-/** A store with something of everything, and a service that has been used. */
+/** Starts a service that has been used, so that its store has data of every kind. */
 export async function usedStore(
   t: TestContext,
   env: Readonly<Record<string, string>> = {},
@@ -123,7 +121,7 @@ const trickyItem = (text: string | null, n: number) =>
     ],
   })
 
-/** The same bytes and headers from both, as this caller. */
+/** Asserts the same status, body and headers from both clients. */
 export async function assertSame(before: Client, now: Client, path: string, accept: string): Promise<string> {
   const [old, copied] = await Promise.all(
     [before, now].map(async client => {

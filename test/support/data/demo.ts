@@ -21,7 +21,9 @@ after(async () => {
   if (template !== undefined) rmSync(await template, { recursive: true, force: true })
 })
 
-/** A service with the data of `--demo`. The embedded store of it is made once in a process, and copied. */
+/**
+ * Starts a service with the data of `--demo`. Its embedded store is created once in a process, and copied.
+ */
 export async function startDemoService(t: TestContext, options: StartOptions = {}): Promise<Service> {
   const engine = options.engine ?? engineIn(t)
   const dataFolder = temporaryFolder(t, engine)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Client } from '../clients/client.ts'
 
-/** What tests look at in the answers about items, bundles, files and policies. */
+/** The members of answers about items, bundles, files and policies that tests read. */
 export interface Answer {
   readonly id: string
   readonly uuid: string
@@ -24,7 +24,7 @@ export interface Answer {
 
 type Method = 'post' | 'put' | 'patch' | 'delete'
 
-/** A change with a JSON body, and its answer. */
+/** Sends a change with a JSON body. @returns the answer */
 export async function change(
   client: Client,
   method: Method,
@@ -46,7 +46,7 @@ export async function change(
   }
 }
 
-/** The same with one address as `text/uri-list`. */
+/** Sends a change with one address as `text/uri-list`. */
 export async function changeTo(
   client: Client,
   method: Method,
@@ -81,7 +81,7 @@ interface SentFile {
 export const upload = (client: Client, bundle: string, file: SentFile, properties?: object) =>
   sendFile(client, 'POST', `/api/core/bundles/${bundle}/bitstreams`, file, { properties })
 
-/** The same in the place of another. @param query such as `?replaceName=true` */
+/** Replaces the content of a bitstream with a file in a form. @param query such as `?replaceName=true` */
 export const replaceContent = (
   client: Client,
   bitstream: string,
@@ -105,7 +105,7 @@ async function sendFile(
   return { status: response.status, body: (await response.json()) as Answer }
 }
 
-/** An item with a bundle ORIGINAL, which the client adds. */
+/** Adds an item with a bundle ORIGINAL. */
 export async function newItem(client: Client, title = 'On Rivers') {
   const added = await change(client, 'post', '/api/core/items', {
     metadata: { 'dc.title': [{ value: title, language: 'en' }] },

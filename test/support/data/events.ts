@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Client } from '../clients/client.ts'
 
-/** One line of the audit trail as an administrator reads it. */
+/** One event of the audit trail as an administrator reads it. */
 export interface Event {
   readonly id: number
   readonly time: string
@@ -18,7 +18,7 @@ export interface Event {
   readonly changes: { readonly before: object | null; readonly after: object | null } | null
 }
 
-/** The events of this name, oldest first, without what differs from run to run. */
+/** Returns the events of this name, oldest first, without members that differ between runs. */
 export async function eventsOf(
   admin: Client,
   name: string,
@@ -38,7 +38,7 @@ export async function eventsOf(
     )
 }
 
-/** What the events of this name have changed, oldest first. */
+/** Returns the changes of the events of this name, oldest first. */
 export const changesOf = async (admin: Client, name: string) =>
   (await allEvents(admin)).filter(({ event }) => event === name).map(({ changes }) => changes)
 

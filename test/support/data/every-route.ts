@@ -6,14 +6,17 @@ import { type Route, routesOf } from '../service/routes.ts'
 import { type Service, startService, temporaryFolder } from '../service/service.ts'
 import { change, newItem, upload } from './editing.ts'
 
-/** One of everything that routes are about, none of it for a reader, and who may ask. */
+/**
+ * A service with one object of every kind that routes are about, none of which the reader may see, and its
+ * clients.
+ */
 export interface World {
   readonly service: Service
   readonly routes: readonly Route[]
   readonly admin: Client
   readonly reader: Client
   readonly ids: Readonly<Record<string, string>>
-  /** The address of a route, with what is there in place of its parameters. */
+  /** Returns the address of a route, with ids of existing objects as parameters. */
   at(url: string, ids?: Readonly<Record<string, string>>): string
 }
 
@@ -25,7 +28,7 @@ export async function everything(t: TestContext): Promise<World> {
     env: {
       CARREL_LOGIN_ON_BEHALF_OF: 'true',
       CARREL_BACKUPS: temporaryFolder(t, 'sqlite'),
-      // Nobody listens there: no test waits for a mail.
+      // Nothing listens on this port, because no test waits for a mail.
       CARREL_SMTP_URL: 'smtp://127.0.0.1:9',
       CARREL_MAIL_FROM: 'carrel@example.org',
       CARREL_UI_URL: 'https://ui.example.org',
@@ -70,7 +73,7 @@ export async function everything(t: TestContext): Promise<World> {
   for (const [name, id] of Object.entries(ids)) assert.ok(id, name)
   return {
     service,
-    // HEAD goes the way of GET.
+    // HEAD is handled by the route of GET.
     routes: routesOf(service).filter(({ method }) => method !== 'HEAD'),
     admin,
     reader,
@@ -86,7 +89,7 @@ const patchEntity = async (admin: Client, name: string, wanted: object) => {
   assert.equal(answer.status, 200, await answer.text())
 }
 
-/** What stands for the parameter after a part of the address. */
+/** The kinds of ids that follow a part of the address. */
 const kinds: readonly (readonly [start: string, id: string])[] = [
   ['/api/eperson/epersons/', 'admin'],
   ['/api/eperson/groups/', 'group'],

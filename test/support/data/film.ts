@@ -1,5 +1,5 @@
 /**
- * Half a second of a colour that changes, 64 by 48 pixels: WebM, as Chromium's own recorder has made it of a canvas.
+ * Half a second of a changing color, 64 by 48 pixels: a WebM file that Chromium's recorder made of a canvas.
  */
 export const film: Buffer = Buffer.from(
   [

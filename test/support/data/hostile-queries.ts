@@ -1,4 +1,4 @@
-/** Random queries that are mostly right about these entities, and sometimes wrong in any way. */
+/** Random queries about some entities, mostly valid and sometimes wrong in any way. */
 
 export interface Named {
   readonly name: string
@@ -133,7 +133,7 @@ const functions = [
   ...['count', 'count_distinct', 'avg', 'sum', 'min', 'max', 'to_string', 'highlight', 'relevance', 'x'],
 ]
 
-/** Numbers that JavaScript can't hold are written as they are. */
+/** A number that JavaScript can't hold, written as it is. */
 class Exact {
   readonly text: string
   constructor(text: string) {
@@ -141,7 +141,7 @@ class Exact {
   }
 }
 
-/** Mulberry32: the same numbers for the same seed. */
+/** Mulberry32, a random generator that repeats its numbers for the same seed. */
 function createRandom(seed: number) {
   let state = seed
   const next = () => {
@@ -150,7 +150,7 @@ function createRandom(seed: number) {
     t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296
   }
-  /** A whole number below this. */
+  /** Returns an integer from 0 to below `max`. */
   const below = (max: number) => Math.floor(next() * max)
   function pick<T>(items: readonly T[]): T {
     const item = items[below(items.length)]
@@ -285,7 +285,7 @@ export function createQueries(seed: number, entities: readonly Named[]) {
     return JSON.stringify(json)
   }
 
-  /** A text with some of its characters changed. */
+  /** Returns the text with some characters changed. */
   function mangled(text: string): string {
     const at = below(text.length + 1)
     return text.slice(0, at) + pick([...'[]{}",:\\ 0ax', '', '\ud800', 'null']) + text.slice(at + below(3))
@@ -299,7 +299,7 @@ export function createQueries(seed: number, entities: readonly Named[]) {
       })),
     )
 
-  /** An address below the query base, with parameters. */
+  /** Returns an address below the query base, with parameters. */
   return () => {
     const entity = pick(entities)
     const query = chance(0.5) ? condition(entity, 0) : extract(entity)

@@ -18,7 +18,7 @@ import type { Service } from '../service/service.ts'
 interface FileImport extends Pick<ImportOptions, 'key' | 'types' | 'collations' | 'reading' | 'replace'> {
   readonly entity: string
   readonly read?: ReadRule
-  /** Name of the file; its ending tells the format. */
+  /** Name of the file. Its extension determines the format. */
   readonly file?: string
 }
 
@@ -34,7 +34,7 @@ export function importText(
   return importFile(path, storage.entities, options, () => {})
 }
 
-/** Changes some records of an entity by a file with this content. */
+/** Changes some records of an entity with a file of this content. */
 export function changeText(
   { storage, dataFolder }: Pick<Service, 'storage' | 'dataFolder'>,
   content: string | Uint8Array,
@@ -56,7 +56,7 @@ export function changeText(
   return reviseFile(path, storage.entities, { ...options, name: entity, read, event }, progress)
 }
 
-/** What imports have left in the store that belongs to no version of an entity: files, or tables. */
+/** Returns the files or tables that imports left in the store and that belong to no version of an entity. */
 export async function leftoversIn(dataFolder: string): Promise<string[]> {
   if ((await databaseOf(dataFolder)) === undefined)
     return readdirSync(join(dataFolder, 'entities')).filter(
@@ -77,7 +77,7 @@ export async function leftoversIn(dataFolder: string): Promise<string[]> {
 export const ndjson = (records: readonly object[]): string =>
   records.map(record => `${JSON.stringify(record)}\n`).join('')
 
-/** A CSV file with every cell in quotes. */
+/** Returns a CSV file with every cell in quotes. */
 export function csvOf(records: readonly Record<string, unknown>[]): string {
   const cell = (value: unknown) => `"${String(value ?? '').replaceAll('"', '""')}"`
   const names = Object.keys(records[0] ?? {})
@@ -86,11 +86,13 @@ export function csvOf(records: readonly Record<string, unknown>[]): string {
     .join('')
 }
 
-/** A line of NDJSON with so many fields besides the key. */
+/** Returns a line of NDJSON with this number of fields besides the key. */
 export const wide = (count: number) =>
   `{"id":1,${Array.from({ length: count }, (_, at) => `"f${at}":${at}`).join(',')}}\n`
 
-/** @returns the path of a file of real data; undefined, with a word in the output, where the project stands alone */
+/**
+ * @returns the path of a file of real data; undefined, with a note in the output, if the file is not there
+ */
 export function realData(t: TestContext, name: string): string | undefined {
   const path = join(repository, '../shared/data', name)
   if (existsSync(path)) return path

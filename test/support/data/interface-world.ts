@@ -3,8 +3,9 @@ import type { Service } from '../service/service.ts'
 import { addItem, everybody, membersOf, titled } from './repository.ts'
 
 /**
- * What people find at DSpace's interface, in the walk through it and where its requests are replayed: an item with an open,
- * a restricted and an embargoed file, a reader, a curator, who may change the item, and an administrator.
+ * The world of DSpace's user interface, for the walk through it and for the replay of its requests: an item
+ * with an open, a restricted and an embargoed file, a reader, a curator who may change the item, and an
+ * administrator.
  */
 export const administrator = 'admin@example.org'
 export const reader = 'reader@example.org'
@@ -12,7 +13,7 @@ export const curator = 'curator@example.org'
 
 export const worldSettings = { CARREL_LOGIN_ON_BEHALF_OF: 'true' } as const
 
-/** @returns the UUIDs of what there is, by the names that recordings have for them */
+/** @returns the UUIDs of the objects, by their names in recordings */
 export async function addInterfaceWorld(service: Service): Promise<ReadonlyMap<string, string>> {
   const uuids = new Map<string, string>()
   const people = [
@@ -22,7 +23,7 @@ export async function addInterfaceWorld(service: Service): Promise<ReadonlyMap<s
   ] as const
   for (const [email, options] of people) uuids.set(email, (await service.addEperson(email, options)).uuid)
   const item = await addItem(service, {
-    // As a handle: the interface has a page for those.
+    // A handle, because the interface has a page for handles.
     identifier: '123456789/7',
     metadata: titled('Letters from the coast'),
     readers: everybody,

@@ -63,7 +63,7 @@ export const events = [
   event('c.example.edu', 'skipped', 'nano', null, 'r4'),
 ]
 
-/** Everybody may read it. */
+/** Adds the inventory, readable for everyone. */
 export async function addInventory(service: Service): Promise<void> {
   await service.addRecords('nodes', 'certname', nodes)
   await service.addRecords('facts', ['certname', 'name'], facts)

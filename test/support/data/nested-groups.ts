@@ -1,7 +1,10 @@
 import { commandEvent } from '../../../src/cli/store.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
 
-/** A described group in the group `Readers`, and an eperson with a profile: what only a newer store has. */
+/**
+ * Adds a group with a description to the group `Readers`, and an eperson with a profile: data that only a
+ * newer store has.
+ */
 export async function addNestedGroup({ people }: Storage): Promise<void> {
   const [outer, inner] = await people.ensureGroups(['Readers', 'Inner'])
   const described = { description: 'ä\t"' }

@@ -2,19 +2,19 @@ import type { Cell } from '../clients/listings.ts'
 import { type Json, type JsonObject, readJson } from './raw-json.ts'
 
 /**
- * What Q6 says about orders, written down a second time and in the plainest way: an array, a comparison, a sort.
- * Nothing here comes from src/. Records are texts, so that every digit counts.
+ * The orders of Q6, written a second time in the simplest way: an array, a comparison, a sort. Nothing here
+ * comes from src/. Values are texts, so that every digit counts.
  */
 export type Kind = 'integer' | 'number' | 'boolean' | 'date-time' | 'text' | 'json'
 
-/** Each field's value as compact JSON text, fields in the order in which they stand. */
+/** Each field's value as compact JSON, in the order of the fields. */
 export type RawRecord = ReadonlyMap<string, string>
 
 export interface RawField {
   readonly name: string
   readonly type: Kind
   readonly nullable: boolean
-  /** Whether all values are arrays of texts. */
+  /** True if all values are arrays of texts. */
   readonly list?: boolean
   /** JSON of a table, which sorts by its text as a whole. */
   readonly byText?: boolean
@@ -22,7 +22,7 @@ export interface RawField {
 
 export interface RawOrder {
   readonly field: string
-  /** In any case; asc when it is left out. */
+  /** `asc` or `desc`, in upper or lower case; `asc` by default. */
   readonly order?: string
 }
 
@@ -39,7 +39,7 @@ function kindOf(value: string): Kind {
   return /^-?\d+$/.test(value) || Number.isInteger(Number(value)) ? 'integer' : 'number'
 }
 
-/** The fields of an entity, in the order in which they are first met. */
+/** Returns the fields of an entity, in the order of their first appearance. */
 export function fieldsOf(records: readonly RawRecord[]): RawField[] {
   const names = new Set(records.flatMap(record => [...record.keys()]))
   return [...names].map(name => {
@@ -65,7 +65,7 @@ function typeOf(kinds: ReadonlySet<Kind>): Kind {
   return only('text', 'date-time') ? 'text' : 'json'
 }
 
-/** @returns the records in the order asked for, ties by the key ascending */
+/** @returns the records in the given order, ties by the key ascending */
 export function sorted(
   records: readonly RawRecord[],
   fields: readonly RawField[],
@@ -86,7 +86,7 @@ export function sorted(
   })
 }
 
-/** Ascending, null is greater than everything: last. */
+/** Compares ascending; null is greater than every value and comes last. */
 function compareNullable(type: Kind, byText: boolean, a: string | undefined, b: string | undefined): number {
   if (isNull(a) || isNull(b)) return Number(isNull(a)) - Number(isNull(b))
   if (byText) return compareCodePoints(a, b)
@@ -108,7 +108,7 @@ export function compareValues(type: Kind, a: string, b: string): number {
 
 const jsonKinds: readonly Json['kind'][] = ['null', 'text', 'number', 'boolean', 'array', 'object']
 
-/** By kind, and how many elements or members there are. */
+/** Compares the kinds of two values, then the numbers of their elements or members. */
 export const compareJsonSizes = (one: Json, other: Json): number =>
   jsonKinds.indexOf(one.kind) - jsonKinds.indexOf(other.kind) || sizeOf(one) - sizeOf(other)
 
@@ -117,7 +117,9 @@ function sizeOf(json: Json): number {
   return json.kind === 'object' ? json.members.size : 0
 }
 
-/** As PostgreSQL sorts `jsonb` where texts sort by code point, but that no empty array comes before null. */
+/**
+ * Compares as PostgreSQL sorts `jsonb` with texts by code point, except that no empty array comes before null.
+ */
 export function compareJson(one: Json, other: Json): number {
   const order = compareJsonSizes(one, other)
   if (order !== 0) return order
@@ -136,7 +138,7 @@ export function compareJson(one: Json, other: Json): number {
   )
 }
 
-/** Shorter names first. */
+/** Returns the members, those with shorter names first. */
 function membersOf({ members }: JsonObject): readonly (readonly [string, Json])[] {
   const bytes = (name: string) => Buffer.from(name).length
   return [...members].toSorted(([a], [b]) => bytes(a) - bytes(b) || compareCodePoints(a, b))
@@ -161,7 +163,7 @@ export function compareCodePoints(a: string, b: string): number {
 
 const compareBig = (a: bigint, b: bigint) => (a < b ? -1 : a > b ? 1 : 0)
 
-/** By value, to the last digit: both as whole numbers of the smaller unit. */
+/** Compares numbers exactly, as integers of the smaller unit. */
 export function compareNumbers(a: string, b: string): number {
   const [first, second] = [decimalOf(a), decimalOf(b)]
   const exponent = Math.min(first.exponent, second.exponent)
@@ -180,7 +182,9 @@ export function decimalOf(text: string): Decimal {
   return { digits: BigInt(whole + fraction), exponent: Number(exponent) - fraction.length }
 }
 
-/** Units of 10^-12 s since 1970; undefined for what is no RFC 3339 date-time. */
+/**
+ * Returns the time in units of 10^-12 s since 1970, or undefined if the text is not an RFC 3339 date-time.
+ */
 export function instantOf(text: string): bigint | undefined {
   const match = /^(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[-+]\d\d:\d\d)$/.exec(text)
   if (!match) return undefined
@@ -197,10 +201,10 @@ export function instantOf(text: string): bigint | undefined {
   return BigInt(seconds) * 10n ** 12n + BigInt(fraction.padEnd(12, '0').slice(0, 12))
 }
 
-/** What the cell of a value says: null is an empty cell, an empty text is "" (RFC 4180 has no null). */
+/** Returns the text of a CSV cell: null is an empty cell, an empty text is "" (RFC 4180 has no null). */
 export function cellOf(value: string | undefined): Pick<Cell, 'text'> & { readonly isNull: boolean } {
   if (isNull(value)) return { text: '', isNull: true }
-  // CSV is UTF-8, which has no lone surrogates.
+  // CSV is UTF-8, which can't hold unpaired surrogates.
   const text = value.startsWith('"') ? String(JSON.parse(value)).toWellFormed() : value
   return { text, isNull: false }
 }

@@ -1,29 +1,29 @@
 import { crc32, deflateRawSync, gzipSync } from 'node:zlib'
 import { type Header, pack } from 'tar-stream'
 
-/** Archives as others make them, and as nobody should. */
+/** A file in a zip archive, which can also be invalid. */
 export interface PackedFile {
   readonly name: string
-  /** Its bytes, without the bit that says UTF-8. */
+  /** The bytes of the name, without the flag for UTF-8. */
   readonly rawName?: Uint8Array
   readonly content?: string | Uint8Array
-  /** stat(2); default: a plain file. */
+  /** The mode as in stat(2); a regular file by default. */
   readonly mode?: number
-  /** What the archive says of its size. */
+  /** The size stated in the archive. */
   readonly size?: number
-  /** What the archive says of its checksum. */
+  /** The checksum stated in the archive. */
   readonly crc?: number
   readonly encrypted?: boolean
   readonly stored?: boolean
-  /** Size and checksum come after the content, as in a zip that is written to a pipe. */
+  /** Puts size and checksum after the content, as in a zip that is written to a pipe. */
   readonly descriptor?: boolean
-  /** Sizes and places have 64 bits. */
+  /** Writes sizes and offsets with 64 bits. */
   readonly zip64?: boolean
-  /** Of the list: number and content. */
+  /** An extra field of the central directory: its id and content. */
   readonly extra?: readonly [id: number, data: Uint8Array]
 }
 
-/** The contents of an item folder in DSpace's Simple Archive Format. */
+/** Returns the contents of an item folder in DSpace's Simple Archive Format. */
 export const itemFiles = (folder: string, title = folder): PackedFile[] => [
   {
     name: `${folder}/dublin_core.xml`,
@@ -33,7 +33,7 @@ export const itemFiles = (folder: string, title = folder): PackedFile[] => [
   { name: `${folder}/a.txt`, content: `text of ${folder}` },
 ]
 
-/** PKWARE's APPNOTE.TXT, without most of what is optional. */
+/** Writes a zip archive (PKWARE's APPNOTE.TXT), without most optional parts. */
 export function zipOf(files: readonly PackedFile[]): Buffer<ArrayBuffer> {
   const parts: Buffer[] = []
   const list: Buffer[] = []

@@ -5,15 +5,15 @@ import { type Condition, type FieldRef, listOf, type Plan } from '../../../src/m
 import type { RecordFormat } from '../../../src/model/record-format.ts'
 import type { Service } from '../service/service.ts'
 
-/** Plans that tests make by hand, run on a real store. */
+/** A record read by a plan. Tests create plans by hand and run them on a real store. */
 export type PlainRecord = Readonly<Record<string, unknown>>
 
 const all: Page = { order: [], offset: 0, limit: null, total: true }
 
-/** A whole field. */
+/** Refers to a whole field. */
 export const field = (name: string, type: FieldRef['type']): FieldRef => ({ name, path: [], type })
 
-/** A plan that lists the records of an entity that match. */
+/** Returns a plan that lists the matching records of an entity. */
 export async function planOn(
   service: Service,
   entity: string,
@@ -25,7 +25,7 @@ export async function planOn(
   return { ...listOf(found, { ...all, ...page }), where }
 }
 
-/** @returns the total, and what the list says in this format */
+/** @returns the total, and the list in this format */
 export async function textOf(
   service: Service,
   plan: Plan,

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 
 /**
- * Who may read what, written down a second time and in the plainest way. Nothing here comes from src/.
+ * A policy. The rules for reading are written here a second time in the simplest way; nothing comes from
+ * src/.
  */
 export interface Rule {
   readonly reader: string
@@ -10,12 +11,12 @@ export interface Rule {
   readonly until?: string
 }
 
-/** What a viewer is, as the test knows it because it made it so. */
+/** The rights of a viewer, known because the test gave them. */
 export interface Somebody {
   readonly administrator: boolean
   readonly loggedIn: boolean
   readonly groups: readonly string[]
-  /** The name in `eperson:<name>` of a plan, if rules may name them. */
+  /** The name used in `eperson:<name>` of a plan, if rules may name this viewer. */
   readonly name?: string
 }
 
@@ -37,7 +38,7 @@ export function mayReadBy(rules: readonly Rule[], who: Somebody): boolean {
 }
 
 const groups = ['A', 'B', 'C', 'Campus', 'Local']
-/** Of `someViewers`; the last one is acted for. */
+/** Names of viewers from `someViewers`; an administrator acts on behalf of the last one. */
 const names = ['a', 'none', 'b']
 
 export const rules: fc.Arbitrary<readonly Rule[]> = fc.array(
@@ -69,7 +70,7 @@ export interface PlannedItem {
   readonly bitstreams: readonly { readonly name: string; readonly readers: readonly Rule[] | null }[]
 }
 
-/** @param least items @param most of them */
+/** @param least number of items @param most number of items */
 export const plannedItems = (least: number, most: number): fc.Arbitrary<readonly PlannedItem[]> =>
   fc.uniqueArray(
     fc.record({
@@ -85,17 +86,17 @@ export const plannedItems = (least: number, most: number): fc.Arbitrary<readonly
     { minLength: least, maxLength: most, selector: one => one.identifier },
   )
 
-/** The uuids of epersons by their names in plans. */
+/** The UUIDs of epersons by their names in plans. */
 export type Uuids = ReadonlyMap<string, string>
 
-/** Rules as the store takes them. */
+/** Replaces names in rules by UUIDs, as the store expects. */
 const named = (rules: readonly Rule[], uuids: Uuids): readonly Rule[] =>
   rules.map(rule => ({
     ...rule,
     reader: rule.reader.replace(/(?<=^eperson:).+/, name => uuids.get(name) ?? name),
   }))
 
-/** As the store takes it. */
+/** Returns an item in the form that the store expects. */
 export const asNewItem = (
   { identifier, title, issued, readers, bitstreams }: PlannedItem,
   uuids: Uuids = new Map(),

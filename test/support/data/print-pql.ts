@@ -3,8 +3,9 @@ import { textOf } from './query-values.ts'
 import { type Json, operatorOf } from './raw-json.ts'
 
 /**
- * The PQL of a query whose AST begins with `from`, where PQL can say it.
- * @returns undefined where it can't
+ * Writes a query whose AST begins with `from` in PQL.
+ *
+ * @returns undefined if PQL can't express the query
  */
 export function printPql(query: Json): string | undefined {
   try {
@@ -41,7 +42,7 @@ function from(query: Json): string {
   return `${textOf(entity as Json)}${projection} { ${inside.join(' ')} }`
 }
 
-/** The second column of a path has a name that is no path. */
+/** Writes a field. The second column of a path has a name that PQL can't write as a path. */
 function field(node: Json): string {
   const name = textOf(node)
   if (/[.[].*_\d$/.test(name)) throw new Unsayable()
@@ -57,7 +58,7 @@ function item(node: Json): string {
   return `${textOf(name as Json)}(${[...(about ? [field(about)] : []), ...more.map(({ raw }) => raw)].join(', ')})`
 }
 
-/** PQL can sort only by functions that it shows. */
+/** Writes an order. PQL can sort by a function only if it is a column. */
 function entry(node: Json, shown: readonly string[]): string {
   const isPair = node.kind === 'array' && operatorOf(node) !== 'function'
   const [by, direction] = isPair ? node.items : [node]

@@ -3,7 +3,7 @@ import type { Run } from '../../../src/model/processes.ts'
 import { createProcesses } from '../../../src/processes/processes.ts'
 import type { Service } from '../service/service.ts'
 
-/** A process with a log, and an alert. */
+/** Leaves a finished process with a log, and an alert. */
 export async function leaveProcess({ storage }: Service): Promise<void> {
   const work = async (run: Run) => run.log('a\tline\\')
   await createProcesses(storage).follow({ kind: 'verify', eperson: null, parameters: {} }, work, () => null)

@@ -2,8 +2,8 @@ import type { ReadRule } from '../../../src/model/entities.ts'
 import type { Service } from '../service/service.ts'
 
 /**
- * What PuppetDB has of a few nodes, in its entities and members (https://www.puppet.com/docs/puppetdb/8/api/query/v4/entities):
- * what an export of it looks like.
+ * Data of a few nodes in PuppetDB's entities and members
+ * (https://www.puppet.com/docs/puppetdb/8/api/query/v4/entities), as an export of it would have them.
  */
 const systems = ['Debian', 'RedHat', 'Debian', 'Darwin', 'Debian', 'RedHat']
 const names = systems.map((_, n) => `node-${n}.example.edu`)
@@ -76,7 +76,7 @@ const edges = names.map(certname => ({
 
 const paths = [...new Set(facts.map(({ name }) => name))].toSorted()
 
-/** By entity, with the fields of its key. */
+/** Records by entity, with the fields of its key. */
 export const puppetEntities: Readonly<
   Record<string, readonly [key: readonly string[], records: readonly object[]]>
 > = {
@@ -188,7 +188,7 @@ export const puppetEntities: Readonly<
   ],
 }
 
-/** Everybody may read them, unless `read` says otherwise. */
+/** Adds these entities, by default readable for everyone. */
 export async function addPuppetEntities(service: Service, read: ReadRule = 'anonymous'): Promise<void> {
   for (const [entity, [key, records]] of Object.entries(puppetEntities))
     await service.addRecords(entity, [...key], records, read)

@@ -9,7 +9,7 @@ import { tableNames } from './query-tables.ts'
 import { identity } from './query-values.ts'
 import { type Json, type JsonObject, readJson } from './raw-json.ts'
 
-/** Asking a service over HTTP what the plain reading says, and comparing both. */
+/** An answer of a service over HTTP, to be compared with that of the oracle. */
 export interface Response200 {
   readonly body: string
   readonly total: string | null
@@ -24,7 +24,7 @@ export interface Asking {
 
 const base = '/api/query/v4'
 
-/** @param query AST or PQL @param entity null: at the base @param counts false: without a total */
+/** @param entity null for the base @param query an AST or PQL @param counts false requests no total */
 export async function ask(
   { address, headers = {} }: Asking,
   entity: string | null,
@@ -51,7 +51,7 @@ export async function ask(
   }
 }
 
-/** What the lists of these entities show to those who ask, as the world of a plain reading. */
+/** Reads the entities that the caller sees, as the world of the oracle. */
 export async function worldOf(
   asking: Asking,
   names: readonly string[],
@@ -79,7 +79,10 @@ interface Described {
   readonly fields: readonly { readonly name: string; readonly type: Kind; readonly nullable: boolean }[]
 }
 
-/** Records of equal values may stand for a group in any of their forms; all else is as it is in a record. */
+/**
+ * Compares an answer with the expected one. The value of a group may be any of the equal values in its
+ * records; all other values must be written as in a record.
+ */
 export function assertAnswer(
   { body, total, next }: Response200,
   expected: Answer,
@@ -117,6 +120,6 @@ function isCell(json: Json, { type, json: wanted, exact, within }: Cell): boolea
 const rowText = (row: ReadonlyMap<string, Cell>): string =>
   `{${[...row].map(([name, { json }]) => `${JSON.stringify(name)}:${json.raw}`).join()}}`
 
-/** For the message of a failure. */
+/** Describes a query in the message of a failure. */
 export const described = ({ entity, ast, page }: AskedQuery): string =>
   `${entity ?? ''}?query=${printAst(ast as Ast)} ${JSON.stringify(page)}`

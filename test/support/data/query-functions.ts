@@ -4,13 +4,13 @@ import type { Cell } from './query-oracle-rows.ts'
 import { compare, identity, type Place, type Typed, textOf, valueAt } from './query-values.ts'
 import { type Json, jsonNull } from './raw-json.ts'
 
-/** The functions of queries, a part of their plain reading (query-oracle.ts). */
+/** Computes a function of a group; a part of the oracle for queries (query-oracle.ts). */
 export function aggregateOf(name: string, place: Place | undefined, records: readonly Row[]): Cell {
   if (!place) return counted(records.length)
   const all = records.flatMap(record => valueAt(record, place) ?? [])
   if (name === 'count') return counted(all.length)
   if (name === 'count_distinct') return counted(new Set(all.map(one => identity(place.type, one))).size)
-  // Of JSON, only numbers count.
+  // In JSON, only numbers count.
   const type = place.type === 'json' ? 'number' : place.type
   const values = place.type === 'json' ? all.filter(({ kind }) => kind === 'number') : all
   const typed: Typed = { ...place, type }
@@ -52,7 +52,7 @@ function isWholeNumber(raw: string): boolean {
   return exponent >= 0 || digits % 10n ** BigInt(-exponent) === 0n
 }
 
-/** To the last digit. Of whole numbers the exponent isn't negative. */
+/** Adds exactly. If the sum is an integer, its exponent is 0. */
 function sumOf(values: readonly Json[]): { readonly digits: bigint; readonly exponent: number } {
   const all = values.map(({ raw }) => decimalOf(raw))
   const least = Math.min(0, ...all.map(({ exponent }) => exponent))
@@ -61,13 +61,13 @@ function sumOf(values: readonly Json[]): { readonly digits: bigint; readonly exp
   return digits % unit === 0n ? { digits: digits / unit, exponent: 0 } : { digits, exponent: least }
 }
 
-/** PostgreSQL's `to_char`, for the few masks that the generators write. */
+/** Implements PostgreSQL's `to_char` for the few masks that the generators use. */
 export function toText(value: Json, mask: string): Json {
   const text = value.kind === 'number' ? numberText(value.raw, mask) : instantText(value, mask)
   return { kind: 'text', raw: JSON.stringify(text), text }
 }
 
-/** Half is rounded away from zero. */
+/** Rounds half away from zero. */
 function numberText(raw: string, mask: string): string {
   const { digits, exponent } = decimalOf(raw)
   const [unit, magnitude] = [10n ** BigInt(Math.max(0, -exponent)), digits < 0n ? -digits : digits]

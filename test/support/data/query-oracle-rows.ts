@@ -14,22 +14,25 @@ import { tableNames } from './query-tables.ts'
 import { compare, identity, type Place, placeOf, textOf, valueAt } from './query-values.ts'
 import { type Json, jsonNull, operatorOf } from './raw-json.ts'
 
-/** What queries list: choice of columns, groups, order and paging, a part of the plain reading (query-oracle.ts). */
+/**
+ * A value in the result of a query. This part of the oracle (query-oracle.ts) covers columns, groups, order
+ * and paging.
+ */
 export interface Cell {
   readonly type: Kind
   readonly collation?: string
   readonly list?: boolean
   readonly keepsZeros?: boolean
   readonly json: Json
-  /** Whether it is what stands in a record. Of values that are equal, any may stand for a group. */
+  /** True if the value is written as in a record. A group's value may be any of several equal ones. */
   readonly exact: boolean
-  /** How far off a double may be: its last digits depend on how decimals are added. */
+  /** Maximum deviation of a double, whose last digits depend on the order of addition. */
   readonly within?: number
-  /** A field without an order: groups are still in one, which is that of its JSON as text. */
+  /** True for a field without an order, whose groups are sorted by their JSON as text. */
   readonly byText?: true
 }
 
-/** The parameters of an address, which win over clauses. */
+/** Parameters of an address, which override clauses. */
 export interface AskedPage {
   readonly order?: readonly RawOrder[]
   readonly limit?: number
@@ -37,9 +40,9 @@ export interface AskedPage {
 }
 
 export interface Answer {
-  /** Each with its members in their order. */
+  /** Rows, each with its members in order. */
   readonly rows: readonly ReadonlyMap<string, Cell>[]
-  /** Without limit and offset. */
+  /** The number of rows without limit and offset. */
   readonly total: number
   /** True if rows follow those of the page. */
   readonly more: boolean
@@ -48,13 +51,13 @@ export interface Answer {
 /** A row before it is sorted. */
 interface Made {
   readonly cells: ReadonlyMap<string, Cell>
-  /** Other values that it may be sorted by, by the text of what stands in the query. */
+  /** Returns another value to sort by, given its node in the query. */
   value(by: Json): Cell | undefined
-  /** What breaks ties. */
+  /** Cells that break ties. */
   readonly last: readonly Cell[]
 }
 
-/** @param entity of the address; null at the base */
+/** @param entity in the address; null at the base */
 export function answerOf(
   world: World,
   entity: string | null,
@@ -90,7 +93,7 @@ export function answerOf(
   }
 }
 
-/** The rows of a `from` behind `in`. */
+/** Returns the rows of a `from` in an `in` condition. */
 export const innerRows = (query: Json, world: World): readonly InnerRow[] =>
   answerOf(world, null, query).rows.map(row =>
     [...row.values()].map(({ type, json }) => [type, json] as const),
@@ -106,7 +109,7 @@ function entryOf(json: Json): Entry {
   return { by: by as Json, descending: direction !== undefined && textOf(direction) === 'desc' }
 }
 
-/** Nulls last ascending, first descending. */
+/** Sorts nulls last if ascending, first if descending. */
 function compareRows(one: Made, other: Made, order: readonly Entry[]): number {
   for (const { by, descending } of order) {
     const result = compareCells(cellBy(one, by), cellBy(other, by))
@@ -132,7 +135,7 @@ function compareCells(one: Cell, other: Cell): number {
   return compare(one, one.json, other.json)
 }
 
-/** What a column is made of: a field, or a function. */
+/** The source of a column: a field or a function. */
 interface Source {
   readonly name: string
   readonly node: Json
@@ -147,7 +150,7 @@ function sourceOf(node: Json): Source {
   return { name: text, node, isAggregate: node.kind === 'array' && aggregates.includes(text) }
 }
 
-/** A record with how well it matches what the query searches for. */
+/** A record with its relevance for the text search of the query. */
 class Ranked extends Map<string, Json> {
   readonly relevance: number
 
@@ -157,7 +160,7 @@ class Ranked extends Map<string, Json> {
   }
 }
 
-/** @param isPlain whether the order is one of fields */
+/** @param isPlain true if the order consists of fields */
 function madeRows(world: World, entity: KnownEntity, body: Json | undefined, isPlain: boolean): Made[] {
   const { fields, name } = entity
   const isExtract = operatorOf(body) === 'extract'
@@ -174,7 +177,7 @@ function madeRows(world: World, entity: KnownEntity, body: Json | undefined, isP
   const isAll =
     !chosen || (partsOf(chosen).length === 0 && chosen.kind === 'array' && rest.every(one => one === where))
   if (isAll && isPlain) return records.map(record => wholeRecord(record, entity))
-  // Sorted by something else than fields, they have all fields: what is missing is null.
+  // Sorted by other values than fields, records have all fields, and missing ones become null.
   const sources = columnsOf(chosen ?? { kind: 'array', raw: '[]', items: [] }, entity)
   const groups = clause('group_by') ? partsOf(clause('group_by')).slice(1) : undefined
   const isGrouped = groups !== undefined || sources.some(([, source]) => source.isAggregate)
@@ -249,8 +252,9 @@ function plainRow(
 }
 
 /**
- * Of values that are equal, the one whose JSON comes first stands for all of them: among those of the whole entity where
- * records were imported, and in a table, where the database groups them, among those of a group.
+ * Returns the value that stands for all values equal to it: the one whose JSON comes first. Of imported
+ * records, those of the whole entity are considered. Of a table, which the database groups, only those of the
+ * group.
  */
 function cellOf(node: Json, record: Ranked, entity: KnownEntity, exact: boolean): Cell {
   const own = scalar(node, record, entity, exact)
@@ -264,7 +268,7 @@ function cellOf(node: Json, record: Ranked, entity: KnownEntity, exact: boolean)
 
 const tables = new Set<string>(Object.values(tableNames))
 
-/** @param isOne whether there is one row for all records, and also for none */
+/** @param isOne true if all records form one row, which exists even without records */
 function groupedRows(
   records: readonly Ranked[],
   sources: readonly (readonly [string, Source])[],
@@ -304,11 +308,11 @@ function groupedRows(
   })
 }
 
-/** Of equal values, the one whose JSON comes first. */
+/** Returns the one of two equal values whose JSON comes first. */
 const firstOf = (one: Cell, other: Cell): Cell =>
   compareCodePoints(one.json.raw, other.json.raw) <= 0 ? one : other
 
-/** Whether a name stands for a column, because no field is called so. */
+/** True if a name stands for a column, because no field has this name. */
 const isColumnAlone = (group: Json, name: string, { fields }: KnownEntity) =>
   group.kind === 'text' && group.text === name && !fields.some(field => field.name === name)
 

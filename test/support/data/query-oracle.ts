@@ -16,9 +16,9 @@ import {
 import { type Json, type JsonObject, operatorOf } from './raw-json.ts'
 
 /**
- * What queries mean, written down a second time and in the plainest way: an AST is read over arrays of records, with
- * true, false and unknown (undefined). Nothing here comes from src/. It takes queries that are right; for wrong ones it
- * may do anything.
+ * The meaning of queries, written a second time in the simplest way: an AST is evaluated over arrays of
+ * records, with true, false and unknown (undefined). Nothing here comes from src/. Queries must be valid; the
+ * result for others is undefined.
  */
 export interface World {
   readonly entities: ReadonlyMap<string, KnownEntity>
@@ -33,7 +33,7 @@ export interface KnownEntity {
     readonly list?: boolean
     readonly keepsZeros?: boolean
   })[]
-  /** As a plain list shows them. */
+  /** The records as a plain list shows them. */
   readonly records: readonly JsonObject[]
 }
 
@@ -49,7 +49,7 @@ export type Test = (row: Row) => Truth
 export interface Scope {
   readonly world: World
   readonly fields: readonly TypedField[]
-  /** undefined: rows behind `having`. */
+  /** undefined for the rows of `having`. */
   readonly entity?: string
 }
 
@@ -61,7 +61,7 @@ export function knownEntity({ entities }: World, name: string): KnownEntity {
 
 export const partsOf = (json: Json | undefined): readonly Json[] => (json?.kind === 'array' ? json.items : [])
 
-/** What a condition says of a row. */
+/** Returns a function that evaluates a condition for a row. */
 export function condition(node: Json, scope: Scope): Test {
   const [, ...args] = partsOf(node)
   const [first, second] = args
@@ -110,16 +110,16 @@ function leaf(operator: string, place: Place, constant: Json): Test {
   }
 }
 
-/** There, what is missing is a value of its own, which no other one equals. */
+/** True inside JSON, where a missing value counts as a value that equals no other. */
 const isWithinJson = ({ type, list }: Place) => type === 'json' && !list
 
-/** Whether there is no telling, because a field that isn't within JSON has no value. */
+/** True if the result is unknown, because a field outside of JSON has no value. */
 const isUnknown = (places: readonly Place[], found: readonly (Json | undefined)[]) =>
   found.some((value, at) => value === undefined && !isWithinJson(places[at] as Place))
 
 /**
- * An array of as many elements, each of which matches: a whole number by itself, and an expression by a whole text, or by
- * the digits of a number unless it is nothing but digits itself.
+ * Matches an array of the same length whose elements all match. An integer matches the same number. An
+ * expression matches a whole text or, unless it consists of digits only, the digits of a number.
  */
 function pathMatches(place: Place, elements: readonly Json[]): Test {
   return row => {
@@ -139,7 +139,7 @@ function pathMatches(place: Place, elements: readonly Json[]): Test {
   }
 }
 
-/** What a comparison says of a value that isn't null. */
+/** Returns a function that evaluates a comparison for a value that is not null. */
 function ofValue(operator: string, place: Place, constant: Json): (value: Json) => boolean {
   const { type, collation } = place
   switch (operator) {
@@ -171,7 +171,7 @@ function ofValue(operator: string, place: Place, constant: Json): (value: Json) 
   }
 }
 
-/** Of a list, one element is enough. */
+/** Returns the values of which one must match: those of a list are its elements and itself. */
 const alternatives = ({ list }: Place, value: Json): readonly Json[] =>
   list && value.kind === 'array' ? [value, ...value.items] : [value]
 
@@ -200,7 +200,7 @@ function isIn(subject: Json | undefined, values: Json | undefined, scope: Scope)
 
 function inArray(places: readonly Place[], values: readonly Json[]): Test {
   const rows = values.map(value => (places.length > 1 ? partsOf(value) : [value]))
-  // Numbers and booleans are texts here for a field of text, and only here: `identity` takes them so.
+  // A field of text takes numbers and booleans as texts, which `identity` does; other fields don't.
   const tests = rows.map(row => places.map((place, at) => equalTo(place, row[at] as Json)))
   return row => {
     const found = places.map(place => valueAt(row, place))
@@ -214,12 +214,12 @@ function inArray(places: readonly Place[], values: readonly Json[]): Test {
   }
 }
 
-/** Values of a subquery, each with the type of its field. */
+/** Values of a subquery's row, each with the type of its field. */
 export type InnerRow = readonly (readonly [Place['type'], Json])[]
 
 /**
- * A row with a null in it matches nothing. A record with one neither matches nor doesn't, unless it is within JSON, where it
- * differs from all values.
+ * Matches records with rows of a subquery. A row with a null matches nothing. A record with a null gives
+ * unknown or, inside JSON, differs from all values.
  */
 function inRows(places: readonly Place[], rows: readonly InnerRow[]): Test {
   const complete = rows.filter(row => row.every(([, value]) => value.kind !== 'null'))
@@ -243,7 +243,7 @@ function areEqual(place: Place, value: Json | undefined, otherType: Place['type'
   return all.some(one => canonical(one) === wanted)
 }
 
-/** The same as `in` with the fields that the relation names. */
+/** Like `in`, with the fields of the relation. */
 function subquery(entity: string, query: Json | undefined, scope: Scope): Test {
   for (const { entities, fields } of scope.world.relations) {
     const side = entities.indexOf(scope.entity ?? '')

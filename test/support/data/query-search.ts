@@ -2,17 +2,23 @@ import { partsOf, type Row, type Scope, type Test } from './query-oracle.ts'
 import { type Place, placeOf, textOf, valueAt } from './query-values.ts'
 import { type Json, operatorOf } from './raw-json.ts'
 
-/** Text search, a part of the plain reading of queries (query-oracle.ts). It knows the words that the generators look for. */
+/**
+ * A phrase of a text search. This part of the oracle (query-oracle.ts) knows the words that the generators
+ * search for.
+ */
 interface Phrase {
   readonly words: readonly string[]
   readonly prefix: boolean
 }
 
-/** Scripts of which each character is a word. */
+/** Scripts in which each character is a word. */
 const single = '\\p{sc=Han}\\p{sc=Hira}\\p{sc=Kana}\\p{sc=Thai}\\p{sc=Laoo}\\p{sc=Mymr}\\p{sc=Khmr}'
 const word = new RegExp(`[${single}]|(?:(?![${single}])[\\p{L}\\p{M}\\p{N}])+`, 'gu')
 
-/** It is exact for words of Latin script; what else there is in a text is just none of them. */
+/**
+ * Splits a text into words. This is exact for Latin script; other parts of a text match none of the searched
+ * words.
+ */
 const wordsOf = (text: string): readonly string[] =>
   text
     .normalize('NFKD')
@@ -30,7 +36,7 @@ function phrasesIn(text: string): readonly Phrase[] {
   return [...new Map(phrases.map(phrase => [JSON.stringify(phrase), phrase])).values()]
 }
 
-/** How often a phrase is in words. */
+/** Counts the occurrences of a phrase. */
 function occurrences(all: readonly string[], { words, prefix }: Phrase): number {
   let count = 0
   for (let at = 0; at + words.length <= all.length; ) {
@@ -52,7 +58,10 @@ function placesOf(node: Json, { fields }: Pick<Scope, 'fields'>): readonly Place
     .map(field => ({ ...field, path: [] }))
 }
 
-/** The words of each text: a field of text is one, and in JSON each counts for itself, at any depth. */
+/**
+ * Returns the words of each text: a text field is one text, and in JSON each text counts separately, at any
+ * depth.
+ */
 function textsAt(row: Row, place: Place): readonly (readonly string[])[] {
   const value = valueAt(row, place)
   if (!value) return []
@@ -65,7 +74,9 @@ function textsIn(json: Json): readonly string[] {
   return json.kind === 'text' ? [json.text] : []
 }
 
-/** Every phrase is in one of the fields. Without a value in any of them, nobody knows. */
+/**
+ * Returns true if every phrase is in one of the fields, and undefined (unknown) if none of them has a value.
+ */
 export function search(node: Json, scope: Scope): Test {
   const [, where, text] = partsOf(node)
   const places = placesOf(where as Json, scope)
@@ -77,7 +88,7 @@ export function search(node: Json, scope: Scope): Test {
   }
 }
 
-/** What a condition searches for, but for what must not be there. */
+/** Returns the text searches in a condition, except negated ones. */
 function searches(node: Json, negated: boolean): readonly Json[] {
   const operator = operatorOf(node)
   if (operator === 'match') return negated ? [] : [node]
@@ -85,7 +96,9 @@ function searches(node: Json, negated: boolean): readonly Json[] {
   return partsOf(node).flatMap(one => searches(one, negated !== (operator === 'not')))
 }
 
-/** All fields and phrases of a condition count as one search. */
+/**
+ * Returns a function for the relevance of a row. All fields and phrases of a condition count as one search.
+ */
 export function relevance(condition: Json | undefined, scope: Pick<Scope, 'fields'>): (row: Row) => number {
   const all = condition ? searches(condition, false) : []
   const places = new Map<string, Place>()
@@ -110,7 +123,7 @@ export function relevance(condition: Json | undefined, scope: Pick<Scope, 'field
   }
 }
 
-/** What the generators look for. */
+/** Texts that the generators search for. */
 export const searched = [
   ...['a', 'A', 'b', 'ab', 'ä', 'zebra', 'apple', 'str*', 'a*', '5', '2020', 'strasse', 'null'],
   ...['a b', '"a b"', 'a "a b"', '2020-06-30', '"2020 06"*', 'test/1', 'made by'],

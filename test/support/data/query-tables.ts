@@ -3,7 +3,7 @@ import { exposeIn } from '../service/exposed-tables.ts'
 import type { Service } from '../service/service.ts'
 import { lineOf, type Sheet } from './query-worlds.ts'
 
-/** The records of random queries as tables of the operator's own. */
+/** Tables of the operator with the records of random queries. */
 const columns = {
   things: `id bigint PRIMARY KEY, big numeric, price numeric, word text COLLATE "en-x-icu", at timestamptz, flag boolean,
     doc json, tags jsonb, labels text[], mixed json, owner smallint`,
@@ -16,11 +16,11 @@ const columns = {
 const types = `CREATE TYPE mood AS ENUM ('sad', 'ok', 'happy');
   CREATE COLLATION blind (provider = icu, locale = 'und-u-ks-level1', deterministic = false);`
 
-/** Values of types that imports lack, made of the things. */
+/** Values of types that imports lack, derived from `things`. */
 const kinds = `SELECT id, (ARRAY['sad', 'ok', 'happy', NULL]::mood[])[abs(id) % 4 + 1], word, price, price,
   (at AT TIME ZONE 'UTC')::date, md5(word)::uuid, ARRAY[owner, NULL, abs(id) % 3], ARRAY[word, 'a'] FROM table_things`
 
-/** What the tables are called as entities. */
+/** The names of the tables as entities. */
 export const tableNames = {
   things: 'table_things',
   owners: 'table_owners',
@@ -35,12 +35,12 @@ export const createTables: string = [
   ),
 ].join('\n')
 
-/** Replaces what is in the tables. */
+/** Replaces the content of the tables. */
 export async function fillTables(url: string, all: readonly Sheet[]): Promise<void> {
   for (const { name, records } of all) {
     const table = tableNames[name as keyof typeof columns]
     await runSql(url, `TRUNCATE ${table}`)
-    // Columns of PostgreSQL have no NUL and no unpaired surrogates; two keys may be one without them.
+    // PostgreSQL can't store NUL or unpaired surrogates. Without them, two keys may become equal.
     const json = `[${records.map(lineOf).join()}]`.replace(/\\u(0000|d[89a-f][0-9a-f]{2})/g, '?')
     await runSql(
       url,

@@ -9,27 +9,27 @@ import {
 } from './oracle.ts'
 import type { Json } from './raw-json.ts'
 
-/** What values of fields are, and how they compare: a part of the plain reading of the query language (query-oracle.ts). */
+/** A field. This part of the oracle (query-oracle.ts) defines values and their comparison. */
 export interface TypedField {
   readonly name: string
   readonly type: Kind
-  /** Of text; without one it is in the order of code points. */
+  /** The collation of text; without it, text is sorted by code points. */
   readonly collation?: string
-  /** JSON whose values are lists, which are asked for their elements. */
+  /** True for JSON whose values are lists, in which conditions look at the elements. */
   readonly list?: boolean
-  /** JSON of a column of a database: numbers inside of structures keep the zeros that they end with. */
+  /** True for JSON from a database column: numbers inside of structures keep their trailing zeros. */
   readonly keepsZeros?: boolean
 }
 
-/** A field, or with a path a member inside of one, which is JSON. */
+/** A field or, with a path, a value inside a field of JSON. */
 export interface Place extends TypedField {
   readonly path: readonly (string | number)[]
 }
 
-/** A field of text may hold other values, which count as their JSON. */
+/** Returns a value as text. In a text field, other values count as their JSON. */
 export const textOf = (json: Json): string => (json.kind === 'text' ? json.text : json.raw)
 
-/** The same text for values that are equal as JSON: by kind and value, members in any order. */
+/** Returns the same text for values that are equal as JSON: by kind and value, with members in any order. */
 export function canonical(json: Json): string {
   switch (json.kind) {
     case 'number':
@@ -58,7 +58,7 @@ function canonicalNumber(raw: string): string {
   return `${digits}e${exponent}`
 }
 
-/** What a regular expression sees of JSON. */
+/** Returns the text that a regular expression is applied to. */
 export function seenText(json: Json, keepsZeros = false): string {
   const inside = (one: Json): string => {
     switch (one.kind) {
@@ -83,7 +83,7 @@ export function seenText(json: Json, keepsZeros = false): string {
   return json.kind === 'number' ? digitsOf(json.raw, false) : inside(json)
 }
 
-/** A number in digits, without an exponent. */
+/** Writes a number in digits, without an exponent. */
 function digitsOf(raw: string, keepsZeros: boolean): string {
   const { digits, exponent } = decimalOf(raw)
   const places = Math.max(0, -exponent)
@@ -95,7 +95,7 @@ function digitsOf(raw: string, keepsZeros: boolean): string {
   return `${all < 0n ? '-' : ''}${size / unit}${places === 0 || shown === '' ? '' : `.${shown}`}`
 }
 
-/** The same text for values that are equal as values of this type. */
+/** Returns the same text for values that are equal as values of this type. */
 export function identity(type: Kind, json: Json): string {
   if (json.kind === 'null') return 'null'
   if (type === 'text') return JSON.stringify(textOf(json))
@@ -103,7 +103,7 @@ export function identity(type: Kind, json: Json): string {
   return canonical(json)
 }
 
-/** Of two values that aren't null. */
+/** Compares two values that are not null. */
 export function compare({ type, collation, keepsZeros }: Typed, one: Json, other: Json): number {
   if (type === 'text') {
     const [first, second] = [textOf(one), textOf(other)]
@@ -141,8 +141,8 @@ function instant(json: Json): bigint {
 }
 
 /**
- * A constant for a date-time as the date-time that it means. Without a zone it is in UTC; a number is milliseconds since
- * 1970. It knows the forms that the generators write.
+ * Converts a constant to the date-time that it stands for. Without a zone it is in UTC; a number is in ms
+ * since 1970. It knows the forms that the generators use.
  */
 export function instantConstant(json: Json): Json {
   const text = json.kind === 'number' ? new Date(Number(json.raw)).toISOString() : withAllParts(textOf(json))
@@ -157,7 +157,7 @@ function withAllParts(text: string): string {
   return `${day}T${clock}${':00'.repeat(3 - clock.split(':').length)}${fraction.replace(',', '.')}${zone || 'Z'}`
 }
 
-/** Where a name leads to. A field of exactly this name comes first. */
+/** Resolves a name. A field of exactly this name takes precedence over a path. */
 export function placeOf(name: string, fields: readonly TypedField[]): Place {
   const field = fields.find(one => one.name === name)
   if (field) return { ...field, path: [] }
@@ -175,7 +175,7 @@ export function placeOf(name: string, fields: readonly TypedField[]): Place {
   return { name: parent.name, type: 'json', path, ...(parent.keepsZeros && { keepsZeros: true }) }
 }
 
-/** @returns undefined for null, and for what isn't there */
+/** @returns undefined for null and for a missing value */
 export function valueAt(row: ReadonlyMap<string, Json>, { name, path }: Place): Json | undefined {
   let value = row.get(name)
   for (const step of path) {

@@ -2,11 +2,11 @@ import fc from 'fast-check'
 import type { runs } from '../scale.ts'
 import { anyString } from './arbitrary-records.ts'
 
-/** Records for random queries: small, with all types, and with values that meet again, in other entities, too. */
+/** A small entity for random queries, with all types, and with values that also occur in other entities. */
 export interface Sheet {
   readonly name: string
   readonly key: string | readonly string[]
-  /** Each field's value as JSON text; one that is left out is missing. */
+  /** Each field's value as JSON. A field that is left out is missing. */
   readonly records: readonly Readonly<Record<string, string>>[]
 }
 
@@ -70,7 +70,7 @@ const dateTime = fc
 
 const boolean = fc.constantFrom('true', 'false')
 const scalarJson = fc.oneof(small, decimal, integer, word.map(quoted), boolean, fc.constant('null'))
-/** Equal objects may have their members in another order. */
+/** Documents; equal ones may have their members in a different order. */
 const document = fc.oneof(
   {
     arbitrary: fc
@@ -108,7 +108,7 @@ const tags = fc.oneof(
   },
   { arbitrary: word.map(quoted), weight: 1 },
 )
-/** Only texts, as the tags of PuppetDB are. */
+/** Lists of texts only, like the tags of PuppetDB. */
 const labels = fc.array(word.map(quoted), { maxLength: 3 }).map(all => `[${all.join()}]`)
 const mixed = fc.oneof(
   { arbitrary: scalarJson.filter(one => one !== 'null'), weight: 5 },
@@ -117,7 +117,7 @@ const mixed = fc.oneof(
 
 const missing = undefined
 
-/** Now and then null, or not there at all. */
+/** A value that is sometimes null or missing. */
 const field = (value: fc.Arbitrary<string>): fc.Arbitrary<string | undefined> =>
   fc.oneof(
     { arbitrary: value, weight: 7 },
@@ -143,7 +143,7 @@ const records = (
             .record(Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, field(value)])))
             .map(record => ({
               [key]: id,
-              // The first one has all fields, so that there are such.
+              // The first record has all fields, so that each exists.
               ...Object.fromEntries(
                 Object.entries(record).flatMap(([name, value]) =>
                   value !== missing ? [[name, value]] : at === 0 ? [[name, 'null']] : [],
@@ -154,7 +154,7 @@ const records = (
       ),
     ) as fc.Arbitrary<Readonly<Record<string, string>>[]>
 
-/** Types that are declared, because chance may leave only some kinds of values. */
+/** Declared types, because random values may be of only some kinds. */
 export const declaredTypes = {
   things: {
     big: 'integer',
@@ -188,7 +188,7 @@ const links = (most: number) =>
       ),
     ) as fc.Arbitrary<Readonly<Record<string, string>>[]>
 
-/** Three entities; things belong to owners, and links have a key of two fields. */
+/** Three entities: things are related to owners, and links have a key of two fields. */
 export const sheets = (most: number): fc.Arbitrary<readonly Sheet[]> =>
   fc
     .tuple(
@@ -209,7 +209,7 @@ export const sheets = (most: number): fc.Arbitrary<readonly Sheet[]> =>
         rank: fc.oneof(small, decimal),
         born: dateTime,
         about: fc.oneof(document, word.map(quoted), small),
-        // Declared as text, which may hold anything.
+        // This field is declared as text, which may hold any value.
         nick: fc.oneof(word.map(quoted), word.map(quoted), small, boolean, fc.constant('["a"]')),
       }),
       links(most),
@@ -221,8 +221,8 @@ export const sheets = (most: number): fc.Arbitrary<readonly Sheet[]> =>
     ])
 
 /**
- * Runs a test with random sheets, and with a seed for what it asks about them: the seed that a failure names repeats all
- * of it. Even the first sheets are large, because there are few.
+ * Runs a test with random sheets, and with a seed for its queries. The seed in the message of a failure
+ * repeats both. Even the first sheets are large, because there are few.
  */
 export const forSheets = (
   howOften: ReturnType<typeof runs>,
@@ -234,7 +234,7 @@ export const forSheets = (
     endOnFailure: true,
   })
 
-/** Text that sorts by the rules of a language. */
+/** Collations of fields that are sorted by the rules of a language. */
 export const collations = { things: {}, links: {}, owners: { name: 'sv' } } as const
 
 export const lineOf = (record: Readonly<Record<string, string>>): string =>

@@ -1,4 +1,4 @@
-/** JSON of which nothing is lost: each value with the text that it was written as. Nothing here comes from src/. */
+/** JSON without loss: each value has the text that it was written as. Nothing here comes from src/. */
 export type Json =
   | { readonly kind: 'null' | 'boolean' | 'number'; readonly raw: string }
   | { readonly kind: 'text'; readonly raw: string; readonly text: string }
@@ -87,7 +87,7 @@ export function readJson(text: string): Json {
 
 const quoted = /"(?:[^"\\]|\\.)*"/y
 
-/** What an array that begins with a text is called by; undefined for everything else. */
+/** Returns the first element of an array if it is a text, such as an operator; otherwise undefined. */
 export function operatorOf(json: Json | undefined): string | undefined {
   const first = json?.kind === 'array' ? json.items[0] : undefined
   return first?.kind === 'text' ? first.text : undefined

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Client } from '../clients/client.ts'
 
-/** Single records, as clients write them (R1). */
+/** Returns the path at which clients write a single record (R1). */
 export const recordPath = (entity: string, key: number | string): string =>
   `/api/query/v4/${entity}/${encodeURIComponent(key)}`
 

@@ -13,7 +13,7 @@ export const membersOf = (group: string): Readers => [{ reader: `group:${group}`
 
 export const titled = (title: string): Metadata => ({ 'dc.title': [{ value: title, language: 'en' }] })
 
-/** An item as tests describe it; what is not said is nothing special. */
+/** An item as tests describe it. Members that are left out have defaults. */
 export interface SampleItem {
   readonly identifier: string
   readonly metadata?: Metadata
@@ -25,7 +25,7 @@ export interface SampleItem {
 export interface PlannedFile {
   readonly name: string
   readonly content?: string | Uint8Array
-  /** Of a file with the content, if it is too large to be held in memory. */
+  /** Path of a file with the content, if it is too large for memory. */
   readonly path?: string
   readonly mimeType?: string
   readonly readers?: Readers
@@ -37,11 +37,11 @@ type Place = Pick<Service, 'storage' | 'config'>
 
 export interface StoredItem extends Item {
   readonly bitstreams: readonly Bitstream[]
-  /** By name. */
+  /** Bitstreams by name. */
   readonly files: ReadonlyMap<string, Bitstream>
 }
 
-/** Adds an item, or changes it, with the contents of its files kept as an ingest keeps them. */
+/** Adds or changes an item. The contents of its files are kept as an ingest keeps them. */
 export async function addItem(
   { storage: { repository }, config }: Place,
   { identifier, metadata, collections = [], readers = everybody, files = [] }: SampleItem,
@@ -85,7 +85,7 @@ async function keepFiles(filesFolder: string, files: readonly PlannedFile[]) {
   }
 }
 
-/** The same, for tests that are about the files. */
+/** Adds or changes an item, for tests that are about its files. */
 export const putItem = (
   place: Place,
   identifier: string,
@@ -93,6 +93,6 @@ export const putItem = (
   files: readonly PlannedFile[],
 ): Promise<StoredItem> => addItem(place, { identifier, readers, files })
 
-/** Where a bitstream's content is. */
+/** Returns the path of a bitstream's content. */
 export const contentOf = ({ uuid }: { readonly uuid: string }): string =>
   `/api/core/bitstreams/${uuid}/content`

@@ -9,8 +9,8 @@ import { type Service, startService } from '../service/service.ts'
 import { viewerSettings } from './viewers.ts'
 
 /**
- * Every kind of caller, and who may read and write what, written down a second time and in the plainest way. Nothing of the
- * model comes from src/.
+ * Every kind of caller, and the rules for reading and writing, written a second time in the simplest way.
+ * Nothing of the model comes from src/.
  */
 
 export const entityNames = ['quartz', 'gypsum', 'olivine', 'feldspar', 'magnetite'] as const
@@ -23,12 +23,12 @@ interface Rules {
   readonly write: string | null
 }
 
-/** What is random. */
+/** The random part of a world. */
 export interface Plan {
   readonly rules: readonly Rules[]
-  /** Who is in which group by themselves. */
+  /** The groups of which each person is a direct member. */
   readonly members: readonly (readonly string[])[]
-  /** Which group is in which, the later in the earlier. */
+  /** Groups in groups; a later one of the list is in an earlier one. */
   readonly inside: readonly (readonly [child: string, parent: string])[]
 }
 
@@ -54,7 +54,7 @@ const plans: fc.Arbitrary<Plan> = fc.record({
   ),
 })
 
-/** Each kind of rule, and each way into a group. */
+/** A plan with each kind of rule, and each way into a group. */
 const everyKind: Plan = {
   rules: [
     { read: 'anonymous', write: `group:${campus}` },
@@ -70,10 +70,10 @@ const everyKind: Plan = {
     [campus, 'Crane'],
   ],
 }
-/** One fixed world with everything in CI, random ones in the long run. */
+/** One fixed plan with everything in CI, and also random ones in the long run. */
 export const somePlans = (): readonly Plan[] => [everyKind, ...(isLong ? fc.sample(plans, 12) : [])]
 
-/** What an access token is for. */
+/** The scope of an access token. */
 interface Scope {
   readonly methods: readonly string[]
   readonly entities: readonly string[] | null
@@ -83,7 +83,7 @@ interface Scope {
 export interface Caller {
   readonly name: string
   readonly headers: Readonly<Record<string, string>>
-  /** Whose rights count; null: nobody's. */
+  /** The person whose rights apply; null for an anonymous caller. */
   readonly person: string | null
   readonly isAdministrator: boolean
   readonly onCampus: boolean
@@ -124,7 +124,7 @@ export function mayWrite(plan: Plan, caller: Caller, entity: string): boolean {
   )
 }
 
-/** Why an access token doesn't get as far as anybody's rights. */
+/** True if the scope of an access token excludes a request, whatever the rights of its owner. */
 export function isOutside({ scope }: Caller, method: string, part: string, entity?: string): boolean {
   if (scope === null) return false
   const needed = method === 'HEAD' || (part === 'query' && method === 'POST') ? 'GET' : method
@@ -235,7 +235,7 @@ export async function startWorld(t: TestContext): Promise<World> {
 export const recordsOf = (entity: string) => [1, 2].map(id => ({ id, secret: secretOf(entity), ref: id }))
 export const secretOf = (entity: string) => `the secret of ${entity}`
 
-/** As administrators do it. */
+/** Carries out a plan over HTTP, as an administrator. */
 export async function carryOut({ service, admin, uuids, groups }: World, plan: Plan): Promise<void> {
   for (const entity of entityNames) {
     const { read, write } = ruleOf(plan, entity)

@@ -1,9 +1,9 @@
 /**
- * What may be asked of each route by whom, written down a second time. A route that is in none of these lists fails the
- * tests that walk all routes: with a new one comes a line here that says for whom it is.
+ * The rights that each route requires, written a second time. A route in none of these lists fails the tests
+ * that walk all routes, so a new route needs a line here.
  */
 
-/** For everybody: what they answer has no audience, or is only what everybody may see. */
+/** Routes for everyone: their answers have no audience, or contain only what everyone may see. */
 const open: readonly string[] = [
   'GET /',
   'GET /actuator',
@@ -165,7 +165,7 @@ const open: readonly string[] = [
   'GET /status/v1/simple/puppetdb-status',
 ]
 
-/** For those who are logged in, about themselves and what is theirs. */
+/** Routes for logged-in epersons, about themselves and their belongings. */
 const login: readonly string[] = [
   'DELETE /api/authn/sessions',
   'GET /api/authn/sessions',
@@ -188,7 +188,10 @@ const login: readonly string[] = [
   'GET /api/system/processes/search/own',
 ]
 
-/** For administrators, or for those who may read or write one thing, which the reader of the tests may not. */
+/**
+ * Routes for administrators, or for callers with the right to read or write one object, which the reader of
+ * the tests lacks.
+ */
 const closed: readonly string[] = [
   'GET /actuator/health',
   'GET /actuator/info',
@@ -331,7 +334,7 @@ const closed: readonly string[] = [
   'PATCH /api/uploads/:id',
 ]
 
-/** Open to everybody who proves who they are in the request itself. */
+/** Routes for everyone who authenticates in the request itself. */
 const proofs: readonly string[] = ['POST /api/authn/login', 'POST /api/authn/logout', 'GET /metrics']
 
 export const rights = { open, login, closed, proofs }

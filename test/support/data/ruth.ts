@@ -7,21 +7,24 @@ export const ruthEmail = 'ruth@example.org'
 
 type Settings = Readonly<Record<string, string>>
 
-/** A service with one eperson, and a client that is not logged in. */
+/** Starts a service with one eperson, and a client that is not logged in. */
 export async function startWithRuth(t: TestContext, env: Settings = {}, realPasswords = false) {
   const service = await startService(t, { env, realPasswords })
   const { uuid } = await service.addEperson(ruthEmail)
   return { service, uuid, client: service.client() }
 }
 
-/** The same, with a client that is logged in and one that is not. */
+/** Starts a service with one eperson, a client that is logged in, and one that is not. */
 export async function startWithRuthLoggedIn(t: TestContext, env: Settings = {}, realPasswords = false) {
   const { service, uuid, client } = await startWithRuth(t, env, realPasswords)
   const token = await client.login(ruthEmail)
   return { service, uuid, client, token, stranger: service.client() }
 }
 
-/** A hash in PHC format with weaker parameters than the service's own, as an older version may have made it. */
+/**
+ * Returns a hash in PHC format with weaker parameters than the service's, as an older version may have made
+ * it.
+ */
 export function weakHashOf(password: string): string {
   const [memory, passes, parallelism] = [8_192, 1, 1]
   const [message, nonce] = [Buffer.from(password), randomBytes(16)]

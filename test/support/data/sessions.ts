@@ -5,10 +5,10 @@ import { commandEvent } from '../../../src/cli/store.ts'
 import type { NewSession } from '../../../src/model/sessions.ts'
 import type { Service } from '../service/service.ts'
 
-/** A session that begins now, for logins that tests record in the store themselves. */
+/** Returns a session that begins now, for logins that tests record directly in the store. */
 export const beginsNow = (): NewSession => ({ begun: Date.now(), expires: Date.now() + 600_000 })
 
-/** A login of a session by the store alone, whatever the password is. @returns its token */
+/** Logs in through the store alone, whatever the password is. @returns the token of the session */
 export async function sessionLogin({ storage, config }: Service, email: string): Promise<string> {
   const { people, sessions, clock, identities, secrets } = storage
   const known = await people.credentials(email)
@@ -31,7 +31,7 @@ export async function sessionLogin({ storage, config }: Service, email: string):
   return tokens.mint('login', { ...begun, method: 'command-line', sg: [] }, 600)
 }
 
-/** When the session of a login token began, which is its id. */
+/** Returns the start of the session of a login token, which is the session's id. */
 export function begunOf(token: string): string {
   const header = Buffer.from(token.split('.')[0] ?? '', 'base64url').toString()
   return (JSON.parse(header) as { kid: string }).kid

@@ -3,7 +3,10 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync } from 'node:zlib'
 
-/** Works as the files of https://github.com/tategallery/collection have them (public domain), as far as `docs/how-to/ten-questions.md` reads them. */
+/**
+ * Works as in the files of https://github.com/tategallery/collection (public domain), with the members that
+ * `docs/how-to/ten-questions.md` reads.
+ */
 const works = [
   [8590, 'N01234', 'Norham Castle', 'Joseph Mallord William Turner', 558, 'Oil paint on canvas', 1798, 1856],
   [8591, 'N01235', 'The Sea', 'Joseph Mallord William Turner', 558, 'Graphite on paper', null, 1856],
@@ -17,7 +20,7 @@ const artists = `\uFEFFid,name,gender,dates,yearOfBirth,yearOfDeath,placeOfBirth
 2269,"Horn, Rebecca",Female,born 1944,1944,,Deutschland,,
 `
 
-/** Writes a copy of the collection with a few works below the folder, as `git clone` would. */
+/** Writes a copy of the collection with a few works into the folder, laid out as by `git clone`. */
 export function writeSample(folder: string): void {
   for (const [id, acno, title, artist, contributor, medium, startYear, acquisitionYear] of works) {
     const file = join(
@@ -42,7 +45,7 @@ export function writeSample(folder: string): void {
   writeFileSync(join(folder, 'tate/artist_data.csv'), artists)
 }
 
-/** The whole collection as lines of JSON. ARTWORKS overrides the path. */
+/** Path of the whole collection as lines of JSON. ARTWORKS overrides it. */
 const file =
   process.env.ARTWORKS ??
   fileURLToPath(new URL('../../../../shared/data/tate-artworks.ndjson.gz', import.meta.url))
@@ -50,7 +53,7 @@ const artistsFile = join(dirname(file), 'tate-artists.csv')
 
 export const hasCollection = existsSync(file) && existsSync(artistsFile)
 
-/** Writes what the first commands of the guide make. */
+/** Writes the files that the first commands of the guide create. */
 export function writeCollection(folder: string): void {
   const lines = gunzipSync(readFileSync(file)).toString().trim().split('\n')
   const wanted = lines.map(line => {

@@ -7,9 +7,14 @@ import type { Storage } from '../../../src/storage/storage.ts'
 import type { StoredEvent } from '../../../src/storage/trail.ts'
 import { databaseOf, runSqlIn, storeSettings } from '../service/engines.ts'
 
-/** The audit trail past the service, as somebody who can write to the database but doesn't have the secret. */
+/**
+ * Changes the audit trail past the service, like an attacker with access to the database but not to the
+ * secret.
+ */
 
-/** Runs SQL on the tables of the store. Their triggers are off. @returns the rows of the last statement */
+/**
+ * Runs SQL on the tables of the store with their triggers disabled. @returns the rows of the last statement
+ */
 export async function tamper<T = Record<string, unknown>>(dataFolder: string, sql: string): Promise<T[]> {
   if ((await databaseOf(dataFolder)) !== undefined)
     return runSqlIn<T>(
@@ -28,7 +33,7 @@ export async function tamper<T = Record<string, unknown>>(dataFolder: string, sq
   }
 }
 
-/** Records so many events, one after the other. */
+/** Records this number of events, one after another. */
 export async function addEvents({ trail }: Storage, count: number): Promise<void> {
   for (let at = 0; at < count; at++) await trail.record(commandEvent('group.add', `group ${at}`))
 }

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
 import { type Service, temporaryFolder } from '../service/service.ts'
 import type { Somebody, Uuids } from './policies.ts'
 
-/** Those who ask for what only some may read. */
+/** A caller whose rights to read are tested. */
 export interface Viewer {
   readonly name: string
   readonly who: Somebody
@@ -13,7 +13,9 @@ export interface Viewer {
   readonly headers: Readonly<Record<string, string>>
 }
 
-/** The settings of a service that knows groups by network and by login, and lets administrators act for others. */
+/**
+ * Returns settings with special groups by network and by login method, and with acting on behalf of epersons.
+ */
 export function viewerSettings(t: TestContext): Readonly<Record<string, string>> {
   const configuration = join(temporaryFolder(t, 'sqlite'), 'carrel.json')
   const campus = { group: 'Campus', ranges: ['10.0.0.0/8'] }
@@ -30,7 +32,7 @@ export function viewerSettings(t: TestContext): Readonly<Record<string, string>>
   }
 }
 
-/** Of a service with the settings above. */
+/** Returns viewers for a service with the settings above. */
 export async function someViewers(service: Service): Promise<readonly Viewer[]> {
   await service.storage.people.ensureGroups(['A', 'B', 'C'])
   const bearer = async (email: string) => {
@@ -78,7 +80,7 @@ export async function someViewers(service: Service): Promise<readonly Viewer[]> 
       headers: { ...elsewhere, ...root },
     },
     {
-      // The administrator's rights and special groups are dropped; the address is of the request (B3).
+      // The administrator's rights and special groups don't apply; the address is that of the request (B3).
       name: 'administrator acting as somebody in B, on campus',
       who: { administrator: false, loggedIn: true, groups: ['B', 'Campus'], name: 'b' },
       uuid: b.uuid,
@@ -87,6 +89,6 @@ export async function someViewers(service: Service): Promise<readonly Viewer[]> 
   ]
 }
 
-/** Those of them whom rules may name, by their names in plans. */
+/** Returns the UUIDs of the viewers whom rules may name, by their names in plans. */
 export const uuidsOf = (viewers: readonly Viewer[]): Uuids =>
   new Map(viewers.flatMap(({ who, uuid }) => (who.name && uuid ? [[who.name, uuid]] : [])))

@@ -3,9 +3,9 @@ import type { Ast } from './arbitrary-conditions.ts'
 import { type AskedQuery, queries } from './arbitrary-queries.ts'
 import type { World } from './query-oracle.ts'
 
-/** Queries with one mistake, somewhere in a query that is right otherwise. */
+/** An otherwise valid query with one mistake. */
 export interface WrongQuery extends Pick<AskedQuery, 'entity' | 'ast'> {
-  /** Where the mistake is, as a JSON pointer: the problem names this place, or one inside of it. */
+  /** The place of the mistake as a JSON pointer. The problem must name this place or one inside it. */
   readonly pointer: string
 }
 
@@ -18,10 +18,10 @@ export const wrongQueries = (world: World): fc.Arbitrary<WrongQuery> =>
           fc.constantFrom(...mistakes).map(mistake => broken(query, path, mistake)),
         ),
     )
-    // That is how clients say that there is no query.
+    // null is how clients send no query.
     .filter(({ ast }) => ast !== null)
 
-/** A part of a query, and what would be wrong there. */
+/** A part of a query, with mistakes that can replace it. */
 interface Part {
   readonly path: readonly number[]
   readonly mistakes: readonly Ast[]
@@ -48,7 +48,7 @@ const logical = ['and', 'or', 'not', 'subquery', 'match', '~>']
 const orders = ['<', '<=', '>', '>=']
 const comparing = ['=', ...orders, '~', 'null?', 'in']
 
-/** What is wrong wherever a condition stands. */
+/** Mistakes at the place of a condition. */
 const wrongConditions = (node: readonly Ast[]): readonly Ast[] => [
   ...([[], 'text', true, null, number('5'), number('{}'), [[]], [number('5'), 'x']] as const),
   ...(['==', '!=', 'AND', 'like', '!~', 'count', 'select_things'] as const).map(
@@ -75,7 +75,7 @@ const wrongConditions = (node: readonly Ast[]): readonly Ast[] => [
   ...([['subquery'], ['subquery', 'no such entity', node], ['subquery', node]] as const),
 ]
 
-/** What is wrong with any field. */
+/** Mistakes in a condition on any field. */
 function wrongComparisons([operator = '', first = '', second = '']: readonly Ast[]): readonly Ast[] {
   const of = (...args: readonly Ast[]): Ast => [operator, ...args]
   const any = [of(), of(first), of(first, second, second), of(`${JSON.stringify(first)}!`, second)]

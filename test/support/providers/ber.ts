@@ -1,14 +1,14 @@
-/** BER (X.690 §8) as LDAP uses it, not by the library under test: what a directory sends, and what it is sent. */
+/** BER (X.690 §8) as LDAP uses it, written and read without the library under test. */
 
 export interface Value {
   readonly tag: number
-  /** Of a constructed value. */
+  /** The values inside a constructed value. */
   readonly values: readonly Value[]
-  /** Of any. */
+  /** The content of any value. */
   readonly bytes: Buffer
 }
 
-/** Definite lengths, in as few bytes as it takes. */
+/** Encodes a value with a definite length, in as few bytes as possible. */
 export function value(tag: number, ...parts: readonly (Buffer | string)[]): Buffer {
   const content = Buffer.concat(parts.map(part => Buffer.from(part)))
   const { length } = content
@@ -21,7 +21,7 @@ export const integer = (number: number, tag = 0x02): Buffer =>
   number < 0x80 ? value(tag, Buffer.of(number)) : value(tag, Buffer.of(0, number >> 16, number >> 8, number))
 export const octets = (content: Buffer | string): Buffer => value(0x04, content)
 
-/** @returns the first value of the bytes, and where it ends; undefined if it isn't complete */
+/** @returns the first value of the bytes with its end, or undefined if it isn't complete */
 export function read(bytes: Buffer, at = 0): { readonly one: Value; readonly end: number } | undefined {
   const [tag, first] = [bytes[at], bytes[at + 1]]
   if (tag === undefined || first === undefined) return undefined

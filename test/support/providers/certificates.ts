@@ -1,13 +1,13 @@
 import { createPublicKey, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
-/** A key and a self-signed certificate of it, both in PEM. */
+/** A key and a self-signed certificate for it, both in PEM. */
 export interface Identity {
   readonly privateKey: string
   readonly certificate: string
 }
 
 interface Validity {
-  /** Default: rsa. */
+  /** rsa by default. */
   readonly kind?: Kind
   readonly notBefore?: Date
   readonly notAfter?: Date
@@ -17,13 +17,16 @@ type Kind = 'rsa' | 'ec'
 
 const hour = 3_600_000
 
-/** The same name gives the same key as long as the process lives: making one takes its time. */
+/**
+ * Returns a key and a certificate. The same name yields the same key within a process, because generating one
+ * takes time.
+ */
 export function identity(name: string, validity: Validity = {}): Identity {
   const privateKey = keyOf(name, validity.kind)
   return { privateKey, certificate: selfSigned(name, privateKey, validity) }
 }
 
-/** A certificate without the lines around it, as XML holds it. */
+/** Returns a certificate without its first and last line, as in XML. */
 export const bodyOf = (certificate: string): string => certificate.replace(/-----[^-]+-----|\s/g, '')
 
 export const pemOf = (body: string): string =>
@@ -45,7 +48,7 @@ function keyOf(name: string, kind: Kind = 'rsa'): string {
   return made
 }
 
-/** RFC 5280 §4.1, version 1: no extensions. */
+/** Creates a certificate of version 1, without extensions (RFC 5280 §4.1). */
 function selfSigned(name: string, privateKey: string, validity: Validity): string {
   const {
     notBefore = new Date(Date.now() - hour),
@@ -67,7 +70,7 @@ function selfSigned(name: string, privateKey: string, validity: Validity): strin
   return pemOf(sequence(body, algorithm, signature).toString('base64'))
 }
 
-/** DER (X.690 §8.1): tag, length, content. */
+/** Encodes DER (X.690 §8.1): tag, length, content. */
 function tagged(tag: number, ...parts: readonly Uint8Array[]): Buffer {
   const content = Buffer.concat(parts)
   const { length } = content
@@ -76,11 +79,11 @@ function tagged(tag: number, ...parts: readonly Uint8Array[]): Buffer {
 }
 const sequence = (...parts: readonly Uint8Array[]): Buffer => tagged(0x30, ...parts)
 const objectId = (hex: string): Buffer => Buffer.from(hex, 'hex')
-/** sha256WithRSAEncryption, ecdsa-with-SHA256. */
+/** Identifiers of sha256WithRSAEncryption and ecdsa-with-SHA256. */
 const algorithms = {
   rsa: sequence(objectId('06092a864886f70d01010b0500')),
   ec: sequence(objectId('06082a8648ce3d040302')),
 }
-/** GeneralizedTime. */
+/** Encodes a GeneralizedTime. */
 const time = (date: Date): Buffer =>
   tagged(0x18, Buffer.from(`${date.toISOString().replace(/\D/g, '').slice(0, 14)}Z`))

@@ -10,35 +10,33 @@ import { aggregate, type Member, memberXml, signMetadata } from './federation.ts
 import { introduce, pages, startSignOn, type Visitor } from './saml-flow.ts'
 import { attributeNames, person, type SamlProvider, type SamlUser } from './saml-provider.ts'
 
-/** A service that is a member of a federation. */
-
-/** Who signs the federation's metadata. */
+/** The key that signs the federation's metadata. */
 export const federation = identity('federation')
 
-/** As a federation describes a provider that really listens. */
+/** Returns the metadata of a really listening provider, as a federation contains it. */
 export const memberOf = ({ entityId, address, identity: own }: SamlProvider, more: Partial<Member> = {}) =>
   memberXml({ entityId, address, certificate: own.certificate, ...more })
 
-/** Metadata with a valid signature. */
+/** Returns metadata with a valid signature. */
 export const signedAggregate = (...[members, options]: Parameters<typeof aggregate>): string =>
   signMetadata(aggregate(members, options), federation)
 
 export const subjectId = 'urn:oasis:names:tc:SAML:attribute:subject-id'
-/** Where the provider's scope is what comes after the @. */
+/** Returns a user whose subject id is given; the part after the @ must be a scope of the provider. */
 export const scholar = (name: string, email: string, attributes: SamlUser['attributes'] = {}): SamlUser =>
   person(name, email, { attributes: { [subjectId]: name, ...attributes } })
 export const { affiliation, entitlement } = attributeNames
 
 export interface FederationSettings {
-  /** The file's content; without it, `settings` say where it is. */
+  /** The content of the metadata file. Without it, `settings` must say where the metadata is. */
   readonly metadata?: string
-  /** Of the only entry, `uni`. */
+  /** Settings of the only entry, `uni`. */
   readonly settings?: Readonly<Record<string, unknown>>
-  /** Entries besides. */
+  /** Further entries. */
   readonly others?: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** Settings with an entry `uni`, whose metadata must be signed by the federation. */
+/** Returns settings with an entry `uni`, whose metadata must be signed by the federation. */
 export function federationSettings(
   t: TestContext,
   { metadata, settings = {}, others = [] }: FederationSettings,
@@ -62,13 +60,13 @@ export function federationSettings(
   return { env: { CARREL_CONFIG: config }, file }
 }
 
-/** An entry that stands for all members; they are known by their subject ids. */
+/** Returns the settings of an entry for all members, whose users are identified by subject id. */
 export const asFederation = (
   rules: Readonly<Record<string, unknown>> = {},
   more: Readonly<Record<string, unknown>> = {},
 ) => ({ federation: rules, attributes: { subject: subjectId }, ...more })
 
-/** A service for these providers, which know it. */
+/** Starts a service that these providers know. */
 export async function startInFederation(
   t: TestContext,
   providers: readonly SamlProvider[],
@@ -80,7 +78,7 @@ export async function startInFederation(
   return { service, file }
 }
 
-/** The start with a chosen identity provider, as a discovery page sends the browser. */
+/** Starts a login at a chosen identity provider, as a discovery page does. */
 export async function startAt(
   node: Parameters<typeof startSignOn>[0],
   entityId: string,
@@ -101,16 +99,16 @@ export interface Served {
   readonly body?: string
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** Called when it is asked for; the answer waits for it. */
+  /** Called when the file is requested; the answer waits for it. */
   after?(): Promise<void>
 }
 
-/** A server of metadata that really listens. */
+/** A really listening server of metadata. */
 export interface MetadataServer {
   readonly address: string
-  /** By path; may be changed at any time. */
+  /** Files by path; they may be changed at any time. */
   readonly files: Map<string, Served>
-  /** What it was asked, oldest first. */
+  /** The requests received, oldest first. */
   readonly requests: { readonly path: string; readonly headers: Readonly<Record<string, unknown>> }[]
 }
 

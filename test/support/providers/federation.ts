@@ -3,25 +3,25 @@ import { SignedXml } from 'xml-crypto'
 import { bodyOf, type Identity, identity } from './certificates.ts'
 import { escaped } from './saml-provider.ts'
 
-/** Generated metadata of federations. */
+/** A member of a federation in generated metadata. */
 export interface Member {
   readonly entityId: string
-  /** Where it listens; nobody needs to. */
+  /** The address in the metadata; nothing needs to listen there. */
   readonly address?: string
   readonly name?: string
-  /** By language, beside the English one. */
+  /** Names by language, in addition to the English one. */
   readonly names?: Readonly<Record<string, string>>
   readonly keywords?: string
   readonly domainHint?: string
   readonly scopes?: readonly string[]
-  /** Of all of its scopes. */
+  /** The attribute `regexp` of all its scopes. */
   readonly areRegular?: boolean
   readonly registrationAuthority?: string
   /** Pairs of name and value. */
   readonly entityAttributes?: readonly (readonly [string, string])[]
   readonly certificate?: string
   readonly validUntil?: Date
-  /** As XML, in its descriptor. */
+  /** XML added to the descriptor of the identity provider. */
   readonly more?: string
 }
 
@@ -61,7 +61,7 @@ interface AggregateOptions {
   readonly id?: string
   readonly validUntil?: Date
   readonly cacheDuration?: string
-  /** In the root, before the members. */
+  /** XML in the root before the members. */
   readonly first?: string
 }
 
@@ -75,14 +75,14 @@ export const namespaces = [
   'xmlns:shibmd="urn:mace:shibboleth:metadata:1.0"',
 ].join(' ')
 
-/** Not signed. @param members as XML */
+/** Returns metadata without a signature. @param members as XML */
 export function aggregate(members: readonly string[], options: AggregateOptions = {}): string {
   const { id = '_federation', validUntil, cacheDuration, first = '' } = options
   const duration = cacheDuration === undefined ? '' : ` cacheDuration="${cacheDuration}"`
   return `<?xml version="1.0" encoding="UTF-8"?>\n<md:EntitiesDescriptor ${namespaces} ID="${id}"${end(validUntil)}${duration}>${first}\n${members.join('\n')}\n</md:EntitiesDescriptor>\n`
 }
 
-/** One entity as a document, as a metadata query server gives it. Not signed. */
+/** Returns one entity as a document, as a metadata query server sends it, without a signature. */
 export const document = (member: string): string =>
   member.replace('<md:EntityDescriptor', `<md:EntityDescriptor ${namespaces} ID="_entity"`)
 
@@ -97,7 +97,10 @@ export const ecdsa = 'http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha256'
 export const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'
 export const enveloped = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature'
 
-/** @returns the metadata with a signature that is its first element, by a library that the service doesn't use for it */
+/**
+ * Signs metadata with a library that the service doesn't use for it. @returns the metadata with the signature
+ * as its first element
+ */
 export function signMetadata(xml: string, by: Identity, signing: Signing = {}): string {
   const signer = new SignedXml({
     privateKey: by.privateKey,
@@ -105,7 +108,7 @@ export function signMetadata(xml: string, by: Identity, signing: Signing = {}): 
     signatureAlgorithm: signing.signatureAlgorithm ?? 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
     canonicalizationAlgorithm: (signing.canonicalizationAlgorithm ?? exclusive) as typeof exclusive,
   })
-  // The library doesn't know it.
+  // The library doesn't know this algorithm.
   signer.SignatureAlgorithms[ecdsa] = class {
     getAlgorithmName = () => ecdsa
     getSignature = (text: unknown, privateKey: unknown) =>

@@ -6,7 +6,7 @@ import { atEnd } from '../service/at-end.ts'
 import { integer, octets, read, sequence, type Value, value } from './ber.ts'
 import { type Identity, identity } from './certificates.ts'
 
-/** An LDAP server (RFC 4511) as small as it can be, that can also do what none should. */
+/** An entry in a minimal LDAP server (RFC 4511), which can also break the protocol. */
 
 export interface Entry {
   readonly dn: string
@@ -16,15 +16,15 @@ export interface Entry {
 
 export interface Asked {
   readonly kind: 'bind' | 'search' | 'start-tls' | 'unbind'
-  /** Of a search: the base. */
+  /** The name of a bind, or the base of a search. */
   readonly dn: string
   readonly password: string
-  /** In the form of RFC 4515, without escapes. */
+  /** The filter in the form of RFC 4515, without escapes. */
   readonly filter: string
   readonly isEncrypted: boolean
 }
 
-/** Answers instead of the server. @returns whether it did */
+/** Answers in place of the server. @returns true if it did */
 export type Twist = (asked: Asked, conversation: Conversation) => boolean
 
 export interface Conversation {
@@ -36,11 +36,11 @@ export interface Conversation {
 
 export interface Directory {
   readonly port: number
-  /** The CA file's content for the TLS that it offers. */
+  /** The content of a CA file for the TLS that it offers. */
   readonly certificate: string
-  /** What it was asked, in order. */
+  /** The requests received, in order. */
   readonly asked: Asked[]
-  /** May change while it runs. */
+  /** The entries, which may be changed while the server runs. */
   entries: Entry[]
   twist: Twist | undefined
   stop(): Promise<void>
@@ -123,7 +123,8 @@ export async function startDirectory(
   }
 
   function bind({ dn, password }: Asked): number {
-    // RFC 4513 §5.1.2: nobody, and the answer is yes. That is why no client may send an empty password.
+    // RFC 4513 §5.1.2: a bind without a password is anonymous and succeeds. Clients therefore must not send
+    // an empty password.
     if (password === '') return 0
     const entry = directory.entries.find(one => isSame(one.dn, dn))
     return entry?.password === password ? 0 : 49
@@ -201,7 +202,7 @@ function matches(entry: Entry, filter: Value): boolean {
   return all(name?.bytes.toString() ?? '').some(one => isSame(one.toString(), wanted?.bytes.toString() ?? ''))
 }
 
-/** caseIgnoreMatch (RFC 4517 §4.2.11), nearly: insignificant spaces are ignored. */
+/** Compares names nearly as caseIgnoreMatch does (RFC 4517 §4.2.11): insignificant spaces are ignored. */
 const isSame = (a: string, b: string) => prepared(a) === prepared(b)
 const prepared = (text: string) =>
   text.normalize('NFKC').toLowerCase().trim().replaceAll(/ +/g, ' ').replaceAll(/, /g, ',')

@@ -4,8 +4,6 @@ import type { TestContext } from 'node:test'
 import { type Service, startService, temporaryFolder } from '../service/service.ts'
 import { type Directory, type Entry, startDirectory } from './ldap-directory.ts'
 
-/** A service with an LDAP directory. */
-
 export const people = 'ou=people,dc=example,dc=edu'
 export const groups = 'ou=groups,dc=example,dc=edu'
 export const account = { dn: 'cn=carrel,dc=example,dc=edu', password: 'of the account that searches' }
@@ -17,7 +15,7 @@ export const ruth = {
   dn: `uid=ruth,${people}`,
 }
 
-/** Somebody in the directory. */
+/** Returns the entry of a person. */
 export const person = (uid: string, more: Partial<Entry> = {}): Entry => ({
   dn: `uid=${uid},${people}`,
   password: ruth.password,
@@ -39,7 +37,7 @@ export const entries: readonly Entry[] = [
   { dn: `cn=curators,${groups}`, attributes: { cn: ['curators'], member: [ruth.dn] } },
 ]
 
-/** What finds people by net id or e-mail address. */
+/** A search for people by net id or email address. */
 export const search = {
   base: people,
   filter: '(|(uid={user})(mail={user}))',
@@ -50,14 +48,14 @@ export const search = {
 type Block = Readonly<Record<string, unknown>>
 
 interface Setting {
-  /** On top of the tests' own provider; `undefined` takes something away. */
+  /** Changes to the tests' own provider; `undefined` removes a member. */
   readonly provider?: Block
   readonly singleSignOn?: Block
   readonly file?: Block
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Settings of a service that asks these servers. */
+/** Returns settings of a service that uses these servers. */
 export function withDirectory(
   t: TestContext,
   servers: readonly string[],
@@ -95,6 +93,6 @@ export const loginsTo =
     return text === '' ? String(response.status) : `${response.status} ${JSON.parse(text).code}`
   }
 
-/** The names of those whose password the directory was sent. */
+/** Returns the names of the people whose passwords were sent to the directory. */
 export const boundTo = ({ asked }: Directory): readonly string[] =>
   asked.filter(({ kind, dn }) => kind === 'bind' && dn !== account.dn).map(({ dn }) => dn)

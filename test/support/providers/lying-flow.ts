@@ -6,20 +6,20 @@ import { type Lie, startLyingProviders } from './lying-provider.ts'
 import { type Browser, browserOf, type SignIn, signIn, trade, withSingleSignOn } from './openid-flow.ts'
 import type { OpenIdSettings } from './openid-provider.ts'
 
-/** The provider that tells the truth. */
+/** The provider without a lie. */
 export const truth = 'truth'
-/** A lie for each provider, by its name. */
+/** Lies by the names of the providers that tell them. */
 export type Lies = Readonly<Record<string, Lie>>
 
-/** All of them create whom they vouch for. @param more settings of each */
+/** Returns settings with these providers, all of which create accounts. @param more settings of each */
 export const withProviders = (t: TestContext, all: readonly OpenIdSettings[], more: object = {}) =>
   withSingleSignOn(t, { providers: all.map(settings => ({ ...settings, create: true, ...more })) })
 
-/** Providers that lie as they are told to, and services that trust them. */
+/** Starts providers that tell chosen lies, and starts services that trust them. */
 export async function startLiars() {
   const providers = await startLyingProviders()
 
-  /** Settings with a provider for each of the lies, beside one that tells the truth. */
+  /** Returns settings with a provider for each of the lies, and with one that tells the truth. */
   const withLies = (t: TestContext, lies: Lies) =>
     withProviders(
       t,
@@ -32,7 +32,7 @@ export async function startLiars() {
   return { providers, withLies, start }
 }
 
-/** A login at a provider succeeds. @returns the token */
+/** Asserts that a login at a truthful provider succeeds. @returns the token */
 export async function assertTruthAccepted(
   service: Service,
   options: SignIn & { browser?: Browser } = {},
@@ -45,7 +45,7 @@ export async function assertTruthAccepted(
   return bearerOf(traded)
 }
 
-/** Sends a logout token to the address of this provider. */
+/** Sends a logout token to the address for this provider. */
 export const sendLogout = (
   { address }: Pick<Service, 'address'>,
   name: string,

@@ -8,20 +8,20 @@ import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { clientSecret, clientSecretVariable, type OpenIdSettings } from './openid-provider.ts'
 
 /**
- * OpenID providers that follow the protocol (Core, Discovery, Back-Channel Logout, RFC 9207) but for the one thing that a
- * test chooses. All live on one server; each has a name, which is the path of its issuer, its id in Carrel's settings,
- * and what its only user is called after.
+ * OpenID providers that follow the protocol (Core, Discovery, Back-Channel Logout, RFC 9207) except in the
+ * one point that a test chooses. All share one server. A provider's name is the path of its issuer, its id in
+ * Carrel's settings, and part of the name of its only user.
  */
 export interface LyingProviders {
-  /** What of Carrel's settings is about the provider of this name, which tells this lie. */
+  /** Returns Carrel's settings for the provider of this name, which tells this lie. */
   settings(name: string, lie?: Lie): OpenIdSettings
-  /** From now on it tells this lie. */
+  /** Makes the provider tell this lie from now on. */
   tell(name: string, lie: Lie): void
-  /** What it was sent so far. */
+  /** Returns the requests received so far. */
   seen(name: string): Seen
-  /** What it says about its user beside the ID token, as a signed token (Core §5.3.2). */
+  /** Returns the provider's user info as a signed token (Core §5.3.2). */
   signedUserInfo(name: string): Promise<string>
-  /** To be sent through the back channel. */
+  /** Returns a token for the back channel. */
   logoutToken(name: string, change?: (truth: Token) => Token): Promise<string>
   stop(): Promise<void>
 }
@@ -29,9 +29,9 @@ export interface LyingProviders {
 export interface Seen {
   readonly authorizations: URLSearchParams[]
   readonly tokenRequests: { readonly authorization: string | undefined; readonly form: URLSearchParams }[]
-  /** What was asked of where redirects lead to. */
+  /** Requests to the targets of redirects. */
   readonly elsewhere: string[]
-  /** What was put into the answers, to look for it where it must not be. */
+  /** Secrets in the answers, to search for them where they must not appear. */
   readonly secrets: string[]
 }
 
@@ -46,17 +46,17 @@ type Signature = 'own key' | 'another key' | 'client secret' | 'public key as se
 type Json = Readonly<Record<string, unknown>>
 type Endpoint = 'discovery' | 'token' | 'jwks' | 'userInfo'
 
-/** Each member is a lie in one place; a lie has one of them, or two that it needs together. */
+/** A lie, with one member for each place where it is told. Some lies need two places. */
 export interface Lie {
   readonly discovery?: (truth: Json) => Json
-  /** What the browser brings back to Carrel. */
+  /** Changes the parameters that the browser brings back to Carrel. */
   readonly callback?: (truth: URLSearchParams) => URLSearchParams
   readonly idToken?: (truth: Token) => Token
   readonly tokens?: (truth: Json) => Json
   readonly keys?: (truth: readonly Json[]) => readonly Json[]
   readonly userInfo?: (truth: Json) => Json
   readonly acceptsCodesTwice?: true
-  /** In the place of the endpoint. */
+  /** Answers in place of an endpoint. */
   readonly answers?: Partial<Record<Endpoint, Answer>>
 }
 
@@ -129,7 +129,7 @@ export async function startLyingProviders(): Promise<LyingProviders> {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
     }
 
-    /** Everyone who comes is the provider's only user. */
+    /** Authenticates any browser as the provider's only user. */
     function authorize(asked: URLSearchParams): void {
       seen(name).authorizations.push(asked)
       const code = randomUUID()
@@ -224,7 +224,7 @@ const paths: Readonly<Record<Endpoint, string>> = {
   jwks: 'jwks',
   userInfo: 'userinfo',
 }
-/** In the path of what redirects lead to, where the truth is told. */
+/** Path segment of the targets of redirects, at which the truth is told. */
 const elsewhere = 'elsewhere'
 
 const same = <T>(truth: T): T => truth
@@ -254,7 +254,7 @@ const userOf = (name: string) => ({
   family_name: 'of the Provider',
 })
 
-/** OpenID Connect Back-Channel Logout 1.0 §2.4. */
+/** Returns the content of a logout token (OpenID Connect Back-Channel Logout 1.0 §2.4). */
 const logoutTokenOf = (issuer: string, name: string): Token => ({
   header: { alg: 'ES256', kid: 'own', typ: 'logout+jwt' },
   claims: {
@@ -271,12 +271,12 @@ const logoutTokenOf = (issuer: string, name: string): Token => ({
 })
 const logoutEvent = 'http://schemas.openid.net/event/backchannel-logout'
 
-/** RFC 7636 §4.6. */
+/** Computes the S256 challenge (RFC 7636 §4.6). */
 const s256 = (verifier: string) => createHash('sha256').update(verifier).digest('base64url')
 
 /**
- * RFC 6749 §2.3.1: both parts of HTTP Basic are form-encoded. Like many providers, this one takes the id as it comes: it
- * has only characters that form-urlencoding leaves as they are.
+ * Checks the authentication of the client. Both parts of HTTP Basic are form-encoded (RFC 6749 §2.3.1). Like
+ * many providers, this one doesn't decode the id, whose characters are the same in both forms.
  */
 function isClient(authorization: string | undefined, form: URLSearchParams): boolean {
   const basic = Buffer.from(/^Basic (.+)$/.exec(authorization ?? '')?.[1] ?? '', 'base64').toString()
@@ -326,7 +326,7 @@ const header =
   (change: Readonly<Record<string, unknown>>, signedWith: Signature = 'own key') =>
   (truth: Token): Token => ({ ...truth, header: { ...truth.header, ...change }, signedWith })
 
-/** The provider says that its tokens come so, too. */
+/** Announces the algorithms in the provider's discovery document, too. */
 const advertising = (...algorithms: readonly string[]) => ({
   discovery: (truth: Json) => ({ ...truth, id_token_signing_alg_values_supported: algorithms }),
 })
@@ -334,7 +334,7 @@ const advertising = (...algorithms: readonly string[]) => ({
 const anHourAgo = () => now() - 3600
 const inAnHour = () => now() + 3600
 
-/** Of the ID token. */
+/** Lies in the ID token. */
 export const idTokenLies: Readonly<Record<string, Lie>> = {
   'another-issuer': { idToken: claims({ iss: 'https://elsewhere.example.edu' }) },
   'issuer-with-slash': {
@@ -385,7 +385,7 @@ export const idTokenLies: Readonly<Record<string, Lie>> = {
   'no-access-token': { tokens: ({ access_token: _left, ...rest }) => rest },
 }
 
-/** @param change undefined: the claim is missing */
+/** @param change undefined removes a claim */
 export const idTokenWith = (change: Readonly<Record<string, unknown>>): Lie => ({ idToken: claims(change) })
 
 const parameters =
@@ -396,7 +396,7 @@ const parameters =
     return changed
   }
 
-/** Of what the browser brings back, with the state that it left with. */
+/** Lies in the parameters that the browser brings back, with the original state. */
 export const callbackLies: Readonly<Record<string, Lie>> = {
   'another-issuer-in-callback': {
     callback: parameters(given => given.set('iss', 'https://elsewhere.example.edu')),
@@ -422,7 +422,7 @@ export function errorOf(error: string) {
   })
 }
 
-/** Of what the browser brings back, so that nobody knows what it belongs to. */
+/** Lies in those parameters that keep them from being matched to a login. */
 export const stateLies: Readonly<Record<string, Lie>> = {
   'no-state': { callback: parameters(given => given.delete('state')) },
   'empty-state': { callback: parameters(given => given.set('state', '')) },
@@ -434,7 +434,7 @@ export const stateLies: Readonly<Record<string, Lie>> = {
 }
 
 const json = { 'content-type': 'application/json' }
-/** Longer than any answer of a provider has reason to be; the truth is at the end of it. */
+/** An answer longer than any that a provider needs, with the truth at its end. */
 async function* longAnswer(truth: () => Promise<Json>) {
   const padding = ' '.repeat(1024 * 1024)
   for (let sent = 0; sent < 16; sent++) yield padding
@@ -476,7 +476,7 @@ const failing = (endpoint: Endpoint): [string, Lie][] => [
 
 const discovery = (change: Json): Lie => ({ discovery: truth => ({ ...truth, ...change }) })
 
-/** Of the provider's description of itself. */
+/** Lies in the provider's discovery document. */
 export const discoveryLies: Readonly<Record<string, Lie>> = {
   ...Object.fromEntries(failing('discovery')),
   'discovery-of-another-issuer': discovery({ issuer: 'https://elsewhere.example.edu' }),
@@ -489,14 +489,14 @@ export const discoveryLies: Readonly<Record<string, Lie>> = {
   'discovery-with-nonsense': discovery({ authorization_endpoint: 'nonsense' }),
 }
 
-/** Of the endpoint that gives tokens for codes. */
+/** Lies of the token endpoint. */
 export const tokenEndpointLies: Readonly<Record<string, Lie>> = {
   ...Object.fromEntries(failing('token')),
   'token-elsewhere-in-plain': discovery({ token_endpoint: 'http://elsewhere.example.edu/token' }),
   'id-token-is-no-token': { tokens: truth => ({ ...truth, id_token: 'x.y.z' }) },
 }
 
-/** Of the provider's keys. */
+/** Lies in the provider's keys. */
 export const keyLies: Readonly<Record<string, Lie>> = {
   ...Object.fromEntries(failing('jwks')),
   'jwks-empty': { keys: () => [] },
@@ -504,7 +504,7 @@ export const keyLies: Readonly<Record<string, Lie>> = {
   'jwks-of-a-secret': { keys: () => [{ kty: 'oct', k: 'c2VjcmV0', kid: 'own', alg: 'HS256' }] },
 }
 
-/** Of what it says about the user beside the ID token, where Carrel asks. */
+/** Lies in the user info, where Carrel requests it. */
 export const userInfoLies: Readonly<Record<string, Lie>> = {
   'userinfo-of-another': { userInfo: truth => ({ ...truth, sub: 'somebody-else' }) },
   'userinfo-without-subject': { userInfo: ({ sub: _left, ...rest }) => rest },
@@ -515,7 +515,7 @@ export const userInfoFailures: Readonly<Record<string, Lie>> = {
   'userinfo-nowhere': discovery({ userinfo_endpoint: undefined }),
 }
 
-/** Logout tokens that are right in another way. */
+/** Logout tokens that are valid in another form. */
 export const logoutTruths: Readonly<Record<string, (truth: Token) => Token>> = {
   'the type in full': header({ typ: 'application/logout+jwt' }),
   'no expiry': without('exp'),
@@ -526,14 +526,14 @@ export const logoutTruths: Readonly<Record<string, (truth: Token) => Token>> = {
   'an iat in a few seconds': truth => claims({ iat: now() + 10 })(truth),
 }
 
-/** Without a type of their own, as some providers make them. */
+/** Logout tokens without a type of their own, as some providers issue them. */
 export const untypedLogouts: Readonly<Record<string, (truth: Token) => Token>> = {
   'no type': header({ typ: undefined }),
   'an empty type': header({ typ: '' }),
   'the type of any token': header({ typ: 'JWT' }),
 }
 
-/** Of logout tokens. */
+/** Lies in logout tokens. */
 export const logoutLies: Readonly<Record<string, (truth: Token) => Token>> = {
   'another issuer': claims({ iss: 'https://elsewhere.example.edu' }),
   'no issuer': without('iss'),

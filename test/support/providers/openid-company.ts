@@ -14,7 +14,7 @@ export const secureUrl = 'https://repo.example.edu/server'
 /** Clients for tests that need many. */
 export const caseIds = Array.from({ length: 20 }, (_, at) => `case-${at}`)
 
-/** A provider that knows nothing of any Carrel, and what a file of tests does with it. */
+/** Starts a provider, independent of any service, and returns helpers for the tests of a file. */
 export async function startCompany() {
   const company = await startOpenIdProvider({
     clients: {
@@ -26,12 +26,15 @@ export async function startCompany() {
     publicAddresses: [baseUrl, secureUrl],
   })
 
-  /** Whom the user `ruth` is for the provider from now on. */
+  /** Sets the claims of the user `ruth` at the provider. */
   function ruthIs(claims: Partial<AccountClaims> = {}, at = company): void {
     at.users.set('ruth', { ...ruth, ...claims })
   }
 
-  /** A Carrel that creates whom `company` vouches for, unless told otherwise; and who `ruth` is, is as above again. */
+  /**
+   * Starts a service that by default creates accounts for the users of `company`. Resets the claims of
+   * `ruth`.
+   */
   async function start(t: TestContext, options: Options = {}): Promise<Service> {
     const { provider = {}, providers = [{ ...company.settings('company'), create: true, ...provider }] } =
       options
@@ -48,7 +51,7 @@ export async function startCompany() {
   return { company, ruthIs, start }
 }
 
-/** Another provider, which the first one knows nothing of. */
+/** Starts another provider, independent of the first. */
 export const startSecond = () => startOpenIdProvider({ clients: { second: 'basic' }, claimsIn: 'user info' })
 
 /** Claims of the user `ruth`. */
@@ -71,7 +74,7 @@ interface Options {
   readonly dataFolder?: string
 }
 
-/** A login from its start to its token, in a new browser unless told otherwise. */
+/** Logs in completely, by default in a new browser. @returns the token */
 export async function tokenOf(
   service: Service,
   options: SignIn & { browser?: Browser } = {},
@@ -82,12 +85,12 @@ export async function tokenOf(
   return bearerOf(await trade(browser))
 }
 
-/** Every eperson of the service. */
+/** Lists all epersons of the service. */
 export const epersons = async ({ storage }: Service) => storage.people.listEpersons()
-/** Their e-mail addresses, sorted. */
+/** Returns their email addresses, sorted. */
 export const emails = async (service: Service) => (await epersons(service)).map(({ email }) => email).sort()
 
-/** The provider's word was taken, and led to nobody. */
+/** Asserts that a login at the provider succeeds but leads to no account. */
 export async function assertNoAccount(service: Service, options: SignIn = {}): Promise<void> {
   const before = await epersons(service)
   const browser = browserOf(service)
@@ -97,15 +100,15 @@ export async function assertNoAccount(service: Service, options: SignIn = {}): P
   assert.deepEqual(await epersons(service), before)
 }
 
-/** Nothing to be traded for a token came with the answer, and nothing is in the browser. */
+/** Asserts that the answer brought no cookie to exchange for a token, and that the browser has none. */
 export async function assertNotSignedOn(browser: Browser, answer: Response, at = baseUrl): Promise<void> {
   assert.equal(cookieOf(answer, tradeCookie), undefined)
   await assertProblem(await trade(browser, { at }), 401, 'login-failed')
 }
 
-/** The status that the browser is shown. */
+/** Returns the status that the browser receives. */
 export const statusIn = async (browser: Browser): Promise<Status & { authenticationMethod: string | null }> =>
   JSON.parse((await browser.open(`${baseUrl}/api/authn/status`)).text)
 
-/** The browser's cookies for Carrel, to be sent by hand. */
+/** Returns the browser's cookies for Carrel, to be sent by hand. */
 export const cookiesIn = (browser: Browser) => browser.cookies.header(new URL(baseUrl)) ?? ''

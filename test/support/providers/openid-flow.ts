@@ -6,9 +6,7 @@ import { CookieJar } from '../clients/cookie-jar.ts'
 import { baseUrl, type Service, temporaryFolder } from '../service/service.ts'
 import { clientSecret, clientSecretVariable, providerPasswordOf } from './openid-provider.ts'
 
-/** What a browser does on its way through a login at a provider, and nothing that needs a screen. */
-
-/** One answer, and the address in the browser's bar. */
+/** An answer, and the address at which the browser received it. */
 export interface Page {
   readonly url: URL
   readonly answer: Response
@@ -17,14 +15,14 @@ export interface Page {
 
 export class Browser {
   readonly cookies = new CookieJar()
-  /** Public addresses, and where they are really answered. */
+  /** Real addresses by public origin. */
   readonly #addresses: Readonly<Record<string, string>>
 
   constructor(addresses: Readonly<Record<string, string>>) {
     this.#addresses = addresses
   }
 
-  /** One request; a redirect is not followed. */
+  /** Sends one request, without following redirects. */
   async open(url: string | URL, init: RequestInit = {}): Promise<Page> {
     const asked = new URL(url)
     const headers = new Headers(init.headers)
@@ -34,12 +32,12 @@ export class Browser {
     const answer = await fetch(really, { ...init, redirect: 'manual', headers })
     this.cookies.keep(asked, answer)
     const text = await answer.text()
-    // Readable for anyone who looks at it.
+    // The body can be read again by the tests.
     const kept = new Response(text === '' ? null : text, answer)
     return { url: asked, answer: kept, text }
   }
 
-  /** Goes on through redirects and through pages that send themselves off, until `isThere` or until they end. */
+  /** Follows redirects, and pages that submit themselves, until `isThere` or until they end. */
   async follow(page: Page, isThere: (next: URL) => boolean): Promise<{ page: Page; next: URL | undefined }> {
     for (let current = page, steps = 0; ; steps++) {
       assert.ok(steps < 20, 'redirects do not end')
@@ -49,7 +47,7 @@ export class Browser {
     }
   }
 
-  /** Sends the form of the page as its first button does. */
+  /** Submits the form of the page as its first button does. */
   submit(page: Page, filledIn: Readonly<Record<string, string>> = {}): Promise<Page> {
     const form = formIn(page)
     for (const [name, value] of Object.entries(filledIn)) form.fields.set(name, value)
@@ -57,7 +55,7 @@ export class Browser {
   }
 }
 
-/** Where a redirect leads. */
+/** Returns the target of a redirect. */
 export function locationOf({ url, answer }: Page): URL | undefined {
   const location = answer.headers.get('location')
   return location === null || answer.status < 300 || answer.status > 399 ? undefined : new URL(location, url)
@@ -83,7 +81,7 @@ const attributeOf = (tag: string, name: string) =>
     .replace(/&gt;/g, '>')
     .replace(/&amp;/g, '&')
 
-/** Where the user interface of the tests lives. */
+/** The address of the tests' user interface. */
 export const userInterface = 'https://ui.example.edu'
 export const home = `${userInterface}/home?from=login#top`
 
@@ -91,30 +89,30 @@ export interface SignIn {
   readonly scheme?: string
   readonly provider?: string
   readonly redirectUrl?: string | null
-  /** At the provider, with its form. */
+  /** The user name entered at the provider. */
   readonly user?: string
   /** The public address of Carrel. */
   readonly at?: string
 }
 
-/** What came of a sign-on, step by step. */
+/** The steps of a sign-on. */
 export interface SignedIn {
-  /** The provider's address, with what was asked of it. */
+  /** The provider's address with the parameters of the request. */
   readonly asked: URL
-  /** Carrel's address, with what the provider sent along. */
+  /** Carrel's address with the parameters from the provider. */
   readonly returned: URL
-  /** Carrel's answer to that. */
+  /** Carrel's answer to these. */
   readonly answer: Response
 }
 
-/** Start → the provider's form → callback. */
+/** Signs on: start, form of the provider, callback. */
 export async function signIn(browser: Browser, options: SignIn = {}): Promise<SignedIn> {
   const asked = await begin(browser, options)
   const returned = await authenticate(browser, asked, options)
   return { asked, returned, answer: (await browser.open(returned)).answer }
 }
 
-/** The start alone. @returns where the browser is sent */
+/** Starts a sign-on. @returns the address to which the browser is sent */
 export async function begin(browser: Browser, options: SignIn = {}): Promise<URL> {
   const page = await browser.open(startOf(options))
   assert.equal(page.answer.status, 303, page.text)
@@ -128,7 +126,7 @@ export function startOf({ scheme = 'oidc', provider, redirectUrl = home, at = ba
   return url
 }
 
-/** The way through the provider. @returns where it sends the browser back to, which was not asked yet */
+/** Passes through the provider. @returns the address to which it sends the browser back, not requested yet */
 export async function authenticate(
   browser: Browser,
   asked: URL,
@@ -148,10 +146,10 @@ interface Sent {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** The POST login that comes after: with a CSRF pair, no body, no token. */
+/** Sends the POST login that follows a sign-on: with a CSRF pair, without a body or a token. */
 export const trade = (browser: Browser, sent: Sent = {}): Promise<Response> => post(browser, 'login', sent)
 
-/** The POST logout of a client. */
+/** Sends the POST logout of a client. */
 export const logOut = (browser: Browser, token: string): Promise<Response> =>
   post(browser, 'logout', { headers: { authorization: `Bearer ${token}` } })
 
@@ -169,11 +167,11 @@ async function post(
   return answer
 }
 
-/** A browser that finds this service under its public address. */
+/** Returns a browser for which the service is at its public address. */
 export const browserOf = ({ address }: Pick<Service, 'address'>, at = baseUrl): Browser =>
   new Browser({ [new URL(at).origin]: address })
 
-/** Settings with single sign-on, which only a file can hold, and with what it needs beside. */
+/** Returns settings with single sign-on, which must be in a file, and with other settings that it needs. */
 export function withSingleSignOn(
   t: TestContext,
   singleSignOn: object,

@@ -15,18 +15,18 @@ import type {
 } from 'oidc-provider'
 import { baseUrl } from '../service/service.ts'
 
-/** A real OpenID provider on loopback, with a form to log in, and with both kinds of logout. */
+/** A real OpenID provider on loopback, with a login form and both kinds of logout. */
 export interface OpenIdProvider {
   readonly issuer: string
-  /** Who may log in, by user name. The password is `password of <user name>`. */
+  /** Users who may log in, by name. The password is `password of <user name>`. */
   readonly users: Map<string, AccountClaims>
-  /** What of Carrel's settings is about this provider. */
+  /** Returns Carrel's settings for this provider. */
   settings(id: string): OpenIdSettings
-  /** Back-channel requests to this public address go to that real one from now on. */
+  /** Redirects back-channel requests for a public address to a real one from now on. */
   reach(publicAddress: string, address: string): void
-  /** What the back channel was answered, oldest first: a status, or why there was none. */
+  /** Results of back-channel requests, oldest first: a status, or an error. */
   readonly backChannel: (number | string)[]
-  /** From now on it signs with a new key, and the old one is gone. */
+  /** Replaces the signing key by a new one. */
   rotateKeys(): void
   /** Breaks off every connection until `comeUp`. */
   goDown(): void
@@ -46,7 +46,10 @@ export interface OpenIdSettings {
 
 type ClientAuthentication = 'basic' | 'post' | 'none'
 
-/** What stands in the environment variable that `settings` names. Its spelling needs encoding for HTTP Basic. */
+/**
+ * The value of the environment variable that `settings` names. Its characters have to be encoded for HTTP
+ * Basic.
+ */
 export const clientSecret = 'a client+secret: of Carrel/100%'
 export const clientSecretVariable = 'TEST_CLIENT_SECRET'
 
@@ -55,11 +58,11 @@ export const providerPasswordOf = (user: string): string => `password of ${user}
 interface Options {
   /** The client of each provider in Carrel's settings, by its id. */
   readonly clients?: Readonly<Record<string, ClientAuthentication>>
-  /** The public addresses of Carrel that a user may be sent back to. */
+  /** Carrel's public addresses, to which users may be sent back. */
   readonly publicAddresses?: readonly string[]
-  /** More addresses that a user may be sent back to, of a proxy that is the client in place of Carrel. */
+  /** Further addresses for the return, of a proxy that is the client in place of Carrel. */
   readonly callbacks?: readonly string[]
-  /** Where the claims about the user are. `sub` is always in the ID token. */
+  /** The place of claims about the user. `sub` is always in the ID token. */
   readonly claimsIn?: 'ID token' | 'user info'
 }
 
@@ -95,7 +98,7 @@ export async function startOpenIdProvider(options: Options = {}): Promise<OpenId
     },
     clientBasedCORS: () => false,
     conformIdTokenClaims: claimsIn === 'user info',
-    // Cookies do not tell ports apart: two providers must not overwrite each other's.
+    // Cookies don't distinguish ports, so two providers need different names.
     cookies: {
       keys: [randomUUID()],
       names: {
@@ -119,7 +122,7 @@ export async function startOpenIdProvider(options: Options = {}): Promise<OpenId
         },
       },
     },
-    // Without the dispatcher that the provider hands in: it refuses loopback.
+    // The dispatcher that the provider passes is not used, because it refuses loopback.
     fetch: async (url, init) => {
       const { method, headers, body, signal } = init ?? {}
       return fetch(reallyAt(String(url)), {
@@ -158,10 +161,10 @@ export async function startOpenIdProvider(options: Options = {}): Promise<OpenId
   }
 
   let provider = build()
-  /** Keys can't be exchanged in a provider: another one on the same store takes over. */
+  /** Creates the provider. Its keys can't be replaced, so a new one on the same store takes over. */
   function build() {
     const built = new Provider(issuer, { ...configuration, jwks: { keys: [newKey()] } })
-    // Koa's own way of printing errors.
+    // Keeps Koa from printing errors.
     built.silent = true
     built.on('backchannel.success', () => void backChannel.push(200))
     built.on('backchannel.error', (_ctx, error: Error & { response?: Response }) => {
@@ -235,7 +238,7 @@ export async function startOpenIdProvider(options: Options = {}): Promise<OpenId
 
 const Provider = await loadProvider()
 
-/** The library warns, on being loaded, of every Node.js that is not one of long-term support. */
+/** Loads the library without its warning about any Node.js that is not a version with long-term support. */
 async function loadProvider() {
   const { warn } = console
   console.warn = () => {}
@@ -278,13 +281,13 @@ function clientOf(
   }
 }
 
-/** RFC 7517; the library derives the `kid`. */
+/** Creates a key (RFC 7517); the library derives the `kid`. */
 function newKey(): JWK {
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
   return { ...privateKey.export({ format: 'jwk' }), use: 'sig', alg: 'RS256' } as JWK
 }
 
-/** What is asked for is granted: nobody is asked for consent. */
+/** Grants all requested scopes without asking for consent. */
 async function grantEverything({ oidc }: KoaContextWithOIDC) {
   const { client, session, provider } = oidc
   if (!client || !session?.accountId) return undefined
@@ -294,7 +297,7 @@ async function grantEverything({ oidc }: KoaContextWithOIDC) {
   return grant
 }
 
-/** In memory, and for one provider alone: the library's own is shared by all, and warns. */
+/** A storage in memory for one provider. The library's own is shared by all, and warns. */
 function adapterOf(store: Map<string, AdapterPayload>, model: string): Adapter {
   const keyOf = (id: string) => `${model} ${id}`
   const where = (is: (payload: AdapterPayload) => boolean) =>

@@ -9,23 +9,23 @@ import { tradeCookie } from '../clients/cookie-jar.ts'
 import { type Service, startService, temporaryFolder } from '../service/service.ts'
 import { type Attributes, bytes } from './reverse-proxy.ts'
 
-/** Where the user interface is; nobody listens there. */
+/** The address of the user interface; nothing listens there. */
 export const ui = 'http://ui.example.edu'
-/** A page of it, which logins come back to. */
+/** A page of the user interface, to which logins return. */
 export const page = `${ui}/items/1`
-/** The path where a login begins. */
+/** The path at which a login starts. */
 export const start = `/api/authn/shibboleth?redirectUrl=${page}`
 
 /** The header with the secret, and the secret. */
 export const secret = { header: 'X-Proxy-Secret', value: 'known to the proxy and the service' }
-/** The headers that hold the attributes. */
+/** The headers with the attributes. */
 export const names = {
   subject: 'X-Shib-Persistent-Id',
   email: 'X-Shib-Mail',
   firstName: 'X-Shib-Given-Name',
   lastName: 'X-Shib-Surname',
 }
-/** What the proxy says of Ruth. */
+/** The attributes that the proxy sends for Ruth. */
 export const ruth = {
   [names.subject]: 'https://idp.example.edu!https://repo.example.edu!r-1',
   [names.email]: 'ruth@example.edu',
@@ -47,14 +47,14 @@ export const provider = {
 }
 
 interface Setting {
-  /** On top of the tests' own provider. */
+  /** Changes to the tests' own provider. */
   readonly provider?: Readonly<Record<string, unknown>>
-  /** In the file beside single sign-on. */
+  /** Settings in the file besides single sign-on. */
   readonly file?: Readonly<Record<string, unknown>>
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** Settings with a trusted proxy, which only a file can hold. */
+/** Returns settings with a trusted proxy, which must be in a file. */
 export function withProxy(t: TestContext, { provider: more = {}, file = {}, env = {} }: Setting = {}) {
   const path = join(temporaryFolder(t), 'carrel.json')
   const singleSignOn = { providers: [{ ...provider, ...more }] }
@@ -62,14 +62,14 @@ export function withProxy(t: TestContext, { provider: more = {}, file = {}, env 
   return { CARREL_CONFIG: path, CARREL_ALLOWED_ORIGINS: ui, PROXY_SECRET: secret.value, ...env }
 }
 
-/** A service that trusts the proxy. */
+/** Starts a service that trusts the proxy. */
 export const startTrusting = (t: TestContext, setting: Setting = {}, more: { dataFolder?: string } = {}) =>
   startService(t, { env: withProxy(t, setting), ...more })
 
-/** One line of a request. */
+/** A header line of a request. */
 export type Header = readonly [name: string, value: string]
 
-/** What the trusted proxy sends: its secret and the attributes. */
+/** Returns the headers of the trusted proxy: its secret and the attributes. */
 export const trusted = (attributes: Attributes = ruth): Header[] => [
   [secret.header, secret.value],
   ...Object.entries(attributes),
@@ -78,7 +78,7 @@ export const trusted = (attributes: Attributes = ruth): Header[] => [
 interface Answer {
   readonly status: number
   readonly location: string | undefined
-  /** Name and value of each cookie. */
+  /** Cookies by name. */
   readonly cookies: ReadonlyMap<string, string>
   readonly setCookies: readonly string[]
   readonly body: string
@@ -87,12 +87,12 @@ interface Answer {
 interface Sent {
   readonly path?: string
   readonly method?: string
-  /** The address that the request comes from. */
+  /** The address from which the request comes. */
   readonly from?: string
   readonly body?: string
 }
 
-/** Sends these header lines, in this order and as often as they are there; values as UTF-8. */
+/** Sends these header lines in this order, including duplicates; values are encoded as UTF-8. */
 export async function send(
   { address }: { readonly address: string },
   headers: readonly Header[],
@@ -129,11 +129,11 @@ export async function send(
   })
 }
 
-/** The cookie that is traded for a token. */
+/** Returns the name of the cookie that is exchanged for a token. */
 export const sessionCookie = ({ cookies }: Pick<Answer, 'cookies'>): string | undefined =>
   [...cookies.keys()].find(name => tradeCookie.test(name))
 
-/** Nothing was established: no cookie, and nobody new. */
+/** Asserts that there is no cookie and no new eperson. */
 export async function assertRefused(
   service: Service,
   answer: Answer,
@@ -147,7 +147,7 @@ export async function assertRefused(
   assert.deepEqual(await service.storage.people.listEpersons(), [])
 }
 
-/** The session cookie of a login that succeeded, as a client sends it. */
+/** Returns the cookie of a successful login, as a client sends it. */
 export function cookieOf(answer: Answer): string {
   assert.equal(answer.status, 303, answer.body)
   assert.equal(answer.location, page)
@@ -156,7 +156,7 @@ export function cookieOf(answer: Answer): string {
   return `${name}=${answer.cookies.get(name)}`
 }
 
-/** `POST login` with the cookie; the client keeps its own pair. */
+/** Sends `POST login` with the cookie. The client keeps its own CSRF pair. */
 export async function fetchSession(client: Client, cookie: string): Promise<Response> {
   const pair = await client.csrfPair()
   return fetch(`${client.address}/api/authn/login`, {
@@ -165,7 +165,7 @@ export async function fetchSession(client: Client, cookie: string): Promise<Resp
   })
 }
 
-/** The whole way. @returns a client that is logged in */
+/** Logs in completely. @returns a client that is logged in */
 export async function logIn(
   service: Service,
   attributes: Attributes = ruth,

@@ -6,15 +6,16 @@ import { text } from 'node:stream/consumers'
 import type { TestContext } from 'node:test'
 import { atEnd } from '../service/at-end.ts'
 
-/** Headers by name, as the proxy adds them for a user who is logged in at it. */
+/** Headers that the proxy adds for a logged-in user. */
 export type Attributes = Readonly<Record<string, string>>
 
 /**
- * What stands in front of a service, as a web server with mod_shib or oauth2-proxy does: it has a login form and sessions
- * of its own, takes away what clients say about themselves, and tells the service who is there.
+ * A proxy in front of a service, like a web server with mod_shib or oauth2-proxy. It has a login form and
+ * sessions of its own, removes the identity headers of clients, and tells the service which user is logged
+ * in.
  */
 export interface ReverseProxy {
-  /** The public address, which the service has for its base URL. */
+  /** The public address, which is the service's base URL. */
   readonly address: string
   readonly loginPage: string
   readonly logoutPage: string
@@ -22,11 +23,11 @@ export interface ReverseProxy {
 }
 
 interface Options {
-  /** Who can log in, by name. The password is the name, too. */
+  /** Users who can log in, by name. The password is the name, too. */
   readonly users?: Readonly<Record<string, Attributes>>
-  /** Sent with every request. */
+  /** The secret sent with every request. */
   readonly secret?: Readonly<{ header: string; value: string }>
-  /** Whether it takes away such headers when a client sent them. */
+  /** False lets such headers from clients pass. */
   readonly strips?: boolean
   readonly tls?: Readonly<{ key: string; cert: string }>
 }
@@ -108,7 +109,7 @@ const loginForm = `<!doctype html><html lang="en"><title>The proxy's login</titl
 <form method="post"><label>User <input name="user"></label>
 <label>Password <input name="password" type="password"></label> <button>Log in at the proxy</button></form>`
 
-/** The UTF-8 bytes of the text, the way that Node writes bytes into a header. */
+/** Returns the UTF-8 bytes of a text as Node expects them in a header. */
 export const bytes = (value: string): string => Buffer.from(value).toString('latin1')
 
 const pairsOf = (raw: readonly string[]): [string, string][] =>

@@ -7,21 +7,19 @@ import { landing, locationOf, type Node, startSignOn, Visitor } from './saml-flo
 import { inflated, type Message, responseXml, signed } from './saml-forge.ts'
 import { attributeNames, type SamlProvider } from './saml-provider.ts'
 
-/** Logins by SAML in which a test plays the provider, and what it says is its own. */
-
 export const acs = `${baseUrl}/api/authn/sso/saml/acs`
 export const entityId = `${baseUrl}/api/authn/sso/saml/metadata`
 
-/** A sign-on that a browser has begun. */
+/** A sign-on that a browser has begun. The test answers in place of the provider. */
 export interface PendingLogin {
   readonly visitor: Visitor
   readonly provider: SamlProvider
   readonly state: string
-  /** Of the AuthnRequest. */
+  /** The id of the AuthnRequest. */
   readonly request: string
 }
 
-/** @param browser goes on with its cookies; a new one unless told otherwise */
+/** @param browser whose cookies are used; a new one by default */
 export async function begin(
   node: Node,
   provider: SamlProvider,
@@ -41,7 +39,7 @@ export async function begin(
 
 export const mail = (email: string) => ({ [attributeNames.mail]: email })
 
-/** What the provider of the attempt would say about Mallory, who has an account there. */
+/** Returns a message in which the provider of the attempt vouches for Mallory, who has an account there. */
 export const about = ({ provider, request }: PendingLogin, changes: Partial<Message> = {}): Message => ({
   issuer: provider.entityId,
   audience: entityId,
@@ -55,7 +53,7 @@ export const about = ({ provider, request }: PendingLogin, changes: Partial<Mess
 
 export type Signed = Parameters<typeof signed>[1]
 
-/** The same with the signature of the provider, or with another one. */
+/** Returns the message as a response with the signature of the provider, or with another one. */
 export const response = (
   attempt: PendingLogin,
   changes: Partial<Message> = {},
@@ -67,7 +65,7 @@ export const response = (
     ...signing,
   })
 
-/** What somebody sends in an attempt, as XML. */
+/** Creates the XML of a response in an attempt. */
 export type Forge = (attempt: PendingLogin) => string | Promise<string>
 
 export const base64 = (xml: string) => Buffer.from(xml).toString('base64')
@@ -75,7 +73,7 @@ export const base64 = (xml: string) => Buffer.from(xml).toString('base64')
 export const send = ({ visitor, provider, state }: PendingLogin, SAMLResponse: string): Promise<Response> =>
   visitor.submit({ action: acs, fields: { SAMLResponse, RelayState: state } }, provider.address)
 
-/** The answer leads to the page, and the trade to a token. */
+/** Asserts that the answer leads to the page and that the sign-on can be exchanged. @returns the token */
 export async function assertAccepted(
   { visitor }: Pick<PendingLogin, 'visitor'>,
   answer: Response,
@@ -90,11 +88,11 @@ export interface Refused {
   readonly code: string
 }
 export const refusal: Refused = { status: 401, code: 'sign-on-refused' }
-/** Nothing is wrong with the message, but it names nobody. */
+/** The refusal of a valid message without a subject. */
 export const noSubject: Refused = { status: 403, code: 'account-refused' }
 export const notBegun: Refused = { status: 400, code: 'sign-on-not-begun' }
 
-/** Nothing has come of it: no cookie to trade, no session, no eperson. */
+/** Asserts that there is no cookie to exchange, no session and no eperson. */
 export async function assertRefused(
   { visitor }: Pick<PendingLogin, 'visitor'>,
   answer: Response,

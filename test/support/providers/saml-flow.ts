@@ -7,17 +7,17 @@ import { startService, temporaryFolder } from '../service/service.ts'
 import { identity } from './certificates.ts'
 import { type ProviderOptions, type SamlProvider, startSamlProvider } from './saml-provider.ts'
 
-/** Where the pages of the tests' client are; nobody listens there. */
+/** The origin of the tests' client; nothing listens there. */
 export const pages = 'https://ui.example.edu'
 export const landing = `${pages}/login?from=saml`
 
-/** What answers under the public address. */
+/** A service at the public address. */
 export interface Node {
   readonly address: string
   readonly config: { readonly baseUrl: string }
 }
 
-/** A browser that shows nothing: keeps cookies by host, and goes where it is told to. */
+/** A browser without a screen, which keeps cookies by host and follows forms and addresses on request. */
 export class Visitor {
   readonly jar = new CookieJar()
   #node: Node
@@ -26,13 +26,13 @@ export class Visitor {
     this.#node = node
   }
 
-  /** From now on the public address leads to this node, as behind a balancer. */
+  /** Makes the public address lead to this node from now on, as a load balancer may do. */
   goesTo(node: Node): this {
     this.#node = node
     return this
   }
 
-  /** An address of the service as the public sees it. */
+  /** Returns the public address of a path. */
   url(path: string): URL {
     const base = new URL(this.#node.config.baseUrl)
     return new URL(path, base)
@@ -42,13 +42,13 @@ export class Visitor {
     return this.#ask(address, { headers })
   }
 
-  /** A form that a page of another host (or of the same, when none is named) sends. */
+  /** Submits a form of a page on another host, or on the same host without `page`. */
   async submit(form: Form, page?: string, more: Readonly<Record<string, string>> = {}): Promise<Response> {
     const headers = page === undefined ? more : { origin: new URL(page).origin, ...more }
     return this.#ask(form.action, { method: 'POST', body: new URLSearchParams({ ...form.fields }), headers })
   }
 
-  /** A POST of the service's own client, with a CSRF pair. */
+  /** Sends a POST of the service's own client, with a CSRF pair. */
   async post(path: string, headers: Readonly<Record<string, string>> = {}, body?: string): Promise<Response> {
     const csrf = await this.get(this.url('/api/security/csrf'))
     const value = csrf.headers.get('dspace-xsrf-token') ?? ''
@@ -59,12 +59,12 @@ export class Visitor {
     })
   }
 
-  /** Trades what the sign-on left for a token (X1). */
+  /** Exchanges the cookie of the sign-on for a token (X1). */
   trade(): Promise<Response> {
     return this.post('/api/authn/login')
   }
 
-  /** The names of the service's cookies for single sign-on. */
+  /** Returns the names of the service's cookies for single sign-on. */
   signOnCookies(): string[] {
     return [...this.jar.all(this.url('/')).keys()].filter(name => /^(__Host-)?CARREL-SSO/.test(name))
   }
@@ -85,13 +85,13 @@ export class Visitor {
   }
 }
 
-/** What a form would send. */
+/** A form with its values. */
 export interface Form {
   readonly action: string
   readonly fields: Readonly<Record<string, string>>
 }
 
-/** The only form of a page. */
+/** Returns the only form of a page. */
 export function formIn(html: string, page: string): Form {
   const form = /<form[^>]*\saction="([^"]*)"/.exec(html)
   assert.ok(form, html)
@@ -106,7 +106,7 @@ export function formIn(html: string, page: string): Form {
 const unescaped = (html: string) =>
   html.replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&quot;', '"').replaceAll('&amp;', '&')
 
-/** Where the answer sends the browser. */
+/** Returns the target of a redirect. */
 export function locationOf(answer: Response, status = 303): URL {
   assert.equal(answer.status, status)
   return new URL(answer.headers.get('location') ?? '')
@@ -114,14 +114,14 @@ export function locationOf(answer: Response, status = 303): URL {
 
 interface SignIn {
   readonly redirectUrl?: string
-  /** The service's name of the provider, where it has several. */
+  /** The id of the provider, needed if the service has several. */
   readonly provider?: string
   readonly scheme?: string
-  /** Goes on with these cookies. */
+  /** The visitor whose cookies are used. */
   readonly visitor?: Visitor
 }
 
-/** The start: where the browser is sent to. */
+/** Starts a sign-on. @returns the redirect to the provider */
 export async function startSignOn(
   node: Node,
   { redirectUrl = landing, provider, scheme = 'shibboleth', visitor = new Visitor(node) }: SignIn = {},
@@ -132,7 +132,7 @@ export async function startSignOn(
   return { visitor, answer: await visitor.get(url) }
 }
 
-/** From the start through the provider's form to what the service says to the assertion. */
+/** Signs on through the provider's form. @returns the service's answer to the assertion */
 export async function signIn(
   node: Node,
   provider: Pick<SamlProvider, 'users'>,
@@ -143,7 +143,7 @@ export async function signIn(
   return { visitor, ...(await finishSignOn(visitor, answer, provider, user)) }
 }
 
-/** The same from the answer of the start on. */
+/** Continues a sign-on from the answer of its start. */
 export async function finishSignOn(
   visitor: Visitor,
   start: Response,
@@ -165,18 +165,18 @@ export async function finishSignOn(
 interface ConfiguredProvider {
   readonly id?: string
   readonly provider: SamlProvider
-  /** Further members of its entry in the file. */
+  /** Further members of the provider's entry in the file. */
   readonly settings?: Readonly<Record<string, unknown>>
 }
 
 interface FileOptions {
-  /** Of the service. Default: a key of its own. */
+  /** SAML settings of the service; a key of its own by default. */
   readonly saml?: Readonly<Record<string, unknown>>
-  /** Beside single sign-on. */
+  /** Members of the file besides single sign-on. */
   readonly further?: Readonly<Record<string, unknown>>
 }
 
-/** Settings for a service that trusts these providers; only a file can hold them. */
+/** Returns settings for a service that trusts these providers, which must be in a file. */
 export function withSaml(
   t: TestContext,
   providers: readonly ConfiguredProvider[],
@@ -197,11 +197,11 @@ export function withSaml(
   return { env: { CARREL_CONFIG: file }, metadataFile }
 }
 
-/** The key that the service signs and decrypts with. */
+/** The key with which the service signs and decrypts. */
 export const serviceIdentity = identity('service')
 const ownKey = { privateKey: { file: 'own.key' }, certificate: { file: 'own.crt' } }
 
-/** Hands the service's metadata to its providers, as their operators do. */
+/** Gives the service's metadata to its providers, as their operators do. @returns the metadata */
 export async function introduce(node: Node, ...providers: readonly SamlProvider[]): Promise<string> {
   const visitor = new Visitor(node)
   const answer = await visitor.get(visitor.url('/api/authn/sso/saml/metadata'))
@@ -213,12 +213,12 @@ export async function introduce(node: Node, ...providers: readonly SamlProvider[
 
 interface WithProvider extends FileOptions {
   readonly provider?: ProviderOptions
-  /** Of the provider's entry in the configuration. */
+  /** Members of the provider's entry in the configuration. */
   readonly settings?: Readonly<Record<string, unknown>>
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** A service and one provider, which know each other. */
+/** Starts a service and a provider that know each other. */
 export async function startWithProvider(t: TestContext, options: WithProvider = {}) {
   const provider = await startSamlProvider(t, options.provider)
   const entry = { provider, ...(options.settings === undefined ? {} : { settings: options.settings }) }

@@ -7,25 +7,26 @@ import { type EncryptOptions, encrypt as encryptXml } from 'xml-encryption'
 import type { Identity } from './certificates.ts'
 import { attributeStatement, escaped, nameIdFormats, type SamlUser } from './saml-provider.ts'
 
-/** SAML messages as no honest or careful provider would make them. */
-
-/** What is left out is as a service that is asked in this moment would want it; null is really left out. */
+/**
+ * A SAML message that can contain anything. Members that are left out get values that the service accepts
+ * now; null removes them.
+ */
 export interface Message {
   readonly issuer: string
-  /** Where it differs from the message's. */
+  /** The issuer of the assertion if it differs from that of the message. */
   readonly assertionIssuer?: string | null
   readonly audience: string | null
   readonly destination: string | null
   readonly recipient: string | null
-  /** Of message and confirmation. */
+  /** The request that message and confirmation refer to. */
   readonly inResponseTo: string | null
-  /** Where the confirmation's differs. */
+  /** The request in the confirmation if it differs. */
   readonly confirmedRequest?: string | null
   /** Seconds from now. */
   readonly notBefore?: number | null
   readonly notOnOrAfter?: number | null
   readonly confirmationNotOnOrAfter?: number | null
-  /** As XML. */
+  /** The content of the NameID as XML. */
   readonly nameId: string | null
   readonly nameIdFormat?: string
   readonly attributes?: SamlUser['attributes']
@@ -33,11 +34,11 @@ export interface Message {
   readonly messageId?: string
   readonly assertionId?: string
   readonly sessionIndex?: string
-  /** Seconds from now, or as it is written. */
+  /** Seconds from now, or a text written as it is. */
   readonly authnInstant?: number | string | null
   readonly authnContext?: string | null
   readonly status?: string
-  /** In place of the assertion that the rest describes. */
+  /** Assertions as XML, in place of the one that the other members describe. */
   readonly assertions?: readonly string[]
 }
 
@@ -49,7 +50,7 @@ const moment = (name: string, seconds: number | null) =>
 const element = (name: string, content: string | null) =>
   content === null ? '' : `<${name}>${content}</${name}>`
 
-/** What the classes of AuthnContext begin with. */
+/** The prefix of the classes of AuthnContext. */
 export const classes = 'urn:oasis:names:tc:SAML:2.0:ac:classes:'
 
 export function assertionXml(message: Message): string {
@@ -118,16 +119,16 @@ const digestAlgorithms = {
 }
 
 interface Signing {
-  /** Local name of the element that is signed, the first of that name. */
+  /** Local name of the signed element, the first of that name. */
   readonly element: 'Response' | 'Assertion' | 'LogoutRequest'
   readonly identity: Identity
   readonly algorithm?: keyof typeof signatureAlgorithms
   readonly digest?: keyof typeof digestAlgorithms
-  /** What its KeyInfo has: nothing, or the bare key, as Lasso (LemonLDAP::NG) and others send it. */
+  /** The content of KeyInfo: nothing, or the bare key, as Lasso (LemonLDAP::NG) and others send it. */
   readonly keyInfo?: string
 }
 
-/** The bare key of a certificate (XML Signature §4.5.2.2). */
+/** Returns the bare key of a certificate (XML Signature §4.5.2.2). */
 export function keyValueOf({ certificate }: Identity): string {
   const { n = '', e = '' } = new X509Certificate(certificate).publicKey.export({ format: 'jwk' })
   const base64 = (text: string) =>
@@ -146,7 +147,7 @@ export function signed(
 ): string {
   const isHmac = algorithm === 'hmac-sha1'
   const signer = new SignedXml({
-    // What everybody knows, as the key of a signature that needs a secret one.
+    // With an HMAC, the public certificate is used as if it were a secret key.
     privateKey: isHmac ? identity.certificate : identity.privateKey,
     publicCert: identity.certificate,
     signatureAlgorithm: signatureAlgorithms[algorithm],
@@ -183,15 +184,15 @@ const keyAlgorithms = {
 } as const
 
 interface Encryption {
-  /** What is encrypted, the first of that name. */
+  /** Local name of the encrypted element, the first of that name. */
   readonly element?: 'Assertion' | 'NameID' | 'Attribute'
-  /** In PEM. What is encrypted can be read with its private key. */
+  /** Certificate in PEM; its private key can decrypt the element. */
   readonly certificate: string
   readonly content?: keyof typeof contentAlgorithms
   readonly key?: keyof typeof keyAlgorithms
 }
 
-/** @returns the response with its (only) assertion encrypted, or something in it */
+/** @returns the response with its only assertion, or an element of it, encrypted */
 export async function encrypted(
   xml: string,
   { element = 'Assertion', certificate, content = 'aes256-gcm', key = 'rsa-oaep' }: Encryption,
@@ -207,7 +208,7 @@ export async function encrypted(
     disallowEncryptionWithInsecureAlgorithm: false,
     warnInsecureAlgorithm: false,
   }
-  // The types are of an older version, which knew fewer algorithms.
+  // The types are those of an older version with fewer algorithms.
   const data = await promisify(encryptXml)(serialize(secret), options as EncryptOptions)
   const name = element === 'NameID' ? 'EncryptedID' : `Encrypted${element}`
   const wrapped = parse(
@@ -219,19 +220,23 @@ export async function encrypted(
 
 // Signature wrapping -------------------------------------------------------------------------------------------
 
-/** Changes the copy that nobody has signed. */
+/** Changes the unsigned copy. */
 type Evil = (copy: Element) => void
 
 interface Wrapping {
-  /** What must be signed in the message that it begins with. */
+  /** The element that must be signed in the original message. */
   readonly signs: 'Response' | 'Assertion' | 'LogoutRequest'
-  /** From a validly signed message to one whose signature still holds, for a part that is no longer looked at. */
+  /**
+   * Turns a validly signed message into one whose signature is still valid, but for a part that a careless
+   * reader ignores.
+   */
   readonly wrap: (signedXml: string, evil: Evil) => string
 }
 
 /**
- * The eight forms of Somorovsky et al., "On Breaking SAML: Be Whoever You Want to Be" (USENIX Security 2012), as SAML
- * Raider makes them; of 7 and 8, where it leaves the evil assertion the same ID, also with another one.
+ * The eight attacks of Somorovsky et al., "On Breaking SAML: Be Whoever You Want to Be" (USENIX Security
+ * 2012), as SAML Raider implements them. In 7 and 8, SAML Raider gives the evil assertion the same ID; here,
+ * there is also a variant with another ID.
  */
 export const wrappings: Readonly<Record<string, Wrapping>> = {
   XSW1: wrapping('Response', 'evil keeps signature', (evil, original, signature) => {
@@ -271,7 +276,7 @@ export const wrappings: Readonly<Record<string, Wrapping>> = {
   }),
 }
 
-/** The same for a logout request. */
+/** Such attacks on a logout request. */
 export const logoutWrappings: readonly Wrapping[] = [
   wrapping('LogoutRequest', 'evil keeps signature', (evil, original, signature) => {
     signature.appendChild(original)
@@ -300,7 +305,7 @@ function intoObject(_evil: Element, original: Element, signature: Element): void
   signature.appendChild(object)
 }
 
-/** @param place puts the one of the two that is not in the document yet into it */
+/** @param place inserts whichever of the two is not in the document yet */
 function wrapping(
   signs: Wrapping['signs'],
   who: 'evil keeps signature' | 'original keeps signature',
@@ -321,7 +326,9 @@ function wrapping(
   return { signs, wrap }
 }
 
-/** What a service does that only asks whether there is a good signature somewhere. */
+/**
+ * Returns true if a valid signature is anywhere in the document, which is all that a careless service checks.
+ */
 export function holdsValidSignature(xml: string, certificate: string): boolean {
   const verifier = new SignedXml({ publicCert: certificate })
   verifier.loadSignature(first(parse(xml), 'Signature'))
@@ -333,7 +340,7 @@ export function holdsValidSignature(xml: string, certificate: string): boolean {
 export const parse = (xml: string): Document => new DOMParser().parseFromString(xml, 'text/xml')
 const serialize = (node: Node): string => new XMLSerializer().serializeToString(node)
 
-/** The first element of this local name below. */
+/** Returns the first descendant element of this local name. */
 export function first(within: Document | Element, name: string): Element {
   const found = within.getElementsByTagNameNS('*', name)[0]
   if (found === undefined) throw new Error(`there is no ${name}`)
@@ -348,7 +355,7 @@ interface Redirected {
   readonly algorithm?: 'rsa-sha256' | 'rsa-sha1'
 }
 
-/** A logout request as a query, signed as SAML bindings §3.4.4.1 says. */
+/** Returns a logout request as a query, signed as in SAML bindings §3.4.4.1. */
 export function signedQuery(
   xml: string,
   { identity, relayState, algorithm = 'rsa-sha256' }: Redirected,
@@ -363,7 +370,7 @@ export function signedQuery(
   return `${parts}&Signature=${encodeURIComponent(signature)}`
 }
 
-/** As the parameters of a redirect hold a message. */
+/** Encodes a message as a parameter of a redirect. */
 export const deflated = (xml: string): string => encodeURIComponent(deflateRawSync(xml).toString('base64'))
 export const inflated = (parameter: string): string =>
   inflateRawSync(Buffer.from(parameter, 'base64')).toString()

@@ -23,7 +23,7 @@ import {
 } from './saml-forge.ts'
 import { nameIdFormats } from './saml-provider.ts'
 
-/** The eperson whom the forgeries aim at. */
+/** The eperson whom the forgeries try to impersonate. */
 export const victim = 'admin@example.org'
 /** A key that no provider has. */
 export const foreign = identity('somebody else')
@@ -31,14 +31,17 @@ export const foreign = identity('somebody else')
 interface Case {
   readonly name: string
   readonly hostile: Forge
-  /** The same message before somebody laid hands on it, which is accepted. */
+  /** The message before it was changed, which is accepted. */
   readonly honest: Forge
   readonly refused?: Refused
-  /** It may also be read as what it says that is signed: then it is nobody else than the provider means. */
+  /**
+   * True if the forgery may be accepted for its signed content, because this is what the provider vouches
+   * for.
+   */
   readonly harmless?: boolean
 }
 
-/** Signed as a whole, and true but for one thing. */
+/** A correctly signed message with one wrong statement. */
 const but = (
   name: string,
   changes: Partial<Message>,
@@ -58,7 +61,7 @@ const after = (name: string, hostile: Forge, honest: Forge = attempt => response
 const isValid = (xml: string, { provider }: PendingLogin) =>
   holdsValidSignature(xml, provider.identity.certificate)
 
-/** The signed element is moved, and a forged one is in its place. */
+/** Signature wrapping: the signed element is moved, and a forged one takes its place. */
 export const wrapped: Case[] = Object.entries(wrappings).map(([name, { signs, wrap }]) => {
   const honest: Forge = attempt => response(attempt, {}, { element: signs })
   const hostile: Forge = async attempt => {
@@ -66,11 +69,11 @@ export const wrapped: Case[] = Object.entries(wrappings).map(([name, { signs, wr
       first(copy, 'NameID').textContent = 'admin'
       first(copy, 'AttributeValue').textContent = victim
     })
-    // Where an ID is there twice, the library that looks refuses the document for that alone.
+    // The verifying library refuses a document with a duplicate ID for that alone.
     if (!/^XSW[78]$/.test(name)) assert.ok(isValid(xml, attempt))
     return xml
   }
-  // There the evil assertion is where nobody looks for one, and the true one where it was.
+  // In XSW7, the evil assertion is in a place that is never read, and the true one keeps its own.
   return { name: `signature wrapping ${name}`, honest, hostile, harmless: name === 'XSW7 with another ID' }
 })
 
@@ -82,7 +85,7 @@ const cut = (xml: string, by: string) => xml.replace(`>${evil}<`, `>${victim}${b
 const withEntity = async (attempt: PendingLogin, entities: string) =>
   `<!DOCTYPE r [${entities}]>${response(attempt).replace('>mallory<', '>&who;<')}`
 
-/** Comments, instructions, document types and entities. */
+/** Comments, processing instructions, document types and entities. */
 export const markup: Case[] = [
   after(
     'a comment in NameID',
@@ -109,7 +112,7 @@ export const markup: Case[] = [
   }),
 ]
 
-/** Signed by the provider, but not for this login. */
+/** Messages signed by the provider, but not for this login. */
 export const contents: Case[] = [
   but('another audience', { audience: 'https://other.example.org' }),
   but('no audience', { audience: null }),
@@ -177,16 +180,16 @@ export const signatures: Case[] = [
   }),
 ]
 
-/** Forgeries that are encrypted. @param certificate the service's, which everybody may encrypt to */
+/** Encrypted forgeries. @param certificate the service's, for which anyone can encrypt */
 export const encryptedOnes = (certificate: string): Case[] => {
   const inside: Forge = one => encrypted(response(one), { certificate })
-  /** Encrypted and then signed as a whole, so that nobody can try out changes of the secret. */
+  /** Encrypted and then signed as a whole, so that the ciphertext can't be changed for an attack on it. */
   const whole = async (one: PendingLogin, how: { content?: 'aes256-cbc'; key?: 'rsa-1.5' }) =>
     signed(await encrypted(responseXml(about(one)), { certificate, ...how }), {
       element: 'Response',
       identity: one.provider.identity,
     })
-  /** With an encrypted name, or something else, in an assertion that is signed. */
+  /** An encrypted name, or another encrypted element, in a signed assertion. */
   const named = async (one: PendingLogin, how: Partial<Parameters<typeof encrypted>[1]> = {}) =>
     signed(await encrypted(responseXml(about(one)), { element: 'NameID', certificate, ...how }), {
       element: 'Assertion',

@@ -4,24 +4,24 @@ import type { Service } from '../service/service.ts'
 import { signIn } from './saml-flow.ts'
 import type { SamlProvider } from './saml-provider.ts'
 
-/** The e-mail address of Ada, in whose name most tests log in. */
+/** The email address of Ada, as whom most tests log in. */
 export const email = 'ada@example.org'
 
-/** A whole login. @returns the token */
+/** Logs in completely. @returns the visitor and the token */
 export async function logIn(service: Service, provider: SamlProvider, user: string, options = {}) {
   const { visitor, answer } = await signIn(service, provider, user, options)
   assert.equal(answer.status, 303, await answer.text())
   return { visitor, token: bearerOf(await visitor.trade()) }
 }
 
-/** A client that uses this token. */
+/** Returns a client that uses this token. */
 export function clientWith(service: Service, token: string) {
   const client = service.client()
   client.token = token
   return client
 }
 
-/** A client that is logged in as an administrator. */
+/** Returns a client that is logged in as an administrator. */
 export async function administratorOf(service: Service) {
   await service.addEperson('root@example.org', { admin: true })
   const client = service.client()

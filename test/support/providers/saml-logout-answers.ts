@@ -3,21 +3,21 @@ import { verify } from 'node:crypto'
 import { formIn, serviceIdentity } from './saml-flow.ts'
 import { holdsValidSignature, inflated } from './saml-forge.ts'
 
-/** What the service says to a provider's logout request, by way of the browser. */
+/** The service's answer to a provider's logout request, sent through the browser. */
 export interface LogoutAnswer {
   readonly binding: 'redirect' | 'post'
-  /** Where the browser takes it. */
+  /** The address to which the browser takes it. */
   readonly address: string
   readonly relayState: string | null
   readonly inResponseTo: string | undefined
   /** The last parts of the status codes, joined, such as `Requester/RequestDenied`. */
   readonly status: string
-  /** By the service, as its binding says. */
+  /** True if the service signed it in the way of its binding. */
   readonly isSigned: boolean
   readonly xml: string
 }
 
-/** @returns undefined if the browser stays here */
+/** @returns undefined if the browser stays at the service */
 export async function logoutAnswerOf(answer: Response): Promise<LogoutAnswer | undefined> {
   if (answer.status === 303) return byRedirect(new URL(answer.headers.get('location') ?? ''))
   const page = await answer.clone().text()
@@ -63,7 +63,7 @@ function read(xml: string) {
   }
 }
 
-/** Whatever the browser is told, nobody was logged out, and only the provider may be told so. */
+/** Asserts that the answer reports no logout, and reports it to no address but the provider's. */
 export async function assertNotLoggedOut(answer: Response, provider: string, what = ''): Promise<void> {
   const said = await logoutAnswerOf(answer)
   if (said === undefined) return assert.ok([400, 413].includes(answer.status), `${what}: ${answer.status}`)

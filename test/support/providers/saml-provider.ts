@@ -9,12 +9,10 @@ import { atEnd } from '../service/at-end.ts'
 import { type Identity, identity } from './certificates.ts'
 import type { Form } from './saml-flow.ts'
 
-/** A SAML 2.0 identity provider that really listens, of a library that the service doesn't use. */
-
-// Node 24 doesn't find its names.
+// Node 24 doesn't find the library's named exports.
 const { Constants, IdentityProvider, SamlLib, ServiceProvider } = samlify
 
-// The service's messages are looked at by the tests.
+// The tests themselves check the service's messages.
 samlify.setSchemaValidator({ validate: async () => 'not looked at' })
 
 export interface SamlUser {
@@ -49,21 +47,21 @@ export const person = (nameId: string, email: string, more: Partial<SamlUser> = 
 })
 
 export interface ProviderOptions {
-  /** Tells providers and their keys apart. */
+  /** A name that distinguishes providers and their keys. */
   readonly name?: string
-  /** Default: the assertion. */
+  /** The element that is signed; the assertion by default. */
   readonly sign?: 'assertion' | 'response' | 'both'
-  /** To the service's certificate. */
+  /** The algorithm to encrypt with for the service's certificate. */
   readonly encrypt?: 'aes128-gcm' | 'aes128-cbc' | 'aes256-cbc'
-  /** Default: as they come. */
+  /** False by default: requests are accepted with or without a signature. */
   readonly wantsSignedRequests?: boolean
   readonly hasLogout?: boolean
-  /** Whether it knows who has logged in in this browser. Default: it asks each time. */
+  /** True if it remembers the user of a browser. By default, it asks each time. */
   readonly remembers?: boolean
 }
 
 interface MetadataOptions {
-  /** Default: the one that it signs with now. */
+  /** The current certificate by default. */
   readonly certificates?: readonly string[]
   readonly validUntil?: Date
 }
@@ -71,23 +69,23 @@ interface MetadataOptions {
 export interface SamlProvider {
   readonly entityId: string
   readonly address: string
-  /** By the name that the form asks for; may be changed at any time. */
+  /** Users by name; they may be changed at any time. */
   readonly users: Map<string, SamlUser>
   readonly identity: Identity
   metadata(options?: MetadataOptions): string
-  /** Tells it about the service, as its operator does. */
+  /** Gives the provider the service's metadata, as its operator does. */
   trust(metadata: string): void
-  /** Signs with another key from now on. */
+  /** Makes it sign with another key from now on. */
   changeKey(to: Identity): void
-  /** Of this user, or of all; each from a login to its logout. */
+  /** Returns the number of sessions of this user, or of all. A session lasts from login to logout. */
   sessions(user?: string): number
-  /** The requests for logins that it has read, newest last. */
+  /** Login requests received, oldest first. */
   readonly requests: readonly AuthnRequest[]
-  /** The status codes of the answers to its own logout requests. */
+  /** Status codes of the answers to its own logout requests. */
   readonly logoutAnswers: readonly string[]
-  /** Its own signed request that the service end the user's last session, by redirect. */
+  /** Returns a signed request, by redirect, that the service end the user's last session. */
   logoutUrl(user: string): string
-  /** The same by POST. */
+  /** Returns such a request by POST. */
   logoutForm(user: string): Form
 }
 
@@ -100,14 +98,14 @@ interface AuthnRequest {
 
 interface Session {
   readonly index: string
-  /** When the user gave the password. */
+  /** The time at which the user entered the password. */
   readonly at: Date
   readonly user: string
   readonly nameId: string
   readonly nameIdFormat: string
 }
 
-/** One that has said good-bye may still be named in a request. */
+/** A session that may have ended, and can still be named in a request. */
 interface Known extends Session {
   isLive: boolean
 }
@@ -147,7 +145,7 @@ export async function startSamlProvider(
       wantAuthnRequestsSigned: wantsSignedRequests,
       nameIDFormat: [nameIdFormats.persistent],
       singleSignOnService: [{ Binding: redirect, Location: `${address}/sso` }],
-      // The library says on the console what a provider without one lacks.
+      // The library prints a message if logout addresses are missing.
       singleLogoutService: [redirect, post].map(Binding => ({ Binding, Location: `${address}/slo` })),
     }).getMetadata()
     const shown = hasLogout
@@ -169,7 +167,7 @@ export async function startSamlProvider(
     })
   }
 
-  /** @param wantsSigned whether a request for a login must be signed */
+  /** @param wantsSigned true if login requests must be signed */
   function itself(format: string = nameIdFormats.persistent, wantsSigned = false) {
     return IdentityProvider({
       metadata: metadata()
@@ -178,7 +176,7 @@ export async function startSamlProvider(
       privateKey: own.privateKey,
       isAssertionEncrypted: encrypt !== undefined,
       ...(encrypt === undefined ? {} : { dataEncryptionAlgorithm: encryptions[encrypt] }),
-      // One that has shown no certificate can't sign.
+      // A service without a certificate can't sign.
       wantLogoutRequestSigned: /use="signing"/.test(trusted ?? ''),
       wantLogoutResponseSigned: /use="signing"/.test(trusted ?? ''),
     })
@@ -263,7 +261,7 @@ export async function startSamlProvider(
     sendPage(response, 200, sendingPage({ action: entityEndpoint, fields }))
   }
 
-  /** Nobody is logged in, and the request forbids to ask (SAML Core §3.4.1). */
+  /** Answers a request that forbids interaction when no user is logged in (SAML Core §3.4.1). */
   function notPassive(asked: AuthnRequest): Form {
     requests.push(asked)
     const action = String(service().entityMeta.getAssertionConsumerService('post'))
@@ -276,7 +274,7 @@ export async function startSamlProvider(
     }
   }
 
-  /** Refuses one that is not signed as the service's metadata say. */
+  /** Reads a request, and refuses one without the signature that the service's metadata promise. */
   async function readRequest(search: string) {
     const message = redirected(search)
     const sender = service()
@@ -377,7 +375,7 @@ const encryptions = {
 
 const searchOf = ({ url = '' }: IncomingMessage) => url.slice(url.indexOf('?') + 1)
 
-/** A message by redirect, with what its signature is over, as it was sent (SAML bindings §3.4.4.1). */
+/** Returns a message sent by redirect, with the signed text as it was sent (SAML bindings §3.4.4.1). */
 function redirected(search: string) {
   const parts = new Map(search.split('&').map(part => [part.replace(/=.*/s, ''), part]))
   const octetString = ['SAMLRequest', 'SAMLResponse', 'RelayState', 'SigAlg']
@@ -390,7 +388,7 @@ function redirected(search: string) {
 const authnStatement = ({ index, at }: Session) =>
   `<saml:AuthnStatement AuthnInstant="${at.toISOString()}" SessionIndex="${index}"><saml:AuthnContext><saml:AuthnContextClassRef>urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport</saml:AuthnContextClassRef></saml:AuthnContext></saml:AuthnStatement>`
 
-/** Of any number of values each; nothing when there are no attributes. */
+/** Returns a statement with attributes of one or more values, or an empty string if there are none. */
 export function attributeStatement(attributes: SamlUser['attributes']): string {
   const all = Object.entries(attributes).map(([name, values]) => {
     const list = [values].flat().map(value => `<saml:AttributeValue>${escaped(value)}</saml:AttributeValue>`)
@@ -399,14 +397,14 @@ export function attributeStatement(attributes: SamlUser['attributes']): string {
   return all.length === 0 ? '' : `<saml:AttributeStatement>${all.join('')}</saml:AttributeStatement>`
 }
 
-/** For XML and HTML. */
+/** Escapes a text for XML and HTML. */
 export const escaped = (content: string): string =>
   content.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
 const loginPage = (search: string) =>
   `<form method="post" action="/sso"><input type="hidden" name="request" value="${escaped(search)}"><label>User <input name="user" autocomplete="username"></label><label>Password <input type="password" name="password"></label><button type="submit">Log in</button></form>`
 
-/** Sends itself where scripts run, and has a button where they don't. */
+/** Returns a page that submits itself with a script, and has a button for browsers without. */
 function sendingPage({ action, fields }: Form): string {
   const inputs = Object.entries(fields).map(
     ([name, value]) => `<input type="hidden" name="${name}" value="${escaped(value)}">`,

@@ -5,26 +5,26 @@ import { SMTPServer } from 'smtp-server'
 import { atEnd } from '../service/at-end.ts'
 import { until } from '../service/waiting.ts'
 
-/** A mail as it arrived. */
+/** A received mail. */
 export interface Caught {
   readonly from: string
   readonly to: readonly string[]
-  /** With headers, as sent. */
+  /** The mail with its headers, as sent. */
   readonly source: string
-  /** The addresses in it that are longer than a line are put together again. */
+  /** Addresses in the text. Those that were split over lines are joined. */
   readonly links: readonly string[]
 }
 
 export interface Catcher {
   readonly url: string
   readonly mails: readonly Caught[]
-  /** Refuses so many mails from now on, with this code. */
+  /** Refuses the next mails, as many as given, with this code. */
   refuse(times: number, code: number): void
-  /** @returns the mail with this number, from 1, when it is there */
+  /** Waits for a mail. @returns the mail with this number, counted from 1 */
   mail(number: number): Promise<Caught>
 }
 
-/** A real SMTP server that keeps what it gets. */
+/** Starts a real SMTP server that keeps all mails. */
 export async function startSmtpCatcher(
   t: TestContext,
   { user, password }: { user?: string; password?: string } = {},

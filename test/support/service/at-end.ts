@@ -2,7 +2,10 @@ import type { TestContext } from 'node:test'
 
 const endings = new WeakMap<TestContext, (() => unknown)[]>()
 
-/** The runner's own `after` goes first to last: folders would go before what still writes to them. This goes backwards. */
+/**
+ * Runs work at the end of a test, last registered first. The runner's own `after` runs in order, which would
+ * remove folders before the services that write to them.
+ */
 export function atEnd(t: TestContext, work: () => unknown): void {
   const known = endings.get(t)
   if (known) {
@@ -13,7 +16,8 @@ export function atEnd(t: TestContext, work: () => unknown): void {
   endings.set(t, stack)
   t.after(async () => {
     const failed: unknown[] = []
-    // The runner keeps every test to the end, and with it what is still in here: whole services.
+    // The stack is emptied, because the runner keeps each test to the end, and with it everything that is
+    // referenced here.
     for (let one = stack.pop(); one; one = stack.pop())
       try {
         await one()

@@ -2,8 +2,8 @@ import { dirname, extname, join } from 'node:path'
 import { Readable, Writable } from 'node:stream'
 
 /**
- * A process that runs one `carrel` command after the other: what a real one spends on starting is spent once. Each run
- * has its own arguments, environment, standard streams and exit code.
+ * A run of a `carrel` command. This process runs one command after another, so that the cost of starting it
+ * is paid once. Each run has its own arguments, environment, standard streams and exit code.
  */
 export interface CommandRun {
   readonly args: readonly string[]
@@ -14,19 +14,19 @@ export interface CommandRun {
 
 export interface CommandResult {
   readonly code: number
-  /** Backups are no text. */
+  /** Bytes, because backups are binary. */
   readonly stdout: Uint8Array
   readonly stderr: Uint8Array
-  /** Both, as a terminal shows them. */
+  /** Both outputs, as a terminal shows them. */
   readonly both: Uint8Array
 }
 
-/** The command line, as a process of its own would begin with it. */
+/** The program of the command line, as a process of its own would be started with it. */
 const [, , entry = ''] = process.argv
 const { main } = (await import(
   join(dirname(entry), `main${extname(entry)}`)
 )) as typeof import('../../../src/cli/main.ts')
-/** Those of a command end with its process. */
+/** Events whose listeners, if a command added them, are removed after it. */
 const events = ['SIGINT', 'SIGTERM', 'exit', 'beforeExit'] as const
 const ownListeners = new Map(events.map(name => [name, process.listeners(name as 'exit')]))
 

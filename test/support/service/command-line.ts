@@ -5,8 +5,8 @@ import { scratch } from './postgres-server.ts'
 import { entry, runCommand } from './process.ts'
 
 /**
- * A folder with the program `carrel`, for shells: it runs its command in a process that has run commands before, with the
- * arguments, the environment, the folder and the input of the shell. Only `serve` and `start` are processes of their own.
+ * Creates a folder with a program `carrel` for shells. It runs each command in an existing process, with the
+ * shell's arguments, environment, folder and input. Only `serve` and `start` run as processes of their own.
  */
 export async function withCommandLine<T>(work: (programs: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(scratch, 'carrel-shell-'))
@@ -27,7 +27,10 @@ export async function withCommandLine<T>(work: (programs: string) => Promise<T>)
   }
 }
 
-/** Only where an argument says so does a command read its input; others leave it to the shell. */
+/**
+ * Returns the program. A command reads its input only if an argument says so; otherwise the input is left to
+ * the shell.
+ */
 const program = (folder: string, socket: string) => `#!/bin/bash
 test "$1" != serve || exec node ${entry} "$@"
 run=$(mktemp -d ${folder}/run-XXXXXX)

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import type { Finished } from './process.ts'
 
-/** The command did what it was told and warned of nothing. @returns its output */
+/** Asserts that a command succeeded without a warning. @returns its output */
 export function assertDone({ code, stdout, stderr }: Finished): string {
   assert.equal(code, 0, stdout + stderr)
   assert.equal(stderr, '')
   return stdout
 }
 
-/** One line on standard error, nothing on standard output (D1). */
+/** Asserts one line on standard error, and nothing on standard output (D1). */
 export function assertRefused({ code, stdout, stderr }: Finished, expected: 1 | 2, says: RegExp): string {
   assert.equal(code, expected, stdout + stderr)
   assert.equal(stdout, '')
@@ -18,7 +18,7 @@ export function assertRefused({ code, stdout, stderr }: Finished, expected: 1 | 
   return stderr
 }
 
-/** Two at a time: a command takes half a second. */
+/** Runs work for all values, two at a time, because a command takes half a second. */
 export async function each<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
   const rest = all.values()
   const worker = async () => {

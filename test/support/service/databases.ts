@@ -6,10 +6,10 @@ import { toConfig } from '../../../src/config/config.ts'
 import { atEnd } from './at-end.ts'
 import { type PostgresServer, startPostgres } from './postgres-server.ts'
 
-/** Databases for the tests, on one server. */
+/** The server for all databases of the tests. */
 let server: Promise<PostgresServer> | undefined
 
-/** The server that all databases of the tests are on. */
+/** Returns the address of that server. */
 export async function serverUrl(): Promise<string> {
   const given = process.env.CARREL_TEST_DATABASE_URL
   if (given !== undefined) return given
@@ -20,12 +20,14 @@ export async function serverUrl(): Promise<string> {
 export const createDatabase = (t: TestContext): Promise<string> => createFrom(t, 'template0')
 
 /**
- * The same with the schema of a new store, made once and copied, which takes a fifth of the time.
- * @param t undefined: it stays as long as the server
+ * Creates a database with the schema of a new store. The schema is created once and copied, which takes a
+ * fifth of the time.
+ *
+ * @param t undefined to keep the database as long as the server
  */
 export async function createStore(t: TestContext | undefined): Promise<string> {
   const url = await createFrom(t, `${await template()} STRATEGY FILE_COPY`)
-  // What every store has of its own; in one go, as a connection costs more than all of it.
+  // Gives the store its own identity, in one call, because a connection costs more than all statements.
   await runSql(
     url,
     `UPDATE carrel.secret SET secret = '\\x${randomBytes(32).toString('hex')}', made = extract(epoch FROM now()) * 1000;
@@ -59,7 +61,7 @@ const template = async (): Promise<string> => {
   return ownTemplate
 }
 
-/** @returns the name of a database that a Carrel has started on, and nothing else has happened to */
+/** @returns the name of a database on which only Carrel has been started */
 export async function createTemplate(): Promise<string> {
   const name = newName()
   await administer(`CREATE DATABASE ${name} TEMPLATE template0`)
@@ -69,7 +71,7 @@ export async function createTemplate(): Promise<string> {
 
 let administrator: Promise<pg.Client> | undefined
 
-/** Creates and drops databases, on a connection that is kept. */
+/** Creates and drops databases over a permanent connection. */
 async function administer(sql: string): Promise<void> {
   administrator ??= (async () => {
     const client = new pg.Client({ connectionString: await serverUrl() })
@@ -97,7 +99,7 @@ export async function runSql<T = Record<string, unknown>>(
   }
 }
 
-/** Lets go of everything that this process has opened or started here. */
+/** Closes and stops everything that this process has opened or started here. */
 export async function closeDatabases(): Promise<void> {
   await (await administrator)?.end()
   administrator = undefined

@@ -8,15 +8,15 @@ import { scratch } from './postgres-server.ts'
 let template: Uint8Array | undefined
 
 /**
- * Puts the database of a new store into a folder where nothing is yet. It is made once in a process and copied, which takes
- * a tenth of the time.
+ * Puts the database of a new store into an empty folder. It is created once in a process and copied, which
+ * takes a tenth of the time.
  */
 export function createEmbeddedStore(dataFolder: string): void {
   if (!isEmpty(dataFolder)) return
   template ??= createTemplate()
   const file = databaseFile(dataFolder)
   writeFileSync(file, template, { mode: 0o600 })
-  // What every store has of its own.
+  // Gives the store its own identity.
   const db = openDatabase(file, { mode: 'write' })
   db.run('UPDATE epersongroup SET uuid = ?, created = ?', randomUUID(), new Date().toISOString())
   db.run('UPDATE state SET store = ?', randomBytes(16).toString('hex'))
@@ -33,7 +33,7 @@ function createTemplate(): Uint8Array {
   }
 }
 
-/** Of a folder that isn't there, the store takes care itself. */
+/** True for an existing, empty folder. The store creates a missing one itself. */
 function isEmpty(folder: string): boolean {
   try {
     return readdirSync(folder).length === 0

@@ -6,18 +6,19 @@ import { atEnd } from './at-end.ts'
 import { closeDatabases, createStore, runSql, serverUrl } from './databases.ts'
 import { until } from './waiting.ts'
 
-/** Every contract and data test runs on each of these engines, in one of the runs that CONTRIBUTING.md names. */
+/** Each contract and data test runs on all these engines, in one of the runs that CONTRIBUTING.md names. */
 export const allEngines = ['sqlite', 'postgres'] as const
 export type Engine = (typeof allEngines)[number]
 
-/** Engines of the file that is being loaded. Tests run later, so inside of them use `allEngines`. */
+/** Engines of the file being loaded. Tests run later, so inside them use `allEngines`. */
 export let engines: readonly Engine[] = allEngines
-/** Engines of that file's tests that are about one engine. */
+/** Engines of the file's tests that are about a single engine. */
 let ownEngines: readonly Engine[] = allEngines
 
 /**
- * The tests that are declared from now on run on these engines only.
- * @param own engines of the tests that are about one engine
+ * Makes the tests declared from now on run on these engines only.
+ *
+ * @param own engines of the tests that are about a single engine
  */
 export function useEngines(some: readonly Engine[], own: readonly Engine[] = some): void {
   engines = some
@@ -28,17 +29,20 @@ const engineOf = new WeakMap<TestContext, Engine>()
 
 type Work = (t: TestContext) => Promise<void> | void
 
-/** A test on every engine; what it starts, it starts on that one. */
+/** Declares a test on every engine. Services that it starts use that engine. */
 export function test(name: string, work: Work): void {
   for (const engine of engines) declare(engine, name, work)
 }
 
-/** A test of what only this engine has. */
+/** Declares a test of behavior that only this engine has. */
 export function testOn(engine: Engine, name: string, work: Work): void {
   if (ownEngines.includes(engine)) declare(engine, name, work)
 }
 
-/** A test of what no engine has a part in, such as files and processes: on every engine in the long run, in CI on one. */
+/**
+ * Declares a test of behavior that doesn't depend on the engine, such as files and processes: on every engine
+ * in the long run, on one in CI.
+ */
 export const testOnOne: typeof test = isLong ? test : (name, work) => testOn('sqlite', name, work)
 
 function declare(engine: Engine, name: string, work: Work): void {
@@ -48,13 +52,16 @@ function declare(engine: Engine, name: string, work: Work): void {
   })
 }
 
-/** The engine of a test that was made by the function above, or was told. */
+/** Returns the engine of a test declared with the functions above. */
 export const engineIn = (t: TestContext): Engine => engineOf.get(t) ?? 'sqlite'
 
-/** A store is known by its data folder; on PostgreSQL that stands for a database. */
+/**
+ * Databases by data folder. A store is identified by its data folder, which with PostgreSQL stands for a
+ * database.
+ */
 const databases = new Map<string, () => Promise<string>>()
 
-/** From now on the folder stands for a new database, which is dropped at the end of the test. */
+/** Makes the folder stand for a new database, which is dropped at the end of the test. */
 export function useDatabase(
   t: TestContext,
   dataFolder: string,
@@ -68,17 +75,19 @@ export function useDatabase(
   })
 }
 
-/** The address of the database that this folder stands for; undefined where it holds an embedded store. */
+/**
+ * Returns the address of the database that this folder stands for; undefined if it holds an embedded store.
+ */
 export const databaseOf = async (dataFolder: string): Promise<string | undefined> =>
   databases.get(dataFolder)?.()
 
-/** The settings that make a command or a service use the store of this folder. */
+/** Returns settings with which a command or a service uses the store of this folder. */
 export async function storeSettings(dataFolder: string): Promise<Readonly<Record<string, string>>> {
   const url = await databaseOf(dataFolder)
   return { CARREL_DATA: dataFolder, ...(url === undefined ? {} : { CARREL_DATABASE_URL: url }) }
 }
 
-/** The same in the database that this folder stands for. */
+/** Runs SQL in the database that this folder stands for. */
 export async function runSqlIn<T = Record<string, unknown>>(
   dataFolder: string,
   sql: string,
@@ -89,7 +98,7 @@ export async function runSqlIn<T = Record<string, unknown>>(
   return runSql<T>(url, sql, values)
 }
 
-/** Whether no query is still under way that began before the last change. */
+/** True if no query is still running that began before the last change. */
 export async function isReadByNobody({ dataFolder }: { readonly dataFolder: string }): Promise<boolean> {
   if ((await databaseOf(dataFolder)) !== undefined) {
     const busy = await runSqlIn(
@@ -99,18 +108,21 @@ export async function isReadByNobody({ dataFolder }: { readonly dataFolder: stri
     )
     return busy.length === 0
   }
-  // Every change has reached the main file, which a query that began before it prevents.
+  // A query that began before the last change keeps that change from being copied to the main file.
   const db = openDatabase(join(dataFolder, 'carrel.db'), { mode: 'write' })
   const state = db.get<{ log: number; checkpointed: number }>('PRAGMA wal_checkpoint(PASSIVE)')
   db.close()
   return state !== undefined && state.log === state.checkpointed
 }
 
-/** Waits until no query is still under way that began before the last change. */
+/** Waits until no query is still running that began before the last change. */
 export const untilReadByNobody = (service: { readonly dataFolder: string }): Promise<boolean> =>
   until('a store that nobody reads', () => isReadByNobody(service))
 
-/** Takes the database of this folder away from everyone. @returns what brings it back; the end of the test does so too */
+/**
+ * Makes the database of this folder unavailable. @returns a function that restores it, which the end of the
+ * test does, too
+ */
 export async function hideDatabase(t: TestContext, dataFolder: string): Promise<() => Promise<void>> {
   const name = new URL((await databaseOf(dataFolder)) ?? '').pathname.slice(1)
   const admin = await serverUrl()
@@ -125,7 +137,9 @@ export async function hideDatabase(t: TestContext, dataFolder: string): Promise<
   return restoreOrphan
 }
 
-/** A service may connect again between the two statements. */
+/**
+ * Renames a database. A service may reconnect between the two statements, so it may take several attempts.
+ */
 async function renameDatabase(admin: string, name: string, to: string): Promise<void> {
   const maxAttempts = 50
   for (let attempt = 1; ; attempt++)

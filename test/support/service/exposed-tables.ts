@@ -12,26 +12,24 @@ import { storeSettings } from './engines.ts'
 import { carrel, type Finished } from './process.ts'
 import { type Service, startService, temporaryFolder } from './service.ts'
 
-/** Tables and views of the operator's own as entities; only PostgreSQL has such. */
-
 interface Tables {
   readonly service: Service
   readonly client: Client
-  /** Of the database. */
+  /** The address of the database. */
   readonly url: string
-  /** `carrel expose …`, as a process. */
+  /** Runs `carrel expose …` as a process. */
   command(...args: readonly string[]): Promise<Finished>
-  /** What the command does, without the half second that a process takes to start. */
+  /** Does the work of the command, without the half second that a process takes to start. */
   expose(table: string, more?: Partial<ExposeRequest>): Promise<Entity>
 }
 
-/** A service on a new database with these tables. */
+/** Starts a service on a new PostgreSQL database with these tables. */
 export async function withTables(
   t: TestContext,
   sql: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<Tables> {
-  // Roles belong to the server and stay when the database has gone.
+  // Roles belong to the server, and remain when the database is dropped.
   let database = ''
   atEnd(t, () => dropReader(database))
   const dataFolder = temporaryFolder(t, 'postgres')
@@ -48,11 +46,11 @@ export async function withTables(
   }
 }
 
-/** Roles belong to the server and stay when the database has gone. */
+/** Drops the reader role of a database, which otherwise would remain on the server. */
 export const dropReader = async (database: string) =>
   runSql(await serverUrl(), `DROP ROLE IF EXISTS carrel_reader_${database}`)
 
-/** A table of the schema public, all of it, for everyone, unless told otherwise. */
+/** Exposes a table of the schema public, by default with all fields and for everyone. */
 export function exposeIn(
   { storage }: Service,
   table: string,
@@ -71,11 +69,11 @@ export function exposeIn(
   return storage.entities.expose(request, commandEvent('entity.expose'))
 }
 
-/** @returns whether there was such an entity */
+/** @returns true if there was such an entity */
 export const drop = async ({ storage }: Service, name: string): Promise<boolean> =>
   (await storage.entities.drop(name, commandEvent('entity.drop'))) === true
 
-/** What the reader role of this database does; the rest is taken back. */
+/** Runs SQL with the rights of the database's reader role. The transaction is rolled back. */
 export async function asReader(url: string, sql: string): Promise<Record<string, unknown>[]> {
   const [role] = await runSql<{ name: string }>(
     url,
@@ -85,7 +83,7 @@ export async function asReader(url: string, sql: string): Promise<Record<string,
   return runSql(url, `BEGIN; SET LOCAL ROLE "${role.name}"; ${sql}`)
 }
 
-/** A table can't be exposed so; the command prints such errors in one line (D1). */
+/** Asserts that a table can't be exposed. The command prints such errors in one line (D1). */
 export const assertCannot = (exposing: Promise<unknown>, says: RegExp): Promise<void> =>
   assert.rejects(exposing, (error: unknown) => {
     const isKnown = error instanceof ExposeError || error instanceof StoreUnavailable
@@ -95,7 +93,7 @@ export const assertCannot = (exposing: Promise<unknown>, says: RegExp): Promise<
     return true
   })
 
-/** The reader role has no right to do this. */
+/** Asserts that the reader role has no right to run this SQL. */
 export const assertNotForReader = (url: string, sql: string): Promise<void> =>
   assert.rejects(asReader(url, sql), /permission denied/, sql)
 
@@ -105,7 +103,7 @@ interface Described {
   readonly fields: readonly { name: string; type: string; nullable: boolean; sortable?: boolean }[]
 }
 
-/** How `GET {query_base}` shows the entity (Q12). */
+/** Returns the entity as `GET {query_base}` describes it (Q12). */
 export async function described(
   client: { get(path: string): Promise<Response> },
   name: string,
@@ -116,5 +114,5 @@ export async function described(
   return found
 }
 
-/** For what the command exposes to everyone. */
+/** Arguments with which the command exposes a table to everyone. */
 export const anonymous = ['--read', 'anonymous'] as const

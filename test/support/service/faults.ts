@@ -12,22 +12,24 @@ import { cleanEnvironment, entry, type Finished, repository } from './process.ts
 import { startService, temporaryFolder } from './service.ts'
 import { until } from './waiting.ts'
 
-/** What goes wrong in machine rooms, and what the tests of it have in common. */
-
-/** A PostgreSQL of a test's own that anything may be done to; it is gone at the end of the test. */
+/**
+ * A PostgreSQL of a test's own, which can be stopped in several ways. It is removed at the end of the test.
+ */
 export interface FragilePostgres {
   readonly url: string
-  /** A clean stop, which ends all connections. */
+  /** Stops it cleanly, which ends all connections. */
   stop(): Promise<void>
-  /** SIGKILL, as a machine that runs out of memory does it. @returns when nothing of it is left */
+  /** Sends SIGKILL, as the system does when memory runs out. @returns when all its processes are gone */
   kill(): Promise<void>
   start(): Promise<void>
-  /** Every process of it stops where it is: connections stay open, and nobody answers on them. */
+  /** Suspends all its processes: connections stay open, but get no answer. */
   hang(): Promise<void>
   goOn(): void
 }
 
-/** A commit reaches the operating system, so that only the death of the machine could lose it. */
+/**
+ * Flags with which a commit reaches the operating system, so that only a crash of the machine could lose it.
+ */
 const durableForProcesses = ['fsync=off', 'max_connections=100']
 
 export async function fragilePostgres(t: TestContext): Promise<FragilePostgres> {
@@ -38,7 +40,7 @@ export async function fragilePostgres(t: TestContext): Promise<FragilePostgres> 
     hanging = []
   }
   atEnd(t, () => server.remove())
-  // Who is stopped doesn't hear that it should end.
+  // A suspended process doesn't receive the signal to end.
   atEnd(t, goOn)
   return {
     url: server.url,
@@ -47,7 +49,7 @@ export async function fragilePostgres(t: TestContext): Promise<FragilePostgres> 
     kill: async () => {
       const postmaster = postmasterOf(server)
       const others = await withClient(server.url, processesOf)
-      // Stopped first, so that all it ever sees of what `stop` sends and waits for is the SIGKILL.
+      // Suspended first, so that SIGKILL arrives before the signal that `stop` sends and waits for.
       process.kill(postmaster, 'SIGSTOP')
       const stopping = server.stop()
       process.kill(postmaster, 'SIGKILL')
@@ -61,7 +63,7 @@ export async function fragilePostgres(t: TestContext): Promise<FragilePostgres> 
     hang: () =>
       withClient(server.url, async client => {
         const postmaster = postmasterOf(server)
-        // Nobody new comes while the others are stopped.
+        // The postmaster is suspended first, so that it starts no new processes.
         process.kill(postmaster, 'SIGSTOP')
         hanging = [postmaster]
         for (const pid of await processesOf(client)) {
@@ -88,7 +90,7 @@ function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Also when nobody has asked yet how it ended (proc(5): state Z). */
+/** True if the process has ended, even if its parent hasn't collected it yet (proc(5): state Z). */
 function isGone(pid: number): boolean {
   try {
     return /^\d+ \(.*\) [ZX]/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
@@ -97,7 +99,10 @@ function isGone(pid: number): boolean {
   }
 }
 
-/** A connection past the service, as the tests' superuser. It isn't waited for: the server may hang or be gone. */
+/**
+ * Connects past the service, as the tests' superuser. Closing the connection isn't awaited, because the
+ * server may hang or be gone.
+ */
 export async function withClient<T>(url: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
@@ -109,7 +114,7 @@ export async function withClient<T>(url: string, work: (client: pg.Client) => Pr
   }
 }
 
-/** The entity of these tests: anyone may read it. */
+/** Returns records of these tests' entity, which is readable for everyone. */
 export const letters = (count: number, text = 'x') =>
   Array.from({ length: count }, (_, id) => ({ id, name: `Letter ${id % 97}`, text }))
 
@@ -119,7 +124,7 @@ interface Content {
   readonly letters?: readonly object[]
 }
 
-/** Puts epersons, with the passwords that `Client.login` knows, and the entity `letters` into a store. */
+/** Puts epersons, with passwords for `Client.login`, and the entity `letters` into a store. */
 export async function fill(
   t: TestContext,
   env: Readonly<Record<string, string>>,
@@ -136,14 +141,14 @@ export async function fill(
   return uuids
 }
 
-/** How often this succeeded for the eperson, as the audit trail has it. */
+/** Counts the successful events of this name for an eperson in the audit trail. */
 export const eventCounts = (events: readonly Event[], eperson: string | undefined, name: string): number =>
   events.filter(one => one.event === name && one.outcome === 'success' && one.eperson === eperson).length
 
-/** The start of a command line that runs `carrel`. */
+/** The beginning of a command line that runs `carrel`. */
 export const carrelProgram: readonly [string, ...string[]] = [process.execPath, entry]
 
-/** A slow machine shows progress before: that is no part of what went wrong (D1). */
+/** Removes the progress, which is shown if the machine is slow (D1). */
 export const withoutProgress = (stderr: string): string =>
   stderr.replace(/^((reading|sorting|writing) \[.*\n)+/, '')
 
@@ -152,7 +157,7 @@ export interface Command {
   kill(): void
 }
 
-/** `carrel <args>`, to be ended in the middle; it is gone at the end of the test. */
+/** Starts `carrel <args>`, to be ended while it runs. It is gone at the end of the test. */
 export function startCommand(
   t: TestContext,
   args: readonly string[],
@@ -180,23 +185,24 @@ export function startCommand(
   return { ended, kill }
 }
 
-/** A folder on a file system of its own, as small as it is told, which only the commands started with it see. */
+/** A folder on a small file system of its own, which only the commands started with it see. */
 export interface SmallDisk {
   readonly folder: string
-  /** What stands before a command line that shall see it. */
+  /** The beginning of a command line that sees the folder. */
   readonly enter: readonly [string, ...string[]]
-  /** The same folder, as this process sees it; not for SQLite, which takes the link in it for what it looks like. */
+  /** The folder as this process sees it. Don't use it with SQLite, which resolves the link in the path. */
   readonly inside: string
-  /** Leaves only this much room, in bytes. */
+  /** Fills the disk up to this number of free bytes. */
   fill(room?: number): void
-  /** There is room again. */
+  /** Frees the space again. */
   free(): void
 }
 
 /**
- * Mounting takes rights that everyone has in a user namespace of their own, and root without one where such are
- * switched off (user_namespaces(7)).
- * @param content what is on it at the start
+ * Mounts a small disk. Everyone has the right to do so in a user namespace of their own; root also has it
+ * without one, where user namespaces are disabled (user_namespaces(7)).
+ *
+ * @param content path of a folder that is copied to the disk
  */
 export async function smallDisk(t: TestContext, megabytes: number, content?: string): Promise<SmallDisk> {
   const folder = temporaryFolder(t, 'sqlite')

@@ -3,32 +3,35 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { atEnd } from './at-end.ts'
 
-/** What stands between a client and a service, and sometimes fails: it refuses, or breaks the line in the middle. */
+/** A connection between a client and a service that can fail: it refuses requests, or breaks off. */
 export interface FaultyLine {
   readonly address: string
-  /** What came, oldest first. */
+  /** Requests received, oldest first. */
   readonly requests: Seen[]
-  /** How many requests of this method and path came. */
+  /** Counts the requests with this method and path. */
   count(method: string, path: string | RegExp): number
-  /** Is asked about each request; nothing: it is passed on as it is. */
+  /** Called for each request; undefined passes it on unchanged. */
   fault: (seen: Seen) => Fault | undefined
 }
 
 export interface Seen {
   readonly method: string
-  /** With the query. */
+  /** The path with the query. */
   readonly path: string
   readonly headers: IncomingMessage['headers']
 }
 
-/** An answer of the line itself, a request that is passed on later, or an answer or a request that breaks off after a number of bytes. */
+/**
+ * A fault: an answer in place of the service's, a delay, or a transfer that breaks off after a number of
+ * bytes.
+ */
 export type Fault =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
   | { readonly waitsFor: Promise<unknown> }
   | { readonly answerBreaksAfter: number }
   | { readonly requestBreaksAfter: number }
 
-/** @param pages what it serves itself, by path: pages of the same origin as the service */
+/** @param pages by path, which it serves itself on the same origin as the service */
 export async function startFaultyLine(
   t: TestContext,
   service: () => string,
@@ -68,7 +71,7 @@ export async function startFaultyLine(
     const drop = () => response.socket?.destroy()
     const outgoing = request(service() + path, { method, headers }, answer => {
       response.writeHead(answer.statusCode ?? 502, answer.headers)
-      // What has been said arrives; what comes after it doesn't.
+      // Bytes sent before the break arrive; those after it don't.
       if (fault && 'answerBreaksAfter' in fault) cut(answer, fault.answerBreaksAfter, response, drop)
       else answer.pipe(response)
       answer.on('error', drop)
@@ -95,7 +98,7 @@ export interface Page {
   readonly body: string | Uint8Array
 }
 
-/** Passes on so many bytes, and then breaks. */
+/** Passes on this number of bytes, then breaks the connection. */
 function cut(
   from: IncomingMessage,
   after: number,

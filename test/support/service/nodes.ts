@@ -21,18 +21,18 @@ import { databaseOf, useDatabase } from './engines.ts'
 import { type Service, type StartOptions, startService, temporaryFolder } from './service.ts'
 import { patience, until } from './waiting.ts'
 
-/** Services that share one database of PostgreSQL, and looks at that database past them. */
-
 interface DatabaseOptions {
-  /** What every session of the database has unless it asks for another one. */
+  /** The default isolation level of the database. */
   readonly isolation?: string
-  /** How the database compares texts unless a column says otherwise: as people there do, not by code point. */
+  /** The default collation of the database, such as that of a language instead of code points. */
   readonly locale?: string
 }
 
 interface NodesOptions extends DatabaseOptions, Pick<StartOptions, 'env' | 'limits'> {}
 
-/** Services on a new database: one makes it ready, the others join at once. */
+/**
+ * Starts services on a new database: the first creates the schema, the others then start at the same time.
+ */
 export async function startNodes(t: TestContext, count: number, options: NodesOptions = {}) {
   const { dataFolder, url } = await newDatabase(t, options)
   const { env = {}, limits = {} } = options
@@ -50,10 +50,10 @@ export async function startNode(
   return { node: anyOf(nodes), url }
 }
 
-/** A database in which no service has ever been, and the folder that stands for it. */
+/** Creates a database that no service has used yet. @returns it with the folder that stands for it */
 export async function newDatabase(t: TestContext, { isolation, locale }: DatabaseOptions) {
   const dataFolder = temporaryFolder(t, 'sqlite')
-  // Empty: what is started on it makes it a store.
+  // An empty database, which the first service turns into a store.
   useDatabase(t, dataFolder, createDatabase)
   const url = await databaseOf(dataFolder)
   assert.ok(url)
@@ -82,11 +82,14 @@ export function anyOf<T>(all: readonly T[]): T {
 
 // Tokens -----------------------------------------------------------------------------------------------------
 
-/** As `quickLogin`, for a client that comes back as long as the store is too busy. */
+/** Like `quickLogin`, and tries again while the store is too busy. */
 export const quickLoginPatiently = (node: Service, email: string): Promise<string> =>
   patiently(patience, () => quickLogin(node, email))
 
-/** A token of a new login without the time that a password takes: the store's part of a login, signed as T5 says. */
+/**
+ * Logs in without the time that a password takes: the store's part of a login, with a token signed as T5
+ * requires.
+ */
 export async function quickLogin({ storage }: Service, email: string): Promise<string> {
   const known = await storage.people.credentials(email)
   assert.ok(known)
@@ -104,7 +107,7 @@ export async function quickLogin({ storage }: Service, email: string): Promise<s
   )
 }
 
-/** A logged-in administrator. */
+/** Adds an administrator. @returns a token for them */
 export async function adminOf(node: Service): Promise<string> {
   await node.addEperson('root@example.org', { admin: true, password: null })
   return quickLogin(node, 'root@example.org')
@@ -121,14 +124,14 @@ export interface Answered {
 interface Asked {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Sent as a form. */
+  /** Parameters sent as a form. */
   readonly form?: URLSearchParams | undefined
 }
 
-/** Connections are used again: `fetch` would cost more than the service. */
+/** Keeps connections open for reuse, because `fetch` would cost more than the service. */
 const agent = new Agent({ keepAlive: true })
 
-/** Asks, and reads the whole answer. */
+/** Sends a request, and reads the whole answer. */
 export async function ask({ address }: Service, path: string, asked: Asked = {}): Promise<Answered> {
   const { method = 'GET', form } = asked
   const type = form ? { 'content-type': 'application/x-www-form-urlencoded' } : {}
@@ -138,7 +141,7 @@ export async function ask({ address }: Service, path: string, asked: Asked = {})
   return { status: response.statusCode ?? 0, headers: response.headers, text: await text(response) }
 }
 
-/** As `ask`, for a client that comes back as long as the store is too busy, and sooner than E2 tells it to. */
+/** Like `ask`, and tries again while the store is too busy, sooner than E2 advises. */
 export async function askPatiently(node: Service, path: string, asked: Asked = {}): Promise<Answered> {
   return until(
     `an answer to ${path} that is not 503`,
@@ -150,7 +153,7 @@ export async function askPatiently(node: Service, path: string, asked: Asked = {
   )
 }
 
-/** Whether the status shows this token's eperson as logged in. */
+/** True if the status shows the token's eperson as logged in. */
 export async function isAccepted(node: Service, token: string, asking = ask): Promise<boolean> {
   return isAuthenticated(await asking(node, '/api/authn/status', { headers: bearer(token) }))
 }
@@ -160,21 +163,21 @@ export function isAuthenticated(answer: Answered): boolean {
   return (JSON.parse(answer.text) as { authenticated: boolean }).authenticated
 }
 
-/** The answer says that the store is too busy, and when to come again (E2). */
+/** Asserts that the answer says that the store is too busy, and when to try again (E2). */
 export function assertUnavailable(answer: Answered): void {
   assert.equal(answer.status, 503, answer.text)
   assert.match((JSON.parse(answer.text) as { code: string }).code, /^(store-unavailable|busy)$/)
   assert.match(answer.headers['retry-after'] ?? '', /^[1-9]\d*$/)
 }
 
-/** A request on a connection of its own, which ends with `destroy()`. */
+/** Sends a request on a connection of its own, which `destroy()` ends. */
 export function open({ address }: Service, path: string, token: string): ClientRequest {
   const sent = get(address + path, { agent: false, headers: bearer(token) })
   sent.on('error', () => {})
   return sent
 }
 
-/** The start of its answer, of which nothing is read. */
+/** Waits for the start of the answer, whose body is not read. */
 export async function answerOf(sent: ClientRequest): Promise<IncomingMessage> {
   const [response] = (await once(sent, 'response')) as [IncomingMessage]
   response.on('error', () => {})
@@ -186,7 +189,7 @@ interface CsrfPair extends Readonly<Record<string, string>> {
   readonly cookie: string
 }
 
-/** The CSRF pair that came with the answer, as headers. */
+/** Returns the CSRF pair that came with the answer, as headers. */
 export function pairIn({ headers }: Answered): CsrfPair {
   const value = String(headers['dspace-xsrf-token'])
   return { 'x-xsrf-token': value, cookie: `DSPACE-XSRF-COOKIE=${value}` }
@@ -195,7 +198,7 @@ export function pairIn({ headers }: Answered): CsrfPair {
 export const csrfPairOf = async (node: Service): Promise<CsrfPair> =>
   pairIn(await ask(node, '/api/security/csrf'))
 
-/** The token in the answer of a login. */
+/** Returns the token in the answer of a login. */
 export function bearerIn({ status, headers, text: body }: Answered): string {
   assert.equal(status, 200, body)
   return (headers.authorization ?? '').replace('Bearer ', '')
@@ -203,7 +206,7 @@ export function bearerIn({ status, headers, text: body }: Answered): string {
 
 // The database -----------------------------------------------------------------------------------------------
 
-/** A connection of the tests' own, which may hold locks; closed at the end of the test. */
+/** Opens a connection of the test, which may hold locks. It is closed at the end of the test. */
 export async function connectTo(t: TestContext, url: string): Promise<pg.Client> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
@@ -212,7 +215,7 @@ export async function connectTo(t: TestContext, url: string): Promise<pg.Client>
   return client
 }
 
-/** Takes a lock on the table that nothing gets past. @returns to be called to let go */
+/** Locks a table exclusively. @returns a function that releases the lock */
 export async function lockTable(t: TestContext, url: string, table: string): Promise<() => Promise<void>> {
   const client = await connectTo(t, url)
   await client.query(`BEGIN; LOCK TABLE carrel.${table} IN ACCESS EXCLUSIVE MODE`)
@@ -221,7 +224,7 @@ export async function lockTable(t: TestContext, url: string, table: string): Pro
   }
 }
 
-/** Rows for the listing of events, each of about so many bytes. */
+/** Adds events for the listing, each of about this number of bytes. */
 export async function addEvents(url: string, count: number, bytes: number): Promise<void> {
   await runSql(
     url,
@@ -233,7 +236,7 @@ export async function addEvents(url: string, count: number, bytes: number): Prom
 const eventColumns = `id, time, event, outcome, eperson, actor,
   (SELECT email FROM carrel.eperson WHERE uuid = actor) AS actor_email, client_ip, method, object, reason, count, CAST(changes AS JSON) AS changes`
 
-/** From now on each event takes so long to be read. */
+/** Makes the reading of each event take this number of seconds. */
 export async function slowEvents(url: string, seconds: number): Promise<void> {
   await runSql(
     url,
@@ -242,12 +245,12 @@ export async function slowEvents(url: string, seconds: number): Promise<void> {
   )
 }
 
-/** As they were. */
+/** Undoes `slowEvents`. */
 export async function quickEvents(url: string): Promise<void> {
   await runSql(url, `CREATE OR REPLACE VIEW carrel.events AS SELECT ${eventColumns} FROM carrel.event`)
 }
 
-/** What the service's connections are at that has to do with listings of events. */
+/** Returns the number of the service's connections that are busy with a listing of events. */
 export async function reading(url: string): Promise<number> {
   const [row] = await runSql<{ count: string }>(
     url,
@@ -264,7 +267,7 @@ export const untilReading = (url: string, count: number): Promise<number> =>
     seen => seen === count,
   )
 
-/** How many statements of the service wait for a lock. */
+/** Returns the number of statements of the service that wait for a lock. */
 export async function waiting(url: string): Promise<number> {
   const [row] = await runSql<{ count: string }>(
     url,

@@ -3,8 +3,9 @@ import { clientLimits } from '../../../src/storage/postgres/errors.ts'
 import { patience } from './waiting.ts'
 
 /**
- * Loaded into processes of their own (`--require`), as `startService` does it in this one: on a machine that stops for some
- * seconds, a database that answers late is no database that doesn't answer. Limits that a test has set stay.
+ * Raises the limits for database connections. Loaded with `--require` into processes of their own;
+ * `startService` does the same in this one. On a machine that pauses for some seconds, a late answer must not
+ * count as none. Limits set by a test stay.
  */
 function patient<T extends pg.ClientConfig>(options: T): T {
   const longer = (limit: number | undefined) => (limit === clientLimits.statement ? patience : limit)

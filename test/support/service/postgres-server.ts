@@ -4,18 +4,19 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 
 /**
- * A real PostgreSQL for the tests: the one that CARREL_TEST_DATABASE_URL names (its user may create databases and
- * roles), or one from the registry's binaries, started here and gone with the process.
+ * A real PostgreSQL for the tests: the one that CARREL_TEST_DATABASE_URL names (its user must be allowed to
+ * create databases and roles), or one from the registry's binaries, which is started here and ends with the
+ * process.
  */
 export interface PostgresServer {
-  /** Of the database `postgres`. */
+  /** The address of the database `postgres`. */
   readonly url: string
-  /** Where an embedded one keeps its files. */
+  /** The folder of an embedded server's files. */
   readonly folder: string
   readonly port: number
   start(): Promise<void>
   stop(): Promise<void>
-  /** Ends it for good, files and all. */
+  /** Stops the server and deletes its files. */
   remove(): Promise<void>
 }
 
@@ -25,8 +26,9 @@ interface Options {
 }
 
 /**
- * The library would end the process itself as soon as nothing seems left to do, also in the middle of a test file, whose
- * results are lost then without a word: what it listens for at the end goes. What has to be done there is said below.
+ * Events whose listeners of the library are removed. The library would end the process as soon as nothing
+ * seems left to do, even in the middle of a test file, whose results would be lost without a message. The
+ * necessary work is done below.
  */
 const atTheEnd = ['beforeExit', 'exit'] as const
 const before = atTheEnd.map(event => new Set(process.listeners(event as 'exit')))
@@ -35,7 +37,10 @@ for (const [at, event] of atTheEnd.entries())
   for (const listener of process.listeners(event as 'exit'))
     if (!before[at]?.has(listener)) process.removeListener(event, listener)
 
-/** Where the tests write: in memory if there is room for all of it, where a database is copied in a fifth of the time. */
+/**
+ * The folder for the tests' files: in memory if there is room, where copying a database takes a fifth of the
+ * time.
+ */
 export const scratch = (() => {
   const inMemory = '/dev/shm'
   try {
@@ -46,13 +51,16 @@ export const scratch = (() => {
   }
 })()
 
-/** A password is compared at every connection: once is enough for the tests' own (RFC 7677 asks for 4096 times). */
+/**
+ * A password is checked with each connection, so one iteration is used for the tests' own (RFC 7677
+ * recommends 4096).
+ */
 const cheapPasswords = 'scram_iterations=1'
 
 /**
- * Durability costs time, and no test pulls the plug of this machine. Nor has a database of a test time to be vacuumed,
- * a standby, or statements that would be worth compiling; what happens in the background takes the processors of the tests.
- * The memory is small because all of it is looked through when a database is dropped.
+ * Flags for speed. Durability costs time, and no test cuts the power of the machine. The databases of tests
+ * don't live long enough for vacuum, standbys or compiled statements, whose background work would take
+ * processor time from the tests. The memory is small because all of it is scanned when a database is dropped.
  */
 const fast = [
   ...['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=400'],
@@ -61,10 +69,13 @@ const fast = [
 
 const initdb = ['--encoding=UTF8', '--locale=C', '--no-sync', `--set=${cheapPasswords}`]
 
-/** PostgreSQL refuses to run as root. The user that it runs as instead has to reach its programs. */
+/**
+ * True for root. PostgreSQL refuses to run as root, and the user that it runs as instead must be able to
+ * reach its programs.
+ */
 const isRoot = process.getuid?.() === 0
 
-/** @throws Error if a folder above keeps other users out, as root's home does: the library would crash instead */
+/** @throws Error if a parent folder keeps other users out, as root's home does; the library would crash */
 function requireReachable(): void {
   for (let at = import.meta.dirname; at !== dirname(at); at = dirname(at))
     if ((statSync(at).mode & 0o1) === 0)
@@ -73,7 +84,7 @@ function requireReachable(): void {
       )
 }
 
-/** @returns a server that runs */
+/** @returns a running server */
 export async function startPostgres({ folder, flags = fast }: Options = {}): Promise<PostgresServer> {
   if (isRoot) requireReachable()
   const place = folder ?? mkdtempSync(join(scratch, 'carrel-postgres-'))
@@ -102,7 +113,7 @@ export async function startPostgres({ folder, flags = fast }: Options = {}): Pro
   } catch (error) {
     throw new Error(`PostgreSQL did not start: ${lines.slice(-5).join('')}`, { cause: error })
   }
-  // A test file that crashes takes its server along.
+  // If a test file crashes, its server is stopped, too.
   const kill = () => {
     const [pid] = existsSync(join(place, 'postmaster.pid'))
       ? readFileSync(join(place, 'postmaster.pid'), 'utf8').split('\n')

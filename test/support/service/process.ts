@@ -11,30 +11,28 @@ import type { CommandResult, CommandRun } from './command-host.ts'
 import { storeSettings } from './engines.ts'
 import { until, within } from './waiting.ts'
 
-/** The command line and `serve` as real processes, with nothing of the outer environment's settings. */
-
 export const repository = fileURLToPath(new URL('../../../', import.meta.url))
 
-/** Where what is built for a run of tests is, apart from what is published. */
+/** The folder of the build for a run of tests, separate from the published one. */
 export const testBuild = 'dist-of-tests'
 
 /** The command line as `npm start` runs it. */
 export const sources = `${repository}src/cli/carrel.ts`
 
-/** The command line: as it was built for this run, because that takes less of the processors to start, or the sources. */
+/** The command line: as built for this run, which takes less processor time to start, or else the sources. */
 export const entry =
   process.env.CARREL_TEST_BUILD === undefined
     ? sources
     : `${repository}${process.env.CARREL_TEST_BUILD}/cli/carrel.js`
 
-/** Not `--import`, because a thread that starts from a string doesn't load that. */
+/** Loaded with `--require`, because a thread started from a string doesn't load `--import`. */
 const patientDatabase = `--require=${fileURLToPath(new URL('patient-database.ts', import.meta.url))}`
 
 type Settings = Readonly<Record<string, string>>
 
 /**
- * The outer environment without CARREL_*, without what the test runner hands to its children, and without proxies. Where
- * there is a database, a process of Carrel gives it time to answer.
+ * Returns the outer environment without CARREL_*, without variables that the test runner sets for its
+ * children, and without proxies. With a database, processes of Carrel get more time for its answers.
  */
 export function cleanEnvironment(settings: Settings = {}): Record<string, string> {
   const outer = Object.entries(process.env).filter(
@@ -48,7 +46,7 @@ export function cleanEnvironment(settings: Settings = {}): Record<string, string
 const optionsFor = ({ NODE_OPTIONS = '', CARREL_DATABASE_URL }: Settings): Settings =>
   CARREL_DATABASE_URL === undefined ? {} : { NODE_OPTIONS: `${NODE_OPTIONS} ${patientDatabase}` }
 
-/** The same with this repository's node first in PATH. */
+/** Returns that environment with this repository's Node first in PATH. */
 export const environmentWithNode = (settings: Settings = {}): Record<string, string> => {
   const clean = cleanEnvironment(settings)
   return { ...clean, PATH: `${repository}node_modules/.bin${delimiter}${clean.PATH ?? ''}` }
@@ -66,7 +64,7 @@ interface RunOptions {
   readonly cwd?: string
 }
 
-/** Runs a program to its end; its standard input is `input` or empty. */
+/** Runs a program to its end, with `input` as its standard input. */
 export async function run(
   program: string,
   args: readonly string[],
@@ -74,7 +72,7 @@ export async function run(
 ): Promise<Finished> {
   const child = spawn(program, args, { env, cwd, stdio: 'pipe' })
   const output = collect(child)
-  // A program that ends without reading its input closes the pipe; that is no fault of the test.
+  // A program that ends without reading its input closes the pipe, which is not a failure of the test.
   child.stdin.on('error', () => {})
   child.stdin.end(input)
   const [code] = (await once(child, 'close')) as [number | null]
@@ -82,9 +80,9 @@ export async function run(
 }
 
 /**
- * `carrel <args>` on the store of a data folder, in a process that has run commands before: a start costs more than most
- * commands. What is about the process itself (its memory, its end, a command that runs beside another) takes
- * `carrelProcess`.
+ * Runs `carrel <args>` on the store of a data folder in an existing process, because starting one takes
+ * longer than most commands. Tests of the process itself (its memory, its end, or commands that run at the
+ * same time) use `carrelProcess`.
  */
 export async function carrel(
   dataFolder: string,
@@ -97,7 +95,7 @@ export async function carrel(
   return { code, stdout: Buffer.from(stdout).toString(), stderr: Buffer.from(stderr).toString() }
 }
 
-/** Any command in such a process, with this environment and no other. */
+/** Runs any command in such a process, with exactly this environment. */
 export async function runCommand(command: CommandRun): Promise<CommandResult> {
   const host = idleHosts.pop() ?? startHost()
   const finished = await runIn(host, command)
@@ -105,7 +103,7 @@ export async function runCommand(command: CommandRun): Promise<CommandResult> {
   return finished
 }
 
-/** The same as a process of its own. */
+/** Runs `carrel <args>` as a process of its own. */
 export const carrelProcess = async (
   dataFolder: string,
   args: readonly string[],
@@ -116,7 +114,7 @@ export const carrelProcess = async (
     env: cleanEnvironment({ ...(await storeSettings(dataFolder)), ...env }),
   })
 
-/** Processes that run commands, and have none at the moment; there are as many as there were commands at once. */
+/** Idle processes that run commands. There are as many as there were commands at the same time. */
 const idleHosts: ChildProcess[] = []
 const allHosts = new Set<ChildProcess>()
 
@@ -165,17 +163,17 @@ function collect(child: ChildProcess): { stdout: string; stderr: string } {
 }
 
 export interface Served {
-  /** Where it really listens. */
+  /** The address at which it really listens. */
   readonly address: string
   readonly pid: number
-  /** What it has printed so far. */
+  /** The output so far. */
   readonly output: { readonly stdout: string; readonly stderr: string }
   /** Resolves when standard output or standard error matches, or the process has ended. */
   said(pattern: RegExp): Promise<void>
-  /** Resolves when the process has ended and all of its output was read. */
+  /** Resolves when the process has ended and all of its output has been read. */
   readonly ended: Promise<{ code: number | null; signal: NodeJS.Signals | null }>
   signal(name: NodeJS.Signals): void
-  /** SIGTERM, and wait. @returns the exit code */
+  /** Sends SIGTERM and waits. @returns the exit code */
   stop(): Promise<number | null>
 }
 
@@ -189,8 +187,9 @@ interface ServeOptions {
 }
 
 /**
- * `carrel serve` on any free port, once it has said that it answers, and all of the workers that the test wants run: one,
- * however many processors there are, unless its settings say more. It is gone at the end of the test.
+ * Starts `carrel serve` on a free port and waits until it answers and all workers run. There is one worker,
+ * whatever the number of processors, unless the settings ask for more. The process is gone at the end of the
+ * test.
  */
 export async function serve(
   t: TestContext,
@@ -260,7 +259,7 @@ export async function serve(
   }
 }
 
-/** The most memory that a process has had so far, in MB. */
+/** Returns the peak memory of a process so far, in MB. */
 export const peakMemory = (pid: number): number =>
   Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024
 

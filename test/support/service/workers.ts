@@ -11,7 +11,7 @@ import type { Answered } from './nodes.ts'
 import { temporaryFolder } from './service.ts'
 import { until } from './waiting.ts'
 
-/** Connections that stay on one worker each, and ways to end a worker. */
+/** A connection that stays with one worker. */
 export interface Connection {
   ask(path: string, asked?: Asked): Promise<Answered>
 }
@@ -23,8 +23,8 @@ interface Asked {
 }
 
 /**
- * So many connections that the kernel has given some to each worker: with 3 workers and 24 connections, one of them has
- * none in 0.02 % of all runs.
+ * Opens connections, enough that the kernel gives at least one to each worker. With 3 workers and 24
+ * connections, a worker has none in 0.02 % of all runs.
  */
 export const connectionsTo = (t: TestContext, address: string, count = 24): Connection[] =>
   Array.from({ length: count }, () => connectionTo(t, address))
@@ -42,19 +42,19 @@ function connectionTo(t: TestContext, address: string): Connection {
 }
 
 export interface Ends {
-  /** For the environment of `serve`. */
+  /** Environment for `serve`. */
   readonly env: Readonly<Record<string, string>>
-  /** One worker does this. @returns when it has begun */
+  /** Makes one worker do this. @returns when it has begun */
   begin(how: 'throw' | 'run out of memory'): Promise<void>
-  /** One worker does nothing until it is released, also not for others. @returns to be called to release it */
+  /** Blocks one worker completely. @returns a function that releases it */
   stall(): Promise<() => void>
   /** Makes workers that start from now on wait before they listen. @returns a function that lets them listen */
   holdStarts(): () => void
 }
 
 /**
- * What is loaded into each thread of a service, so that one that listens can be made to end. It belongs to the tests: the
- * service knows nothing of it.
+ * Creates a module that is loaded into each thread of a service and makes it possible to end a listening one.
+ * It belongs to the tests; the service doesn't know it.
  */
 export function endings(t: TestContext): Ends {
   const folder = temporaryFolder(t, 'sqlite')
@@ -86,7 +86,7 @@ export function endings(t: TestContext): Ends {
   )
   async function begin(how: string): Promise<void> {
     writeFileSync(`${order}.new`, how)
-    // At once, or a thread could read half of it.
+    // Renamed, so that a thread never reads half of it.
     renameSync(`${order}.new`, order)
     await until(`a worker that takes the order to ${how}`, () => !existsSync(order))
   }
