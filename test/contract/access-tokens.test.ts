@@ -47,7 +47,7 @@ async function made(client: Client, wanted: object = {}): Promise<Made> {
   return JSON.parse(text) as Made
 }
 
-/** A client with an access token. */
+/** Returns a client with a new access token. */
 async function program(service: Service, owner: Client, wanted: object = {}): Promise<Client> {
   const client = service.client()
   client.token = (await made(owner, wanted)).token
@@ -104,7 +104,7 @@ test('K1 what is forged, shortened, changed, doubled or in the address is no val
     token.slice(0, -1),
     `${token}0`,
     `${token.slice(0, -7)}${token.at(-7) === '0' ? '1' : '0'}${token.slice(-6)}`,
-    // The name of a real one, with another secret and a right checksum.
+    // The name of an existing token, with the secret of another and a correct checksum.
     withSum(token.slice(0, 23) + other.slice(23, 66)),
     token.toLowerCase(),
     token.replace('carrel_pat_', 'carrel_pat'),
@@ -119,7 +119,7 @@ test('K1 what is forged, shortened, changed, doubled or in the address is no val
   assert.equal(await service.client().isLoggedIn(token), true)
 })
 
-/** The checksum as the documentation describes it, written a second time. */
+/** Adds the checksum that the documentation describes, computed a second time. */
 function withSum(start: string): string {
   const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
   let crc = 0xffffffff
@@ -235,7 +235,7 @@ test('K2 every route is in the table of what access tokens reach, or is refused'
   const token = (await made(admin, everything)).token
   const reached: string[] = []
   for (const { method, url } of routesOf(service)) {
-    // It goes the way of GET, and its answers have no body.
+    // HEAD is handled by the route of GET, and its answers have no body.
     if (method === 'HEAD') continue
     const address = url.replace(/:[^/]+/g, '00000000-0000-4000-8000-000000000000').replace('*', 'x')
     const client = service.client()
@@ -252,7 +252,8 @@ test('K2 every route is in the table of what access tokens reach, or is refused'
   const changing =
     /^(POST|PUT|PATCH|DELETE) \/api\/(core|authz\/resourcepolicies|admin|system|uploads|query\/v4)(\/.*)?$/
   const others = reached.filter(route => !open.test(route) && !changing.test(route))
-  // Beside the query endpoints' questions, and what isn't below the scope that knows who is asking.
+  // These are the routes outside of the scope that requires a caller; questions to the query endpoints are
+  // left out.
   assert.deepEqual(others.filter(route => !/^POST \/api\/query\/v4/.test(route)).toSorted(), [
     'GET /',
     'GET /console',
@@ -515,7 +516,7 @@ test('K1 an eperson has a bounded number of tokens, with names that differ, also
   assert.deepEqual(twice.map(({ status }) => status).toSorted(), [201, 422])
   const names = Array.from({ length: maxAccessTokens + 2 }, (_, at) => `n${at}`)
   const statuses: number[] = []
-  // Not all at once: a slow machine would answer some of them with 503.
+  // In batches, because a slow machine would answer some of them with 503.
   while (names.length > 0) {
     const answers = await Promise.all(names.splice(0, 13).map(name => send(ruth, { name })))
     statuses.push(...answers.map(({ status }) => status))

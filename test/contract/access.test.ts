@@ -10,13 +10,13 @@ import { viewerSettings } from '../support/data/viewers.ts'
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
-/** What somebody would see, as an administrator asks, and as it is when they try. */
+/** The access of an eperson as an administrator looks it up, compared with the attempts of that eperson. */
 
 const campus = '10.1.2.3'
 const elsewhere = '192.0.2.7'
 const json = { 'content-type': 'application/json' }
 
-// What a test expects, it asserts.
+// Tests read any member of a body.
 type Body = ReturnType<typeof JSON.parse>
 
 async function started(t: TestContext) {

@@ -11,7 +11,7 @@ interface Hal {
   readonly _links: Readonly<Record<string, { readonly href: string; readonly templated?: boolean }>>
 }
 
-/** Every text in a body that is a link: values of `href` and `type` URLs, wherever they stand. */
+/** Returns every text in a body that is a link, such as values of `href` and of `type`, at any depth. */
 function linksIn(value: unknown): string[] {
   if (typeof value === 'string') return /^(https?:)?\/\//.test(value) ? [value] : []
   if (Array.isArray(value)) return value.flatMap(linksIn)
@@ -156,7 +156,7 @@ test('P4 GET /api is a HAL root that links every collection, and every link of i
     assert.equal(templated, /\{.*\}/.test(href), href)
     const expanded = href.replace('{?id}', '?id=1/1').replace('{?uuid}', `?uuid=${uuid}`)
     const answer = await client.get(expanded.slice(baseUrl.length))
-    // As in DSpace: clients add the id of one, or post to it.
+    // These links have no list, as in DSpace: clients append an id, or send a POST.
     const expected = withoutList.includes(name) ? [404, 405] : [200, 204]
     assert.ok(expected.includes(answer.status), `${name} answers ${answer.status}`)
   }

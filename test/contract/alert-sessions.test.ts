@@ -14,7 +14,7 @@ import { browserOf, signIn, trade } from '../support/providers/openid-flow.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { passwordOf, type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** Whose sessions a system-wide alert allows (docs/decisions/0053). */
+/** Epersons whose sessions a system-wide alert allows or ends (docs/decisions/0053). */
 const [adminEmail, ruthEmail, maxEmail] = ['admin@example.org', 'ruth@example.org', 'max@example.org']
 const alerts = '/api/system/systemwidealerts'
 
@@ -33,7 +33,7 @@ async function started(t: TestContext) {
   return { service, dataFolder, admin, ruth, uuid }
 }
 
-/** The alert as an administrator changes it. */
+/** Changes the alert as an administrator. */
 async function allow(admin: Client, allowSessions: AllowedSessions, active = true): Promise<void> {
   const alert = { message: 'We move house.', allowSessions, active }
   const there = await admin.get(`${alerts}/1`)
@@ -48,7 +48,7 @@ async function allow(admin: Client, allowSessions: AllowedSessions, active = tru
 const logIn = (service: Service, email: string, password = passwordOf(email)) =>
   service.client().tryLogin(email, password)
 
-/** A client with an access token of its own. */
+/** Returns a client with an access token of the owner. */
 async function program(service: Service, owner: Client): Promise<Client> {
   const client = service.client()
   const made = await postJson(owner, '/api/authn/tokens', { name: 'nightly' })
@@ -63,7 +63,7 @@ test('S5 while the alert allows current sessions, only administrators log in, an
   await allow(admin, 'current')
   await assertProblem(await logIn(service, ruthEmail), 403, 'logins-closed')
   await assertProblem(await logIn(service, maxEmail), 403, 'logins-closed')
-  // L5: who doesn't know the password learns nothing else than always.
+  // L5: without the right password, the answer is the usual one.
   await assertProblem(await logIn(service, ruthEmail, 'wrong'), 401, 'login-failed')
   await assertProblem(await logIn(service, 'nobody@example.org'), 401, 'login-failed')
   assert.equal((await logIn(service, adminEmail)).status, 200)
@@ -111,7 +111,7 @@ test('S5 while the alert allows administrators only, no token of anybody else is
   const { of } = await metricsOf(service.address)
   assert.ok(of('carrel_tokens_refused_total', { kind: 'login', reason: 'alert' }) > 0)
   assert.ok(of('carrel_tokens_refused_total', { kind: 'access', reason: 'alert' }) > 0)
-  // What everybody may read, they still may, with or without a token.
+  // Content that is open to everyone stays readable, with or without a token.
   assert.equal((await ruth.get(`${alerts}/search/active`)).status, 200)
 
   const again = other.client()

@@ -92,7 +92,7 @@ for (const engine of engines)
         await list(client, `nodes/${first}/facts`, { query: ['extract', ['name'], ['=', 'name', 'cores']] }),
         [{ name: 'cores' }],
       )
-      // Nothing belongs to what isn't there, as PuppetDB says.
+      // A record that doesn't exist has no related records, as in PuppetDB.
       await problemOf(await client.get(listPath('nodes/nobody/facts')), 404)
       const problem = await problemOf(await client.get(listPath(`nodes/${first}/items`)), 404)
       assert.match(problem.detail, /no relation to "items".*facts/)
@@ -104,7 +104,7 @@ for (const engine of engines)
       const named = (name: string) => facts.filter(one => one.name === name)
       assert.deepEqual(await list(client, 'facts/kernel'), named('kernel'))
       assert.deepEqual(await list(client, 'facts/kernel/Darwin'), [facts[6]])
-      // A number in an address is the number, or its text.
+      // A number in an address matches the number, or its text.
       assert.deepEqual(await list(client, 'facts/cores/4'), [facts[1], facts[7]])
       assert.deepEqual(await list(client, 'facts/virtual/true'), [facts[5]])
       assert.deepEqual(await list(client, `nodes/${first}/facts/kernel`), [facts[0]])

@@ -120,7 +120,7 @@ for (const engine of engines)
       assert.equal((await ask(`${queryPath}/nodes`, 'nonsense=1')).status, 400)
       assert.equal((await ask(`${queryPath}/nodes`, 'query=%ff')).status, 400)
       assert.equal((await ask(`${queryPath}/nodes`, 'query=%zz')).status, 400)
-      // Another body of a GET means nothing.
+      // A body of any other type in a GET is ignored.
       assert.deepEqual(JSON.parse((await ask(`${queryPath}/nodes`, '{"limit":1}', json)).body), nodes)
       assert.equal((await ask(`${queryPath}/nodes`, `query=${'x'.repeat(1_100_000)}`)).status, 413)
     })
@@ -259,7 +259,7 @@ for (const engine of engines)
       assert.equal((await client.get(path, { 'if-none-match': tag, accept: 'text/csv' })).status, 200)
       await service.addRecords('facts', ['certname', 'name'], facts.slice(1))
       assert.equal((await client.get(path, { 'if-none-match': tag })).status, 200)
-      // The rows of a table may change at any time.
+      // Rows of a table can change at any time, so there is no entity tag.
       assert.equal((await client.get(listPath('items'))).headers.get('etag'), null)
     })
 

@@ -5,7 +5,6 @@ import { storedEvents, tamper, verify } from '../support/data/trail.ts'
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
-/** What an administrator changed, as the audit trail keeps it. */
 test('D9 Q13 events keep what was changed: administrators read it, others only of their own changes', async t => {
   const service = await startService(t)
   const admin = await service.addEperson('admin@example.org', { admin: true })

@@ -4,13 +4,11 @@ import { storedEvents, withStorage } from '../support/data/trail.ts'
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
-/** The audit trail as an entity, and what it keeps of failures that repeat. */
-
 test('D9 the first of identical failures is recorded at once, and the number of the others when it is known', async t => {
   const service = await startService(t)
   const { uuid } = await service.addEperson('ruth@example.org')
   const client = service.client()
-  // So few cost no pause (L8), which the trail would name.
+  // Eight guesses cause no pause (L8), which the trail would report.
   for (let at = 0; at < 8; at++) await client.tryLogin('ruth@example.org', `guess ${at}`)
   for (let at = 0; at < 5; at++) await client.tryLogin(`nobody-${at}@example.org`, 'guess')
   const failures = async (storage = service.storage) =>

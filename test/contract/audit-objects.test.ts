@@ -37,7 +37,7 @@ async function started(t: TestContext) {
 
 test('S7 the events of an item, its files and a group are found by its UUID, and lead to it', async t => {
   const { service, admin, events, about } = await started(t)
-  // Identifiers that begin like others, and that have commas and what expressions know.
+  // Identifiers that are prefixes of others, and that contain commas and characters of regular expressions.
   const { uuid: letter } = await addItem(service, { identifier: 'letter (1), first.' })
   const { uuid: other } = await addItem(service, { identifier: 'letter (1)' })
   const { uuid: letters } = await addItem(service, { identifier: 'letter (1), first.s' })
@@ -46,7 +46,8 @@ test('S7 the events of an item, its files and a group are found by its UUID, and
   const group = await newGroup(admin, 'letter (1)')
   assert.deepEqual(await about(letter), ['bitstream.add', 'bundle.add', 'item.add'])
   assert.deepEqual(await about(letters), ['item.add'])
-  // An item's own commas can't be told from those before a bundle: one that begins another's identifier sees its events.
+  // A comma of an item's identifier looks like the one before a bundle. So an item sees the events of another
+  // one whose identifier continues its own after a comma.
   assert.ok((await about(other)).includes('item.add'))
   assert.deepEqual(await about(group), ['group.add'])
   assert.deepEqual(await about('00000000-0000-4000-8000-000000000000'), [])

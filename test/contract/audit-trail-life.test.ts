@@ -11,10 +11,9 @@ import { carrel } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** The audit trail stays verifiable through all that happens to a store (D9). */
-
 /**
- * A store with some events in a chain, a minute apart, the newest of them two days old.
+ * Creates a store with events in a chain, a minute apart, the newest of them two days old.
+ *
  * @param ahead the number of the event during which the clock was a year ahead
  */
 async function olderStore(dataFolder: string, count: number, ahead?: number): Promise<void> {
@@ -59,7 +58,7 @@ test('D9 pruning removes old events in small steps, and leaves a marker that ver
     assert.equal(verdict.events, 710)
     assert.equal((await storedEvents(storage))[0]?.id, all[1_800]?.id)
 
-    // One that should have stayed.
+    // An event that should have been kept.
     await tamper(dataFolder, `DELETE FROM event WHERE id = ${all[1_800]?.id}`)
     assert.equal((await verify(storage)).faults[0]?.problem, 'the event before it is missing')
   })
@@ -82,7 +81,7 @@ test('D9 chains of which everything was pruned are not missed later', async t =>
   const dataFolder = temporaryFolder(t)
   await olderStore(dataFolder, 20)
   await withStorage(dataFolder, async storage => {
-    // On PostgreSQL, these are in another chain than those of before.
+    // On PostgreSQL, these events are in another chain than the earlier ones.
     await addEvents(storage, 1)
     const first = Date.now()
     await untilAfter(first)
@@ -116,7 +115,7 @@ testOn(
       await withStorage(dataFolder, async second => {
         t.mock.timers.setTime(now - 2 * day)
         await addEvents(second, 5)
-        // Nobody has signed anything meanwhile, as if all nodes had been killed.
+        // No checkpoint was signed meanwhile, as if all nodes had been killed.
         t.mock.timers.setTime(now)
         await second.trail.checkpoint()
       })
@@ -141,7 +140,7 @@ test('D9 a marker of a pruning can be neither changed nor removed', async t => {
       "DELETE FROM trail_checkpoint WHERE kind = 'prune'",
       "UPDATE trail_checkpoint SET kind = 'heads' WHERE kind = 'prune'",
       "UPDATE trail_checkpoint SET detail = replace(detail, '\"events\":10', '\"events\":9') WHERE kind = 'prune'",
-      // More than it says is gone.
+      // More events are gone than the marker says.
       `DELETE FROM event WHERE id = ${all[10]?.id};
        UPDATE trail_head SET place = place + 1 WHERE place = 10`,
     ]) {
@@ -214,7 +213,7 @@ test('D9 several nodes or processes that write at full speed keep a trail that v
   const verdict = await verify(first.storage)
   assert.deepEqual(verdict.faults, [])
   assert.ok(verdict.events >= 6 * 41)
-  // Each has ended its own part.
+  // Each service has ended its own part of the trail.
   await second.stop()
   assert.deepEqual((await verify(first.storage)).faults, [])
 })
@@ -234,7 +233,7 @@ test('D9 a trail verifies when the secret was rotated and the old one is gone', 
     },
     { CARREL_TOKEN_SECRET: b },
   )
-  // A secret that has nothing to do with the ones before.
+  // A secret unrelated to the earlier ones.
   await withStorage(
     dataFolder,
     async storage => {
@@ -260,7 +259,7 @@ test('D9 T7 a trail verifies when the secret that the store keeps was rotated an
     await addEvents(storage, 3)
     const [old] = storage.secrets.current()
     await storage.secrets.rotate(commandEvent('secret.rotate'))
-    // Until this process signs with the new one, and gives the trail a key of its own.
+    // Waits until this process signs with the new secret and gives the trail a new key.
     await until(
       'two secrets, the new one first',
       () => storage.secrets.current(),

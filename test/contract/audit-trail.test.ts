@@ -8,9 +8,10 @@ import { addEvents, storedEvents, tamper, verify } from '../support/data/trail.t
 import { engineIn, runSqlIn, test, testOn } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
-/** What somebody who can write to the database, but doesn't have the secret, can't do unnoticed (D9). */
-
-/** A store with twelve events in one chain and two checkpoints, and what puts the tables back. */
+/**
+ * Creates a store with twelve events in one chain and two checkpoints. @returns it, with a function that
+ * restores the tables
+ */
 async function storeWithTrail(t: TestContext) {
   const { dataFolder, storage } = await startService(t)
   await addEvents(storage, 6)
@@ -29,7 +30,7 @@ async function storeWithTrail(t: TestContext) {
   return { dataFolder, storage, restore, ids: events.map(({ id }) => id) }
 }
 
-/** @returns the ids of the events that are blamed */
+/** @returns the ids of the events with faults */
 const blamed = async (storage: Storage) => (await verify(storage)).faults.map(({ event }) => event)
 
 test('D9 verify names an event of which any column was changed', async t => {
@@ -77,7 +78,7 @@ test('D9 verify names an event that is missing, or the one after it', async t =>
   assert.match((await verify(storage)).faults[0]?.problem ?? '', /^3 events before it are missing$/)
   await restore()
 
-  // Cut off at the end, as far as a checkpoint has signed it.
+  // Cut off at the end, up to events that a checkpoint has signed.
   await tamper(dataFolder, `DELETE FROM event WHERE id > ${ids.at(-3)}`)
   assert.deepEqual(
     (await verify(storage)).faults.map(({ event, problem }) => [event, problem]),
@@ -127,7 +128,7 @@ test('D9 verify names events that were moved, inserted or repeated', async t => 
   for (const [name, sql] of Object.entries(forgeries)) {
     await tamper(dataFolder, `INSERT INTO event (id, ${columns}, chain, place, hash) ${sql}`)
     assert.ok((await blamed(storage)).includes(9001), name)
-    // A checkpoint that comes later makes no forgery true.
+    // A later checkpoint doesn't make a forgery valid.
     await storage.trail.checkpoint()
     assert.ok((await blamed(storage)).includes(9001), `${name}, signed`)
     await restore()
@@ -156,7 +157,7 @@ test('D9 verify finds checkpoints that were changed, forged or removed', async t
     'DELETE FROM trail_key',
     `UPDATE trail_key SET wrapped = ${bytes}`,
     `INSERT INTO trail_checkpoint SELECT 4, time, kind, detail, mac FROM trail_checkpoint WHERE n = 3`,
-    // A forged marker that excuses missing events.
+    // A forged marker that would excuse missing events.
     `DELETE FROM event WHERE id < 5; INSERT INTO trail_checkpoint SELECT 4, time, 'prune', '{"first":1}', mac
        FROM trail_checkpoint WHERE n = 3; INSERT INTO trail_head SELECT chain, 4, 4, event, time, hash
        FROM trail_head WHERE checkpoint = 3`,
@@ -174,7 +175,7 @@ test('D9 a checkpoint that was kept elsewhere shows that the newest events and c
   const kept = (await verify(storage)).last?.name
   assert.ok(kept)
   assert.deepEqual((await verify(storage, kept)).faults, [])
-  // All that remains is as it was some time ago.
+  // The remaining rows are those of an earlier time.
   await tamper(
     dataFolder,
     `DELETE FROM event WHERE id > ${ids[5]}; DELETE FROM trail_head WHERE checkpoint = 3;

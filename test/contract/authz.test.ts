@@ -34,7 +34,7 @@ async function started(t: TestContext, loginOnBehalfOf = 'true') {
   return { service, ...clients, uuids: { admin, ruth }, site }
 }
 
-/** The features that hold, as a client finds them. */
+/** Returns the features that are granted, as a client looks them up. */
 const held = (client: Client, uri: string, more: Readonly<Record<string, string>> = {}) =>
   heldAt(client, 'object', { uri, ...more })
 
@@ -131,7 +131,7 @@ test('Z1 canManageGroups comes with the lists of groups and of their members', a
   const others = `/api/eperson/epersons/search/isNotMemberOf?query=&group=${readers.uuid}`
   assert.equal((await (await admin.get(others)).json())._embedded.epersons[0].uuid, uuids.admin)
 
-  // A member may read the group, but not who else is in it.
+  // A member may read the group, but not its other members.
   for (const name of ['self', 'subgroups']) assert.equal((await ruth.get(at(name))).status, 200)
   for (const path of [
     `${groups}/search/byMetadata?query=`,
@@ -249,7 +249,7 @@ testOn(
       [site, someone],
     )
     await assertProblem(await admin.get(`${search}/object`), 400, 'bad-parameter')
-    // The other way to say it: a type and uuids.
+    // The other form of the search: a type and UUIDs.
     for (const type of ['eperson.eperson', 'eperson.epersons', 'EPERSON'])
       assert.deepEqual(
         await heldAt(admin, 'objects', { uuid: uuids.ruth, type, feature: 'loginOnBehalfOf', eperson }),
@@ -407,7 +407,7 @@ test('F1 Z1 canDownload holds for exactly those who may read the file today: by 
       const found = await heldAt(client, 'object', { uri, ...asked }, headers)
       const query = { uuid, type: 'core.bitstream', ...asked }
       assert.deepEqual(await heldAt(client, 'objects', query, headers), found)
-      // What is promised is what is kept.
+      // A granted feature must work.
       if (found.length > 0) can.push(name)
       if (client !== admin || Object.keys(headers).length > 0)
         assert.equal(
@@ -424,12 +424,12 @@ test('F1 Z1 canDownload holds for exactly those who may read the file today: by 
   assert.deepEqual(await downloads(max, maxId), ['open', 'any eperson'])
   assert.deepEqual(await downloads(max, maxId, inside), ['open', 'campus', 'any eperson'])
   assert.deepEqual(await downloads(admin, adminId), [...files.keys()])
-  // Without an eperson it is about the caller (Z1), with the groups of their address.
+  // Without an eperson the search is about the caller (Z1), with the groups of their address.
   assert.deepEqual(await downloads(ruth, null), ['open', 'group', 'any eperson'])
   assert.deepEqual(await downloads(max, null, inside), ['open', 'campus', 'any eperson'])
   assert.deepEqual(await downloads(admin, null), [...files.keys()])
   assert.deepEqual(await downloads(admin, null, { 'x-on-behalf-of': maxId }), ['open', 'any eperson'])
-  // About somebody else, whose address is unknown, and as somebody else.
+  // About another eperson, whose address is unknown, and on behalf of that eperson.
   assert.deepEqual(await downloads(admin, ruthId), ['open', 'group', 'any eperson'])
   assert.deepEqual(await downloads(admin, ruthId, { 'x-on-behalf-of': ruthId }), [
     'open',
@@ -456,7 +456,7 @@ test('T6 M2 canChangePassword holds for the own account, where it has a password
   assert.equal(await canChange(admin, uuids.admin, uuids.admin), true)
   assert.equal(await canChange(ruth, uuids.ruth), true)
   assert.equal(await canChange(admin, uuids.ruth, uuids.ruth), true, 'as she may, an administrator is told')
-  // An administrator sets that of others (M2).
+  // An administrator sets the passwords of others (M2).
   assert.equal(await canChange(admin, uuids.ruth, uuids.admin), true)
   assert.equal(await canChange(admin, noPassword, uuids.admin), true)
   for (const [client, of, eperson] of [

@@ -157,7 +157,7 @@ function assertSecurityHeaders(headers: Headers, what: string, { https = false }
   assert.equal(headers.get('x-content-type-options'), 'nosniff', what)
   const csp = headers.get('content-security-policy') ?? ''
   assert.match(csp, /default-src 'none'/, what)
-  // No directive falls back to default-src for this one.
+  // base-uri doesn't fall back to default-src.
   assert.match(csp, /base-uri 'none'/, what)
   assert.ok(headers.get('x-frame-options') === 'DENY' || /frame-ancestors 'none'/.test(csp), what)
   assert.ok(headers.has('referrer-policy'), what)

@@ -16,12 +16,12 @@ const ruth = 'ruth@example.org'
 
 function assertDone({ code, stdout, stderr }: Finished): string {
   assert.equal(code, 0, stdout + stderr)
-  // The first command on a folder says that it creates the store (D6).
+  // The first command on a folder reports that it creates the store (D6).
   assert.match(stderr, /^(carrel: created a new store in [^\n]+\n)?$/)
   return stdout
 }
 
-/** One line on standard error, nothing on standard output (D1). */
+/** Asserts one line on standard error, and nothing on standard output (D1). */
 function assertRefused({ code, stdout, stderr }: Finished, expected: 1 | 2, says: RegExp): void {
   assert.equal(code, expected, stdout + stderr)
   assert.equal(stdout, '')
@@ -30,7 +30,7 @@ function assertRefused({ code, stdout, stderr }: Finished, expected: 1 | 2, says
   assert.doesNotMatch(stderr, /\.ts:\d|node:internal/, 'no stack')
 }
 
-/** Two at a time, as others use the machine too. */
+/** Runs work for all values, two at a time, because others use the machine, too. */
 async function each<T>(list: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
   const rest = list.values()
   const worker = async () => {
@@ -39,7 +39,7 @@ async function each<T>(list: readonly T[], work: (one: T) => Promise<void>): Pro
   await Promise.all([worker(), worker()])
 }
 
-/** What says how long it took, or is only said of what takes more than a second. */
+/** Removes durations, and the progress that is shown after a second. */
 const withoutTime = ({ code, stdout, stderr }: Finished): Finished => ({
   code,
   stdout: stdout.replace(/ in \d+\.\d s\.$/m, ''),
@@ -105,7 +105,7 @@ withoutStore('D1 D2 --help works on every level, lists every command, and is exi
 
 withoutStore('D1 asking a command group for help is never wrong use', async t => {
   const done = await carrel(temporaryFolder(t), ['eperson', 'help'])
-  // Either it is no command, or it helps: what is listed in the help must work.
+  // If the help lists the command, it must work; otherwise it must be refused.
   const listed = /^ {2}help\b/m.test((await carrel(temporaryFolder(t), ['eperson', '--help'])).stdout)
   if (listed) assert.equal(done.code, 0)
   else assertRefused(done, 2, /help/)
@@ -137,7 +137,7 @@ withoutStore('D1 no command is exit code 2 and shows the help on standard error'
   })
 })
 
-/** A store with ruth, who has no password, and a group of readers. */
+/** Creates a store with ruth, who has no password, and the group `Readers`. */
 async function withReaders(t: TestContext) {
   const service = await startService(t)
   await service.addEperson(ruth, { password: null })
@@ -181,7 +181,7 @@ test('D1 what can not be done is told by every store, as the commands put into w
   assertRefused(await carrel(folder, ['group', 'join', 'Nobodies', ruth]), 1, /Nobodies.*carrel group list/)
 })
 
-/** Data folders that no command can work on. */
+/** Functions that break a data folder so that no command can use it. */
 const brokenFolders: Readonly<Record<string, (folder: string) => Promise<string> | string>> = {
   'a data folder that is a file': folder => {
     writeFileSync(join(folder, 'file'), '')
@@ -210,7 +210,10 @@ for (const [what, damage] of Object.entries(brokenFolders))
     assertRefused(await carrel(folder, ['eperson', 'list']), 1, /\S/)
   })
 
-/** Databases that no command can work on, as the address of one that it could: what the line must say. */
+/**
+ * Functions that break a database, given its address, so that no command can use it. They return the expected
+ * message.
+ */
 const brokenDatabases: Readonly<Record<string, (url: URL, t: TestContext) => Promise<RegExp>>> = {
   'a database that does not exist': async url => {
     url.pathname += '_that_is_not_there'
@@ -251,16 +254,16 @@ for (const [what, damage] of Object.entries(brokenDatabases))
   testOn('postgres', `D1 ${what} is exit code 1 and one line, without a stack or a password`, async t => {
     const folder = temporaryFolder(t)
     const url = new URL((await databaseOf(folder)) ?? '')
-    // As it is, it is one that a command has worked on.
+    // The database is valid before the damage.
     assert.equal((await runSql(url.href, 'SELECT version FROM carrel.store_schema')).length, 1)
     const says = await damage(url, t)
-    // A command that may create a store (D6).
+    // This command may create a store (D6).
     const done = await carrel(folder, ['group', 'add', 'Readers'], { env: { CARREL_DATABASE_URL: url.href } })
     assertRefused(done, 1, says)
     assert.ok(!done.stderr.includes(`:${url.password}@`) && !done.stderr.includes('verysecret'), done.stderr)
   })
 
-/** Logs in with a password of any bytes. */
+/** Logs in with passwords of any bytes. */
 async function loginStatus(
   t: TestContext,
   dataFolder: string,

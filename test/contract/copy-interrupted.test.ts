@@ -20,9 +20,7 @@ import { cleanEnvironment, entry, type Finished, repository } from '../support/s
 import type { Service } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** A copy that is killed, or whose store changes meanwhile. */
-
-/** A copy that waits, in the middle, for a lock that the test holds. */
+/** Starts a copy that waits, in the middle, for a lock held by the test. */
 async function copyThatWaits(t: TestContext, dataFolder: string, url: string, table: string) {
   const letGo = await lockTable(t, url, table)
   const { to, env } = withoutPassword(url)
@@ -52,7 +50,7 @@ async function copyThatWaits(t: TestContext, dataFolder: string, url: string, ta
   return { kill: () => child.kill('SIGKILL'), ended, letGo }
 }
 
-/** The tables of Carrel in a new database, and nothing in them. */
+/** Creates Carrel's tables in a new database, without rows. */
 async function preparedDatabase(t: TestContext): Promise<string> {
   const url = await createDatabase(t)
   await (await startOn(t, url)).stop()

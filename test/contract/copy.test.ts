@@ -34,8 +34,6 @@ import {
   temporaryFolder,
 } from '../support/service/service.ts'
 
-/** `carrel copy` moves an embedded store to PostgreSQL: existing users see no difference. */
-
 test('T7 a copied store accepts every token, CSRF pair and password that the old one does, and no other', async t => {
   const groups = withSpecialGroups(t, { method: [{ group: 'By password', method: 'password' }] })
   const old = await usedStore(t, groups)
@@ -52,7 +50,7 @@ test('T7 a copied store accepts every token, CSRF pair and password that the old
   await old.storage.people.setPassword({ email: 'late@example.org' }, hash, commandEvent('eperson.password'))
 
   const url = await createDatabase(t)
-  // One that has started on the empty database has its own secret and group, and learns of the others.
+  // A service started on the empty database has its own secret and group, and learns of the others.
   const early = await startOn(t, url)
   assertDone(await copy(old.dataFolder, url))
   const fresh = await startOn(t, url, groups)
@@ -91,7 +89,7 @@ test('T7 a copied store accepts every token, CSRF pair and password that the old
       },
     })
     assert.equal(refreshed.status, 200, await refreshed.text())
-    // The special group is in the token, by its uuid.
+    // The token contains the UUID of the special group.
     const reader = service.client()
     reader.token = clients.ruth.token
     assert.deepEqual(await list(reader, 'local'), [{ id: 1 }])
@@ -135,7 +133,7 @@ test('D2 Q6 every listing and every order of a copied store is the same to the b
   assert.ok((await list(before, 'items')).length > 20)
   const accepts = ['application/json', 'application/x-ndjson', 'text/csv']
   for (const { name, fields } of entities) {
-    // The audit trail goes on, and with it stops being the same.
+    // The audit trail continues, so it no longer is the same.
     if (name === 'audit-events') continue
     for (const accept of accepts) await assertSame(before, now, listPath(name), accept)
     for (const [n, { name: field }] of fields.entries())
@@ -146,13 +144,13 @@ test('D2 Q6 every listing and every order of a copied store is the same to the b
         await assertSame(before, now, listPath(name, page), accepts[n % 3] ?? '')
       }
   }
-  // And what there is, with its fields (Q12).
+  // The entities with their fields are the same, too (Q12).
   await assertSame(before, now, queryPath, 'application/json')
 })
 
 test('D2 entities with the longest names are copied too, and can be imported again', async t => {
   const old = await startService(t, { engine: 'sqlite' })
-  // As long as they may be, and different at the end only.
+  // Names of maximum length that differ only at the end.
   const names = ['a', 'b'].map(end => end.padStart(63, 'n'))
   for (const [id, name] of names.entries()) await old.addRecords(name, 'id', [{ id }])
   const url = await createDatabase(t)
@@ -195,7 +193,7 @@ test('D2 the audit trail goes on behind what was copied, and says that it was', 
     ids.toSorted((a, b) => a - b),
   )
   assert.equal(new Set(ids).size, all.length + 4, 'logout, eperson.add, group.join, login')
-  // Epersons of before change as ever: their stamps go on, too.
+  // Copied epersons can be changed as before, because their stamps continue.
   const { setEnabled } = service.storage.people
   assert.equal(await setEnabled('gone@example.org', true, commandEvent('eperson.enable')), 'changed')
   const gone = service.client()
@@ -205,7 +203,7 @@ test('D2 the audit trail goes on behind what was copied, and says that it was', 
   assert.equal(await gone.isLoggedIn(), false)
 })
 
-/** Somebody who has logged in at a provider, and is known by the subject there. */
+/** A person who has logged in at a provider, and is identified by the subject there. */
 const subject = {
   provider: 'uni',
   subject: 'a1b2',
@@ -215,7 +213,7 @@ const subject = {
 }
 const matching = { byEmail: true, create: false }
 
-/** @returns the token of the session that began there */
+/** Records a login at the provider with its session. */
 async function logInAtProvider({ storage }: Service): Promise<void> {
   const { eperson } = await storage.identities.recognize(subject, matching, commandEvent('login', 'uni'))
   const session = eperson && (await storage.sessions.of(eperson.uuid))
@@ -277,7 +275,7 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
     trail_key: 1,
     trail_checkpoint: 2,
     trail_head: 1,
-    // Anyone, one for every other text, and epersons.
+    // One audience for everyone, one for every other text, and one for epersons.
     audience: 2 + Math.floor(tricky.length / 2) + 1,
     item: tricky.length,
     bitstream: 2 * tricky.length,
@@ -293,11 +291,11 @@ test('D2 copying prints of each part the rows and the checksum that arrived, as 
     letters: 3,
   })
   for (const { sha256 } of parts) assert.match(sha256, /^[0-9a-f]{64}$/)
-  // Of four tables nothing is copied here.
+  // Four tables have no rows to copy here.
   const empty = parts.filter(({ rows }) => rows === 0).length
   assert.equal(new Set(parts.map(one => one.sha256)).size, parts.length - empty + 1)
 
-  // What has stayed the same has the same checksum wherever it goes, and only that.
+  // Unchanged tables have the same checksum in every copy; changed ones have another.
   await old.storage.people.addGroup('one more', commandEvent('group.add'))
   await old.storage.trail.checkpoint()
   const table = assertDone(await copy(old.dataFolder, second))

@@ -54,7 +54,7 @@ const pathOf = (body: Body, link: string) => {
 const namesIn = (page: Body) => (Object.values(page._embedded)[0] ?? []).map(({ name }) => name)
 const statusOf = async (client: Client, path: string) => (await client.get(path)).status
 
-/** A public item with a public file, its picture, and a file for a group. */
+/** A public item with a public file, its thumbnail, and a file for a group. */
 const thesis = {
   identifier: '123456789/7',
   metadata: {
@@ -116,7 +116,7 @@ test('P4 an item has the shape that clients know, and every link of it leads to 
     assert.deepEqual((await read(nobody, pathOf(body, name)))._embedded, { [name]: [] })
   assert.equal((await read(nobody, pathOf(body, 'accessStatus'))).status, 'open.access')
   assert.equal((await read(nobody, pathOf(body, 'thumbnail'))).name, 'rivers.pdf.jpg')
-  // In any case, as everywhere.
+  // UUIDs are accepted in upper and lower case, as everywhere.
   assert.equal((await read(nobody, `/api/core/items/${item.uuid.toUpperCase()}`)).uuid, item.uuid)
 })
 
@@ -228,7 +228,7 @@ test('Q11 unknown is 404; who may not read is 401 as a stranger and 403 as anybo
     for (const client of [admin, nobody]) await assertProblem(await client.get(unknown), 404, 'not-found')
   }
 
-  // An open file in a closed item leads to its bundle, and no further.
+  // A public file in a restricted item leads to its bundle, and no further.
   const openBundle = await read(nobody, `/api/core/bitstreams/${open}/bundle`)
   assert.deepEqual(namesIn(await read(nobody, pathOf(openBundle, 'bitstreams'))), ['open.txt'])
   await assertUnauthorized(await nobody.get(pathOf(openBundle, 'item')))
@@ -262,7 +262,7 @@ test('Q11 lists show what the caller may read, and count nothing else', async t 
       inBundles.push(...(await seen(client, pathOf(bundle, 'bitstreams'))))
     assert.deepEqual(inBundles.toSorted(), files)
   }
-  // What a list shows of an item or a file is what it shows by itself.
+  // A list shows an item or a file with the same body as its own address.
   for (const path of ['/api/core/items', '/api/core/bitstreams'])
     for (const one of Object.values((await read(ruth, path))._embedded)[0] ?? [])
       assert.deepEqual(await read(ruth, pathOf(one, 'self')), one)
@@ -292,7 +292,7 @@ test('P4 a list is read page by page, along next, to its end', async t => {
   assert.deepEqual(Object.keys(whole._links), ['self'])
   const past = await read(nobody, '/api/core/items?page=9007199254740991&size=1000')
   assert.deepEqual([past._embedded.items, past.page.totalElements], [[], 5])
-  // DSpace's interface asks for 9999 where it wants all.
+  // DSpace's interface asks for 9999 elements if it wants all.
   for (const [list, most] of [
     ['items', 100],
     ['bitstreams', 100],
@@ -361,7 +361,7 @@ test('E2 what is no uuid is 404, never a 5xx', async t => {
     for (const list of ['items', 'bundles', 'bitstreams', 'bitstreamformats'])
       for (const client of [admin, nobody])
         await assertProblem(await client.get(`/api/core/${list}/${name}`), 404, 'not-found')
-  // An item's uuid is no file's, and the other way round.
+  // An item's UUID is not accepted for a file, and vice versa.
   for (const list of ['bundles', 'bitstreams'])
     assert.equal(await statusOf(admin, `/api/core/${list}/${uuid}`), 404)
 })

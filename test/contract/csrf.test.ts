@@ -16,7 +16,7 @@ interface Pair {
   readonly value?: string
 }
 
-/** A POST with exactly this pair, or half of it. */
+/** Sends a POST with exactly this pair, which may be incomplete. */
 function postWith(
   service: Service,
   { cookie, value }: Pair,

@@ -12,7 +12,10 @@ import { engineIn, test } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** Numbers that are equal, or that JavaScript would print otherwise, as a source writes them (docs/decisions/0063). */
+/**
+ * Lines with numbers that are equal, or that JavaScript would print differently, as a source writes them
+ * (docs/decisions/0063).
+ */
 const lines = [
   '{"id":1,"n":1998.1,"j":{"a":[1.0,{"b":-0.0}]},"m":"x"}',
   '{"id":2.0,"n":1998.10,"j":{"a":[1,{"b":0}]},"m":1.50}',
@@ -63,7 +66,7 @@ test('Q28 numbers keep their digits in JSON, NDJSON and CSV, at any depth, in pa
     assert.equal(await bodyOf(service, `${queryPath}/thing/${key}`), lines[1])
   assert.match(await bodyOf(service, `${queryPath}/thing/2?pretty=true`), /"id": 2\.0,\n {2}"n": 1998\.10,/)
   assert.match(await bodyOf(service, listPath('thing', { pretty: true })), /"n": 1E\+05,\n/)
-  // A table is read as the same records, where the types are told.
+  // A table with declared types yields the same records.
   const types = new Map([['j', 'json'] as const, ['m', 'json'] as const, ['n', 'number'] as const])
   const cells = table.map(line => line.replace(/,x$/, ',"""x"""')).join('\n')
   await importText(service, cells, { entity: 'thing', key: 'id', file: 'thing.csv', types })
@@ -119,7 +122,7 @@ test('Q28 numbers are equal by value, whatever their digits', async t => {
   const count = ['function', 'count']
   const some = ['sum', 'avg', 'min', 'max'].map(name => ['function', name, 'n'])
   for (const [query, expected] of [
-    // A group shows the value of its first record, and so do the least and the greatest.
+    // A group shows the value of its first record, and so do minimum and maximum.
     [
       ['extract', ['n', count], ['group_by', 'n']],
       '[{"n":-0,"count":1},{"n":1.10,"count":2},{"n":1998.1,"count":2},{"n":1E+05,"count":1}]',
@@ -178,7 +181,7 @@ test('D14 an import says where different texts are equal numbers, and offers tex
   const csv = { 'content-type': 'text/csv' }
   const preview = await root.post('/thing/import?preview=true&key=id', numbered, csv)
   assert.deepEqual(preview.body.fields[1].digits, digits)
-  // One form of each number is no reason, nor is a type that was declared.
+  // No digits are reported if each number has one form, or if the type was declared.
   for (const [text, types] of [
     ['id,n\n1,1.10\n2,1.10\n3,2.50\n4,3\n', new Map()],
     ['id,n\n1,1.1\n2,1.10\n', new Map([['n', 'number' as const]])],
@@ -304,7 +307,7 @@ test('R5 R4 single records keep the digits of numbers, and compare by value', as
     return { text, tag: answer.headers.get('etag') }
   }
   const merge = 'application/merge-patch+json'
-  // The key is named by its value, and kept as it was written.
+  // The value of the key names the record. The key is stored as it was written.
   await send('PUT', '7.0', '{"n":1998.100,"j":{"x":[1.0]}}')
   const seventh = '{"n":1998.100,"j":{"x":[1.0]},"id":7.0}'
   assert.equal(await bodyOf(service, `${queryPath}/thing/7`), seventh)

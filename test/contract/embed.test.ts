@@ -22,7 +22,7 @@ async function bodyAt(client: Client, path: string): Promise<Body> {
   return JSON.parse(text) as Body
 }
 
-/** What is at an address: a body, null for 204, undefined for what the caller doesn't get. */
+/** Returns the body at an address, null for a 204, or undefined if the caller doesn't receive it. */
 async function answerAt(client: Client, path: string): Promise<Body | null | undefined> {
   const response = await client.get(path)
   const text = await response.text()
@@ -35,7 +35,7 @@ const pathOf = (href: string) => href.slice(baseUrl.length)
 const listIn = (body: unknown): readonly Body[] =>
   Object.values((body as Body)._embedded ?? {})[0] as readonly Body[]
 
-/** Addresses that are no resources. */
+/** Links that are not resources, and are never embedded. */
 const notEmbedded = ['content', 'events', 'log', 'self']
 
 async function started(t: TestContext) {
@@ -121,7 +121,7 @@ test('S9 what is embedded is what its own address answers to the same caller, an
       for (const name of notEmbedded) assert.ok(!(name in embedded), `${name} of ${path}`)
     }
   assert.ok(embeddedOnce > 40, `${embeddedOnce} were embedded`)
-  // Its parts say so: the token is for items.
+  // The token is restricted to items, so it can't read authorizations.
   const restricted = await bodyAt(limited, `/api/authz/authorizations/${rights?.id}?embed=object`).catch(
     () => null,
   )
@@ -150,7 +150,8 @@ test('S9 paths, lists, names with commas and sizes are embedded as asked', async
   assert.deepEqual([page?.page, page && listIn(page).length], [{ ...page?.page, size: 2 }, 2])
   assert.deepEqual(page, await bodyAt(admin, `/api/core/bundles/${uuid('ORIGINAL')}/bitstreams?size=2`))
 
-  // Of each in a list; the closed item and its files are in neither.
+  // Resources are embedded in each element of a list. Anonymous callers see neither the closed item nor its
+  // files.
   for (const [client, expected] of [
     [admin, [closed.uuid, uuid('item')]],
     [anonymous, [uuid('item')]],
@@ -168,7 +169,8 @@ test('S9 paths, lists, names with commas and sizes are embedded as asked', async
         assert.equal((await client.get(pathOf(file._links.self?.href ?? ''))).status, 200)
     }
   }
-  // What is not there, or no link, is no error: clients send what they know of other services.
+  // Unknown names, and names that are not links, are ignored, because clients send those that they know from
+  // other services.
   const odd = await bodyAt(
     anonymous,
     `${item}?embed=nothing&embed=&embed=self&embed=content&embed=__proto__&projection=full`,
@@ -200,7 +202,7 @@ test('S9 what is embedded has bounds', async t => {
   }
   assert.equal(depth, 5)
 
-  // More text than fits is left out, and what is left out is at its own address.
+  // Embedded resources above the size limit are left out; they are available at their own addresses.
   const long = 'x'.repeat(90_000)
   const heavy = { 'dc.description': Array.from({ length: 10 }, () => ({ value: long, language: null })) }
   const files = Array.from({ length: 8 }, (_, number) => ({ name: `${number}.txt` }))
@@ -250,6 +252,6 @@ test('S10 the link self of a list has every parameter of the request but embed a
     `/api/core/bitstreams?authentication-token=${short}&size=1&embed=format&sort=a`,
   )
   assert.equal(page._links.self?.href, `${baseUrl}/api/core/bitstreams?size=1&sort=a`)
-  // The next page is asked as this one was.
+  // The link to the next page has the same parameters.
   assert.equal(page._links.next?.href, `${baseUrl}/api/core/bitstreams?embed=format&sort=a&page=1&size=1`)
 })

@@ -9,8 +9,6 @@ import { test } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Descriptions of entities over HTTP. */
-
 async function started(t: TestContext): Promise<{ service: Service; root: Administrator }> {
   const service = await startService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true' } })
   await service.addRecords('artists', 'id', [{ id: 1, name: 'Ruth', born: 1900 }])
@@ -98,7 +96,7 @@ test('EA1 EA2 EA3 EA5 only administrators: 401, 403, also while one acts as some
     const acting = { 'x-on-behalf-of': uuid }
     await assertProblem(await ask(root.client, acting), 403, 'access-denied')
     if (method === 'GET') continue
-    // Also beside a token that would be enough.
+    // A short-lived token is refused even beside a sufficient token.
     const answer = await ask(root.client, {}, `?authentication-token=${token}`)
     await assertProblem(answer, 403, 'short-lived-token-refused')
     const unpaired = await fetch(`${service.address}/api/admin/entities${path}`, { method, ...init })
@@ -137,7 +135,7 @@ test('EA2 Q12 an entity that is new has its fields, key and rule before any reco
   assert.equal(descriptionOf('bitstreams'), undefined)
   assert.equal(made.headers.get('etag'), (await root.send('GET', '/letters')).headers.get('etag'))
 
-  // What was shown can be sent back; what a PUT doesn't name is as for a new entity.
+  // A response can be sent back unchanged. Members that a PUT leaves out get the defaults of a new entity.
   assert.equal((await root.send('PUT', '/letters', made.body)).status, 200)
   const bare = await root.send('PUT', '/letters', {})
   assert.equal(bare.status, 200)
@@ -171,7 +169,7 @@ test('EA3 a PATCH changes what it names and nothing else, at once for everybody,
     [again.body.description, again.body.defaultCondition, again.body.read, again.body.relations.length],
     [null, null, 'eperson', 1],
   )
-  // Nothing changes, so nothing is recorded.
+  // A request that changes nothing records no event.
   assert.equal((await root.send('PATCH', '/artworks', { read: 'eperson' })).status, 200)
   assert.equal((await root.send('PATCH', '/artworks', {})).status, 200)
   const event = {
@@ -190,7 +188,7 @@ test('EA3 a PATCH changes what it names and nothing else, at once for everybody,
     ),
     [event, event],
   )
-  // Another import keeps all of it.
+  // Another import keeps all declarations.
   await service.addRecords('artworks', 'id', [{ id: 8, artist_id: 1, state: 'lent' }], 'eperson')
   assert.equal((await artworks(root)).body.relations.length, 1)
 })

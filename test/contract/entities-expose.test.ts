@@ -12,8 +12,6 @@ import { withTables } from '../support/service/exposed-tables.ts'
 import { startService } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** Tables of the operator's own as entities, over HTTP. */
-
 const tables = `
   CREATE TABLE artists (id integer PRIMARY KEY, name text, secret text);
   CREATE TABLE artworks (id integer PRIMARY KEY, artist integer REFERENCES artists, title text, at timestamptz);
@@ -55,7 +53,7 @@ nodeTest(
     assert.deepEqual([related.body.suggested, related.body.relations.length], [[], 1])
     assert.equal((await eventsOf(root.client, 'entity.expose')).length, 2)
 
-    // Sent back as it was shown, it is the same; another table may take its place.
+    // Sent back as it was, the description stays the same. Another table may take its place.
     const same = await root.send('PUT', '/artworks', related.body, {
       'if-match': related.headers.get('etag') ?? '',
     })
@@ -171,7 +169,7 @@ nodeTest(
     assert.deepEqual(rows[4]?.key, ['day', 'id'])
     assert.deepEqual(rows[6]?.key, [])
 
-    // What is listed can be shown as it stands, and says by which entities it is.
+    // A listed table can be exposed as it is, and then lists its entities.
     const { schema, name } = rows[0] ?? assert.fail()
     for (const entity of ['stock', 'again'])
       assert.equal((await root.send('PUT', `/${entity}`, { table: { schema, name } })).status, 201)
@@ -242,7 +240,7 @@ nodeTest(
         /takes too long to look through public\.endless for duplicate keys; use key to/,
       )
     }
-    // Within a second, or as soon as this machine is that quick.
+    // It takes a second at most, unless the machine is too slow.
     await until(
       'a table that is looked through in time',
       () => root.send('PUT', '/artists', { table: { name: 'artists' } }),
@@ -251,7 +249,7 @@ nodeTest(
   },
 )
 
-/** How many look through a table for duplicate keys. */
+/** Counts the statements that scan a table for duplicate keys. */
 async function statementsIn(url: string): Promise<number> {
   const [row] = await runSql<{ count: string }>(
     url,

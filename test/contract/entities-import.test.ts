@@ -11,8 +11,6 @@ import { test } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Imports over HTTP: what `carrel import` does, as processes. */
-
 async function started(
   t: TestContext,
   env: Readonly<Record<string, string>> = {},
@@ -30,7 +28,7 @@ const rows = [
 const lines = rows.map(row => JSON.stringify(row)).join('\n')
 const table = 'id,title\r\n1,One\r\n2,Two\r\n'
 
-/** In CI every third one: each import is a process of its own. */
+/** In CI, selects every third value, because each import runs as a process of its own. */
 const some = <T>(all: readonly T[]): readonly T[] => all.filter((_, at) => isLong || at % 3 === 0)
 
 test('EA5 every format, packed or not, becomes the records that the command makes of it', async t => {
@@ -110,7 +108,7 @@ test('EA5 mode=update and mode=delete change some records, with the key and the 
     { id: 2, title: 'Zwei' },
     { id: 3, title: 'Three' },
   ])
-  // Importing all again keeps key and rule, too.
+  // A repeated import keeps the key and the rule, too.
   const again = await root.imports('/books/import?replace=true', table, csv)
   assert.equal(again.state, 'completed', again.fault ?? '')
   assert.deepEqual(await list(service.client(), 'books'), rows)
@@ -290,7 +288,7 @@ test('EA7 of two imports of one entity at once, one is refused, also on another 
       [409, 'entity-conflict', Number(begun.body.processId)],
     )
   }
-  // Previews and other entities go on.
+  // Previews, and imports into other entities, are not blocked.
   assert.equal((await root.post('/books/import?key=id&preview=true', lines, ndjson)).status, 200)
   assert.equal((await root.imports('/others/import?key=id', lines, ndjson)).state, 'completed')
   assert.equal((await root.ended(begun)).state, 'completed')
@@ -336,7 +334,7 @@ test('EA5 values that a spreadsheet takes for formulas come back exactly as they
   assert.match(response.headers.get('content-type') ?? '', /^text\/csv/)
   assert.equal(response.headers.get('x-content-type-options'), 'nosniff')
   const answer = await response.text()
-  // Sent back, they are the same records: nothing was changed, and no cell has become two.
+  // Sent back, the records are the same: no value has changed, and no cell has become two.
   const back = await root.imports('/again/import?key=id&read=anonymous&type=text=text', answer, csv)
   assert.equal(back.state, 'completed', back.fault ?? '')
   assert.deepEqual(

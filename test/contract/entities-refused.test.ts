@@ -3,13 +3,11 @@ import { administrator } from '../support/clients/administrator.ts'
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
-/** Bodies of PUT and PATCH that are wrong, each in its way, and what the problem says of it. */
-
 const relation = (fields: unknown, entity: unknown, others: unknown) => ({
   relations: [{ fields, to: { entity, fields: others } }],
 })
 
-/** The body of a PATCH, the member that is wrong, and what else the problem has. */
+/** Bodies of PATCH, each with the wrong member and with further members of the problem. */
 const patches: readonly (readonly [body: unknown, member: string, more?: object])[] = [
   [[], ''],
   ['text', ''],

@@ -9,8 +9,6 @@ import { test } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** Imports of files that were sent piece by piece, and imports that wait for their turn. */
-
 const rows = [
   { id: 1, title: 'One' },
   { id: 2, title: 'Two' },
@@ -39,7 +37,7 @@ const uploadsIn = ({ dataFolder }: Service) => {
   return existsSync(folder) ? readdirSync(folder) : []
 }
 
-/** Files without a name that this process holds for imports. */
+/** Returns the deleted files that this process holds open for imports. */
 const held = () =>
   readdirSync('/proc/self/fd').filter(name => {
     try {
@@ -113,7 +111,7 @@ test('EA7 imports wait for their turn, and one that is cancelled before it leave
   for (const answer of waiting) assert.equal((await root.ended(answer)).state, 'cancelled')
   for (const answer of running) assert.equal((await root.ended(answer)).state, 'completed')
   await until('the end of all files that are held', held, files => files.length === 0)
-  // The upload is there again, and the names are free.
+  // The upload is available again, and the names are free.
   const again = await until(
     'an import of the upload',
     () => root.post(`/fourth/import?key=id&upload=${upload}`, undefined),

@@ -8,8 +8,6 @@ import { databaseOf, runSqlIn, test, testOn } from '../support/service/engines.t
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Who may read an entity: kept by the next import, changed by `carrel entity access`. */
-
 const importing = (...more: string[]) => ['import', '-', '--entity', 'thing', '--key', 'id', ...more]
 
 async function run({ dataFolder }: Service, args: readonly string[], input = ''): Promise<string> {
@@ -93,7 +91,7 @@ test('D8 entity access refuses built-in and unknown entities, groups and rules',
 })
 
 testOn('postgres', 'D7 D8 an exposed entity keeps its rule too, and entity access changes it', async t => {
-  // Roles belong to the server and stay when the database is gone.
+  // Roles belong to the server, and remain when the database is dropped.
   let database = ''
   atEnd(t, async () => runSql(await serverUrl(), `DROP ROLE IF EXISTS carrel_reader_${database}`))
   const service = await startService(t)

@@ -12,8 +12,6 @@ import { anonymous, withTables } from '../support/service/exposed-tables.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** What an operator declares of entities: how they are related, and a default condition. */
-
 const artworks = '{"id":1,"artist_id":7,"title":"Ribbon","set":"a","number":1}'
 const artists = '{"id":7,"name":"Ruth","born":1938}'
 
@@ -31,7 +29,7 @@ async function run({ dataFolder }: Pick<Service, 'dataFolder'>, ...args: readonl
   return done.stdout
 }
 
-/** The relations of entities as `GET {query_base}` shows them, without those that have none. */
+/** Returns the relations of entities in `GET {query_base}`, without entities that have none. */
 async function shownTo(client: Client): Promise<Record<string, readonly Relation[]>> {
   const all = await list<{ name: string; relations?: readonly Relation[] }>(client, '')
   return Object.fromEntries(all.flatMap(({ name, relations }) => (relations ? [[name, relations]] : [])))
@@ -56,7 +54,7 @@ async function declareAll({ storage: { entities } }: Service): Promise<void> {
   assert.equal(await entities.describe('artworks', changed, commandEvent('entity.default')), true)
 }
 
-/** Everything that was declared is there. */
+/** Asserts that all declarations are stored. */
 async function assertDeclared({ storage }: Service): Promise<void> {
   const entity = (await storage.entities.all()).get('artworks')
   assert.deepEqual([entity?.relations, entity?.defaultCondition], [[relate.relate], condition])
@@ -74,7 +72,7 @@ test('Q21 D8 entities are related and unrelated by a command, at once, on every 
   )
   for (const node of [service, other])
     assert.deepEqual(await shownTo(node.client()), { ...builtIn, ...byArtist })
-  // The same from the other side changes nothing.
+  // Declaring the relation from the other side changes nothing.
   const again = await run(service, 'entity', 'relate', 'artists.id', 'artworks.artist_id', '--json')
   assert.deepEqual(JSON.parse(again), {
     entity: 'artists',
@@ -152,7 +150,7 @@ test('Q21 Q25 what is declared stays when an entity is imported again or changed
   await service.storage.entities.changeReadRule('artworks', 'eperson', commandEvent('entity.access'))
   await assertDeclared(service)
 
-  // The other one may come and go.
+  // The other entity may be dropped and imported again.
   const { entities } = service.storage
   await entities.drop('artists', commandEvent('entity.drop'))
   assert.deepEqual(await shownTo(service.client()), builtIn)
@@ -194,7 +192,7 @@ testOn('sqlite', 'Q21 Q25 D3 carrel copy takes along what is declared', async t 
 
 test('Q21 D8 what can be no relation is refused, with the names that there are', async t => {
   const service = await startWithArt(t)
-  // What is refused never comes to a store: one of them is asked everything, the other a part.
+  // A refused command never reaches the store, so one engine runs all cases and the other only some.
   const cases = [
     [
       ['relate', 'artworks.artist_i', 'artists.id'],
@@ -357,7 +355,7 @@ testOn(
     ])
     assert.deepEqual(await shownTo(client), builtIn)
 
-    // Between two of them there is a choice.
+    // Two foreign keys between the same tables leave a choice.
     const said = await expose(...artworksTable, '--fields', all, '--relate')
     assert.deepEqual(suggestedBy(said), [
       'Related by a foreign key: artworks.artist = artists.id.',
@@ -370,13 +368,14 @@ testOn(
       ['artists', 'sets'],
     )
 
-    // Exposed again, it keeps them, and hears of them no more; nor of columns that aren't shown.
+    // If the table is exposed again, its relations stay and are no longer suggested. Columns that aren't
+    // shown suggest nothing.
     const again = await expose(...artworksTable, '--fields', 'id,artist,hidden', '--json')
     const { suggested, related, relations } = JSON.parse(again) as Record<string, unknown[]>
     assert.deepEqual([suggested, related, relations?.length], [[], [], 2])
     assert.deepEqual(await service.storage.entities.foreignKeys?.('museums'), [])
     assert.deepEqual(await service.storage.entities.foreignKeys?.('nothing'), [])
-    // The other side hears of them, too.
+    // The relation is suggested for the other table, too.
     await expose(...artworksTable, '--fields', 'id,owner')
     assert.deepEqual(suggestedBy(await expose('museums', '--entity', 'museums', '--relate')), [
       'Related by a foreign key: artworks.owner = museums.id.',

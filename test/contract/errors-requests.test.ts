@@ -5,8 +5,6 @@ import { exchange, head } from '../support/clients/raw.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { baseUrl, startService } from '../support/service/service.ts'
 
-/** Requests that are refused for their path, method, encoding, headers, size or media type. */
-
 const nobody = '00000000-0000-4000-8000-000000000000'
 
 test('E2 an unknown path is 404, with every method and under every prefix', async t => {
@@ -172,7 +170,7 @@ test('E2 a body of a media type that is not read is 415', async t => {
   }
 })
 
-/** What Node refuses before a route is known. The answer may not know the path either. */
+/** Requests that Node refuses before a route is known, so the answer may lack the path. */
 for (const [what, code, request] of [
   ['that is no HTTP', 'bad-request', 'GARBAGE\r\n\r\n'],
   ['with a space in a header name', 'bad-request', head('GET /api HTTP/1.1', 'bad header: x')],

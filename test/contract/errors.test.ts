@@ -31,7 +31,7 @@ async function loggedIn(service: Service, email: string) {
   return client
 }
 
-/** Every entry of the catalogue that a single request can provoke, each on a real route. */
+/** All problems of the catalogue that a single request to a real route can cause. */
 const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Response, Expected]>>> = {
   'bad-request': async service => [
     await service.client().post('/api/authn/login', 'user=%zz&password=verysecret', {
@@ -203,7 +203,7 @@ const provoked: Partial<Record<ProblemCode, (service: Service) => Promise<[Respo
   ],
 }
 
-/** Ruth changes her password, or tries to. */
+/** Sends a change of Ruth's password. */
 async function changing(
   service: Service,
   code: ProblemCode,
@@ -222,13 +222,13 @@ async function changing(
 const wanting = (client: Client, wanted: object) =>
   client.post('/api/authn/tokens', JSON.stringify(wanted), { 'content-type': 'application/json' })
 
-/** Where a file of a few bytes is that everybody may read. */
+/** Adds a small file that everyone may read. @returns its path */
 async function aFile(service: Service): Promise<string> {
   const { bitstreams } = await putItem(service, 'test/1', everybody, [{ name: 'a.txt', content: 'a file' }])
   return contentOf(bitstreams[0] ?? { uuid: '' })
 }
 
-/** Provoked below: by a setting of its own, on a raw socket, or with a broken store. */
+/** Problems caused in tests below: by a setting, on a raw socket, or with a broken store. */
 const provokedElsewhere: readonly ProblemCode[] = [
   'host-not-allowed',
   'too-many-attempts',
@@ -252,7 +252,9 @@ const provokedElsewhere: readonly ProblemCode[] = [
   'registration-refused',
 ]
 
-/** Provoked by providers, in the tests of single sign-on and directories, with the same look at their shape. */
+/**
+ * Problems caused by providers, in the tests of single sign-on and directories, which check their shape, too.
+ */
 const provokedByProviders: readonly ProblemCode[] = [
   'redirect-not-allowed',
   'sign-on-not-begun',
@@ -347,7 +349,7 @@ test('E1 busy has the one shape and a Retry-After', async t => {
   }
 })
 
-/** Somebody else keeps the store from changing. @returns what ends that */
+/** Locks the store against changes. @returns a function that unlocks it */
 async function lockStore(t: TestContext, dataFolder: string): Promise<() => Promise<void>> {
   const url = await databaseOf(dataFolder)
   if (url === undefined) {
@@ -368,7 +370,7 @@ test('E1 store-unavailable has the one shape and a Retry-After', async t => {
   await service.addEperson(ruth)
   const client = await loggedIn(service, ruth)
   const unlock = await lockStore(t, service.dataFolder)
-  // Waits for the lock first, as long as the store is patient.
+  // The request first waits for the lock, up to the store's limit.
   const response = await client.post('/api/authn/shortlivedtokens')
   assert.match(response.headers.get('retry-after') ?? '', /^\d+$/)
   await assertProblem(response, {
@@ -404,7 +406,7 @@ testOn('postgres', 'E1 E2 without its database every request that needs it is st
   for (const ask of Object.values(requests)) assert.ok([200, 204].includes((await ask()).status))
 })
 
-/** A service with a fault in its store: the password hash of ruth is nothing that could be read. */
+/** Starts a service with a fault in its store: ruth's password hash can't be parsed. */
 async function failingService(t: TestContext) {
   const dataFolder = temporaryFolder(t)
   const service = await startService(t, { dataFolder })

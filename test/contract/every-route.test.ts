@@ -6,11 +6,9 @@ import { rights } from '../support/data/route-rights.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import type { Route } from '../support/service/routes.ts'
 
-/** Rules that hold at every address, tried at every address that the service has. */
-
 const nameOf = ({ method, url }: Route) => `${method} ${url}`
 const changes = ({ method }: Route) => method !== 'GET' && method !== 'OPTIONS'
-/** Questions, and what has nothing to change. */
+/** True for questions, and for requests that change nothing. */
 const changesNothing = (route: Route) =>
   /^POST \/api\/(query\/v4|statistics\/)/.test(nameOf(route)) || rights.proofs.includes(nameOf(route))
 const isOpen = (route: Route) => rights.open.includes(nameOf(route))
@@ -38,7 +36,7 @@ async function ask(
     },
     ...(method === 'GET' || method === 'OPTIONS' ? {} : { body: '{}' }),
   })
-  // A stream of events doesn't end.
+  // A stream of events doesn't end, so it is aborted.
   if (response.headers.get('content-type') === 'text/event-stream') {
     gone.abort()
     return { status: response.status, code: undefined }
@@ -77,7 +75,7 @@ test('L4 B3 Q10 what is closed is 401 for anybody, and 403 for a reader and for 
 test('F1 what is not there can’t be told from what is closed where only administrators look', async t => {
   const world = await everything(t)
   const { routes, reader, ids } = world
-  // Items, their bundles and files are 404 where they are not (F1), for everybody.
+  // Items, bundles and files that don't exist are 404 for everyone (F1).
   const places = /^\/api\/(eperson|system|admin|uploads)\//
   const others = Object.fromEntries(
     Object.entries(ids).map(([name, id]) => [name, id.replace(/[1-9a-f]/g, '8')]),
@@ -148,7 +146,7 @@ testOn(
       ['a program of the reader', reading, {}],
       ['who acts as the reader', acting, { 'x-on-behalf-of': ids.reader ?? '' }],
     ]
-    // What the world has of its administrator's, and no reader may know.
+    // Texts from the administrator's data that no reader may see.
     const secrets = [
       'Curators',
       'birds',
@@ -177,7 +175,7 @@ testOn(
   },
 )
 
-/** Parameters of all searches, for what is not the reader's. */
+/** Parameters for all searches, which ask for objects that the reader may not see. */
 const questions = ({ admin = '', group = '', item = '', bitstream = '', policy = '' }: World['ids']) =>
   `?${new URLSearchParams({
     ...{
@@ -192,7 +190,7 @@ const questions = ({ admin = '', group = '', item = '', bitstream = '', policy =
     ...{ id: item, userId: admin, policy, bitstream, uri: `http://repo.example.edu/api/core/items/${item}` },
   })}`
 
-/** Of the answer whatever a client can read. */
+/** Returns everything in an answer that a client can read. */
 async function textOf(client: Client, path: string, method: string, headers: object): Promise<string> {
   const gone = new AbortController()
   const response = await client.request(path, {

@@ -19,9 +19,8 @@ import { carrel } from '../support/service/process.ts'
 import { startService } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** Who reads what of exposed tables and views, on which nodes, and with which rights in the database. */
-
-// Who reads what ----------------------------------------------------------------------------------------------
+// Rights to read
+// ----------------------------------------------------------------------------------------------
 
 const people = `CREATE TABLE people (id integer PRIMARY KEY, name text, salary integer, remark text);
   INSERT INTO people VALUES (1, 'Ruth', 77001, 'whispered'), (2, 'Carl', 77000, 'whispered');
@@ -46,7 +45,7 @@ test('Q7 Q11 Q12 fields that are not shown can not be read, sorted by or guessed
       bodies.push(JSON.stringify(problem))
     }
   for (const body of bodies) assert.doesNotMatch(body, hidden)
-  // What a client spells itself comes back, but nothing tells that it is there.
+  // Names that the client sends are repeated, but the answer doesn't tell if they exist.
   for (const field of ['salary', 'remark', 'nothing', 'ctid', 'xmin', 'tableoid', 'people', 't', 'record']) {
     const problem = await problemOf(await client.get(listPath('people', { order_by: [{ field }] })), 400)
     assert.equal(
@@ -91,7 +90,7 @@ test('Q11 exposing again with fewer fields, or dropping, takes the right to read
   await expose('people', { fields: ['name', 'id'] })
   assert.deepEqual(await list(client, 'people', { limit: 1 }), [{ name: 'Ruth', id: 1 }])
   assert.deepEqual(await readable(), ['id', 'name'])
-  // Two entities of one table: what the other shows stays.
+  // With two entities of one table, dropping one keeps the columns of the other readable.
   await expose('people', { name: 'pay', fields: ['id', 'salary'] })
   assert.deepEqual(await readable(), ['id', 'name', 'salary'])
   assert.equal(await drop(service, 'people'), true)
@@ -129,7 +128,7 @@ test('Q11 row-level security decides which rows there are, and what is counted',
   )
 })
 
-/** A function that writes with the rights of its owner, whatever its caller may do. */
+/** Creates a function that writes with the rights of its owner, whatever the caller may do. */
 const writeIt = `CREATE OR REPLACE FUNCTION touch() RETURNS integer LANGUAGE plpgsql VOLATILE SECURITY DEFINER AS
   $$ BEGIN INSERT INTO written VALUES (DEFAULT); RETURN 1; END $$`
 
@@ -199,7 +198,7 @@ test('D2 exposing a view that writes writes nothing either', async t => {
      INSERT INTO base VALUES (1), (2); ${writeIt};
      CREATE VIEW touching AS SELECT id, touch() AS touched FROM base`,
   )
-  // Whether or not it is refused.
+  // Nothing is written, even if exposing is refused.
   await expose('touching', { key: ['id'] }).catch(() => {})
   assert.deepEqual(await runSql(url, 'SELECT id FROM written'), [])
 })
@@ -211,7 +210,7 @@ test('Q11 the rule of --read holds, and the table is not looked at for those who
   await service.addEperson('root@example.org', { admin: true })
   const rules = { readers: 'group:Readers', closed: 'admin' }
   await each(Object.entries(rules), async ([name, read]) => {
-    // admin is what there is when nobody says anything.
+    // admin is the default.
     const option = read === 'admin' ? [] : ['--read', read]
     assertDone(await command('people', '--entity', name, ...option))
   })
@@ -316,11 +315,11 @@ test('E1 Q10 what changes behind the back of the service is a problem without SQ
 
 // Users of the database with fewer rights ---------------------------------------------------------------------
 
-/** Roles belong to a whole server: this one has only those that the tests made. */
+/** A server for these tests, because roles belong to a whole server. */
 let ownServer: Promise<PostgresServer> | undefined
 after(async () => (await ownServer)?.remove())
 
-/** A database of its own that this user owns, with a service on it as that user. */
+/** Creates a database owned by this user, and starts a service that connects as this user. */
 async function ownedBy(t: TestContext, user: string, options = '') {
   ownServer ??= startPostgres()
   const { url: server } = await ownServer
@@ -369,7 +368,7 @@ test('D2 a user who may not create roles is told what somebody else has to run, 
 test('D2 a role that somebody made before is enough, too', async t => {
   const { client, url, superuser, service } = await ownedBy(t, 'helper', 'CREATEROLE')
   await runSql(url, letters)
-  // The creator of a role may grant it to others, but is not a member of it by that (PostgreSQL 16).
+  // The creator of a role may grant it to others, but isn't a member of it (PostgreSQL 16).
   await runSql(url, 'CREATE ROLE carrel_reader_of_helper NOLOGIN')
   await exposeIn(service, 'letters')
   assert.deepEqual(await list(client, 'letters'), [{ id: 1, title: 'a' }])
@@ -395,12 +394,12 @@ test('D2 what the role could not read in the end is refused, and makes no entity
   )
   await exposeIn(service, 'own')
   for (const [table, says, schema = 'public'] of [
-    // Porter may read it, but not let others read it.
+    // Porter may read this table, but may not grant that right.
     ['archive', /archive/],
-    // Porter may not even read it.
+    // Porter may not even read this table.
     ['vault', /vault/],
     ['letters', /closed/, 'closed'],
-    // Its own views, through which the role, or Porter itself, would need a right on the table below.
+    // Porter's own views. Reading them needs a right on the table below, for the role or for Porter itself.
     ['invoking', /letters|invoking/],
     ['barred', /vault|barred/],
   ] as const) {
@@ -408,7 +407,7 @@ test('D2 what the role could not read in the end is refused, and makes no entity
     await assertCannot(exposeIn(service, table, { name, schema, key: ['id'] }), says)
     await problemOf(await client.get(listPath(name)), 404)
   }
-  // What somebody else has granted is all that it takes.
+  // A right granted by the owner is enough.
   await runSql(superuser, 'GRANT SELECT (id) ON archive TO carrel_reader_of_porter')
   await exposeIn(service, 'archive')
   assert.deepEqual(await list(client, 'archive'), [{ id: 1 }])

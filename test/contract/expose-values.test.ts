@@ -13,16 +13,14 @@ import { runSql, serverUrl } from '../support/service/databases.ts'
 import { described, dropReader, exposeIn, withTables } from '../support/service/exposed-tables.ts'
 import { startService } from '../support/service/service.ts'
 
-/** The types, values and orders of exposed tables and views. */
-
 // Types and values --------------------------------------------------------------------------------------------
 
 interface Column {
   readonly name: string
-  /** In SQL. */
+  /** The type in SQL. */
   readonly type: string
   readonly value: string
-  /** The JSON text of the value, but for spaces. */
+  /** The value as JSON, without regard to spaces. */
   readonly json: string
   readonly field: string
   readonly sortable: boolean
@@ -31,7 +29,10 @@ interface Column {
 const wide = '1234567890123456789012345678901234567890'
 const fine = '0.1000000000000000055511151231257827021181'
 
-/** Name, type and value in SQL, value in JSON, type of the field, and whether it has no order. */
+/**
+ * Columns with name, type in SQL, value in SQL, value in JSON, type of the field, and a mark if it has no
+ * order.
+ */
 const everything = String.raw`
   int2 | smallint | -32768 | -32768 | integer
   int4 | integer | 2147483647 | 2147483647 | integer
@@ -215,7 +216,10 @@ const words = [
   ...['0', '10', '9', '_', '~', '\t', '\ue000', '\uffff', '\u{10000}', '\u{1f600}', 'a', 'Z', null, null],
 ]
 
-/** Expected of texts by number: nulls last ascending and first descending, ties by number. */
+/**
+ * Returns the expected order of texts as their numbers: nulls last ascending and first descending, ties by
+ * number.
+ */
 function orderOf(values: readonly (string | null)[], descending: boolean): number[] {
   const compare = (a: string | null, b: string | null) =>
     a === null || b === null ? Number(a === null) - Number(b === null) : compareCodePoints(a, b)
@@ -240,7 +244,7 @@ test('Q6 text sorts by code point, whatever the collation of its column, and enu
     ci: 'citext',
     label: 'word',
   }
-  // What a label of an enum can't be: empty, or longer than 63 bytes.
+  // Labels of an enum can't be empty or longer than 63 bytes.
   const labels = words.map(word => (word === '' ? 'x' : word))
   const values = (name: string) => (name === 'label' ? labels : words)
   const { client, expose } = await withTables(
@@ -321,7 +325,7 @@ test('Q6 a database whose own collation is another one sorts by code point', asy
     await sortedBy(anyone, 'shouted', 'word'),
     expected.map(word => `${word}!`),
   )
-  // The entities that are always there, too.
+  // The built-in entities are sorted in the same way.
   for (const word of list10) await service.storage.people.addGroup(word, commandEvent('group.add'))
   await service.addEperson('root@example.org', { admin: true })
   const admin = service.client()
@@ -371,7 +375,7 @@ const sampleFields: readonly RawField[] = [
   { name: 'at', type: 'date-time', nullable: true },
   { name: 'size', type: 'text', nullable: true },
 ]
-/** Values as JSON texts, as the service prints them. PostgreSQL's text has no NUL. */
+/** Values as JSON, as the service prints them. PostgreSQL's text can't contain NUL. */
 const sampleRow = fc.record({
   word: nullable(texts.filter(word => !word.includes('\0')).map(word => JSON.stringify(word))),
   n: nullable(fc.integer({ min: -3, max: 3 }).map(String)),

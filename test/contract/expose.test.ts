@@ -17,8 +17,6 @@ import {
 import { carrel } from '../support/service/process.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
-/** Tables and views of the operator's own as entities; only PostgreSQL has such. */
-
 // The command -------------------------------------------------------------------------------------------------
 
 test('D2 the embedded store has no tables to expose', async t => {
@@ -92,7 +90,7 @@ test('Q11 an import over an exposed table is refused, or takes the right to read
   if (imported) await assertNoRight(url, 'things')
 })
 
-/** Whether or not there is a role to read with: it has no right on the table. */
+/** Asserts that no reader role has a right on the table; there may be no such role. */
 async function assertNoRight(url: string, table: string): Promise<void> {
   const sql = `SELECT 1 FROM pg_roles WHERE rolname LIKE 'carrel_reader_%'
     AND rolname = left('carrel_reader_' || current_database(), 63) AND has_any_column_privilege(oid, $1, 'SELECT')`

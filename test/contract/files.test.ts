@@ -69,7 +69,7 @@ test('F1 a short-lived token in the URL opens a file for any client; a login tok
   assert.equal(response.headers.get('referrer-policy'), 'no-referrer')
   await max.withShortLived(async token => assertProblem(await stranger.get(by(token)), 403, 'access-denied'))
   await assertUnauthorized(await stranger.get(by(ruth.token)))
-  // If both are present, the header counts (T10).
+  // If there are two tokens, the one in the header counts (T10).
   const short = await ruth.shortLivedToken()
   await assertProblem(await max.get(by(short)), 403, 'access-denied')
 })
@@ -79,7 +79,7 @@ test('F1 T9 a short-lived token without a scheme opens a file, as the Python cli
   await ruth.withShortLived(async token =>
     assert.equal(await (await stranger.get(readers, { authorization: token })).text(), text),
   )
-  // A login token is invalid without its scheme, and a short-lived one with it (T5).
+  // A login token needs its scheme, and a short-lived one must not have it (T5).
   await assertUnauthorized(await stranger.get(readers, { authorization: ruth.token ?? '' }))
   await assertUnauthorized(
     await stranger.get(readers, { authorization: `Bearer ${await ruth.shortLivedToken()}` }),
@@ -125,7 +125,7 @@ test('F1 Q11 an embargo ends by itself, and Campus may read from its addresses o
     'may be kept, and is checked again each time',
   )
   assert.equal(await shown(campus, '10.1.2.3'), 'private, no-store')
-  // A page of another site can't read it through a visitor's network.
+  // A page of another site can't read the file through a visitor's network.
   assert.equal(await shown(campus, '10.1.2.3', 'cross-origin-resource-policy'), 'same-site')
   assert.equal(await shown(over, '10.1.2.3', 'cross-origin-resource-policy'), null)
 })
@@ -294,7 +294,7 @@ test('F2 names are encoded as in RFC 8187, and active content is saved, never sh
   }
 })
 
-/** The answer to a download by a link with a short-lived token that this client has made. */
+/** Downloads by a link with a short-lived token of this client. */
 const byLink = (client: Client, asker: Client, path: string, acting: Readonly<Record<string, string>> = {}) =>
   client.withShortLived(async token => {
     const response = await asker.get(`${path}?authentication-token=${token}`)
@@ -304,7 +304,7 @@ const byLink = (client: Client, asker: Client, path: string, acting: Readonly<Re
 
 const isRefused = ({ status }: Response) => status !== 200
 
-/** What a browser would send back. */
+/** Returns the cookie that a browser would send back. */
 const leaseIn = (response: Response): string => {
   const [set] = response.headers.getSetCookie().filter(one => one.startsWith('CARREL-LEASE='))
   assert.ok(set, 'the answer carries a lease')
@@ -335,7 +335,7 @@ test('F3 the first response sets a cookie that resumes a broken transfer after t
   assert.equal((await stranger.request(readers, { method: 'HEAD', headers: { cookie } })).status, 200)
   // A valid token takes precedence over the cookie.
   await assertProblem(await max.get(readers, { cookie }), 403, 'access-denied')
-  // Under the other prefix the cookie has the other path (P1).
+  // Under the other prefix, the cookie has the other path (P1).
   const other = await byLink(ruth, stranger, `/server${readers}`)
   assert.match(other.headers.getSetCookie().join(), /Path=\/server\/api\/core\/bitstreams\//)
   await service.storage.people.leave('Readers', 'ruth@example.org', commandEvent('group.leave'))
@@ -363,10 +363,10 @@ test('F3 a lease opens its one bitstream and nothing else', async t => {
   for (const headers of [{ authorization: `Bearer ${token}` }, { authorization: token }])
     await assertUnauthorized(await stranger.get(readers, headers))
   await assertUnauthorized(await stranger.get(`${readers}?authentication-token=${token}`))
-  // And no other token is a lease.
+  // Other tokens don't work as a lease.
   for (const other of [ruth.token ?? '', await ruth.shortLivedToken(), `${token}x`, '', 'a.b.c'])
     await assertUnauthorized(await stranger.get(readers, { cookie: `CARREL-LEASE=${other}` }))
-  // A planted cookie doesn't hide the right one.
+  // A planted cookie doesn't hide the valid one.
   assert.equal((await stranger.get(readers, { cookie: `CARREL-LEASE=x; ${cookie}` })).status, 200)
   const again = await startService(t, { dataFolder: service.dataFolder })
   assert.equal((await again.client().get(readers, { cookie })).status, 200, 'on every node')
@@ -402,7 +402,7 @@ test('B4 F1 a download is in the audit trail once, with the actor, the eperson a
   const acting = { 'x-on-behalf-of': uuid, 'x-on-behalf-of-reason': 'Ticket 42' }
   const bitstream = readers.split('/')[4]
 
-  // Not HEAD, public files or refused requests.
+  // HEAD requests, public files and refused requests cause no event.
   await ruth.request(readers, { method: 'HEAD' })
   await stranger.get(open)
   await stranger.get(readers)
@@ -430,7 +430,7 @@ test('B4 F1 a download is in the audit trail once, with the actor, the eperson a
   }
   const asRuth = { ...asAdmin, actor: uuid, actor_email: 'ruth@example.org', reason: null }
   assert.deepEqual(await events(), [asAdmin, asRuth, asAdmin])
-  // Ruth sees the same about herself, but not the address of another actor.
+  // Ruth sees these events about herself, but not the address of another actor.
   assert.deepEqual(await events(ruth), [
     { ...asAdmin, client_ip: null },
     asRuth,
@@ -568,7 +568,7 @@ test('F1 of pipelined requests on one connection, one has its file open at a tim
   socket.write(`GET ${path} HTTP/1.1\r\nHost: service.test\r\n\r\n`.repeat(300))
   const open = () => openIn(service.config.filesFolder)
   await until('an open file', open, count => count > 0)
-  // The pipelined requests have been read when a later request is answered.
+  // When a later request is answered, the pipelined ones have been read.
   for (let n = 0; n < 10; n++) await service.client().get('/api')
   assert.equal(open(), 1)
   socket.destroy()
@@ -576,7 +576,7 @@ test('F1 of pipelined requests on one connection, one has its file open at a tim
   assert.equal((await service.client().get(path)).status, 200)
 })
 
-/** How many files below the folder this process has open. */
+/** Counts the files below the folder that this process has open. */
 const openIn = (folder: string): number =>
   readdirSync('/proc/self/fd').filter(name => {
     try {

@@ -18,7 +18,7 @@ import { changesOf, eventsOf } from '../support/data/events.ts'
 import { test } from '../support/service/engines.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
-/** Groups as administrators change them over HTTP. */
+/** The UUID of no group. Administrators change groups over HTTP in these tests. */
 const nobody = '00000000-0000-4000-8000-000000000000'
 const at = (uuid: string) => `${groupsPath}/${uuid}`
 
@@ -58,7 +58,7 @@ test('M4 an administrator adds, describes, renames and deletes a group', async t
   assert.deepEqual(await bodyWith(await admin.get(at(added.uuid)), 200), added)
   assert.deepEqual(await listed(admin, `${groupsPath}/search/byMetadata?query=OF%20LET`), [added.name])
   await assertProblem(await postJson(admin, groupsPath, { name: added.name }), 422, 'change-refused')
-  // As the interface's form does it.
+  // The operations that the form of DSpace's interface sends.
   const changed = await patchJson(admin, at(added.uuid), [
     { op: 'add', path: '/metadata/dc.description', value: 'short' },
     { op: 'replace', path: '/name', value: 'Letters' },
@@ -187,7 +187,7 @@ test('M7 a group that access rules name is neither renamed nor deleted, and the 
   const { detail } = await assertProblem(await rename(uuid, 'Others'), 422, 'change-refused')
   assert.match(detail, /the entity letters/)
   await assertProblem(await admin.delete(at(uuid)), 422, 'change-refused')
-  // What the form of the interface sends with a new description.
+  // The operations that the form of DSpace's interface sends with a new description.
   await bodyWith(
     await patchJson(admin, at(uuid), [
       { op: 'add', path: '/metadata/dc.description', value: 'x' },
@@ -213,7 +213,7 @@ test('M7 the last administrator keeps the rights also where a group gives them',
   const chiefs = await newGroup(admin, 'Chiefs')
   await addTo(admin, `${at(administrators)}/subgroups`, at(chiefs))
   await addTo(admin, `${at(chiefs)}/epersons`, ruthPath)
-  // Ruth is an administrator now, by the group, and removes the other one.
+  // Ruth is now an administrator through the group, and removes the other one.
   assert.equal((await ruth.get(groupsPath)).status, 200)
   assert.equal(
     (await ruth.delete(`${at(administrators)}/epersons/${adminPath.split('/').at(-1)}`)).status,
@@ -270,7 +270,7 @@ test('M8 special groups have no members by hand, but may be in groups, and their
   assert.deepEqual(await stranger.specialGroups(), ['Campus', 'Outer', 'Outest'])
   await admin.delete(`${at(outer)}/subgroups/${campus}`)
   assert.deepEqual(await mayRead(), [403, 401])
-  // By what the token says of the login.
+  // The special groups of the token apply.
   await addTo(admin, `${at(outer)}/subgroups`, at(members))
   assert.deepEqual(await mayRead(), [200, 401])
   await admin.delete(`${at(outest)}/subgroups/${outer}`)

@@ -41,7 +41,7 @@ test('D5 ready is 503 with Retry-After while the store does not answer, and live
 testOn('sqlite', 'D5 ready is 503 when the file of the store is damaged', async t => {
   const dataFolder = temporaryFolder(t)
   const served = await serve(t, dataFolder)
-  // All threads have opened the file.
+  // Once the service is ready, all threads have opened the file.
   assert.equal((await fetch(`${served.address}/health/ready`)).status, 200)
   truncateSync(join(dataFolder, 'carrel.db'), 0)
   const ready = await fetch(`${served.address}/health/ready`)
@@ -54,7 +54,7 @@ testOn(
   async t => {
     const dataFolder = temporaryFolder(t)
     const served = await serve(t, dataFolder)
-    // All threads have opened the file.
+    // Once the service is ready, all threads have opened the file.
     assert.equal((await fetch(`${served.address}/health/ready`)).status, 200)
     truncateSync(join(dataFolder, 'carrel.db'), 0)
     // A read checks the files at most once a second.

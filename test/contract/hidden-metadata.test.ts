@@ -8,7 +8,7 @@ import { startService } from '../support/service/service.ts'
 
 const provenance = 'dc.description.provenance'
 
-/** The deposits' e-mail addresses sort the other way round than everything else. */
+/** Metadata whose hidden email addresses sort in reverse to everything else. */
 const metadataOf = (n: number): Metadata => ({
   'dc.contributor.author': [{ value: `Author ${n}`, language: null }],
   [provenance]: [
@@ -111,7 +111,7 @@ test('Q19 an order by metadata does not depend on what is hidden', async t => {
     )
     assert.ok(seen.every(([, text]) => !/Author|Made available/.test(text)))
   }
-  // The first difference between what administrators see is in what others don't.
+  // For administrators, records differ first in a field that is hidden from others, and still the order is equal.
   const names = (list: Awaited<ReturnType<typeof orderSeen>>) =>
     list.map(([name]) => name).filter(name => name !== 'a/only')
   assert.deepEqual(names(await orderSeen(admin, 'asc')), names(await orderSeen(client, 'asc')))

@@ -4,12 +4,12 @@ import { exchange } from '../support/clients/raw.ts'
 import { testOn } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
-/** Sends a request line and headers as they are. @returns the status */
+/** Sends a request line and headers unchanged. @returns the status */
 async function statusOf(address: string, ...lines: readonly string[]): Promise<number | undefined> {
   return (await exchange(address, `${[...lines, 'Connection: close'].join('\r\n')}\r\n\r\n`))?.status
 }
 
-/** @returns what sends a request for this host, and gives the status of its answer */
+/** @returns a function that sends a request for a host, and returns the status of the answer */
 async function asking(t: TestContext, env: Readonly<Record<string, string>> = {}) {
   const { address } = await startService(t, { env: { CARREL_ALLOWED_HOSTS: '', ...env } })
   return (host: string, ...more: readonly string[]) =>
@@ -121,9 +121,9 @@ testOn('sqlite', 'E4 X-Forwarded-Host counts besides Host, and only from a trust
   const forwarded = (name: string) => `X-Forwarded-Host: ${name}`
   assert.equal(await trusting('localhost', forwarded('repo.example.edu')), 200)
   assert.equal(await trusting('localhost', forwarded('evil.example')), 421)
-  // The proxy appends what its client asked for to what that client wrote.
+  // A proxy appends the requested host to a header that its client sent.
   assert.equal(await trusting('localhost', forwarded('repo.example.edu, evil.example')), 421)
-  // A page can send the header, but not a Host of its choice.
+  // A page can send the header, but it can't choose the Host.
   assert.equal(await trusting('evil.example', forwarded('repo.example.edu')), 421)
   const careful = await asking(t, { CARREL_TRUSTED_PROXIES: '192.0.2.1' })
   assert.equal(await careful('localhost', forwarded('evil.example')), 200)

@@ -16,8 +16,6 @@ import { carrel, cleanEnvironment, entry } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** Some records of an entity are inserted, replaced or deleted by key. */
-
 const works = [
   { id: 1, title: 'Ribbon', year: 1961 },
   { id: 2, title: 'Spiral', year: null },

@@ -9,8 +9,6 @@ import { test, testOn } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** What several things that are wrong with one file become. */
-
 const mixed = [
   '{"id":1,"year":1990}',
   '{"id":2,"year":"soon"}',
@@ -105,7 +103,7 @@ test('D2 many faults of one kind are one, twenty are named, and the others count
     [[2, { count: 49, lines: [3, 4, 5, 6, 7] }]],
   )
   assert.deepEqual([some.more, some.isCut], [0, false])
-  // Kinds that are not many stand beside one that is, and each field is a kind of its own.
+  // Rare kinds of faults are reported beside a frequent one, and each field counts as a kind of its own.
   const kinds = await refusal(
     service,
     `${many(40, '{"id":7,"year":"soon"}')}[1]\n[2]\n{"id":8,"year":2.5,"month":"may"}\n`,
@@ -180,7 +178,7 @@ test('D2 D12 one object around the records is refused with the member that has t
     assert.ok('faults' in refused)
     assert.match(`line 1: ${refused.faults[0]?.message}`, message)
   }
-  // Records that have such lists, and no key.
+  // Records that contain such lists, without a key.
   const own = await refusal(service, '{"data":[{"x":1}]}\n{"data":[{"x":2}]}\n', {})
   assert.doesNotMatch(own.faults[0]?.message ?? '', /one object/)
 })

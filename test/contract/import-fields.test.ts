@@ -7,8 +7,6 @@ import { engineIn, test, testOn } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** What an operator says of fields at import: keys of several fields, types, collations. */
-
 async function described(service: Service, name: string): Promise<Entity | undefined> {
   const all = JSON.parse(await bodyOf(service, queryPath)) as Entity[]
   return all.find(entity => entity.name === name)
@@ -17,7 +15,7 @@ async function described(service: Service, name: string): Promise<Entity | undef
 const typesOf = (types: Readonly<Record<string, FieldType>>) => new Map(Object.entries(types))
 const collationsOf = (collations: Readonly<Record<string, string>>) => new Map(Object.entries(collations))
 
-/** The import is refused in one line, and leaves nothing behind. */
+/** Asserts that the import is refused in one line, and leaves nothing behind. */
 async function refuses(
   service: Service,
   content: string,
@@ -118,7 +116,7 @@ test('D2 a declared type says how a field is described and sorted, and records s
     sorted.map(({ year }) => year),
     [1900, '200', [1], 'c. 1850', null],
   )
-  // As a key, text takes what would be json.
+  // For a key, the type text also accepts values that would be json.
   const texts = ndjson([{ id: 'b' }, { id: 10 }, { id: 9 }])
   await importText(service, texts, { entity: 'texts', key: 'id', types: typesOf({ id: 'text' }) })
   assert.equal(await bodyOf(service, listPath('texts')), '[{"id":10},{"id":9},{"id":"b"}]')
@@ -232,7 +230,7 @@ test('Q6 Q12 Q17 a field with a collation sorts as the language does, and is des
         names,
         `${collation} ${order}`,
       )
-      // Of equal names, the key decides.
+      // Equal names are sorted by the key.
       assert.ok(
         sorted.every(
           (one, at) => one.name !== sorted[at - 1]?.name || one.id === Number(sorted[at - 1]?.id) + 12,
@@ -244,7 +242,7 @@ test('Q6 Q12 Q17 a field with a collation sorts as the language does, and is des
 
 test('Q6 Q17 texts that a collation takes for equal sort by code point, in a key as well', async t => {
   const service = await startService(t)
-  // The same letter composed and decomposed, and one that a collation ignores.
+  // One letter composed and decomposed, and one that a collation ignores.
   const names = ['é', 'e\u0301', 'a\u0001', 'a', 'b', '\ud800', 'z\ud800', 'z']
   const records = names.map((name, id) => ({ name, id }))
   const expected = ['a', 'a\u0001', 'b', 'e\u0301', 'é', 'z']

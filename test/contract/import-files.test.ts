@@ -11,8 +11,6 @@ import { importText } from '../support/data/imports.ts'
 import { test } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Files in other encodings, of other kinds, and that change while they are read. */
-
 const recordsOf = async (service: Service, content: string | Uint8Array, reading: ReadingOptions = {}) => {
   const report = await importText(service, content, {
     entity: 'thing',
@@ -37,7 +35,7 @@ test('D2 UTF-16 is read, other encodings if they are named, and a byte of anothe
     gzipSync(marked),
   ])
     assert.deepEqual((await recordsOf(service, bytes)).records, table)
-  // The halves of a character lie in two pieces.
+  // The two halves of a character are read in different pieces.
   const long = `id,name\n1,${'x'.repeat(128 * 1024 - 'id,name\n1,'.length - 1)}😀\n`
   const { records } = await recordsOf(service, Buffer.from(long, 'utf16le'))
   assert.deepEqual(records[0].name.slice(-3), 'x😀')
@@ -70,7 +68,7 @@ test('D2 UTF-16 is read, other encodings if they are named, and a byte of anothe
       bytes('id,t\n1,M\x9fller\n2,\xd2it\xd5s\xd3\n'),
       /^line 2: .* 0x9F in column 4; as Mac Roman it would be "Müller": .*--encoding macintosh$/,
     ],
-    // One damaged byte of UTF-8, Cyrillic, and DOS.
+    // A damaged byte of UTF-8, Cyrillic, and a DOS encoding.
     [
       Buffer.concat([Buffer.from('id,t\n1,größer\n2,fü'), bytes('\xe4\n')]),
       /^line 3: .* 0xE4 in column 5; other characters of the file are UTF-8/,
@@ -114,7 +112,7 @@ test('D2 files that are no text are refused by what they are, whatever their nam
     await refuses(service, bytes, message)
     await refuses(service, gzipSync(bytes), message)
   }
-  // Names of columns that only begin alike.
+  // Names of columns that only look like the signatures of these formats.
   const { records } = await recordsOf(service, 'PAR1,BZh9,id\n1,2,3\n')
   assert.deepEqual(records, [{ PAR1: 1, BZh9: 2, id: 3 }])
 })

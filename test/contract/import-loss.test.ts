@@ -15,9 +15,7 @@ import { test } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** An import replaces what an entity has: much of it only where that is said again. */
-
-/** As many records, the first with this number. */
+/** Returns this number of records with successive numbers. */
 const numbered = (count: number, first = 1, more: object = {}) =>
   Array.from({ length: count }, (_, at) => ({ id: first + at, title: `t${first + at}`, ...more }))
 
@@ -26,7 +24,7 @@ const csvOf = (records: readonly object[]) =>
     .map(row => row.join())
     .join('\n')
 
-/** Without `--replace`. @returns what is said before something goes */
+/** Imports again without `--replace`. @returns the messages before the removal */
 async function importAgain(
   service: Service,
   text: string,
@@ -62,10 +60,10 @@ interface Case {
   readonly before: readonly object[]
   readonly after: string
   readonly key?: string | string[]
-  /** Records that go, and fields; by default none. */
+  /** Numbers of records and of fields removed; none by default. */
   readonly gone?: number
   readonly fields?: readonly string[]
-  /** What the refusal says; undefined: it is done. */
+  /** The refusal; undefined if the import succeeds. */
   readonly says?: RegExp
 }
 
@@ -125,7 +123,7 @@ const cases: readonly Case[] = [
     fields: Array.from({ length: 30 }, (_, at) => `f${at}`),
     says: /30 of its 31 fields \(f0, f1, f2, f3, f4, f5, f6, f7, f8, f9 and 20 more\);/,
   },
-  // Keys are the same whatever they are written as, and whichever type they have now.
+  // Keys are compared by value, however they are written and whatever their type is now.
   {
     of: 'numbers of another form',
     before: [{ id: 1 }, { id: 2.5 }, { id: 100 }],
@@ -161,7 +159,7 @@ const cases: readonly Case[] = [
     gone: 1,
     says: /from 3 records to 3 and lose 1 of them/,
   },
-  // Of so many, not every one is looked up.
+  // With this number of records, not every key is looked up.
   { of: 'the same many', before: numbered(25_000), after: ndjson(numbered(25_000)) },
   {
     of: 'every second of many',
@@ -208,7 +206,7 @@ test('D2 EA6 an import that would take more than a tenth of the records, or a fi
     if (says) {
       await assert.rejects(importAgain(service, after, { key }), says, of)
       assert.equal(await bodyOf(service, listPath('works')), was, of)
-      // Said again, it is done.
+      // With `replace`, the import succeeds.
       const report = await importText(service, after, { entity: 'works', key, file: 'y', replace: true })
       assert.deepEqual(report.loss, loss, of)
     } else {
@@ -224,7 +222,7 @@ test('D2 what goes is decided by what is there when the records are replaced', a
   const { entities } = service.storage
   const root = await administrator(service)
   const ten = numbered(10)
-  /** Does something between the first look and the replacement. */
+  /** Imports, and runs work between the first check and the replacement. */
   const importWhile = (text: string, meanwhile: () => Promise<unknown>) => {
     let looks = 0
     const publish: typeof entities.publish = (entity, records, event) =>
@@ -248,7 +246,7 @@ test('D2 what goes is decided by what is there when the records are replaced', a
     await opened()
   }
 
-  // Another import comes first.
+  // Another import finishes first.
   await begin()
   await assert.rejects(
     importWhile(ndjson(ten), () =>
@@ -257,13 +255,13 @@ test('D2 what goes is decided by what is there when the records are replaced', a
     /from 100 records to 10 and lose 90 of them/,
   )
   assert.equal((await list(service.client(), 'works')).length, 100)
-  // A single record is written, which the file doesn't have.
+  // A single record is written that the file doesn't have.
   await begin()
   await assert.rejects(
     importWhile(ndjson(numbered(9)), () => putRecord(root.client, 'works', 11, { title: 'new' })),
     /from 11 records to 9 and lose 2 of them/,
   )
-  // An update.
+  // An update is imported.
   await begin()
   await assert.rejects(
     importWhile(ndjson(numbered(9)), () =>
@@ -271,7 +269,8 @@ test('D2 what goes is decided by what is there when the records are replaced', a
     ),
     /from 11 records to 9 and lose 2 of them/,
   )
-  // What doesn't change the answer is no reason to stop, nor what leaves room for it a reason to look again.
+  // A change that leads to the same answer doesn't stop the import. If it fits the answer anyway, there is no
+  // second check.
   await begin()
   const removed = await importWhile(ndjson(numbered(9)), () => deleteRecord(root.client, 'works', 10))
   assert.deepEqual([removed.looks, removed.said.length], [2, 1])
@@ -282,7 +281,7 @@ test('D2 what goes is decided by what is there when the records are replaced', a
   )
   assert.equal(roomy.looks, 1)
   assert.equal((await list(service.client(), 'works')).length, 99)
-  // It is dropped.
+  // The entity is dropped.
   const dropped = await importWhile(ndjson(numbered(95)), () =>
     entities.drop('works', commandEvent('entity.drop')),
   )

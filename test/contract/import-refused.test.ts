@@ -158,7 +158,7 @@ test('D2 reserved and malformed names of entities are refused', async t => {
   }
 })
 
-// They are refused before they come to a store, and take their time until then.
+// These imports are refused before they reach a store, so they run on one engine; they take some time.
 testOn(
   'sqlite',
   'D2 records of very many different fields are refused by the line, not failed on',
@@ -174,7 +174,7 @@ testOn(
 
 test('D1 D2 a failing import says why in one line and ends with 1, wrong use with 2', async t => {
   const dataFolder = temporaryFolder(t)
-  // The first command on a new store says so (D6); these are on one that exists.
+  // The first command on a new store reports it (D6), so the store is created before.
   await carrel(dataFolder, ['group', 'add', 'Readers'])
   const args = (file: string, ...more: string[]) => [
     'import',
@@ -228,7 +228,7 @@ interface BadFile {
   readonly file?: string
 }
 
-/** The file is refused, with a message, and the service shows what it showed before. */
+/** Asserts that the file is refused with a message, and that the records stay unchanged. */
 async function refuses(
   service: Service,
   content: string | Uint8Array,

@@ -8,7 +8,7 @@ import { eventsOf } from '../support/data/events.ts'
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
-/** Imports of uploads that did not come to their end, and are resumed. */
+/** A table for imports of uploads that were interrupted and resumed. */
 const table = 'id,"a, b",year\n1,One,1901\n2,Two,1902\n'
 
 async function started(t: TestContext) {
@@ -37,14 +37,14 @@ const resumedAs = async (client: Client, id: string) => {
 test('PR4 EA5 an import that did not come to its end is resumed with all its parameters', async t => {
   const { service, root } = await started(t)
   const upload = await uploaded(root.client)
-  // A key that the file doesn't have: nothing is imported, and nothing is lost.
+  // With a key that the file doesn't have, nothing is imported, and nothing is lost.
   const wrong = await root.post(`/books/import?key=nope&upload=${upload}`, undefined)
   assert.equal((await root.ended(wrong)).state, 'failed')
   const once = await root.ended(await resumedAs(root.client, wrong.body.processId))
   assert.equal(once.state, 'failed', 'with the same key')
   assert.equal(once.parameters.resumes, wrong.body.processId)
 
-  // What a service that was killed leaves behind.
+  // The process that a killed service leaves behind.
   const query = 'key=%22a%2C+b%22&key=id&type=year%3Dtext&collation=a%2C+b%3Dsv&read=anonymous&format=csv'
   const left = { entity: 'books', mode: 'replace', file: 'records', key: 'a, b, id', upload, query }
   const { processes } = service.storage
@@ -100,7 +100,7 @@ test('PR4 an import is resumed by the eperson of the upload, while that is there
   assert.ok(rival && 'id' in rival)
   await assertProblem(await resume(root.client, id), 409, 'entity-conflict')
   await service.storage.processes.interrupt(['x'])
-  // What the refusals have left: the upload can still be taken.
+  // The refusals have left the upload usable.
   assert.equal((await root.ended(await resumedAs(root.client, id))).state, 'failed')
   const gone = await root.client.delete(`/api/uploads/${upload}`, undefined, { 'tus-resumable': '1.0.0' })
   assert.equal(gone.status, 204)

@@ -8,8 +8,6 @@ import { test, testOn } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Tables as spreadsheets, statistics programs and other countries write them. */
-
 const recordsOf = async (
   service: Service,
   content: string | Uint8Array,
@@ -52,7 +50,7 @@ test('D2 LF, CRLF and CR end a row wherever they stand outside quotes', async t 
       ],
     ],
     ['id\n1\r\n', [{ id: 1 }]],
-    // The CRLF lies over the bounds of what is read at once.
+    // The CRLF crosses the boundary between two pieces of the file.
     [
       `id,name\r\n1,${long}\r\n2,b\r\n`,
       [
@@ -179,7 +177,7 @@ test('D2 decimal commas and dates with the day first are read where that is aske
       ['size', 'text', 'decimal-comma'],
       ['code', 'number', undefined],
       ['mixed', 'text', undefined],
-      // It may be the month.
+      // The first number may be the month.
       ['month', 'text', undefined],
     ],
   )
@@ -200,7 +198,7 @@ test('D2 decimal commas and dates with the day first are read where that is aske
   })
   const [changed] = await list<Record<string, unknown>>(service.client(), 'thing')
   assert.deepEqual([changed?.price, changed?.when, changed?.size], [2.5, '2021-02-01', 7.25])
-  // No such day.
+  // This day doesn't exist.
   const none = await recordsOf(service, 'id;d\n1;31.02.2020\n2;13.01.2020\n', { dayFirst: true })
   assert.deepEqual(none.records[0].d, '31.02.2020')
 })

@@ -39,7 +39,7 @@ test('D2 a JSON array, in one line or pretty-printed, brackets and escapes insid
 
 test('D2 a file is read right wherever the borders of its pieces fall', async t => {
   const service = await startService(t)
-  // Pieces of a file are 256 kB: brackets, escapes and bytes of a letter all come to lie on a border.
+  // A file is read in pieces of 256 kB. Brackets, escapes and parts of a character all fall on a boundary.
   const tail = '\\"]},{[\u{1f600}ä"\n,'.repeat(8)
   const records = Array.from({ length: 60 }, (_, id) => ({
     id,
@@ -283,7 +283,7 @@ test('D2 the command reads standard input: NDJSON, a JSON array, CSV, and gzip o
     JSON.stringify(books, null, 2),
     csvOf(books.map(({ id, title }) => ({ id, title }))),
   ]
-  // What is read is the same for every store; what is left behind by it is not.
+  // Reading is the same for every store, but the leftovers are not.
   const inputs = plain.flatMap(text => [text, gzipSync(text)])
   for (const input of engineIn(t) === 'sqlite' ? inputs : inputs.slice(1, 3)) {
     const args = [
@@ -420,7 +420,7 @@ const compare = (a: unknown, b: unknown) =>
   typeof a === 'number' && typeof b === 'number' ? a - b : bytesOf(String(a)).compare(bytesOf(String(b)))
 
 const known = new Map<string, Buffer>()
-/** Each text once: a sort asks for it many times. */
+/** Encodes each text once, because sorting compares it many times. */
 function bytesOf(text: string): Buffer {
   const bytes = known.get(text) ?? Buffer.from(text)
   known.set(text, bytes)

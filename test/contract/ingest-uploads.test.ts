@@ -92,7 +92,7 @@ test('UP4 two archives with folders of the same name are two sources, unless the
         ({ identifier, title }) => `${identifier}: ${title}`,
       ),
     )
-  /** As the body, and as the console sends it: an upload under one file name. */
+  /** Sent as a body, and as the console does: as an upload that always has the same file name. */
   for (const [name, send] of [
     ['upload', async (bytes, more) => admin.post(`${address}?${more}`, bytes, zip)],
     [
@@ -116,7 +116,7 @@ test('UP4 two archives with folders of the same name are two sources, unless the
     assert.ok((await titles()).includes(`${one}: First, corrected`))
     await assertProblem(await send(archive('Third'), 'name='), 400, 'bad-parameter')
   }
-  // Both look before either has put anything.
+  // Both processes look before either of them has stored anything.
   const both = await Promise.all(
     ['One', 'Two'].map(async title =>
       ended(admin, await admin.post(address, zipOf(itemFiles('root/item_000', title)), zip)),
@@ -147,7 +147,7 @@ test('UP3 tar and tar.gz are taken, with everything in one folder or not, and a 
   const log = await (await admin.get(`/api/system/processes/${some.processId}/log`)).text()
   assert.match(log, /lost\.txt/)
   assert.ok(!log.includes(service.dataFolder))
-  // It stays: not all of it is in.
+  // The upload stays, because not all of it was ingested.
   assert.equal(leftIn().length, 1)
 })
 
@@ -169,7 +169,7 @@ test('UP3 archives that lead elsewhere, or are not what they seem, put nothing a
     assert.equal(state, 'failed')
     assert.match(fault ?? '', why)
   }
-  // Only what was sent.
+  // Only the uploads remain.
   for (const name of leftIn()) assert.match(name, /^[0-9a-f]{32}$/)
   assert.equal(await service.storage.repository.uuidOf('upload/one'), undefined)
 })
@@ -205,7 +205,7 @@ test('UP3 the process that ingests can be killed and cancelled: no folder is lef
   assert.deepEqual(resumed.result, counts(1), resumed.fault ?? '')
 })
 
-/** Kills the process that this one has begun for an ingest. */
+/** Kills the process that this one has started for an ingest. */
 async function killChild(): Promise<void> {
   const found = readdirSync('/proc').find(number => {
     if (!/^\d+$/.test(number)) return false
@@ -214,7 +214,7 @@ async function killChild(): Promise<void> {
       const command = readFileSync(`/proc/${number}/cmdline`, 'utf8')
       return status.includes(`\nPPid:\t${process.pid}\n`) && command.includes('ingest-process')
     } catch {
-      // It has ended meanwhile.
+      // The process has ended meanwhile.
       return false
     }
   })

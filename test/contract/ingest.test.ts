@@ -70,7 +70,7 @@ test("DSpace's item folders are added with metadata, files, bundles, permissions
     'local.shelf': [{ value: 'B 12', language: null }],
   })
   assert.deepEqual(one.collections, ['10673/2', '10673/3'])
-  // Without a rule, administrators only.
+  // Without a rule, only administrators may read.
   assert.deepEqual(one.readers, [])
   assert.deepEqual(
     one.bitstreams.map(({ name, bundle, description, mimeType, size, sha256: hash }) => [
@@ -251,7 +251,7 @@ test('a bad row of the manifest is reported by its line, and the others are adde
 
 test('what is not a source, and wrong usage, are refused before anything is added', async t => {
   const dataFolder = temporaryFolder(t)
-  // The first command on a new store says so (D6); these are on one that exists.
+  // The first command on a new store reports it (D6), so the store is created before.
   await carrel(dataFolder, ['group', 'add', 'Readers'])
   const folder = temporaryFolder(t)
   writeFiles(folder, {
@@ -316,7 +316,7 @@ test('a repeated ingest changes only what has changed in the source', async t =>
     'letter-0002/scan.txt': 'scanned again',
     'letter-0003/contents': 'scan.txt\n',
   })
-  // Touched only: the file is read again, and the item stays unchanged.
+  // The file is only touched: it is read again, and the item stays unchanged.
   utimesSync(join(source, 'letter-0004/scan.txt'), 1, 1)
   rmSync(join(source, 'letter-0006'), { recursive: true })
   assertCounts(await ingest(service.dataFolder, source, '--dry-run'), { changed: 4, unchanged: 2 })
@@ -380,15 +380,15 @@ test('UP4 an identifier made of names never means an item of another source, and
     )
     assert.deepEqual(await itemsIn(service), before)
   }
-  // What the source names itself is its word, and a name of its own is the operator's.
+  // An identifier in the source is used as it is; a name on the command line is the operator's choice.
   assertCounts(await ingest(service.dataFolder, third), { added: 1 })
   assertCounts(await ingest(service.dataFolder, second, '--name', 'batch-2'), { added: 1 })
   assertCounts(await ingest(service.dataFolder, second, '--name', 'batch-2'), { unchanged: 1 })
   assertCounts(await ingest(service.dataFolder, first), { unchanged: 1 })
-  // The same folder is the same source, whatever was changed in it.
+  // The same folder is the same source, even with changed content.
   writeFiles(first, item('First, corrected'))
   assertCounts(await ingest(service.dataFolder, first), { changed: 1 })
-  // A folder that was made again at the same place is another one, until somebody says that it isn't.
+  // A folder created again at the same place is another source, unless the operator says otherwise.
   rmSync(join(first, 'item_000'), { recursive: true })
   writeFiles(join(folder, 'in-between'), { x: '' })
   writeFiles(first, item('Another one'))

@@ -16,13 +16,11 @@ import { test } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** Who may read items that are already there: what an ingest keeps, and what `carrel item` shows and changes. */
-
 const anonymous = [{ reader: 'anonymous' }]
 const eperson = [{ reader: 'eperson' }]
 const none = { kept: 0, source: 0, read: 0, default: 0 }
 
-/** The readers of an item, then of its files by name. */
+/** Returns the readers of an item, then those of its files by name. */
 const readersOf = (item: Held | undefined) => [
   item?.readers,
   ...[...(item?.bitstreams ?? [])].sort((a, b) => (a.name < b.name ? -1 : 1)).map(({ readers }) => readers),
@@ -82,7 +80,7 @@ test('D7 --read changes existing items and files that the source names no reader
   const file = ['letters/letter-0000', 'admin', '--file', 'ORIGINAL/scan.txt']
   assert.equal((await carrel(service.dataFolder, ['item', 'access', ...file])).code, 0)
   assertCounts(await ingest(service.dataFolder, source), { unchanged: 2 })
-  // The item is as --read says, one of its files isn't any more.
+  // The item has the readers of --read already; one of its files no longer has.
   const back = await ingest(service.dataFolder, source, '--read', 'anonymous')
   assertCounts(back, { changed: 1, unchanged: 1 })
   assert.deepEqual(back.access, { ...none, kept: 1, read: 1 })
@@ -91,7 +89,7 @@ test('D7 --read changes existing items and files that the source names no reader
   assertCounts(await ingest(service.dataFolder, source, '--read', 'admin'), { unchanged: 2 })
   const items = await itemsIn(service)
   assert.deepEqual(readersOf(items.get('letters/letter-0000')), [[], [], [], []])
-  // license.txt, notes.txt, scan.txt
+  // The files are license.txt, notes.txt and scan.txt.
   assert.deepEqual(readersOf(items.get('letters/letter-0001')), [[], [], eperson, []])
 })
 
@@ -114,7 +112,7 @@ test('D7 readers that the source names count, and those that it no longer names 
   assert.deepEqual(kept.access, { ...none, kept: 1 })
   assert.deepEqual(await letter(), [eperson, eperson, [], anonymous])
 
-  // For the item, and so for every file that it says nothing else of.
+  // Readers of the item apply to every file without readers of its own.
   writeFiles(source, { 'letter-0000/readers': 'eperson until:2099-12-31\n' })
   await ingest(service.dataFolder, source)
   const until = [{ reader: 'eperson', until: '2099-12-31' }]
@@ -188,7 +186,7 @@ test('D8 item access changes an item and the files that share its readers, and a
   assert.match(file.stdout, /^ORIGINAL\/notes\.txt +\d+ +anonymous /m)
   const shown = await letter()
   assert.deepEqual(readersOf(shown), [printed.readers, printed.readers, anonymous, []])
-  // The same again is no change.
+  // Repeating the command changes nothing.
   assert.equal((await access('letters/letter-0000', 'anonymous', '--file', 'ORIGINAL/notes.txt')).code, 0)
 
   assertCounts(await ingest(service.dataFolder, source), { unchanged: 1 })

@@ -36,7 +36,7 @@ const replace = (name: string, value: boolean) => [{ op: 'replace', path: `/${na
 const bitstream = ({ file }: Made) => `/api/core/bitstreams/${file}`
 const bundle = (made: Made) => `/api/core/bundles/${made.bundle}`
 
-/** Each feature: what a client asks about, and what it does then. */
+/** Features, each with the object that a client asks about, and with the attempt that it promises. */
 const tries: readonly (readonly [
   feature: string,
   of: (made: Made) => string,

@@ -36,7 +36,7 @@ async function started(t: TestContext) {
   return { service, admin, editor, reader, nobody, item, path, set, allow }
 }
 
-/** Everything that shows an item or its files to somebody, and whether it does. */
+/** Tries everything that shows an item or its files. @returns what this client sees */
 async function seenBy(client: Client, item: { uuid: string; identifier: string }, files: readonly string[]) {
   const query = async (path: string, ast?: unknown) => {
     const response = await client.get(
@@ -139,7 +139,7 @@ test('I11 an item that is not discoverable is in no list and no query, and is re
     (shown._embedded.bitstreams ?? []).map(one => one.name),
     ['open.txt'],
   )
-  // Both at once, and back.
+  // Both states at the same time, and back.
   assert.equal(await set('withdrawn', true), 200)
   assert.equal(await statusOf(reader, `/api/core/items/${item.uuid}`), 403)
   assert.equal(await set('withdrawn', false), 200)
@@ -183,7 +183,7 @@ test('I3 Q19 what somebody does not see changes neither the tag nor the time tha
   assert.equal((await change(admin, 'post', readers, { action: 'READ' })).status, 201)
   assert.deepEqual(await Promise.all(others.map(seen)), before)
   assert.notEqual((await seen(admin))[0], ofAdmin[0])
-  // The tag that they have still stands for what they see, and no change of others is lost.
+  // The caller's tag still stands for the part that they see, and hidden changes of others are kept.
   const tag = before[0]?.[0] ?? ''
   const changed = await add('dc.subject', editor, { 'if-match': tag })
   assert.equal(changed.status, 200)

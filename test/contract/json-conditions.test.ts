@@ -6,10 +6,10 @@ import { test, testOn } from '../support/service/engines.ts'
 import { exposeIn, withTables } from '../support/service/exposed-tables.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Conditions on JSON as PuppetDB has them: what is listed of small entities that have PuppetDB's names. */
+/** A large number. Conditions on JSON behave as in PuppetDB here, on small entities with PuppetDB's names. */
 const big = 12345678901234567890n
 
-/** One fact each; its letter is its key. */
+/** Values of facts, one each; the letter is the key. */
 const facts = {
   a: '"Linux"',
   b: '1',
@@ -32,7 +32,7 @@ const facts = {
 const all = Object.keys(facts)
 const but = (...letters: readonly string[]) => all.filter(letter => !letters.includes(letter)).join('')
 
-/** Conditions on the value, with the letters of the facts that are listed. */
+/** Conditions on the value, with the letters of the matching facts. */
 const ofValues: readonly (readonly [condition: unknown, letters: string])[] = [
   [['=', 'value', 1], 'bc'],
   [['=', 'value', '1'], 'd'],
@@ -71,7 +71,7 @@ const ofValues: readonly (readonly [condition: unknown, letters: string])[] = [
   [['~', 'value', ''], but('f')],
 ]
 
-/** One node each. */
+/** Nodes with structured facts. */
 const nodes = [
   {
     id: 'a',
@@ -97,7 +97,7 @@ const ofMembers: readonly (readonly [condition: unknown, ids: string])[] = [
   [['=', 'facts.disks[0]', 'sda'], 'ab'],
   [['~', 'facts.disks', '^sda$'], 'c'],
   [['~', 'facts.size', '^8$'], 'ab'],
-  // A list of texts is asked for its elements, and without one nobody knows.
+  // Conditions on a list of texts look at its elements; without a list, the result is unknown.
   [['=', 'tags', 'class'], 'a'],
   [['=', 'tags', ['two']], 'b'],
   [['=', 'tag', 'CLASS'], 'a'],
@@ -174,7 +174,7 @@ async function everyCondition(service: Service): Promise<void> {
     assert.equal(await ask('nodes', condition), ids, JSON.stringify(condition))
   for (const [elements, letters] of ofPaths)
     assert.equal(await ask('fact-paths', ['~>', 'path', elements]), letters, JSON.stringify(elements))
-  // The same of the results of groups.
+  // The same conditions work on the results of groups.
   const groups = await list(service.client(), 'nodes', {
     query: [
       'extract',

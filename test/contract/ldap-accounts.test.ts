@@ -20,12 +20,12 @@ test('LD4 an eperson without a password is linked by their address only where th
   const { uuid } = await campus.service.addEperson(ruth.email, { password: null })
   assert.equal(await campus.logIn('max'), failed, 'nobody is created')
   assert.equal(await epersonOf(campus, ruth.user), uuid)
-  // Renamed, with another address: still the same person, with the address that they have here.
+  // Renamed and with another address, it is still the same person, who keeps the address that they have here.
   campus.directory.entries.push(
     person('ruth.new', { attributes: { mail: ['new@example.edu'], entryUUID: ['uuid of ruth'] } }),
   )
   assert.equal(await epersonOf(campus, 'ruth.new'), uuid)
-  // Another person who gets the old name and address is not.
+  // Another person with the old name and address is not the same.
   campus.directory.entries = [person('ruth', { attributes: { entryUUID: ['uuid of another'] } })]
   campus.directory.entries.push(...entries.slice(0, 1))
   assert.equal(await campus.logIn(), failed)
@@ -73,7 +73,7 @@ test('LD4 two people with one address are two, and the second gets no eperson of
     person('double', { attributes: { entryUUID: ['1', '2'] } }),
     person('nomail', { attributes: { mail: [] } }),
   )
-  // By the address, the search finds both: nobody’s password is asked for.
+  // The search finds two people by the address, so no password is checked.
   assert.equal(await campus.logIn(ruth.email), failed)
   assert.equal(await campus.logIn(ruth.user), '200')
   assert.equal(await campus.logIn('twin'), failed)
@@ -133,7 +133,7 @@ test('LD2 names reach the directory as values, whatever characters they have', a
           : `(|(uid=${user})(mail=${user}))`
       assert.equal(sent, expected)
     }
-    // The same characters in the name of somebody who is there.
+    // The same characters in the name of an existing person.
     const name = 'o)(*,\\é'
     campus.directory.entries.push(
       person('strange', {
@@ -163,7 +163,7 @@ test('LD2 what cannot be a name, and no password at all, are never sent', async 
     ])
       assert.equal(await campus.logIn(user), failed, JSON.stringify(user))
     assert.deepEqual(asked.filter(isSearch), [])
-    // The directory would answer that all is well (RFC 4513 §5.1.2).
+    // The directory would accept these (RFC 4513 §5.1.2).
     for (const password of ['', '\0', `\0${ruth.password}`, `${ruth.password}\0`])
       assert.equal(await campus.logIn('ruth', password), failed, JSON.stringify(password))
     const bytes = await campus.service.client().postForm('/api/authn/login', 'user=ruth&password=%FF%FE')

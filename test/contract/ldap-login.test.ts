@@ -51,7 +51,7 @@ test('LD1 LD4 a net id and the password of the directory give a token with speci
   client.token = await client.refresh()
   assert.deepEqual(await client.specialGroups(), ['Staff', 'University'])
   assert.deepEqual(boundTo(directory), [ruth.dn])
-  // By the e-mail address, it is the same person.
+  // The email address leads to the same person.
   const again = await service.client().tryLogin(ruth.email.toUpperCase(), ruth.password)
   assert.equal(claimsOf(bearerOf(again)).eid, claimsOf(client.token).eid)
   assert.equal((await client.post('/api/authn/logout')).status, 204)
@@ -73,7 +73,7 @@ test('LD1 the password of an eperson who has one here is not sent to the directo
   assert.equal(await logIn(ruth.email, passwordOf(ruth.email)), '200')
   assert.equal(await logIn(ruth.email.toUpperCase(), ruth.password), failed, 'the directory’s')
   assert.deepEqual(directory.asked, [])
-  // Nor does the directory’s password open that account by another name, although addresses are matched.
+  // The directory's password doesn't open that account under another name, although addresses are matched.
   assert.equal(await logIn(ruth.user, ruth.password), failed)
   assert.deepEqual(boundTo(directory), [ruth.dn])
 })
@@ -159,7 +159,7 @@ test('LD3 the next server is asked when one fails, at first and later, and a wro
   const logIn = loginsTo(await startService(t, { env }))
   assert.equal(await logIn('ruth', 'wrong'), failed)
   assert.equal(second.asked.length, 0)
-  // 52: unavailable.
+  // Code 52 means unavailable.
   first.twist = (asked, { result }) => {
     if (asked.kind !== 'bind' || asked.dn !== ruth.dn) return false
     result(0x61, 52)
@@ -167,7 +167,7 @@ test('LD3 the next server is asked when one fails, at first and later, and a wro
   }
   assert.equal(await logIn(), '200')
   assert.ok(second.asked.length > 0)
-  // It is asked after the others now.
+  // The failed server is now tried last.
   const before = first.asked.length
   assert.equal(await logIn(), '200')
   assert.equal(first.asked.length, before)
@@ -213,6 +213,6 @@ test('LD6 the audit trail and the metrics have the method ldap and the provider'
   assert.equal(metrics.of('carrel_logins_total', { method: 'ldap', outcome: 'failure' }), 2)
   assert.equal(metrics.of('carrel_queue_running', { queue: 'directory' }), 0)
   assert.ok(metrics.series.some(name => name.includes('queue="directory"')))
-  // The account that searches is nobody who logs in.
+  // The account that searches can't log in.
   assert.equal(await logIn(account.dn, account.password), failed)
 })

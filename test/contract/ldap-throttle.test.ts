@@ -40,7 +40,7 @@ test('LD5 guesses at an entry are counted together, by whatever name, and a refu
 
 test('LD5 the owner logs in from where they have, however many guess from elsewhere', async t => {
   const { service, guess } = await started(t)
-  // Right passwords cost nothing.
+  // Right passwords don't count.
   assert.deepEqual(await statusesOf(2, () => guess(home, ruth.user, ruth.password)), all(2, 200))
   assert.deepEqual(await rowsOf(service), [])
   await exhaust(service, () => guess(network(1), ruth.user))
@@ -99,7 +99,7 @@ test('LD3 LD5 a slow directory has no more logins at a time than are allowed, fe
   for (const login of logins) void login.then(() => answered++)
   const refused = await Promise.race(logins)
   assert.deepEqual([refused.status, refused.code], [503, 'busy'])
-  // The last of them may still be on its way.
+  // The last refusal may still be on its way.
   await until(
     'three refusals',
     () => answered,
@@ -110,7 +110,7 @@ test('LD3 LD5 a slow directory has no more logins at a time than are allowed, fe
     () => held.length,
     count => count === 2,
   )
-  // Nobody waits for the directory who doesn’t need it.
+  // A login that doesn't need the directory doesn't wait for it.
   assert.equal((await guess(home, 'own@example.org', passwordOf('own@example.org'))).status, 200)
   assert.equal(held.length, 2)
   directory.twist = undefined

@@ -13,7 +13,7 @@ import { until } from '../support/service/waiting.ts'
 
 const login = '/api/authn/login'
 
-/** Every byte percent-encoded, so that any bytes can be a password. */
+/** Percent-encodes every byte, so that any bytes can be a password. */
 const encoded = (bytes: Uint8Array | string) => Buffer.from(bytes).toString('hex').replace(/../g, '%$&')
 const formOf = (user: string, password: Uint8Array | string) =>
   `user=${encoded(user)}&password=${encoded(password)}`
@@ -76,7 +76,7 @@ test('L2 credentials in the query string are never read', async t => {
   )
   assert.equal((await client.postForm(`${login}?user=x&password=y`, good)).status, 200)
 
-  // With a token it is a refresh for the owner of the token, not a login for who is named.
+  // With a token, the request refreshes the token of its owner and is not a login.
   const { uuid } = await service.addEperson('max@example.org')
   await client.login('max@example.org')
   assert.equal(claimsOf(bearerOf(await client.post(`${login}?${good}`))).eid, uuid)

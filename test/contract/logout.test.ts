@@ -118,7 +118,7 @@ test('O1 a short-lived token logs its user out', async t => {
   const { service, client } = await startWithRuthLoggedIn(t)
   await client.withShortLived(async short => {
     assert.equal((await service.client().post(`${logout}?authentication-token=${short}`)).status, 204)
-    // With a token that has ended, the logout does nothing.
+    // With an expired token, the logout does nothing.
     assert.equal(await client.isLoggedIn(), false)
   })
 })

@@ -10,12 +10,12 @@ import { atEnd } from '../support/service/at-end.ts'
 import { test } from '../support/service/engines.ts'
 import { baseUrl, startService } from '../support/service/service.ts'
 
-/** How many rows the service has read of its store. */
+/** The number of rows that the service has read from its store. */
 interface Reading {
   rows: number
 }
 
-/** Counts the rows in what every method returns. */
+/** Counts the rows returned by every method. */
 function counted<T extends object>(store: T, reading: Reading): T {
   const count = (result: unknown) => {
     const rows = (result as { rows?: unknown } | undefined)?.rows ?? result
@@ -32,7 +32,10 @@ function counted<T extends object>(store: T, reading: Reading): T {
   return Object.fromEntries(methods) as T
 }
 
-/** A service whose reading of items and people is counted, with an administrator and a member of `Readers`. */
+/**
+ * Starts a service whose reading of items and people is counted, with an administrator and a member of
+ * `Readers`.
+ */
 async function started(t: TestContext) {
   const service = await startService(t)
   const reading: Reading = { rows: 0 }
@@ -64,10 +67,13 @@ interface Page {
   readonly page: { readonly totalElements: number }
 }
 
-/** More than any request needs for its caller and for what its address names. */
+/** Maximum number of rows that a request reads for its caller and for the objects in its address. */
 const overhead = 10
 
-/** All pages from this one on, each of which reads no more than it shows. @returns the elements, and the total */
+/**
+ * Reads all pages from this one on, and checks that each reads no more rows than it shows. @returns the
+ * elements and the total
+ */
 async function pagesOf(client: Client, reading: Reading, path: string, size: number) {
   const found: { name: string; uuid: string }[] = []
   let total: number | undefined

@@ -9,7 +9,7 @@ import { change, newItem, read } from '../support/data/editing.ts'
 import { test } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Bodies that arrive slowly, while something happens to those who send them. */
+/** The eperson who sends bodies slowly, while their account changes. */
 const email = 'curator@example.org'
 
 async function started(t: TestContext) {
@@ -23,7 +23,7 @@ async function started(t: TestContext) {
   return { service, admin, client, uuid, item }
 }
 
-/** @returns what sends the rest, and gives status and code of the answer */
+/** @returns a function that sends the rest, and returns status and code of the answer */
 async function half(client: Client, path: string, type: string, body: string, headers = {}) {
   const sent = await sendHalf(client, path, { type, body, headers })
   return {

@@ -63,7 +63,7 @@ const page = async (client: Client, path: string) => {
 }
 const nameOf = ({ element, qualifier, _embedded: { schema } }: Field) =>
   [schema.prefix, element, qualifier].filter(part => part !== null).join('.')
-/** The names of the fields that a search by name finds. */
+/** Returns the names of the fields that a search by name finds. */
 const found = async (client: Client, query: string) =>
   (await page(client, `${fieldsPath}/search/byFieldName?${query}`))._embedded.metadatafields.map(nameOf)
 
@@ -111,7 +111,7 @@ test('S6 fields are found by how their name or a part of it begins, by parts, an
   assert.deepEqual(await found(nobody, 'query=local.shelf'), ['Local.shelf', 'Local.shelf.Mark'])
   assert.deepEqual(await found(nobody, 'query=SHELF'), ['Local.shelf', 'Local.shelf.Mark'])
   assert.deepEqual(await found(nobody, 'query=mark'), ['Local.shelf.Mark'])
-  // What a pattern of SQL would take for any character.
+  // Wildcards of SQL match only themselves.
   assert.deepEqual(await found(nobody, 'query=m%25'), [])
   assert.deepEqual(await found(nobody, 'query=my_shelf'), ['Local.my_shelf'])
   assert.deepEqual(await found(nobody, 'query=s_elf'), [])
@@ -119,7 +119,7 @@ test('S6 fields are found by how their name or a part of it begins, by parts, an
   assert.deepEqual(await found(nobody, 'schema=Local&query=s'), ['Local.shelf', 'Local.shelf.Mark'])
   assert.deepEqual(await found(nobody, 'exactName=Local.shelf'), ['Local.shelf'])
   assert.deepEqual(await found(nobody, 'exactName=local.unknown'), [], 'what isn’t registered isn’t offered')
-  // As the interface sends it: with what it doesn't mean.
+  // The interface also sends parameters that it leaves empty.
   const rest = 'schema=&element=&qualifier='
   assert.deepEqual(await found(nobody, `${rest}&query=&exactName=dc.title`), ['dc.title'])
   assert.equal((await found(nobody, `${rest}&query=&exactName=&size=100`)).length, 45)
@@ -249,7 +249,7 @@ testOn('sqlite', 'S6 what can’t be registered is refused with what it must be'
   await refused('put', ownField, { ...field, element: 'x' }, /^element can’t be changed/)
   await refused('put', ownField, { ...field, qualifier: 'x' }, /^qualifier can’t be changed/)
   await refused('put', ownField, { ...field, id: 99 }, /^The id in the body/)
-  // The interface's form has an empty text where there is none.
+  // The interface's form sends an empty text for a missing qualifier.
   assert.equal((await send(admin, 'put', ownField, { ...field, qualifier: '' })).status, 200)
   assert.deepEqual(await (await admin.get(own)).json(), schema)
   assert.deepEqual(await (await admin.get(ownField)).json(), field)

@@ -7,9 +7,9 @@ import { test, testOn } from '../support/service/engines.ts'
 import { serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
-/** Who may read the metrics. Some of the requests are sent byte by byte: `fetch` sets headers of its own. */
+/** The secret for metrics. Some requests are sent byte by byte, because `fetch` sets headers of its own. */
 const secret = scraper.env.CARREL_METRICS_SECRET
-/** As `carrel serve` starts without settings, which no proxy is in front of. */
+/** Settings of `carrel serve` by default, without a proxy in front of it. */
 const local = { CARREL_BASE_URL: 'http://localhost:8080' }
 
 async function statusOf(address: string, ...lines: readonly string[]): Promise<number | undefined> {
@@ -36,7 +36,8 @@ test('D5 a scrape without the secret through a proxy is refused', async t => {
     'Via: 1.1 proxy',
     'X-Real-IP: 127.0.0.1',
     'CF-Connecting-IP: 127.0.0.1',
-    // The name of the service, as a proxy passes it on, or a page whose name was made to lead here (DNS rebinding).
+    // The host name of the service, as a proxy passes it on, and names of pages that were made to resolve
+    // here (DNS rebinding).
     'Host: repo.example.edu',
     'Host: localhost.attacker.example',
     'Host: 127.0.0.1.attacker.example',

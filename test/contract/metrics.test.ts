@@ -15,11 +15,11 @@ import { pipelineTo } from '../support/service/workers.ts'
 
 const ruth = 'ruth@example.org'
 
-/** A service whose metrics are read with the secret. */
+/** Starts a service whose metrics are read with the secret. */
 async function start(t: TestContext, env: Readonly<Record<string, string>> = {}) {
   const service = await startService(t, { env: { ...scraper.env, ...env } })
   const metrics = () => metricsOf(service.address)
-  /** An answer is counted when its connection has taken it, which the client may see before. */
+  /** An answer is counted when the connection has taken it, which can be after the client has received it. */
   const shows = (isShown: (metrics: Metrics) => boolean) => until(`metrics with ${isShown}`, metrics, isShown)
   return { service, metrics, shows }
 }
@@ -142,7 +142,7 @@ test('D5 logins are counted by method and outcome as in the audit trail', async 
     ['nobody@example.org', 'wrong'],
   ] as const)
     assert.equal((await client.tryLogin(user, password)).status, 401)
-  // A refresh is no login.
+  // A refresh doesn't count as a login.
   await client.login(ruth)
   await client.refresh()
   const found = await metrics()
@@ -178,7 +178,7 @@ test('D5 refused tokens are counted by reason', async t => {
   await status('', `Bearer ${gone}`)
   await status('', `Bearer ${token.slice(0, -4)}AAAA`)
   await status(`?authentication-token=${token}`)
-  // Ended by a logout.
+  // The logout has ended this token.
   await client.post('/api/authn/logout')
   await status('', `Bearer ${token}`)
   const found = await metrics()

@@ -154,7 +154,7 @@ testOn('sqlite', 'I7 a body that stops arriving is given up, and one that goes o
       headers: { 'content-type': 'multipart/form-data; boundary=b', 'x-xsrf-token': csrf },
     } as RequestInit)
   }
-  // A machine that stops for a moment interrupts the body, too; the test then sends it again.
+  // A machine that pauses interrupts the body, too; the test then sends it again.
   await until(
     'a body that takes three times as long, and is taken',
     async () => {

@@ -7,7 +7,6 @@ import { addItem } from '../support/data/repository.ts'
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
-/** Groups in groups. */
 const at = (uuid: string) => `${groupsPath}/${uuid}`
 
 async function started(t: TestContext) {
@@ -48,7 +47,7 @@ test('M6 members of a group are members of all that it is in, for entities, item
   assert.deepEqual(await listed(admin, `${at(second)}/subgroups`), ['Level 2'])
   assert.deepEqual(await listed(admin, `${at(top)}/epersons`), [])
 
-  // Cut and closed in the middle, and at both ends.
+  // Removed and added again in the middle, and at both ends.
   for (const [parent, child] of [
     [second, third],
     [top, second],
@@ -71,7 +70,7 @@ test('M6 members of a group are members of all that it is in, for entities, item
     before: { subgroup: 'Level 2' },
     after: null,
   })
-  // A group in the middle that goes takes the way with it. Its name is in no rule.
+  // Deleting a group in the middle breaks the chain, although no rule names that group.
   assert.equal((await admin.delete(at(third))).status, 204)
   assert.deepEqual(await sees(), [403, 0])
 })

@@ -21,7 +21,7 @@ const as = (uuid: string, reason?: string): Record<string, string> => ({
   ...(reason === undefined ? {} : { 'x-on-behalf-of-reason': reason }),
 })
 
-/** An administrator and an eperson, both logged in. */
+/** Starts a service with an administrator and an eperson, both logged in. */
 async function startWithBoth(t: TestContext, env: Readonly<Record<string, string>> = allowed) {
   const service = await startService(t, { env })
   const ruth = await service.addEperson(ruthEmail)
@@ -113,7 +113,7 @@ test('B2 two headers are malformed', async t => {
   assert.equal((await exchange(service.address, request))?.status, 400)
 })
 
-/** The answer is the same for every caller and every target. */
+/** Asserts that every caller gets the same answer for every target. */
 async function assertRefusedAlike(clients: readonly Client[], uuids: readonly string[]): Promise<void> {
   const details = new Set<string>()
   for (const client of clients)
@@ -164,7 +164,7 @@ test('B5 the header beside a short-lived token that acts as the same eperson is 
   await service.storage.people.join('Readers', ruthEmail, commandEvent('group.join'))
   const content = `/api/core/bitstreams/${files.get('a.txt')?.uuid}/content`
   const browser = service.client()
-  // As DSpace's Python client sends it, and as a link.
+  // The token is sent as DSpace's Python client does, and in a link.
   for (const requestOf of [
     (short: string) => [content, { authorization: short }] as const,
     (short: string) => [`${content}?authentication-token=${short}`, {}] as const,
@@ -331,7 +331,7 @@ test('B4 the reason can be made mandatory', async t => {
   await assertProblem(await admin.get('/api/authn/status', as(ruth.uuid, '  ')), 400, 'reason-required')
   assert.equal((await admin.get('/api/authn/status', as(ruth.uuid, 'Ticket 1'))).status, 200)
 
-  // The order of B2 comes first.
+  // The checks of B2 come first.
   await assertProblem(await client.get('/api/authn/status', as(ruth.uuid)), 403, 'on-behalf-of-refused')
   await assertProblem(
     await service.client().get('/api/authn/status', as(ruth.uuid)),

@@ -183,7 +183,7 @@ test('OD1 the document is packed for those who take it, is the same bytes until 
   const after = await ask(open, 'gzip', packed.tag)
   assert.equal(after.status, 200)
   assert.match(after.text, /"other"/)
-  // More sets of rights than are kept, and each gets its own.
+  // There are more sets of rights than documents in the cache, and each caller still gets the right one.
   for (let n = 0; n < 12; n++) {
     await service.addRecords(`more${n}`, 'id', [{ id: n }])
     assert.match((await ask(open, 'gzip')).text, new RegExp(`/more${n}/`))

@@ -10,14 +10,12 @@ import { test } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** What an operator does by command, over HTTP. */
-
 async function started(t: TestContext, env: Readonly<Record<string, string>> = {}) {
   const service = await startService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true', ...env } })
   return { service, root: await administrator(service) }
 }
 
-// What a test expects, it asserts.
+// Tests read any member of a body.
 async function json(client: Client, path: string): Promise<ReturnType<typeof JSON.parse>> {
   const response = await client.get(path)
   assert.equal(response.status, 200, path)
@@ -170,7 +168,7 @@ test('OP4 backups of the operator’s folder are listed, whole and damaged ones,
   const verified = await begin('verify-backups')
   assert.deepEqual([verified.state, verified.result], ['completed', { backups: 1, damaged: 0 }])
 
-  // Somebody has touched a manifest, and put another one there.
+  // One manifest was changed, and another file was added.
   const [manifest = ''] = readdirSync(join(folder, 'backups'))
   writeFileSync(join(folder, 'backups', manifest), '{"made": "never"}')
   mkdirSync(join(folder, 'backups', 'folder.json'))

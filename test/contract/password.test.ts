@@ -55,7 +55,7 @@ async function started(t: TestContext, env: Readonly<Record<string, string>> = {
 const logsIn = async (service: Service, password: string, email = ruthEmail) =>
   (await service.client().tryLogin(email, password)).status === 200
 
-/** The account is as it was: nothing that was refused has changed anything. */
+/** Asserts that refused requests have changed nothing about the account. */
 async function assertUntouched(service: Service, client: Client): Promise<void> {
   assert.equal(await client.isLoggedIn(), true, 'the token still counts')
   assert.equal(await logsIn(service, old), true, 'the old password still counts')
@@ -79,7 +79,7 @@ test('T6 the current password gives a new one: 200 with the eperson, and every t
   assert.equal(await client.isLoggedIn(elsewhere.token), false)
   for (const left of [token, refreshed, await client.refresh()])
     assert.equal(await client.isLoggedIn(left), true)
-  // DSpace's interface reads the eperson again, and showed no success when that was a 401.
+  // DSpace's interface reads the eperson again, and reported no success if that was a 401.
   assert.equal((await client.get(addressOf(uuid))).status, 200)
   const status = await service.client().status(`/api/authn/status?authentication-token=${shortLived}`)
   assert.equal(status.authenticated, false)
@@ -139,7 +139,7 @@ test('T6 a token alone takes no account over: without the right current password
   for (const wrong of ['wrong', '', `${old} `, old.toUpperCase(), passwordOf(adminEmail), fresh])
     await assertProblem(await change(client, uuid, wrong), 403, 'wrong-password')
   await assertUntouched(service, client)
-  // An administrator's own is no easier to get.
+  // Administrators must send their own current password, too.
   await assertProblem(await change(admin, adminId, old), 403, 'wrong-password')
   assert.equal((await change(admin, adminId, passwordOf(adminEmail))).status, 200)
 })
@@ -186,14 +186,14 @@ test('T10 B1 a short-lived token, somebody who acts on behalf, and a stranger ch
   )
   const stranger = service.client()
   await assertUnauthorized(await change(stranger, uuid, old))
-  // Of a stranger nothing is read.
+  // The body of an anonymous request is not read.
   await assertUnauthorized(
     await stranger.patch(addressOf(uuid), 'x'.repeat(20_000), { 'content-type': 'x/y' }),
   )
   await assertUntouched(service, client)
 })
 
-/** A token of a session that began this way, made without the service. */
+/** Creates a token of a session that began this way, without the service. */
 async function tokenOf(service: Service, uuid: string, method: string): Promise<string> {
   const session = await service.storage.sessions.of(uuid)
   const [secret] = await secretsOf(service.dataFolder)
@@ -269,7 +269,7 @@ test('E2 everything but the one operation is 422 and says what is right; what is
     operation({ value, op: ['add'] }),
     operation({ value, path: 'password' }),
     operation({ value, path: '/password/' }),
-    // DSpace before 7.6: the value was a string, the current password an operation of its own.
+    // The form of DSpace before 7.6: the value is a string, and the current password an operation of its own.
     operation({ value: fresh }),
     JSON.stringify([
       { op: 'add', path: '/password', value: fresh },
@@ -474,7 +474,7 @@ test('T6 of many changes at once exactly one counts', async t => {
   const answers = await Promise.all(wanted.map(one => change(client, uuid, old, one)))
   const won = answers.flatMap(({ status }, at) => (status === 200 ? [at] : []))
   assert.equal(won.length, 1)
-  // Of the others the token has ended, or the password that they gave.
+  // The other requests fail because their token or their current password is no longer valid.
   for (const { status } of answers) assert.ok([200, 401, 403].includes(status), String(status))
   const counting = await Promise.all([old, ...wanted].map(one => logsIn(service, one)))
   assert.deepEqual(
@@ -494,7 +494,8 @@ test('T6 a change that was under way when the operator set another password does
     await client.login(ruthEmail)
     const changing = change(client, uuid, old)
     await people.setPassword({ email: ruthEmail }, byOperator, commandEvent('eperson.password'))
-    // 200 only when it was over before: two hashes take longer than the operator’s one write.
+    // The change succeeds only if it finished before. Usually its two hashes take longer than the operator's
+    // single write.
     const { status } = await changing
     assert.ok([200, 401, 403].includes(status), String(status))
     assert.equal(await logsIn(service, 'what the operator set'), true)
@@ -519,7 +520,7 @@ testOn('sqlite', 'L5 a wrong current password costs what a wrong login costs, in
     { CARREL_PASSWORD_CONCURRENCY: '1', CARREL_PASSWORD_QUEUE: '0' },
     true,
   )
-  /** Measured in processor time, which other work on the machine doesn't change. */
+  /** Measures processor time, which other work on the machine doesn't change. */
   const costOf = async (ask: () => Promise<Response>) => {
     const before = process.cpuUsage()
     await (await ask()).arrayBuffer()
@@ -532,7 +533,7 @@ testOn('sqlite', 'L5 a wrong current password costs what a wrong login costs, in
     guess = Math.min(guess, await costOf(() => change(client, uuid, 'a wrong guess')))
     await forgetAttempts(service)
   }
-  // Two hashes, or none, would be twice as much or next to nothing.
+  // Two hashes would take twice as long, and none almost no time.
   assert.ok(guess > login * 0.5 && guess < login * 1.75, `${guess} and ${login} µs`)
 
   const other = service.client()

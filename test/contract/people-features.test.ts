@@ -6,7 +6,6 @@ import { addTo, epersonsPath, groupsPath, newGroup, patchJson, postJson } from '
 import { test } from '../support/service/engines.ts'
 import { baseUrl, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** Features of people and groups say what the service would do: each is asked, and then tried. */
 test('Z1 M3 M5 M7 features of people and groups are granted exactly where what they stand for works', async t => {
   const file = join(temporaryFolder(t), 'carrel.json')
   writeFileSync(
@@ -68,7 +67,8 @@ test('Z1 M3 M5 M7 features of people and groups are granted exactly where what t
     const answer = await tried[feature]?.(client, path)
     const body = (await answer?.text()) ?? ''
     assert.ok(answer && answer.status < 500, body)
-    // Of the own password, the current one is asked for, which a test that goes on can't give away.
+    // A change of the own password needs the current one, which the test can't use up. That it is asked for
+    // is enough.
     return answer.ok || body.includes('"wrong-password"')
   }
   for (const [client, who] of [

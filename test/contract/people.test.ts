@@ -16,7 +16,7 @@ import { changesOf, eventsOf } from '../support/data/events.ts'
 import { test } from '../support/service/engines.ts'
 import { passwordOf, startService } from '../support/service/service.ts'
 
-/** Epersons as administrators and they themselves change them over HTTP. */
+/** The UUID of no eperson. Epersons are changed over HTTP here, by administrators and by themselves. */
 const nobody = '00000000-0000-4000-8000-000000000000'
 const value = (text: string) => [{ value: text, language: null, authority: null, confidence: -1 }]
 
@@ -308,7 +308,7 @@ test('M2 T6 an administrator sets somebody’s password, which ends all their se
   await bodyWith(await set(ruthId, { new_password: 'quite another one' }), 200)
   assert.equal(await ruth.isLoggedIn(), false)
   assert.equal((await service.client().tryLogin('ruth@example.org', 'quite another one')).status, 200)
-  // Older clients send a text.
+  // Older clients send the password as a text.
   await bodyWith(await set(ruthId, 'and one more again', 'replace'), 200)
   assert.equal((await service.client().tryLogin('ruth@example.org', 'and one more again')).status, 200)
   await assertProblem(await set(adminId, { new_password: 'quite another one' }), 422, 'patch-refused')
@@ -340,7 +340,7 @@ test('M3 an administrator deletes epersons, but never the last administrator', a
     },
     after: null,
   })
-  // With another one, they may go.
+  // Once there is another administrator, this one may be deleted.
   const { uuid } = await service.addEperson('second@example.org', { admin: true })
   assert.equal((await admin.delete(at(adminId))).status, 204)
   const second = service.client()

@@ -11,11 +11,14 @@ import { test, testOn } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** Requests that are sent without waiting for the responses to earlier ones (RFC 9112 §9.3.2), by careless and hostile clients. */
+/**
+ * Returns a request that careless or hostile clients send without waiting for earlier responses (RFC 9112
+ * §9.3.2).
+ */
 const get = (path: string, ...headers: string[]) =>
   `${[`GET ${path} HTTP/1.1`, 'Host: service.test', ...headers].join('\r\n')}\r\n\r\n`
 
-/** A connection of which nothing is read yet, and what the service knows of it. */
+/** Opens a connection without reading from it, and finds its socket in the service. */
 function connectTo(t: TestContext, service: Service) {
   const socket = openSocket(service.address)
   atEnd(t, () => socket.destroy())
@@ -48,7 +51,7 @@ test('Q18 a connection is not read on while many of its requests wait for their 
   const service = await startService(t, { env: { CARREL_LISTINGS: '4' } })
   await addLetters(service, 'only', 2_500, 10_000)
   const path = listPath('letters')
-  // One network has one place, and this listing keeps it.
+  // A network has one place, which this listing occupies.
   const other = connectTo(t, service)
   other.socket.write(get(path))
   await once(other.socket, 'readable')
@@ -81,7 +84,7 @@ test('T12 what waits behind other answers of its connection shows nothing once i
   await once(socket, 'readable')
   assert.equal((await admin.post('/api/authn/logout')).status, 204)
   const statuses = [...(await readAll(socket)).matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, status]) => status)
-  // The one that is being sent comes to its end.
+  // The answer in progress is completed.
   assert.deepEqual(statuses, ['200', '401', '401', '401'])
 })
 
@@ -94,7 +97,7 @@ test('Q18 a page of large records waits for its turn like a long listing', async
   socket.write(get(path) + get(path) + get(path, 'Connection: close'))
   await until('three requests', arrived, count => count === 3)
   await once(socket, 'readable')
-  // Those that begin after it see it.
+  // Listings that begin later contain the new letters.
   await addLetters(service, 'new', page, 250_000)
   const editions = (await readAll(socket)).matchAll(/"edition":"(\w+)"/g)
   assert.deepEqual(
@@ -123,7 +126,7 @@ testOn(
     const received = await readAll(socket)
     assert.match(received, /^HTTP\/1\.1 200 /)
     assert.doesNotMatch(received, /HTTP\/1\.1 400|bad-request/)
-    // Nor does the body look complete.
+    // The body doesn't look complete, either.
     assert.doesNotMatch(received, /\r\n0\r\n\r\n$/)
   },
 )

@@ -62,7 +62,7 @@ test('I12 a policy to read lets a group, anybody, or anybody who is logged in re
   assert.deepEqual(await list(item.uuid, 'WRITE'), [])
   assert.equal((await read(admin, `${path}/group`)).name, 'Readers')
   assert.equal(await statusOf(admin, `${path}/eperson`), 204)
-  // Files that had the item's readers still have them.
+  // Files that had the item's readers keep them.
   assert.deepEqual([await statusOf(reader, item.path), await statusOf(reader, content)], [200, 200])
   assert.deepEqual([await statusOf(nobody, item.path), await statusOf(nobody, content)], [401, 401])
   assert.deepEqual(
@@ -143,7 +143,7 @@ test('I13 a policy to write lets a group change an item with its files, and noth
   assert.equal((await change(editor, 'delete', `/api/core/bundles/${bundle.body.uuid}`)).status, 204)
   assert.equal((await change(editor, 'delete', `/api/core/bitstreams/${sent.body.uuid}`)).status, 204)
 
-  // What only administrators may.
+  // These requests are for administrators only.
   assert.equal((await change(editor, 'delete', item.path)).status, 403)
   assert.equal((await change(editor, 'post', '/api/core/items', { metadata: {} })).status, 403)
   assert.equal(await statusOf(editor, `${policies}/search/resource?uuid=${item.uuid}`), 403)
@@ -157,7 +157,7 @@ test('I13 a policy to write lets a group change an item with its files, and noth
   assert.equal((await change(editor, 'patch', mine, removals)).status, 403)
   assert.equal(await statusOf(admin, `/api/core/bitstreams/${file.uuid}`), 200)
 
-  // A right that has ended is no right.
+  // A right whose end date has passed doesn't apply.
   await change(admin, 'patch', `${policies}/${added.body.id}`, [
     { op: 'add', path: '/endDate', value: '2020-01-01' },
   ])
@@ -200,7 +200,7 @@ test('I14 what Carrel has no rule for is refused by name', async t => {
     change(admin, 'patch', path, [{ op: 'move', from: '/name', path: '/description' }]),
     /takes add/,
   )
-  // A policy for a group can't become one for an eperson, or the other way round, as in DSpace.
+  // A policy for a group can't become one for an eperson or vice versa, as in DSpace.
   assert.equal(await changeTo(admin, 'put', `${path}/eperson`, `${api}/eperson/epersons/${ed.uuid}`), 422)
   const ofEd = `${policies}/${(await addFor(item.uuid, ed.uuid)).body.id}`
   assert.equal(await changeTo(admin, 'put', `${ofEd}/group`, `${api}/eperson/groups/${readers}`), 422)
@@ -289,7 +289,8 @@ test('I12 a policy for one eperson lets them alone read, on its days, until it i
     assert.deepEqual(await readers(), who, `${member} ${day}`)
   }
 
-  // An administrator who acts as somebody reads what they may; an access token for a part of the API is for that part.
+  // An administrator who acts on behalf of an eperson has that eperson's rights. An access token applies only
+  // to its part of the API.
   const as = (uuid: string) => ({ 'x-on-behalf-of': uuid })
   const acting = async (uuid: string) => (await admin.get(item.path, as(uuid))).status
   assert.deepEqual([await acting(ruth.uuid), await acting(ed.uuid)], [200, 403])
@@ -383,7 +384,7 @@ test('I17 the policies for an eperson go with them, and all others stay as they 
   assert.equal(await statusOf(admin, search + ruth.uuid), 422)
   assert.equal((await addFor(item.uuid, ruth.uuid)).status, 422)
   assert.equal(await statusOf(nobody, `/api/core/bitstreams/${own.uuid}/content`), 200)
-  // Who may read is no part of what an item says of itself.
+  // Policies are not part of the item's entity tag.
   const title = [{ op: 'replace', path: '/metadata/dc.title/0/value', value: 'Still' }]
   assert.equal((await change(admin, 'patch', item.path, title, { 'if-match': tag })).status, 200)
   assert.equal(
@@ -409,7 +410,7 @@ test('I12 the policies for a group are listed over all items and files, whatever
   const readers = groups.get('Readers') ?? ''
   const other = await newItem(admin)
   const { body: open } = await upload(admin, other.bundle, { name: 'open.txt', content: 'open' })
-  // Names that stand in each other's rules, and one that JSON escapes.
+  // Names that are parts of each other's rules, and one that JSON escapes.
   await service.storage.people.ensureGroups(['Read', '"Readers"', 'group:Readers'])
   const all = new Map((await service.storage.people.listGroups()).map(one => [one.name, one.uuid]))
   for (const { status, body } of [
@@ -423,14 +424,14 @@ test('I12 the policies for a group are listed over all items and files, whatever
     assert.equal(status, 201, JSON.stringify(body))
   for (const name of ['Read', '"Readers"', 'group:Readers', 'Editors'])
     assert.equal((await add(other.uuid, all.get(name) ?? '')).status, 201)
-  // What an item's state takes from its rules is no other policy.
+  // Rules that the item's state suspends stay as policies.
   assert.equal(
     (await change(admin, 'patch', other.path, [{ op: 'replace', path: '/withdrawn', value: true }])).status,
     200,
   )
   const address = `${policies}/search/group?uuid=${readers}`
   const objects = [item, file, other, open].map(({ uuid }) => read(admin, `${address}&resource=${uuid}`))
-  // Files have policies that their items had when they came, too.
+  // Files also have the policies that their items had when they were added.
   const wanted = (await Promise.all(objects)).flatMap(({ _embedded }) => _embedded.resourcepolicies ?? [])
   assert.ok(wanted.length >= 6)
   const listed = async (query: string) => {

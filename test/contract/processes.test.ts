@@ -209,7 +209,7 @@ test('PR2 events tell of progress and lines as they come, go on after the last o
     assert.ok(end.includes('event: end') && !end.includes('event: log'), last)
   }
 
-  // A client that logs out hears no more; a short-lived token opens the stream for `EventSource`.
+  // A client that logs out receives no more events. A short-lived token opens the stream for `EventSource`.
   const other = await runner.start({ kind: 'import', eperson: adminId, parameters: {} }, aborted)
   const listening = await admin.withShortLived(async token => {
     const answer = await service.client().get(`${path}/${other.id}/events?authentication-token=${token}`)

@@ -8,12 +8,12 @@ import { type Engine, engines } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
 const rules = { open: 'anonymous', shared: 'eperson', readers: 'group:Readers', closed: 'admin' } as const
-/** Everybody may read these, and sees in them what is there for them. */
+/** Entities that everyone may read, with rows filtered by the caller's rights. */
 const byRow = ['items', 'bitstreams']
 const builtIn = ['epersons', 'groups', 'audit-events', ...byRow]
 const entities = [...Object.keys(rules), ...builtIn]
 
-/** Who may read what; everybody else is refused. */
+/** The entities that each kind of caller may read; all others are refused. */
 const mayRead = {
   anonymous: ['open', ...byRow],
   eperson: ['open', 'shared', 'audit-events', ...byRow],

@@ -7,7 +7,7 @@ import { startService } from '../support/service/service.ts'
 
 const fields = builtInEntities.find(({ name }) => name === 'items')?.fields.map(({ name }) => name) ?? []
 
-/** The nth of very many orders by all fields of items. */
+/** Returns the nth of very many orders by all fields of items. */
 function orderNumber(n: number): object[] {
   const left = fields.filter(name => name !== 'uuid')
   const order: object[] = []
@@ -18,18 +18,18 @@ function orderNumber(n: number): object[] {
   return order
 }
 
-/** Bytes of memory of its own that a process has. */
+/** Returns the private memory of a process in bytes. */
 const memoryOf = (pid: number) =>
   Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024
 
-// On SQLite, every statement goes through one file; test/lib/sqlite.test.ts has the same test of it.
+// On SQLite, every statement goes through one file; test/lib/sqlite.test.ts has the same test for it.
 testOn('postgres', 'Q17 a client that asks for ever new orders costs the database no memory', async t => {
   const service = await startService(t, { env: { CARREL_DATABASE_POOL_SIZE: '1' } })
   const askFor = async (from: number, end: number) => {
     for (let n = from; n < end; n++)
       assert.deepEqual(await list(service.client(), 'items', { order_by: orderNumber(n), limit: 1 }), [])
   }
-  // Of the connection that keeps most.
+  // The connection with the most memory counts.
   const memory = async () => {
     const sql =
       "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'carrel'"

@@ -249,7 +249,7 @@ for (const engine of engines)
       assert.deepEqual([legal[0], legal[1], legal[50]], ['id', `${long.slice(0, 200)}…`, 'and 12 more'])
       assert.match(problem.detail, /, and 12 more\.$/)
       assert.ok(problem.detail.includes(second) && !problem.detail.includes(names[55] ?? ''))
-      // A name over 200 characters is not compared, however close it is.
+      // A name with more than 200 characters is not compared, however similar it is.
       for (const field of [long.slice(1), `${'x'.repeat(201)}`])
         assert.equal((await get(field)).nearest, undefined)
     })

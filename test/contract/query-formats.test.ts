@@ -258,7 +258,7 @@ async function withThings(
   return service
 }
 
-/** How a body is framed says nothing where there is none, and the date may change in between. */
+/** Returns the headers without those that concern the framing of a missing body, and without the date. */
 const headersOf = (response: Response) =>
   [...response.headers].filter(
     ([name]) => !['date', 'transfer-encoding', 'connection', 'keep-alive'].includes(name),

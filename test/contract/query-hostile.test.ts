@@ -13,14 +13,12 @@ import { test, testOn } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** Q18, Q26: what a query may cost has bounds, and what one client asks for is not in the way of others. */
-
 interface Answer {
   readonly status: number
   readonly body: string
 }
 
-/** @param localAddress the client's: a network of its own */
+/** @param localAddress of the client, in a network of its own */
 function post(
   { address }: Service,
   entity: string,
@@ -74,7 +72,7 @@ testOn('sqlite', 'Q26 what takes long to check is checked by another thread than
 test('Q20 a very long list of values finds what short ones find, of every type', async t => {
   const service = await withThings(t)
   for (let n = 0; n < 5; n++) await addItem(service, { identifier: `item ${n}` })
-  // More than are compared one by one.
+  // More values than are compared one by one.
   const none = numbers(isLong ? 3_000 : 1_200)
   const lists: readonly (readonly [string, string, readonly unknown[], readonly unknown[]])[] = [
     ['things', 'id', [3, 7, 199], none.map(n => n + 1_000)],
@@ -137,7 +135,7 @@ test('Q26 what is at a bound is answered, and what PostgreSQL can’t plan is re
       deep,
     }
     for (const [at, [name, query]] of Object.entries(queries).entries()) {
-      // In CI each of them is asked of one of the entities.
+      // In CI, each query runs on one of the entities.
       if (!isLong && at % 2 === (entity === 'items' ? 0 : 1)) continue
       const { status, body } = await post(service, entity, { query, limit: 10, include_total: true })
       assert.equal(status, 200, `${entity}, ${name}: ${body}`)
@@ -239,7 +237,7 @@ test('Q14 Q26 a query can’t tell an entity that may not be read from one that 
 
 const megabyte = 1_000_000
 
-/** A request with a large body, of which only a part is sent. */
+/** Sends part of a request with a large body. */
 function slowPost(t: TestContext, { address }: Service, sent: number, localAddress = '127.0.0.1'): Socket {
   const socket = connect({ port: Number(new URL(address).port), host: '127.0.0.1', localAddress })
   socket.on('error', () => {})
@@ -263,7 +261,7 @@ test('Q18 large bodies are read a few at a time, and those of one network leave 
   )
   const query = ['in', 'name', ['array', numbers(5_000).map(n => `thing ${n}`)]]
   assert.equal((await post(service, 'things', { query }, '127.0.0.2')).status, 200)
-  // Nor is anybody kept from asking short questions.
+  // Short queries are still answered.
   assert.equal((await fetch(service.address + listPath('things', { limit: 1 }))).status, 200)
   assert.equal(read(), 8, 'a quarter of the places')
   for (const socket of stalled) socket.destroy()

@@ -22,7 +22,7 @@ import {
 import { type Service, startService } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** Much more than what the sockets of both sides hold. */
+/** Number of records whose listing is much larger than the buffers of both sockets. */
 const largeRecords = 1_500
 const padding = 'x'.repeat(16_000)
 
@@ -56,7 +56,7 @@ test('Q10 the service reads no further ahead than the client takes', async t => 
     await stalled(socket)
     assert.ok(socket.bytesWritten < (largeRecords * padding.length) / 2, 'most of it was not read yet')
     assert.ok(socket.writableLength < 4 * 1024 * 1024, 'little waits in the memory of the service')
-    // Other clients are answered meanwhile.
+    // Other clients get answers meanwhile.
     assert.equal((await list(service.client(), 'large', { limit: 3 })).length, 3)
     const records = JSON.parse(await text(response)) as { id: number; text: string }[]
     assert.equal(records.length, largeRecords)
@@ -107,7 +107,7 @@ test('Q10 clients that go away before the answer begins leave nothing open', asy
 test('Q10 Q13 a client that goes away from an entity that is always there ends the query, too', async t => {
   const { service, client, token } = await withEvents(t)
   const { response, socket } = await openStalled(service, listPath('audit-events'), token)
-  // What happens meanwhile is not part of the answer that has begun, and is not held up by it.
+  // Later changes are not part of the running answer, and don't wait for it.
   await service.storage.trail.record(commandEvent('login', 'meanwhile'))
   assert.equal(await isReadByNobody(service), false)
   response.destroy()
@@ -117,7 +117,7 @@ test('Q10 Q13 a client that goes away from an entity that is always there ends t
   assert.equal(last?.object, 'meanwhile')
 })
 
-/** Both in the order of the key and in another one. */
+/** The order of the key, and another one. */
 const twoOrders = ['', `?order_by=${encodeURIComponent('[{"field":"n"}]')}`]
 
 testOn(
@@ -203,7 +203,10 @@ async function withLarge(t: TestContext): Promise<Service> {
   return service
 }
 
-/** Events with long reasons, so that a listing of them is larger than what the sockets hold, and a client who may read it. */
+/**
+ * Starts a service with long events, whose listing is larger than the buffers of the sockets, and logs in a
+ * client who may read it.
+ */
 async function withEvents(t: TestContext) {
   const service = await startService(t)
   await service.addEperson('root@example.org', { admin: true })
@@ -216,7 +219,7 @@ async function withEvents(t: TestContext) {
   return { service, client, token }
 }
 
-/** A listing ends without its end when its store fails below it, and others are answered afterwards. */
+/** Asserts that a listing ends abnormally when its store fails, and that later requests are answered. */
 async function assertBreaksOff(
   t: TestContext,
   query: string,
@@ -234,7 +237,7 @@ async function assertCutOff(response: IncomingMessage): Promise<void> {
   assert.equal(response.complete, false)
 }
 
-/** An answer that has begun, of which nothing is read yet, and the service's side of its connection. */
+/** Starts an answer without reading it. @returns it with the service's side of its connection */
 async function openStalled(service: Service, path: string, token?: string) {
   const sockets = connectionsOf(service)
   const response = await open(service, path, token ? { authorization: `Bearer ${token}` } : {})
@@ -245,14 +248,14 @@ async function openStalled(service: Service, path: string, token?: string) {
   return { response, socket }
 }
 
-/** The service's side of every connection that is made from now on, the newest last. */
+/** Returns a list that collects the service's side of all new connections, newest last. */
 function connectionsOf(service: Service): Socket[] {
   const sockets: Socket[] = []
   service.app.server.on('connection', socket => sockets.push(socket))
   return sockets
 }
 
-/** An answer of which nothing is read yet, on a connection of its own. */
+/** Starts an answer on a connection of its own without reading it. */
 async function open(
   service: Service,
   path: string,
@@ -260,13 +263,13 @@ async function open(
 ): Promise<IncomingMessage> {
   const request = get(service.address + path, { agent: false, headers })
   const [response] = (await once(request, 'response')) as [IncomingMessage]
-  // Those who read the body see an error of the connection there.
+  // An error of the connection appears in the body, too, where it is expected.
   request.on('error', () => {})
   response.on('error', () => {})
   return response
 }
 
-/** The client takes nothing and the service has stopped to send: it has nowhere to put more. */
+/** Waits until the client takes nothing and the service has stopped sending, because all buffers are full. */
 async function stalled(socket: Socket): Promise<void> {
   let last = -1
   let same = 0
@@ -288,11 +291,11 @@ const untilDestroyed = (sockets: readonly Socket[]) =>
     left => left === 0,
   )
 
-/** Every query has let go of the entity's file; none is under way in the database. */
+/** Waits until no query has the entity's file open or is running in the database. */
 async function allClosed(t: TestContext, service: Service): Promise<void> {
   if ((await databaseOf(service.dataFolder)) !== undefined) await untilReadByNobody(service)
   else if (process.platform === 'linux') {
-    // One that stays open is that of short pages.
+    // The file for short pages stays open.
     await until(
       'at most one open file of an entity',
       () => openFiles(service).filter(path => path.includes('/entities/')),
@@ -308,7 +311,7 @@ function openFiles(service: Service): string[] {
       const path = readlinkSync(`/proc/self/fd/${fd}`)
       return path.startsWith(service.dataFolder) ? [path] : []
     } catch {
-      // The folder was open while it was listed.
+      // This descriptor belonged to the listing of the folder itself.
       return []
     }
   })
@@ -321,7 +324,7 @@ function recordFile(service: Service, entity: string): string {
   return join(folder, name)
 }
 
-/** What a broken disk gives back: everything behind the first half megabyte is gone. */
+/** Damages a file like a broken disk: everything after the first half megabyte is overwritten. */
 function damage(file: string): void {
   const handle = openSync(file, 'r+')
   const junk = Buffer.alloc(1024 * 1024, 0xff)

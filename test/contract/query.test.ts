@@ -579,7 +579,7 @@ async function walk(
   return { pages, records: pages.flat() }
 }
 
-/** Values in ascending order, as records whose key says nothing about it. */
+/** Imports values, given in ascending order, as records whose keys are in no order. */
 async function importNumbers(service: Service, values: readonly string[]): Promise<void> {
   const lines = values.map((value, n) => `{"id":${(n * 7) % 101},"n":${value}}`)
   await importText(service, lines.toReversed().join('\n'), { entity: 'numbers', key: 'id' })

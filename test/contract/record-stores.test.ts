@@ -8,8 +8,6 @@ import { test, testOn } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Written records on the command line and in copies of a store. */
-
 async function run({ dataFolder }: Service, ...args: string[]): Promise<string> {
   const done = await carrel(dataFolder, args)
   assert.equal(done.code, 0, done.stderr)

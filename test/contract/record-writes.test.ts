@@ -230,10 +230,10 @@ test('R5 a patch that can’t be applied is refused as a whole, and names its op
     await assertProblem(await patch(client, 'A1', wrong, jsonPatch), 422, 'record-refused')
   for (const wrong of [[], 5, null])
     await assertProblem(await patch(client, 'A1', JSON.stringify(wrong)), 422, 'record-refused')
-  // Each copies all that there is.
+  // Each operation copies everything before it.
   const bomb = Array.from({ length: 40 }, (_, n) => ({ op: 'copy', from: '/size', path: `/size/c${n}` }))
   await assertProblem(await patch(client, 'A1', bomb, jsonPatch), 422, 'record-refused')
-  // Each nests what the one before has nested.
+  // Each operation nests the result of the one before.
   const nest = JSON.parse(`${'['.repeat(900)}${']'.repeat(900)}`) as unknown
   const copies = Array.from({ length: 7 }, (_, n) => ({
     op: 'copy',
@@ -416,7 +416,7 @@ test('R8 an import, an update by file and a dropped entity leave no written reco
   assert.deepEqual(await list(client), records.slice(1))
 })
 
-/** The newest first. */
+/** Returns the events of records, newest first. */
 async function recordEvents(login: (email: string) => Promise<Client>): Promise<readonly Event[]> {
   const admin = await login('admin@example.org')
   const response = await admin.get('/api/query/v4/audit-events?order_by=[{"field":"id","order":"desc"}]')

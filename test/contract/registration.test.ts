@@ -37,7 +37,7 @@ async function start(t: TestContext, env: Readonly<Record<string, string>> = {})
 const ask = (client: Client, kind: string, email: string) =>
   client.post(`${path}?accountRequestType=${kind}`, JSON.stringify({ email, type: 'registration' }), json)
 
-/** Asks for a mail, and reads the token in the link of the mail with this number. */
+/** Requests a mail, and reads the token from the link in the mail with this number. */
 async function tokenOf({ client, catcher }: World, kind: string, email: string, number = 1): Promise<string> {
   assert.equal((await ask(client, kind, email)).status, 201)
   const { links, to } = await catcher.mail(number)
@@ -86,7 +86,7 @@ test('V1 a link in a mail makes an account, once, and its owner logs in', async 
   assert.equal((await service.client().tryLogin('new@example.org', fresh)).status, 200)
 
   await assertProblem(await register(client, token, 'new@example.org'), 400, 'mail-token-refused')
-  // Without an address, too, which would be that of the token.
+  // Without an address, the token's own would be used; this is refused, too.
   for (const one of [token, 'unknown'])
     await assertProblem(await register(client, one, undefined), 400, 'mail-token-refused')
   await assertProblem(await client.get(`${path}/search/findByToken?token=${token}`), 404, 'not-found')
@@ -177,7 +177,7 @@ test('V3 L8 mails to one address, and from one network, have a bound', async t =
   await change(service.dataFolder, 'UPDATE attempt SET level = 60 WHERE level > 0')
   for (const email of [known, 'b@example.org']) assert.equal((await ask(client, 'forgot', email)).status, 429)
   assert.equal(catcher.mails.length, 1)
-  // Nobody is kept from logging in.
+  // Logging in is still possible.
   assert.equal((await service.client().tryLogin(known, passwordOf(known))).status, 200)
   await forgetAttempts(service)
 })

@@ -45,15 +45,15 @@ test('I16 the content of a file is replaced, and everything else of it stays', a
     checkSum: { ...before.checkSum, value: replaced.body.checkSum.value },
   })
   assert.notEqual(now.checkSum.value, before.checkSum.value)
-  // DSpace's interface forgets what it knows from addresses with this in them.
+  // DSpace's interface drops cached responses whose addresses contain this value.
   const { 'dspace.bitstream.isReplacementOf': of, ...metadata } = replaced.body.metadata
   assert.deepEqual({ ...replaced.body, metadata }, now)
   assert.deepEqual(of, [
     { value: 'a.txt', language: null, authority: '/bitstreams', confidence: 600, place: 0 },
   ])
-  // Those who might read the file may read it now.
+  // The readers of the file stay the same.
   assert.equal(await contentOf(service.client(), path), 'the second')
-  // The type is that of the new content, whatever the file is called.
+  // The type is that of the new content, whatever the name of the file is.
   assert.equal(await mimeTypeOf(admin, path), 'application/pdf')
   assert.equal((await read(admin, primary)).uuid, file.uuid)
   const bundle = await read(admin, `/api/core/bundles/${item.bundle}/bitstreams`)
@@ -89,7 +89,7 @@ test('I16 who may not change the item replaces nothing, nor does who has seen an
   assert.equal(await contentOf(admin, path), 'first')
   assert.equal((await replaceContent(admin, file.uuid, sent, '', seen)).status, 200)
   assert.equal((await replaceContent(admin, file.uuid, { ...sent, content: 'third' }, '', seen)).status, 412)
-  // Of several who saw the same, one is the first.
+  // Of several clients with the same tag, only one succeeds.
   const now = { 'if-match': `"${(await read(admin, path)).checkSum.value}"` }
   const answers = await Promise.all(
     ['x', 'y', 'z'].map(content => replaceContent(admin, file.uuid, { ...sent, content }, '', now)),
@@ -124,7 +124,7 @@ test('I16 a replaced content is in the audit trail with what was before and afte
   const events = (await answer.json()) as readonly {
     changes: Record<'before' | 'after', { name: string; size: number; sha256: string }>
   }[]
-  // The second one changed nothing.
+  // The second request changed nothing.
   assert.deepEqual(
     events.map(({ changes: { before, after } }) => [before.name, before.size, after.name, after.size]),
     [['a.txt', 5, 'b.txt', 6]],

@@ -9,12 +9,15 @@ import { test, testOn } from '../support/service/engines.ts'
 import { repository } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Files that a proxy sends (F4), as the proxy sees Carrel. Real proxies are in test/products/. */
+/**
+ * Settings for files that a proxy sends (F4), seen here as the proxy does. Real proxies are tested in
+ * test/products/.
+ */
 const nginx = { CARREL_FILES_SENT_BY: 'x-accel-redirect:/carrel-files/', CARREL_TRUSTED_PROXIES: '127.0.0.1' }
 const apache = { ...nginx, CARREL_FILES_SENT_BY: 'x-sendfile' }
 const content = randomBytes(10_000)
 
-/** A test that doesn't depend on the engine. */
+/** Declares a test that doesn't depend on the engine. */
 const onceTest = (...of: Parameters<typeof test>) => testOn('sqlite', ...of)
 
 async function start(t: TestContext, env: Readonly<Record<string, string>> = nginx) {
@@ -32,15 +35,15 @@ async function start(t: TestContext, env: Readonly<Record<string, string>> = ngi
   return { service, open, shared, sha256, path, etag: `"${sha256}"`, ruth }
 }
 
-/** The same store behind a service that sends files itself. */
+/** Starts another service on the same store, which sends files itself. */
 const sendingItself = (t: TestContext, { dataFolder }: Service) =>
   startService(t, { dataFolder, env: { CARREL_TRUSTED_PROXIES: '127.0.0.1' } })
 
-/** As nginx asks: a client's request with the client's address. */
+/** Sends a request like nginx, with the address of the client. */
 const ask = ({ address }: Service, path: string, headers: Readonly<Record<string, string>>, method = 'GET') =>
   fetch(address + path, { method, headers: { 'x-forwarded-for': '192.0.2.7', ...headers } })
 
-/** What differs from one response to the next, or belongs to the connection. */
+/** Headers that differ between responses, or that belong to the connection. */
 const incidental =
   /^(date|connection|keep-alive|set-cookie|dspace-xsrf-token|content-length|content-range|x-accel-redirect|x-sendfile)$/
 const lasting = ({ headers }: Response) => [...headers].filter(([name]) => !incidental.test(name))
@@ -59,12 +62,12 @@ test('F4 a proxy gets the headers of a whole file or of one range, and the path 
   ]) {
     const response = await ask(service, open, headers)
     assert.equal(response.headers.get('x-accel-redirect'), `/carrel-files/${path}`, JSON.stringify(headers))
-    // The proxy turns it into 206.
+    // The proxy turns the status into 206.
     assert.equal(response.status, 200)
     assert.equal(await response.text(), '')
     const own = await ask(plain, open, headers)
     await own.arrayBuffer()
-    // nginx adds this one to a whole file, and none to a part.
+    // nginx adds this header to a whole file, but not to a part.
     const isWhole = !('range' in headers)
     assert.deepEqual(
       lasting(response),
@@ -110,7 +113,7 @@ test('F4 Carrel itself sends whatever proxies read differently, and refuses what
     const shown = async (response: Response) => {
       const body = Buffer.from(await response.arrayBuffer()).toString('latin1')
       const text = JSON.stringify(lasting(response)) + body
-      // Each answer has a boundary of its own.
+      // Each answer has a different boundary.
       const [, boundary] = /boundary="?([\w-]+)/.exec(response.headers.get('content-type') ?? '') ?? []
       return boundary === undefined ? text : text.replaceAll(boundary, 'boundary')
     }
@@ -179,7 +182,7 @@ onceTest(
   },
 )
 
-/** nginx passes these on by itself, or writes its own. */
+/** Headers that nginx passes on by itself, or writes itself. */
 const passedOn =
   /^(content-type|content-disposition|content-length|cache-control|set-cookie|accept-ranges|date|connection|keep-alive|x-accel-redirect)$/
 
@@ -207,7 +210,7 @@ onceTest('F4 the configuration of nginx in the guide passes on every header of a
       return name.toLowerCase()
     }),
   )
-  // Only a file that a network opens has this one.
+  // Only files opened by a network have this header.
   assert.ok(added.has('cross-origin-resource-policy'))
   assert.deepEqual(
     [...names].filter(name => !passedOn.test(name) && !added.has(name)),

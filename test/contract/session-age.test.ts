@@ -15,14 +15,14 @@ import { startService } from '../support/service/service.ts'
 const email = 'ruth@example.org'
 const hour = 3_600
 
-/** @returns what moves the clock of this process to so many seconds after the call */
+/** @returns a function that sets the clock of this process to a number of seconds after this call */
 function shiftable(t: TestContext): (seconds: number) => void {
   const start = Date.now()
   t.mock.timers.enable({ apis: ['Date'], now: start })
   return seconds => t.mock.timers.setTime(start + seconds * 1000)
 }
 
-/** Somebody who has logged in. */
+/** Starts a service with a logged-in eperson. */
 async function start(t: TestContext, env: Readonly<Record<string, string>> = {}) {
   const service = await startService(t, { env })
   const { uuid } = await service.addEperson(email)
@@ -142,7 +142,7 @@ testOn('sqlite', 'T8 T11 a client can neither change nor remove the begin of its
   for (const [what, header] of Object.entries(headers)) {
     const encoded = Buffer.from(header).toString('base64url')
     assert.equal(await client.isLoggedIn(`${encoded}.${payload}.${signature}`), false, what)
-    // Not even with the key of the session.
+    // The key of the session doesn't help, either.
     assert.equal(await client.isLoggedIn(signed(header, claims, sessionKey(key, begun))), false, what)
   }
   const tomorrow = begun + 25 * hour * 1000
@@ -162,7 +162,7 @@ test('T11 a session of an older version counts from the last refresh there', asy
   assert.equal(await client.isLoggedIn(old), true)
   const response = await client.post('/api/authn/login', undefined, { authorization: `Bearer ${old}` })
   const renewed = bearerOf(response)
-  // Tokens live for half an hour.
+  // Tokens live for half an hour, so the session counts from 20 minutes ago.
   assert.equal(begunOf(renewed), begun - 1_200_000)
   assert.equal(claimsOf(renewed).exp, Math.min(claimsOf(renewed).exp, begun / 1000 - 1_200 + hour))
   to(601)
@@ -184,7 +184,7 @@ test('T11 sessions at providers are forgotten when theirs has ended', async t =>
   to(hour + 60)
   await stop()
   assert.equal(await ended(), 0)
-  // Without a lifetime, nothing is forgotten.
+  // Without a lifetime of sessions, nothing is forgotten.
   const { sessionKey: next = new Uint8Array() } = (await sessions.of(uuid)) ?? {}
   assert.ok(
     await identities.begin({ uuid, sessionKey: next, session, begins: beginsNow() }, commandEvent('login')),

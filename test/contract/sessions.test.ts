@@ -53,7 +53,7 @@ async function ownId(client: Client): Promise<string> {
   return own[0]?.id ?? ''
 }
 
-/** The lease in the answer of a download, as the client sends it back. */
+/** Returns the lease from the answer of a download, as the client sends it back. */
 function leaseIn(answer: Response): string {
   const cookie = answer.headers.getSetCookie().find(one => one.startsWith('CARREL-LEASE='))
   assert.ok(cookie)
@@ -170,7 +170,7 @@ test('N3 ending all others leaves the one that asks, in which everything goes on
     [true],
   )
 
-  // Again, and from the newer of two.
+  // Ended again, and then from the newer of two sessions.
   const later = await loggedIn(service)
   assert.deepEqual(await areLoggedIn([own, later]), [true, true])
   assert.equal((await own.delete(path)).status, 204)
@@ -226,7 +226,7 @@ test('N2 when the list of ended sessions is full, ending one more ends all other
   client.token = own
   for (let at = 0; at <= maxEnded; at++) {
     const token = await sessionLogin(service, ruthEmail)
-    // Before the list is nearly full, each is like the one before.
+    // Until the list of ended sessions is nearly full, each round is like the one before.
     const isLookedAt = isLong || at === 0 || at >= maxEnded - 1
     if (isLookedAt) assert.equal(await client.isLoggedIn(bystander), true)
     assert.equal((await client.delete(`${path}/${begunOf(token)}`)).status, 204)

@@ -6,8 +6,6 @@ import { toConfig } from '../../src/config/config.ts'
 import { settings } from '../../src/config/settings.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
-/** Settings of the environment and the file (D3). */
-
 function configFile(t: TestContext, content: unknown): string {
   const file = join(temporaryFolder(t), 'carrel.json')
   writeFileSync(file, typeof content === 'string' ? content : JSON.stringify(content))
@@ -65,7 +63,7 @@ test('D3 variables that are not ours stop no start: of tests, of service links, 
     CARREL_CONFIG,
     CARREL_OIDC_SECRET: 'secret-of-the-client',
     CARREL_TEST_ANYTHING: '1',
-    // What Kubernetes sets for services that are called carrel and carrel-db.
+    // Variables that Kubernetes sets for services called carrel and carrel-db.
     CARREL_PORT: 'tcp://10.0.0.1:80',
     CARREL_SERVICE_HOST: '10.0.0.1',
     CARREL_SERVICE_PORT: '80',

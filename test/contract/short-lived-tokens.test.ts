@@ -86,7 +86,7 @@ test('T5 a login token is useless as authentication-token', async t => {
   assert.equal(await isAccepted(stranger, token), false)
   await assertUnauthorized(await stranger.get(withToken(token, `/api/eperson/epersons/${uuid}`)))
 
-  // Also one that lives as long as a short-lived one.
+  // Even a login token with the lifetime of a short-lived one is refused here.
   const claims = JSON.stringify({ eid: uuid, sg: [], exp: Date.now() / 1000 + 2 })
   assert.equal(await isAccepted(stranger, signed(ownHeader, claims, await keyOf(service, uuid))), false)
 })
@@ -142,7 +142,7 @@ for (const to of ['/api/authn/login', path])
     const short = await client.shortLivedToken()
     for (const query of [`a=%zz&authentication-token=${short}`, 'authentication-token=%ff']) {
       const answer = await client.post(`${to}?${query}`)
-      // Malformed (E2) or refused (T10): but nothing is handed out.
+      // Malformed (E2) or refused (T10): in both cases no token is issued.
       assert.ok([400, 403].includes(answer.status), `${query.slice(0, 30)}: ${answer.status}`)
       assert.equal(answer.headers.get('authorization'), null)
     }

@@ -5,7 +5,10 @@ import { importText } from '../support/data/imports.ts'
 import { runSqlIn, test, testOn } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Pages of an entity that isn't kept in memory, many at the same time (docs/decisions/0054). */
+/**
+ * Number of records of an entity that isn't kept in memory. Its pages are requested many at a time
+ * (docs/decisions/0054).
+ */
 const count = 3_000
 const note = 'x'.repeat(300)
 const lineOf = (id: number) => `{"id":${id},"turned":${count - id},"note":"${note} 𝄞, \\\\ ${id}"}`
@@ -17,7 +20,7 @@ async function startFull(t: TestContext, line = lineOf, length = count): Promise
   return service
 }
 
-/** Pages in both directions, as JSON and as lines, of other lengths and places. */
+/** Pages in both directions, as JSON and as lines, of various lengths and offsets. */
 const pages = Array.from({ length: 120 }, (_, at) => {
   const [limit, offset] = [1 + (at % 12), (at * 997) % (count - 12)]
   const turned = at % 3 === 0
@@ -70,7 +73,7 @@ testOn('postgres', 'Q10 of large records, few are read together', async t => {
   assert.ok((await reads()) >= 12)
 })
 
-/** @returns how many statements have read records since then */
+/** @returns a function that counts the statements that have read records since */
 async function countReads({ dataFolder }: Service): Promise<() => Promise<number>> {
   const table = await tableOf({ dataFolder })
   // Each statement counts itself.
@@ -99,7 +102,7 @@ testOn('postgres', 'Q2 a page without all of its records fails alone', async t =
   )
 })
 
-/** The table of the only version. */
+/** Returns the table of the entity's only version. */
 async function tableOf({ dataFolder }: Pick<Service, 'dataFolder'>): Promise<string> {
   const sql = "SELECT relname AS name FROM pg_class WHERE relname LIKE 'records.%' AND relkind = 'r'"
   const [table] = await runSqlIn<{ name: string }>(dataFolder, sql)

@@ -70,7 +70,7 @@ test('S11 everybody reads the texts that an administrator writes on the pages of
       ['pt-BR', 'Cartas'],
     ])
     assert.deepEqual(await seen(client, agreement), kind)
-    // The addresses that the interface asks, and what it compares them with.
+    // The interface requests these addresses, and compares the values.
     const listed = (await read(client, '/api/core/sites?projection=allLanguages'))._embedded.sites?.[0]
     assert.deepEqual(listed && textsIn(listed, agreement), kind)
     assert.equal(listed?._links.self?.href, `${baseUrl}${path}`)
@@ -91,7 +91,7 @@ test('S11 K2 nobody but an administrator changes the texts, and no access token 
   const before = await read(nobody, path)
   assert.equal((await patch(nobody, cms(false, ['en', 'x']))).status, 401)
   assert.equal((await patch(ruth, cms(false, ['en', 'x']))).status, 403)
-  // Before the body is looked at.
+  // The right is checked before the body is read.
   assert.equal((await ruth.patch(path, 'x'.repeat(2_000_000))).status, 403)
   const made = await admin.post(
     '/api/authn/tokens',
@@ -196,7 +196,7 @@ test('S11 D9 each change of the site is an event with what was there before and 
 test('S12 everybody who has accepted the user agreement is asked again after the script that DSpace’s interface begins', async t => {
   const { service, admin, ruth } = await started(t, { CARREL_END_USER_AGREEMENT: 'true' })
   const field = 'dspace.agreements.end-user'
-  /** The agreement as the interface reads it after a login, and when a page is loaded. */
+  /** Returns the eperson as the interface reads it after a login and when a page is loaded. */
   const mine = async (client: Client) =>
     (await read(client, '/api/authn/status'))._embedded.eperson as unknown as Answer
   const accept = async (client: Client) => {
@@ -235,7 +235,7 @@ test('S12 everybody who has accepted the user agreement is asked again after the
   assert.equal((await begin(ruth, '-metadata', field)).status, 403)
   for (const other of ['dspace.agreements.cookies', 'eperson.lastname', 'x', ''])
     assert.equal((await begin(admin, '--metadata', other)).status, 400)
-  // The interface writes the name with one hyphen.
+  // The interface writes the parameter with one hyphen.
   assert.deepEqual((await reset('-metadata'))?.result, { epersons: 2 })
   for (const client of [admin, ruth]) assert.equal((await mine(client)).metadata[field], undefined)
   assert.deepEqual(textsIn(await mine(ruth), 'dspace.agreements.cookies'), [[null, '{"a":1}']])

@@ -9,8 +9,6 @@ import { from } from '../support/service/configuration.ts'
 import { test } from '../support/service/engines.ts'
 import { passwordOf, startService } from '../support/service/service.ts'
 
-/** Which groups are special, why, and whose sessions have them. */
-
 const rulesPath = '/api/admin/special-groups'
 const staff = { group: 'Staff', attribute: 'affiliation', value: 'staff' }
 const guests = { group: 'Guests', attribute: 'affiliation', pattern: 'guest-(a|b)' }
@@ -98,7 +96,7 @@ test('OP9 of somebody, each rule has the sessions to which it gives its group, o
       ]),
     )
   assert.deepEqual(await given(), { Campus: [], Local: [], Staff: [], Guests: [] })
-  // The area of the third has one address of Campus; of the last, none has.
+  // Part of the third address's network is in Campus; none of the last one's is.
   for (const address of ['10.1.2.3', '203.0.113.1', '192.0.2.200', '10.1.9.9']) await loginFrom(address)
   const { Campus = [], Local = [], Staff, Guests } = await given()
   assert.deepEqual(Campus.map(one => one.join(' ')).toSorted(), [
@@ -113,7 +111,7 @@ test('OP9 of somebody, each rule has the sessions to which it gives its group, o
   ])
   assert.deepEqual([Staff, Guests], [[], []])
 
-  // What a provider has said is in the token alone.
+  // Groups from a provider's attributes are only in the token.
   const eperson = await service.storage.sessions.of(uuid)
   assert.ok(eperson)
   const now = Date.now()

@@ -13,8 +13,6 @@ import { assertNotLoggedOut, logoutAnswerOf } from '../support/providers/saml-lo
 import { person } from '../support/providers/saml-provider.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Attacks that once worked, or nearly did: each with what the attacker may have, and no more. */
-
 const logoutPath = '/api/authn/sso/saml/logout'
 
 async function withPeople(t: TestContext, mallorysNameId = 'mallory-id') {
@@ -77,7 +75,7 @@ test('T4 a logout request with space around its NameID ends the sessions of that
   assert.equal(await ruth.isLoggedIn(), false)
 })
 
-/** Stands where a signature would, and is none. */
+/** An element in the place of a signature that signs nothing. */
 const emptySignature =
   '<d:Signature xmlns:d="http://www.w3.org/2000/09/xmldsig#"><d:SignedInfo><d:CanonicalizationMethod Algorithm="http://www.w3.org/2001/10/xml-exc-c14n#"/><d:SignatureMethod Algorithm="http://www.w3.org/2001/04/xmldsig-more#rsa-sha256"/><d:Reference URI="#_1"><d:Transforms><d:Transform Algorithm="http://www.w3.org/2000/09/xmldsig#enveloped-signature"/></d:Transforms><d:DigestMethod Algorithm="http://www.w3.org/2001/04/xmlenc#sha256"/><d:DigestValue>AAAA</d:DigestValue></d:Reference></d:SignedInfo><d:SignatureValue>AAAA</d:SignatureValue></d:Signature>'
 
@@ -150,7 +148,7 @@ const startBehindProxy = (t: TestContext, more: object = {}) =>
     env: { ...withSingleSignOn(t, { providers: [{ ...proxy, ...more }] }), PROXY_SECRET: secret },
   })
 
-/** @param headers their characters are bytes */
+/** @param headers whose characters are bytes */
 const fromProxy = (service: Service, headers: Readonly<Record<string, string>>) =>
   new Promise<{ status: number; cookie: string }>((resolve, reject) => {
     const url = `${service.address}/api/authn/shibboleth`
@@ -179,7 +177,8 @@ test('X3 subjects that are no clean text are nobody, and never the same one', as
 test('X3 an address of letters that only look like others matches nobody', async t => {
   const service = await startBehindProxy(t, { email: { match: true, domains: ['example.edu'] } })
   await service.addEperson('kate@example.edu', { admin: true })
-  // KELVIN SIGN, and LATIN SMALL LIGATURE FI: both are others in another case or form.
+  // KELVIN SIGN, and LATIN SMALL LIGATURE FI: both become other characters in another case or normalization
+  // form.
   for (const address of ['\u212aate@example.edu', 'ﬁ@example.edu', 'kate@example.edu\u0301']) {
     const mail = Buffer.from(address).toString('latin1')
     assert.equal(
@@ -218,7 +217,7 @@ test('X3 a login that lacks what is required is in the audit trail, and succeeds
   assert.equal((await fromProxy(service, { ...ruth, ...good })).status, 303)
 })
 
-// What a page of somebody else can make a browser do -----------------------------------------------------------
+// Requests that a hostile page can cause -----------------------------------------------------------------------
 
 test('X2 no page can fill a browser with attempts, nor begin one by an image or a frame', async t => {
   const { service } = await startWithProvider(t)

@@ -37,7 +37,7 @@ after(async () => (await shared)?.stop())
 
 type Block = Readonly<Record<string, unknown>>
 
-/** What `carrel sso check` finds, each as `level about: what`. */
+/** Returns the findings of `carrel sso check`, each as `level about: what`. */
 async function findings(
   t: TestContext,
   block: Block,
@@ -69,7 +69,7 @@ const company = async (more: Block = {}) => ({
   create: true,
   ...more,
 })
-/** Where all is well: pages and service are on https. */
+/** Settings without warnings: pages and service use https. */
 const secure = {
   CARREL_BASE_URL: 'https://repo.example.edu',
   CARREL_ALLOWED_ORIGINS: 'https://ui.example.edu',
@@ -373,7 +373,7 @@ nodeTest('D2 sso check says which attributes and claims a provider does not anno
   )
 })
 
-/** A provider that has nothing but a discovery document. */
+/** Starts a provider that has only a discovery document. */
 async function discovering(t: TestContext, more: Block) {
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'application/json')

@@ -21,10 +21,8 @@ import { test } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { baseUrl, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** Single sign-on as an administrator asks about it over HTTP. */
-
 const json = { 'content-type': 'application/json' }
-// What a test expects, it asserts.
+// Tests read any member of a body.
 type Body = ReturnType<typeof JSON.parse>
 
 const ask = (client: Client, body: unknown) =>
@@ -48,7 +46,7 @@ for (const encrypt of [undefined, 'aes128-gcm'] as const)
     provider.users.set('ada', person('ada', 'ada@example.org', { attributes: { [affiliation]: 'staff' } }))
     const { uuid } = await service.addEperson('ada@example.org')
     const max = await service.addEperson('max@example.org')
-    // The answer to a login of hers is what she sends to the administrator.
+    // Ada sends the administrator the assertion of a login of hers.
     const { form, answer } = await signIn(service, provider, 'ada')
     assert.equal(answer.status, 303)
     const assertion = form.fields.SAMLResponse ?? ''
@@ -70,7 +68,7 @@ for (const encrypt of [undefined, 'aes128-gcm'] as const)
     if (encrypt) return
     const xml = Buffer.from(assertion, 'base64').toString()
     assert.deepEqual(await explained(root.client, { provider: 'uni', assertion: xml }), expected)
-    // As the command says it.
+    // The command gives the same explanation.
     const file = join(temporaryFolder(t, 'sqlite'), 'assertion.xml')
     writeFileSync(file, xml)
     const args = ['sso', 'explain', '--assertion', file, '--json']
@@ -78,7 +76,7 @@ for (const encrypt of [undefined, 'aes128-gcm'] as const)
       env: { CARREL_CONFIG: join(dirname(metadataFile()), 'carrel.json'), CARREL_BASE_URL: baseUrl },
     })
     assert.deepEqual(JSON.parse(stdout), expected)
-    // Somebody has changed it: it is read, and said to be wrong.
+    // A changed assertion is read, and its signature is reported as wrong.
     const forged = xml.replaceAll('ada@example.org', 'max@example.org')
     const other = await explained(root.client, { assertion: forged })
     assert.match(other.signature, /matches none of the provider/)

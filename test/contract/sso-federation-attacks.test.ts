@@ -22,7 +22,7 @@ import { person, type SamlProvider, startSamlProvider } from '../support/provide
 import { test } from '../support/service/engines.ts'
 import { type Service, temporaryFolder } from '../support/service/service.ts'
 
-/** One identity provider of the federation is in somebody else's hands. */
+/** Starts a service in a federation with a hostile identity provider. */
 async function startWithEvil(
   t: TestContext,
   settings: Readonly<Record<string, unknown>> = asFederation(),
@@ -38,7 +38,7 @@ async function startWithEvil(
   return { good, evil, service }
 }
 
-/** A login whose user has chosen this provider, and is there. */
+/** Begins a login at this provider, chosen by the user. */
 async function beginAt(service: Service, provider: SamlProvider): Promise<PendingLogin> {
   const { visitor, answer } = await startAt(service, provider.entityId)
   const { searchParams } = locationOf(answer)
@@ -66,7 +66,7 @@ test('X12 an identity provider can’t name another’s users by their subject',
     const answer = await send(attempt, base64(response(attempt, { attributes })))
     await assertProblem(answer, 403, 'account-refused')
   }
-  // With a scope of its own it is somebody else.
+  // A subject with the provider's own scope is another person.
   const attempt = await beginAt(service, evil)
   const attributes = { [subjectId]: 'ada@evil.example', ...mail('ada@evil.example') }
   assert.equal((await send(attempt, base64(response(attempt, { attributes })))).status, 303)
@@ -141,7 +141,7 @@ void nodeTest('X12 a response counts only from the identity provider that the us
   const { good, evil, service } = await startWithEvil(t)
   const attributes = { [subjectId]: 'mallory@evil.example', ...mail('mallory@evil.example') }
   const attempt = await beginAt(service, good)
-  // Its own response, where the user has chosen another.
+  // The provider's own response, although the user has chosen another.
   const own = about({ ...attempt, provider: evil }, { attributes })
   for (const changes of [
     own,
@@ -152,7 +152,7 @@ void nodeTest('X12 a response counts only from the identity provider that the us
     const forged = response(again, { ...changes, inResponseTo: again.request }, { identity: evil.identity })
     await assertProblem(await send(again, base64(forged)), 401, 'sign-on-refused')
   }
-  // And the other way round: its key says nothing for another.
+  // The other way round: a provider's key isn't valid for another.
   const elsewhere = await beginAt(service, evil)
   const stolen = response(elsewhere, { attributes }, { identity: good.identity })
   await assertProblem(await send(elsewhere, base64(stolen)), 401, 'sign-on-refused')

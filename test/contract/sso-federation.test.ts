@@ -38,7 +38,7 @@ async function twoUniversities(t: TestContext, more: readonly string[] = []) {
   return { one, two, metadata: signedAggregate([memberOf(one, lund), memberOf(two, turku), ...more]) }
 }
 
-/** What a page shows as choices, and where they lead. */
+/** Returns the choices on a page, with their addresses. */
 const choicesIn = (html: string) =>
   new Map(
     [...html.matchAll(/<a class="choice" href="([^"]+)">([^<]*)/g)].map(([, href = '', name = '']) => [
@@ -140,7 +140,7 @@ void nodeTest(
       ['nowhere'],
     ] as const)
       assert.deepEqual(await namesFor(service, text), names, text)
-    // Not shown, but let in.
+    // This provider is not listed, but accepted.
     const { answer } = await startAt(service, 'https://d.example/idp')
     assert.equal(locationOf(answer).origin, 'https://idp.example.edu')
   },
@@ -206,7 +206,7 @@ void nodeTest(
     assert.equal(back.origin + back.pathname, location, 'the address that the metadata names')
     assert.equal(SPMetadata(xml).getEntityID(), `${baseUrl}/api/authn/sso/saml/metadata`)
 
-    // Somebody who has chosen nothing gets the page of our own.
+    // Without a choice at the discovery service, Carrel's own page is shown.
     const none = await visitor.get(back)
     assert.equal(none.status, 200)
     assert.match(await none.text(), /Lund University/)
@@ -281,7 +281,7 @@ void nodeTest('X12 an identity provider that leaves the federation logs nobody i
     async () => (await startAt(service, one.entityId)).answer.status,
     status => status === 400,
   )
-  // One who was on the way comes too late.
+  // A login that had begun before is refused.
   const { answer: ended } = await finishSignOn(visitor, answer, one, 'ada')
   await assertProblem(ended, 401, 'sign-on-refused')
 })

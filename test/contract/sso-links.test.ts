@@ -11,7 +11,7 @@ import { test, testOn } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Identities at providers that an administrator links and unlinks. */
+/** Path of the identities that an administrator links and unlinks. */
 
 const list = '/api/admin/sso/identities'
 const subject = ruth[names.subject]
@@ -35,7 +35,7 @@ async function at(service: Service) {
 }
 
 async function started(t: TestContext) {
-  // Nobody is known there by an address, and nobody is added.
+  // Logins at the provider are not matched by address, and create no epersons.
   const env = withProxy(t, { provider: { create: false } }) as Record<string, string>
   const service = await startService(t, { env })
   const { uuid } = await service.addEperson('r.example@work.example')
@@ -96,7 +96,7 @@ test('OP5 of two who are linked to one subject at once, one is', async t => {
   assert.equal(answers.filter(({ status }) => status === 201).length, 1)
   assert.equal((await linked()).length, 1)
   for (const answer of answers) await answer.arrayBuffer()
-  // And of two subjects for one.
+  // Several subjects for one eperson are linked at the same moment; at most one succeeds.
   const two = await Promise.all(['a', 'b', 'c'].map(one => put(`apache/${uuid}`, { subject: one })))
   assert.ok(two.filter(({ status }) => status === 201).length <= 1)
   assert.equal((await linked(`?eperson=${uuid}`)).length, 1)

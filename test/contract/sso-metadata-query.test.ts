@@ -25,7 +25,7 @@ import { startService } from '../support/service/service.ts'
 const discoveryUrl = 'https://ds.example.org/'
 const pathOf = (entityId: string) => `/entities/${encodeURIComponent(entityId)}`
 
-/** A provider that a metadata query server knows. */
+/** Starts a provider that a metadata query server knows. */
 async function startKnown(t: TestContext, more: Partial<Member> = {}) {
   const [provider, server] = [await startSamlProvider(t), await startMetadataServer(t)]
   provider.users.set('ada', scholar('ada@good.example', email))
@@ -94,7 +94,7 @@ test('X13 an answer without the federation’s signature, or about somebody else
   }
 })
 
-/** In this process, to see how much is asked. */
+/** Queries metadata in this process, so that the number of requests can be counted. */
 function query(t: TestContext, server: MetadataServer) {
   const made = createMetadataQuery(`${server.address}/`, [federation.certificate])
   t.after(() => made.close())
@@ -149,7 +149,7 @@ test('X13 a flood from one network keeps no other from the metadata query server
   const wanted = 'https://wanted.example/idp'
   serveEntity(server, wanted)
   const { find } = query(t, server)
-  // Also where the flood wants the same, last of all.
+  // The wanted entity is also the last one of the flood.
   const all = Promise.all([...flood.slice(0, 60), wanted].map(one => find(one)))
   const found = await Promise.all([...flood.slice(60).map(one => find(one)), find(wanted, '198.51.100.1')])
   assert.equal(typeof found.at(-1), 'object')

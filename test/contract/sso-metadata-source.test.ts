@@ -148,7 +148,7 @@ test('X11 metadata from an address is read once for all workers, asked for again
   assert.deepEqual(asked.slice(0, times), [undefined, '"1"', '"1"'].slice(0, times))
   await served.stop()
 
-  // The server is gone; the last good copy isn't.
+  // The server fails, and the last good copy is used.
   server.files.set('/all.xml', { status: 500 })
   const again = await startService(t, { env, dataFolder })
   await introduce(again, provider)

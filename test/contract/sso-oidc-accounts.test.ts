@@ -20,15 +20,16 @@ import { providerPasswordOf } from '../support/providers/openid-provider.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { adminOf } from '../support/service/nodes.ts'
 
-/** Every test has a Carrel of its own; the providers know nothing of each other and of it. */
+/** A provider for all tests; each test has a service of its own, and the providers don't know each other. */
 const { company, ruthIs, start } = await startCompany()
 const second = await startSecond()
 after(() => Promise.all([company.stop(), second.stop()]))
 
-/** What has nothing to do with the store. */
+/** Declares a test that doesn't depend on the engine. */
 const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
 
-// Who it is --------------------------------------------------------------------------------------------------
+// Identity
+// ---------------------------------------------------------------------------------------------------
 
 test('X3 the same subject of two providers is two people', async t => {
   ruthIs({ email: 'another-ruth@example.edu' }, second)
@@ -56,7 +57,7 @@ onOne('X3 userInfo says where else claims are looked for', async t => {
   assert.equal(status._embedded.eperson?.email, ruth.email)
   assert.deepEqual(await client.specialGroups(), ['Staff'])
 
-  // Without it there is no e-mail address, and so nobody to create.
+  // Without user info there is no email address, and so no account can be created.
   await assertNoAccount(await start(t, { providers: [{ ...settings, create: true, groups }] }))
 })
 
@@ -75,7 +76,7 @@ test('X3 the subject decides, whatever else changes at the provider', async t =>
   }
   assert.deepEqual(await emails(service), ['max@example.org', ruth.email])
 
-  // Subjects are compared as they stand.
+  // Subjects are compared exactly.
   const seen = new Set<string>()
   const subjects = ['R-1', 'r-1 ', 'r-10', 'r', 'ſ-1', "r-1' OR '1'='1"]
   for (const [at, sub] of subjects.entries()) {
@@ -136,7 +137,7 @@ test('X3 an eperson is never linked by an e-mail address where that is not allow
     ruthIs(claims)
     await assertNoAccount(service, { provider: caseIds[at] ?? '' })
   }
-  // The one that is allowed and verified is.
+  // A provider that is trusted, with a verified address, is matched.
   ruthIs()
   const relying = cases.findIndex(([provider]) => 'email' in provider && provider.email === match)
   assert.equal(claimsOf(await tokenOf(service, { provider: caseIds[relying] ?? '' })).eid, uuid)
@@ -149,7 +150,7 @@ onOne('X3 who says that addresses are verified may be the operator', async t => 
   ruthIs({ email_verified: undefined, email: 'ruth@EXAMPLE.edu' })
   assert.equal(claimsOf(await tokenOf(service)).eid, uuid)
 
-  // Lookalikes of the domain are none of it.
+  // Domains that look similar are not accepted.
   for (const address of [
     'ruth@example.edu.evil.example',
     'ruth@evil-example.edu',

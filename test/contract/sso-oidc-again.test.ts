@@ -21,26 +21,26 @@ import { providerPasswordOf } from '../support/providers/openid-provider.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { baseUrl } from '../support/service/service.ts'
 
-/** What happens in a browser whose session is over, or that has just logged out (docs/decisions/0032). */
+/** Providers for logins after the end of a session or after a logout (docs/decisions/0032). */
 const { company, ruthIs, start } = await startCompany()
 const second = await startSecond()
 after(() => Promise.all([company.stop(), second.stop()]))
 
 const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
 const remembered = 'CARREL-PROVIDER'
-/** As DSpace's interface puts it into the `location`, not encoded. */
+/** An address that DSpace's interface puts into the `location` without encoding it. */
 const page = `${userInterface}/items?page=2&size=5`
 
 interface Way {
-  /** Every address that was opened. */
+  /** All addresses that were opened. */
   readonly opened: readonly URL[]
   /** The last page. */
   readonly page: Page
-  /** The address of the user interface, if the way has ended there. */
+  /** The address of the user interface, if the way ended there. */
   readonly arrived: URL | undefined
 }
 
-/** Opens an address and goes on until something is shown. @param before called before each step */
+/** Opens an address and follows redirects until a page is shown. @param before called before each step */
 async function go(browser: Browser, from: URL, before: () => void = () => {}): Promise<Way> {
   const opened: URL[] = []
   for (let next = from; ; ) {
@@ -54,7 +54,7 @@ async function go(browser: Browser, from: URL, before: () => void = () => {}): P
   }
 }
 
-/** How providers were asked: the parameter `prompt` of each request. */
+/** Returns the parameter `prompt` of each request to a provider. */
 const prompts = ({ opened }: Way) =>
   opened
     .filter(url => url.searchParams.has('code_challenge'))
@@ -67,14 +67,14 @@ async function answerForm(browser: Browser, { page }: Way): Promise<Way> {
   return go(browser, locationOf(sent) ?? assert.fail(sent.text))
 }
 
-/** Forgets what a provider knows about this browser, as its own timeout does. */
+/** Makes a provider forget this browser, as its own timeout does. */
 function endAt(issuer: string, browser: Browser): void {
   const url = new URL(issuer)
   for (const name of [...browser.cookies.all(url).keys()])
     if (name.endsWith(`-${url.port}`) || name.endsWith(`-${url.port}.sig`)) browser.cookies.remove(url, name)
 }
 
-/** What a client does that has been answered 401: it goes to the `location`, with its own address in it. */
+/** Returns the `location` to which a client goes after a 401, with its own address in it. */
 function locationIn(answer: Response): URL {
   const [, location = ''] =
     /oidc realm="[^"]*", location="([^"]*)"/.exec(answer.headers.get('www-authenticate') ?? '') ?? []
@@ -178,7 +178,7 @@ onOne('X6 of several providers the last one is asked, and otherwise the person c
   assert.equal(silent.arrived?.href, home)
   assert.equal((await trade(browser)).status, 200)
 
-  // Chosen by the client: it asks as it likes.
+  // If the client has chosen the provider, the provider may ask.
   assert.deepEqual(prompts(await go(browser, startOf({ provider: 'company' }))), [null])
   await tokenOf(service, { browser, provider: 'second' })
   endAt(second.issuer, browser)

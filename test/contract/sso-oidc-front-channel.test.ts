@@ -19,7 +19,7 @@ import { serve } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
 import { connectionsTo } from '../support/service/workers.ts'
 
-/** Logout by a frame of the provider's page in the user's browser, which anybody can load (X7). */
+/** Providers whose pages log out by a frame in the user's browser, which anyone can load (X7). */
 const { providers } = await startLiars()
 after(() => providers.stop())
 
@@ -38,7 +38,7 @@ const issuerOf = (name: string) => providers.settings(name).issuer
 const pathOf = (name: string, query: Readonly<Record<string, string>>) =>
   `/api/authn/sso/oidc/logout/${name}?${new URLSearchParams(query)}`
 
-/** What a frame does: a GET without any cookie. */
+/** Sends the request of a frame: a GET without any cookie. */
 const load = (
   { address }: Pick<Service, 'address'>,
   name: string,
@@ -64,7 +64,7 @@ test('X7 T4 a frame that names the session ends every token, and nobody else’s
   assert.equal(logout?.eperson, claimsOf(tokens[0] ?? '').eid)
   assert.equal(logout?.method, 'oidc')
 
-  // A second time it ends nothing, and a new login is not touched by what the cache of a browser might send.
+  // A second request, such as from a browser's cache, ends nothing, not even a new session.
   assert.equal((await load(service, truth)).status, 200)
   assert.equal((await eventsOf(admin, 'logout')).length, 1)
 })

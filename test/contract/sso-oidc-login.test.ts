@@ -30,7 +30,7 @@ import {
 import { test, testOn } from '../support/service/engines.ts'
 import { baseUrl, type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** Every test has a Carrel of its own; the providers know nothing of each other and of it. */
+/** A provider for all tests; each test has a service of its own, and the providers don't know each other. */
 const { company, ruthIs, start } = await startCompany()
 const second = await startSecond()
 after(() => Promise.all([company.stop(), second.stop()]))
@@ -41,7 +41,7 @@ const signOnCookies = ({ headers }: Response) =>
     .map(readCookie)
     .filter(({ name }) => name.includes('SSO'))
 
-/** What has nothing to do with the store. */
+/** Declares a test that doesn't depend on the engine. */
 const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
 
 // The way to a token -----------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ onOne('X2 the secret goes by Basic authentication or in the form, or there is no
     })),
   })
   for (const [at, scheme] of ['company', 'posted', 'open'].entries()) {
-    // The provider takes each client by its own way only.
+    // The provider accepts each client only with its own authentication method.
     company.users.set('ruth', { ...ruth, sub: scheme, email: `r${at}@example.edu` })
     const token = await tokenOf(service, { scheme })
     const client = service.client()
@@ -192,7 +192,7 @@ onOne('X2 two logins may be under way in one browser', async t => {
   const service = await start(t)
   const browser = browserOf(service)
   const [one, other] = [await begin(browser), await begin(browser, { redirectUrl: `${userInterface}/2` })]
-  // The provider's own cookies are for one login at a time.
+  // The provider's own cookies are for one login at a time, so each login has a browser of its own there.
   const returned = [
     await authenticate(browserOf(service), one),
     await authenticate(browserOf(service), other),
@@ -241,7 +241,7 @@ onOne('X2 over https no neighbouring host can plant the cookies, and other sites
     assert.match(name, /^__Host-/)
   assert.match(answer.headers.get('strict-transport-security') ?? '', /max-age/)
 
-  // Under the plain name, which others could set, it is nothing.
+  // Under the name without a prefix, which others could set, the cookie is ignored.
   const planted = new Browser({ [new URL(at).origin]: service.address })
   planted.cookies.set(new URL(at), tradeCookieOf(cookie.value), cookie.value)
   await assertProblem(await trade(planted, { at }), 401, 'login-failed')
@@ -258,7 +258,8 @@ onOne('X2 a start costs a cookie, and the store nothing', async t => {
   assert.deepEqual(await service.storage.people.listEpersons(), before)
 })
 
-// Where to return to -----------------------------------------------------------------------------------------
+// Addresses to return to
+// -------------------------------------------------------------------------------------
 
 onOne('X1 only origins on the list are returned to, and nothing begins otherwise', async t => {
   const service = await start(t, {

@@ -18,7 +18,7 @@ import { browserOf, logOut, userInterface } from '../support/providers/openid-fl
 import { testOn } from '../support/service/engines.ts'
 import { baseUrl, startService } from '../support/service/service.ts'
 
-/** A provider that lies, and next to it one that doesn't; the service has to tell them apart. */
+/** Lying providers, and one that tells the truth; the service must tell them apart. */
 const { providers, withLies, start } = await startLiars()
 after(() => providers.stop())
 
@@ -65,7 +65,7 @@ onOne('T4 X7 a logout token that is wrong in one thing is refused, and the sessi
   }
   assert.deepEqual(failed, [])
 
-  // What may be left out, and how a type may be spelled.
+  // Optional claims may be missing, and a type may be spelled in several ways.
   for (const [name, change] of Object.entries(logoutTruths)) {
     const answer = await sendLogout(service, truth, await providers.logoutToken(truth, change))
     assert.equal(answer.status, 200, `${name}: ${await answer.text()}`)
@@ -73,24 +73,24 @@ onOne('T4 X7 a logout token that is wrong in one thing is refused, and the sessi
     token = await assertTruthAccepted(service)
   }
 
-  // Of another provider, and at the address of another provider.
+  // A token of another provider, and a token at the address of another provider.
   assert.equal((await sendLogout(service, truth, await providers.logoutToken('other'))).status, 400)
   assert.equal((await sendLogout(service, 'other', await providers.logoutToken(truth))).status, 400)
-  // An ID token is no logout token.
+  // An ID token is not accepted as a logout token.
   const idToken = providers.seen(truth).secrets.findLast(isIdToken) ?? assert.fail('no ID token')
   assert.equal((await sendLogout(service, truth, idToken)).status, 400)
   for (const nonsense of ['', 'x', 'x.y.z', 'a'.repeat(20_000), '\u0000', '{}'])
     assert.ok([400, 413].includes((await sendLogout(service, truth, nonsense)).status), nonsense.slice(0, 10))
   assert.equal(await client.isLoggedIn(token), true)
 
-  // The one that is right, from wherever it comes and without a CSRF pair.
+  // A valid token is accepted from any origin and without a CSRF pair.
   const right = await providers.logoutToken(truth)
   const answer = await sendLogout(service, truth, right, { origin: 'https://provider.example.edu' })
   assert.equal(answer.status, 200, await answer.text())
   assert.match(answer.headers.get('cache-control') ?? '', /no-store/)
   assert.equal(await client.isLoggedIn(token), false)
 
-  // And never again.
+  // It is accepted only once.
   const next = await assertTruthAccepted(service)
   assert.equal((await sendLogout(service, truth, right)).status, 400, 'replayed')
   assert.equal(await client.isLoggedIn(next), true)
@@ -134,7 +134,7 @@ onOne('T4 a logout token is a form of one field, and nothing else', async t => {
   }
   const inQuery = await fetch(`${path}?logout_token=${right}`, { method: 'POST' })
   assert.ok([400, 415].includes(inQuery.status), `${inQuery.status}`)
-  // Where no provider is, it is a POST like any other (C5).
+  // At the address of no provider, the request is like any other POST (C5).
   assert.equal((await sendLogout(service, 'nobody', right)).status, 403)
   assert.equal(await service.client().isLoggedIn(token), true)
 })
@@ -163,14 +163,14 @@ testOn(
       assert.equal(await first.client().isLoggedIn(later), true)
     }
 
-    // Of nobody who is here: it is right, and there is nothing to do.
+    // A valid token for an unknown subject is accepted and has no effect.
     const stranger = await providers.logoutToken(truth, right => ({
       ...right,
       claims: { ...right.claims, sub: 'stranger', sid: 'of a stranger' },
     }))
     assert.equal((await sendLogout(first, truth, stranger)).status, 200)
 
-    // At the same moment at both nodes: one takes it.
+    // Sent to both nodes at the same moment, the token is accepted once.
     const once = await providers.logoutToken(truth)
     const answers = await Promise.all(
       [first, second, first, second].map(node => sendLogout(node, truth, once)),
@@ -185,7 +185,7 @@ onOne('T4 a logout token of one session of a provider does not end another provi
     await assertTruthAccepted(service),
     await assertTruthAccepted(service, { provider: 'other' }),
   ]
-  // The other provider knows the first one's names, and signs rightly for itself.
+  // The other provider uses the first one's names in a validly signed token.
   const token = await providers.logoutToken('other', right => ({
     ...right,
     claims: { ...right.claims, sub: subjectOf(truth), sid: `session-of-${truth}` },
@@ -193,7 +193,7 @@ onOne('T4 a logout token of one session of a provider does not end another provi
   assert.equal((await sendLogout(service, 'other', token)).status, 200)
   assert.equal(await service.client().isLoggedIn(one), true)
   assert.equal(await service.client().isLoggedIn(other), true)
-  // Subject and session of different people end nobody's.
+  // Subject and session of different people end no session.
   const mixed = await providers.logoutToken(truth, right => ({
     ...right,
     claims: { ...right.claims, sid: 'session-of-somebody-else' },

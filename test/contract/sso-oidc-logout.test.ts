@@ -17,11 +17,11 @@ import { test, testOn } from '../support/service/engines.ts'
 import { adminOf, quickLogin } from '../support/service/nodes.ts'
 import { baseUrl } from '../support/service/service.ts'
 
-/** Every test has a Carrel of its own; the provider knows nothing of it. */
+/** A provider for all tests; each test has a service of its own. */
 const { company, start } = await startCompany()
 after(() => company.stop())
 
-/** What has nothing to do with the store. */
+/** Declares a test that doesn't depend on the engine. */
 const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
 
 test('O1 a logout offers the way to the logout of the provider, which comes back', async t => {
@@ -47,7 +47,7 @@ test('O1 a logout offers the way to the logout of the provider, which comes back
   assert.equal(done.answer.status, 303)
   assert.equal(done.answer.headers.get('location'), `${userInterface}/`)
 
-  // The way is gone once; and the provider asks who it is again.
+  // The way works only once, and then the provider asks for the password again.
   const again = await browser.open(`${baseUrl}/api/authn/sso/logout`)
   assert.notEqual(locationOf(again)?.origin, company.issuer)
   const { page } = await browser.follow(await browser.open(await begin(browser)), () => false)
@@ -65,12 +65,12 @@ onOne(
     const again = await signIn(browser, { user: 'nobody' })
     assert.equal(again.answer.status, 303, 'the provider still knows the browser')
 
-    // A session that a password began has no such way.
+    // A session that began with a password has no such way.
     await service.addEperson('max@example.org', { password: null })
     const plain = await logOut(browserOf(service), await quickLogin(service, 'max@example.org'))
     assert.equal(plain.headers.get('link'), null)
     assert.equal(cookieOf(plain, 'CARREL-SSO-LOGOUT'), undefined)
-    // And nobody goes anywhere without the cookie.
+    // Without the cookie, there is no redirect.
     const nowhere = await browserOf(service).open(`${baseUrl}/api/authn/sso/logout`)
     assert.notEqual(locationOf(nowhere)?.origin, company.issuer)
     assert.ok(nowhere.answer.status < 500)

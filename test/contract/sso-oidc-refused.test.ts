@@ -41,19 +41,21 @@ import { testOn } from '../support/service/engines.ts'
 import { type Served, serve } from '../support/service/process.ts'
 import { baseUrl, type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** A provider that lies, and next to it one that doesn't; the service has to tell them apart. */
+/** Lying providers, and one that tells the truth; the service must tell them apart. */
 const { providers, withLies, start } = await startLiars()
 after(() => providers.stop())
 
-/** A code of the catalogue with its status; where there are several, each is right. */
+/** Codes of the catalogue, each of which is an acceptable answer. */
 type Expected = readonly (keyof typeof problems)[]
 const notBegun: Expected = ['sign-on-not-begun']
 const refused: Expected = ['sign-on-refused']
 const unavailable: Expected = ['provider-unavailable']
-/** Whether an answer was meant to be one is for nobody to say. */
+/** Codes for answers that may be wrong or just broken. */
 const either: Expected = [...refused, ...unavailable]
 
-/** The answer is this problem, and neither the browser nor the store has anything of the login. */
+/**
+ * Asserts that the answer is such a problem, and that neither browser nor store has anything of the login.
+ */
 async function assertRefused(
   service: Service,
   browser: Browser,
@@ -78,12 +80,12 @@ async function assertNotSignedOn(service: Service, browser: Browser, answer: Res
 interface Group {
   readonly lies: Lies
   readonly expected: Expected
-  /** Of what a lie says about the provider itself, and not about somebody: it is refused before anybody goes there. */
+  /** For lies about the provider itself, which are refused before the browser goes there. */
   readonly at?: 'start'
   readonly more?: Readonly<Record<string, unknown>>
 }
 
-/** Each of these providers is refused so; and the one beside them that doesn't lie is believed. */
+/** Asserts that each of these providers is refused, and that the truthful one beside them is accepted. */
 async function assertAllRefused(t: TestContext, ...groups: readonly Group[]): Promise<void> {
   const env = withProviders(t, [
     providers.settings(truth),
@@ -114,7 +116,8 @@ async function assertAllRefused(t: TestContext, ...groups: readonly Group[]): Pr
 
 const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
 
-// What the provider says -------------------------------------------------------------------------------------
+// Lies of the provider
+// ---------------------------------------------------------------------------------------
 
 onOne('X2 an ID token that is wrong in one thing is refused', t =>
   assertAllRefused(t, { lies: idTokenLies, expected: refused }),
@@ -155,12 +158,13 @@ onOne('X2 a provider that lied is believed once it tells the truth', async t => 
   await assertTruthAccepted(service, { provider: name })
 })
 
-// What the browser brings ------------------------------------------------------------------------------------
+// Parameters of the browser
+// ----------------------------------------------------------------------------------
 
 onOne('X2 nobody comes back who did not leave', async t => {
   const service = await start(t)
   const victim = browserOf(service)
-  // Somebody else's login, on its way back.
+  // The attacker's login, on its way back.
   const attacker = browserOf(service)
   const returned = await authenticate(attacker, await begin(attacker, { provider: truth }))
   await assertRefused(service, victim, (await victim.open(returned)).answer, notBegun, truth)
@@ -203,7 +207,7 @@ onOne('X2 the cookie of an attempt can not be made, changed, moved or kept', asy
     () => '.',
     () => '%',
     () => Buffer.from('{}').toString('base64url'),
-    /** Another address to return to, under the signature of the right one. */
+    /** Another address to return to, with the signature of the original. */
     (value: string) => {
       const [content = '', ...rest] = value.split('.')
       const text = Buffer.from(content, 'base64url').toString().replace('ui.example.edu', 'evil.example.org')
@@ -217,7 +221,7 @@ onOne('X2 the cookie of an attempt can not be made, changed, moved or kept', asy
     await assertRefused(service, browser, (await browser.open(returned)).answer, notBegun, truth)
   }
 
-  // A right one of another attempt, under the name of this one.
+  // A valid value of another attempt, under the name of this one.
   const browser = browserOf(service)
   const returned = await authenticate(browser, await begin(browser, { provider: truth }))
   const other = browserOf(service)
@@ -269,7 +273,7 @@ testOn(
     }
     assert.equal((await trade(browser)).status, 200, 'the replay harms nobody')
 
-    // At the same moment, everywhere.
+    // Sent to all nodes at the same moment.
     const again = browserOf(other)
     const url = await authenticate(again, await begin(again, { provider }))
     const cookies = again.cookies.header(new URL(baseUrl)) ?? ''
@@ -288,7 +292,7 @@ testOn(
 )
 
 onOne('X2 what one provider sends does not count at the address of another', async t => {
-  // They don't say in the callback who they are: then it is the address that tells (RFC 9700 §4.4.2.2).
+  // The callback doesn't name the issuer, so its address identifies the provider (RFC 9700 §4.4.2.2).
   const silent: Lie = {
     discovery: ({ authorization_response_iss_parameter_supported: _left, ...rest }) => rest,
     callback: callbackLies['no-issuer-in-callback']?.callback ?? assert.fail(),
@@ -307,7 +311,7 @@ onOne('X2 what one provider sends does not count at the address of another', asy
     'the code of one provider is never shown to another',
   )
 
-  // Both are under way in one browser; code and state are swapped.
+  // Both logins are under way in one browser, with code and state swapped.
   const mixed = browserOf(service)
   const one = await authenticate(mixed, await begin(mixed, { provider: 'one' }))
   const two = await authenticate(mixed, await begin(mixed, { provider: 'two' }))
@@ -416,7 +420,7 @@ onOne('E2 nothing of what is secret, and nobody’s name, is in the output of th
   secrets.delete('')
   assert.ok(secrets.size > 50)
   for (const secret of secrets) assert.ok(!output.includes(secret), `${secret} is in the output`)
-  // What an operator needs is there: which provider, and why.
+  // The log contains what an operator needs: the provider, and the reason.
   const refusals = output.split('\n').filter(line => line.includes('"level":40'))
   for (const provider of [
     'another-key',

@@ -21,7 +21,7 @@ import { providerPasswordOf } from '../support/providers/openid-provider.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
-/** What is required of the sign-on at the provider itself: when it was, and how (docs/decisions/0032). */
+/** Providers for requirements on the age and the method of a sign-on (docs/decisions/0032). */
 const { providers } = await startLiars()
 const { company, start } = await startCompany()
 after(() => Promise.all([providers.stop(), company.stop()]))
@@ -29,7 +29,7 @@ after(() => Promise.all([providers.stop(), company.stop()]))
 const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
 const now = () => Math.floor(Date.now() / 1000)
 
-/** A service at which every provider has these settings. */
+/** Starts a service in which every provider has these settings. */
 const startWith = (t: TestContext, lies: Readonly<Record<string, Lie>>, settings: object) =>
   startService(t, {
     env: withProviders(
@@ -115,7 +115,7 @@ onOne('X8 a provider that ignores the age is asked for a login once, and then re
     ])
   }
 
-  // One that does ask once it is told to.
+  // This provider asks for the password when it is told to.
   const browser = browserOf(service)
   const returned = await authenticate(browser, await begin(browser, { provider: 'late' }))
   const again = await browser.open(returned)

@@ -21,11 +21,11 @@ import { databaseOf, runSqlIn, test, testOn } from '../support/service/engines.t
 import { quickLogin } from '../support/service/nodes.ts'
 import { baseUrl, passwordOf, type Service } from '../support/service/service.ts'
 
-/** Every test has a Carrel of its own; the provider knows nothing of it. */
+/** A provider for all tests; each test has a service of its own. */
 const { company, ruthIs, start } = await startCompany()
 after(() => company.stop())
 
-/** What has nothing to do with the store. */
+/** Declares a test that doesn't depend on the engine. */
 const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
 
 test('X2 the cookie is traded once, also by many at the same moment', async t => {
@@ -43,7 +43,7 @@ test('X2 the cookie is traded once, also by many at the same moment', async t =>
   await signIn(browser)
   assert.deepEqual(await statusesOf([service, service, service, service], browser), [200, 401, 401, 401])
 
-  // The server does not rely on the browser to forget it.
+  // The server does not rely on the browser to forget the cookie.
   for (const [seconds, status] of [
     [50, 200],
     [60, 401],
@@ -76,7 +76,7 @@ test('X2 the cookie is traded once, also by many at the same moment', async t =>
   assert.equal((await trade(browser)).status, 200)
 })
 
-/** As if so many seconds had gone by for everything in the store that is waited for. */
+/** Makes everything that expires in the store this number of seconds older. */
 async function letPass({ dataFolder }: Service, seconds: number): Promise<void> {
   const change = `ticket SET expires = expires - ${seconds * 1000}`
   if ((await databaseOf(dataFolder)) !== undefined) {
@@ -92,7 +92,7 @@ testOn('postgres', 'X2 any node takes the cookie, and all of them together once'
   const first = await start(t)
   const { dataFolder } = first
   const other = await start(t, { dataFolder })
-  // Each step at another node.
+  // Each step is at another node.
   const browser = browserOf(first)
   const returned = await authenticate(browser, await begin(browser))
   const elsewhere = new Browser({ [baseUrl]: other.address })
@@ -102,7 +102,9 @@ testOn('postgres', 'X2 any node takes the cookie, and all of them together once'
   assert.deepEqual(await statusesOf([first, other, first, other], elsewhere), [200, 401, 401, 401])
 })
 
-/** Trades the browser's cookie at each of the services at the same moment. @returns the statuses, sorted */
+/**
+ * Exchanges the browser's cookie at each of the services at the same moment. @returns the statuses, sorted
+ */
 async function statusesOf(services: readonly Service[], browser: Browser): Promise<number[]> {
   const cookie = cookiesIn(browser)
   const answers = await Promise.all(
@@ -170,7 +172,7 @@ onOne('S1 the status with the cookie says who it is, and does not use it up', as
     assert.equal(status.authenticationMethod, 'oidc')
     assert.equal(status._embedded.eperson?.email, ruth.email)
   }
-  // It is for the way to the token and nothing else.
+  // The cookie works only for the exchange for a token.
   const { cookie, value } = await service.client().csrfPair()
   const short = await fetch(`${service.address}/api/authn/shortlivedtokens`, {
     method: 'POST',
@@ -233,7 +235,7 @@ onOne('L6 credentials or a valid token win over the cookie', async t => {
   const refreshed = await trade(browser, { headers: { authorization: `Bearer ${bearer}` } })
   assert.equal(claimsOf(bearerOf(refreshed)).eid, max.uuid)
 
-  // A token that is no good is none.
+  // An invalid token counts as none.
   const other = browserOf(service)
   await signIn(other)
   const traded = await trade(other, { headers: { authorization: 'Bearer x' } })

@@ -22,8 +22,6 @@ import { serviceIdentity, startWithProvider } from '../support/providers/saml-fl
 import { encrypted, keyValueOf, responseXml, signed } from '../support/providers/saml-forge.ts'
 import { test } from '../support/service/engines.ts'
 
-/** What real products send (test/products) and the tests' own providers and proxies don't. */
-
 test('X2 a response as LemonLDAP::NG makes it: signed as a whole with a bare key beside it, encrypted in CBC mode', async t => {
   const { service, provider } = await startWithProvider(t)
   const { certificate } = serviceIdentity

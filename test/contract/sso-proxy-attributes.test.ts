@@ -17,7 +17,7 @@ import {
 import type { Attributes } from '../support/providers/reverse-proxy.ts'
 import { test, testOn } from '../support/service/engines.ts'
 
-/** A test of what the store has no part in. */
+/** Declares a test that doesn't depend on the engine. */
 const onceTest = (...of: Parameters<typeof test>) => testOn('sqlite', ...of)
 
 test('X2 what the proxy says becomes an eperson, known again by its subject whatever else changes', async t => {

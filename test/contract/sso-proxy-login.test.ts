@@ -28,7 +28,7 @@ import { startReverseProxy } from '../support/providers/reverse-proxy.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { baseUrl, passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** A test of what the store has no part in. */
+/** Declares a test that doesn't depend on the engine. */
 const onceTest = (...of: Parameters<typeof test>) => testOn('sqlite', ...of)
 
 test('X1 X2 the attributes that the proxy sends log in: start, its login form, back, trade', async t => {
@@ -89,7 +89,7 @@ onceTest('X1 without attributes a browser is sent to loginUrl, once', async t =>
   assert.equal(target.origin, baseUrl, 'the browser comes back to the service')
   assert.equal(sessionCookie(begun), undefined)
 
-  // It comes back, and there is still nothing.
+  // The browser comes back, still without attributes.
   const cookies: Header = ['Cookie', [...begun.cookies].map(pair => pair.join('=')).join('; ')]
   const back = { path: target.pathname + target.search }
   await assertRefused(service, await send(service, [[secret.header, secret.value], cookies], back))

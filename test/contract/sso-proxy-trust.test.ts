@@ -21,7 +21,7 @@ import { test, testOn } from '../support/service/engines.ts'
 import { serve } from '../support/service/process.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
-/** A test of what the store has no part in. */
+/** Declares a test that doesn't depend on the engine. */
 const onceTest = (...of: Parameters<typeof test>) => testOn('sqlite', ...of)
 
 onceTest('X2 attributes count from the configured addresses only', async t => {
@@ -38,7 +38,7 @@ onceTest('X2 attributes count from the configured addresses only', async t => {
   cookieOf(await send(network, trusted(), { from: '127.0.0.3' }))
 })
 
-/** What a client might send who doesn't know the secret. */
+/** Headers that a client without the secret might send. */
 const wrongSecrets: readonly (readonly [what: string, ...headers: Header[]])[] = [
   ['none'],
   ['an empty one', [secret.header, '']],
@@ -78,7 +78,7 @@ onceTest('X2 a client can not pretend to be the proxy by X-Forwarded-For', async
       for (const name of ['X-Forwarded-For', 'X-Real-IP', 'X-Client-IP'])
         await assertRefused(service, await send(service, [...trusted(), [name, hop]]))
     await assertRefused(service, await send(service, [...trusted(), ['Forwarded', 'for=127.0.0.2']]))
-    // The proxy itself goes on saying who its clients are.
+    // The proxy itself still reports the addresses of its clients.
     cookieOf(await send(service, [...trusted(), ['X-Forwarded-For', '192.0.2.7']], { from: '127.0.0.2' }))
   }
 })
@@ -157,7 +157,7 @@ test('X3 the same headers at any other place change nothing', async t => {
   assert.equal((await client.post('/api/authn/shortlivedtokens', undefined, headers)).status, 401)
   assert.equal((await client.post('/api/authn/logout', undefined, headers)).status, 204)
 
-  // Nor do they make anyone of somebody who is logged in.
+  // They don't change a logged-in eperson, either.
   await service.addEperson('max@example.org')
   await client.login('max@example.org')
   const { _embedded } = await client.status('/api/authn/status', headers)
@@ -200,7 +200,7 @@ onceTest('D3 a proxy that is wrong in the file stops the start with the place', 
       /Administrator/,
     ],
     [{ groups: [{ group: 'Staff', attribute: 'X-Shib-Affiliation', pattern: '(' }] }, /pattern/],
-    // Nobody but the client would send that claim.
+    // Only the client could send this claim.
     [{ email: { verified: 'claim' } }, /providers\[0\]\.email\.verified/],
     [{ loginurl: 'https://sp.example.edu/' }, /loginurl/],
   ] as const)
@@ -227,7 +227,7 @@ onceTest('E2 what one trusted proxy sends is no false alarm about another', asyn
     await send(served, trusted(), { path: `/api/authn/shibboleth?provider=apache&redirectUrl=${page}` }),
   )
   await served.stop()
-  // Nothing but how to add an administrator.
+  // The only warning is the one about the missing administrator.
   assert.doesNotMatch(served.output.stdout, /"level":40(?!.*there is no administrator)/)
 })
 
@@ -263,7 +263,7 @@ onceTest(
     const told = lines.filter(line => line.provider === 'apache')
     assert.equal(told.filter(({ level }) => level === 40).length, told.length)
     const pretended = told.filter(({ msg }) => msg.includes('did not come from the trusted proxy'))
-    // Identical ones are counted.
+    // Identical messages are counted.
     assert.equal(
       pretended.reduce((sum, { count = 1 }) => sum + count, 0),
       wrongSecrets.length + 2,

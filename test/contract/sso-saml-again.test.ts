@@ -27,7 +27,10 @@ import { person, type SamlProvider } from '../support/providers/saml-provider.ts
 import { test, testOn } from '../support/service/engines.ts'
 import type { Service } from '../support/service/service.ts'
 
-/** How recent a sign-on by SAML is, and what happens when a session is over (docs/decisions/0032). */
+/**
+ * Declares a test that doesn't depend on the engine. The tests are about the age of a sign-on, and about
+ * logins after a session (docs/decisions/0032).
+ */
 const onOne = (name: string, work: (t: TestContext) => Promise<void>) => testOn('sqlite', name, work)
 const ada = person('ada-id', 'ada@example.org')
 
@@ -36,7 +39,7 @@ interface World {
   readonly provider: SamlProvider
 }
 
-/** A provider that knows its users' browsers. */
+/** Starts a service and a provider that remembers its users' browsers. */
 async function start(
   t: TestContext,
   settings: Readonly<Record<string, unknown>> = {},
@@ -59,14 +62,14 @@ const [silent, usual, forced] = [
 ]
 
 interface Way {
-  /** How the provider was asked, each time. */
+  /** The parameters of each request to the provider. */
   readonly asked: readonly ReturnType<typeof howAsked>[]
   /** The last answer of the service, or null if the provider shows its form. */
   readonly answer: Response | null
   readonly form: Form
 }
 
-/** What a browser does, from an answer of the service until the provider or the service shows something. */
+/** Follows an answer of the service until the provider or the service shows a page. */
 async function go(visitor: Visitor, provider: SamlProvider, from: Response): Promise<Way> {
   const asked: ReturnType<typeof howAsked>[] = []
   let answer = from

@@ -18,8 +18,6 @@ import { person, startSamlProvider } from '../support/providers/saml-provider.ts
 import { serve } from '../support/service/process.ts'
 import { baseUrl, temporaryFolder } from '../support/service/service.ts'
 
-/** What anybody may send, and what it may cost others. */
-
 const logoutAddress = `${baseUrl}/api/authn/sso/saml/logout`
 const foreign = identity('somebody else')
 
@@ -109,13 +107,13 @@ test('X10 a signature over SignedInfo alone, or one that asks for another canoni
   assert.equal((await logoutAnswerOf(await submit(visitor, good)))?.isSigned, true)
 })
 
-/** A service behind a proxy, so that requests may come from several networks. */
+/** Starts a service behind a proxy, so that requests can come from several networks. */
 const behindProxy = (t: TestContext) => startWithProvider(t, { env: { CARREL_TRUSTED_PROXIES: '127.0.0.1' } })
 
 test('X10 messages wait in a bounded queue, in which networks take turns: one that floods it keeps nobody out', async t => {
   const { service, provider } = await behindProxy(t)
   provider.users.set('ada', person('ada-1', 'ada@example.org'))
-  // As costly as anonymous requests can be: the provider has signed it, and somebody has changed it since.
+  // The most expensive anonymous request: signed by the provider, and changed afterwards.
   const padded = logoutXml(provider.entityId, `<a${attributes(15)}/>`.repeat(20))
   const good = signed(padded, { element: 'LogoutRequest', identity: provider.identity })
   const costly = good.replace('>nobody<', '>somebody<')

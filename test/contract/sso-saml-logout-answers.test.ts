@@ -17,13 +17,11 @@ import { logoutAnswerOf } from '../support/providers/saml-logout-answers.ts'
 import { startSamlProvider } from '../support/providers/saml-provider.ts'
 import { baseUrl, startService } from '../support/service/service.ts'
 
-/** How a provider's logout request is answered that ends nothing: the browser is in the middle of the provider's chain. */
-
 const logoutAddress = `${baseUrl}/api/authn/sso/saml/logout`
 const foreign = identity('somebody else')
 
 interface Options {
-  /** What the service has as the provider's metadata. */
+  /** Changes the provider's metadata before the service gets them. */
   readonly metadata?: (own: string) => string
   readonly hasLogout?: boolean
 }
@@ -66,7 +64,7 @@ test('X4 what the provider has signed and is refused is answered with a signed e
     ['without a clear name', twoNames, 'RequestUnsupported'],
   ] as const)
     for (const binding of ['redirect', 'post'] as const) {
-      // The first of the two has used it.
+      // The first of the two bindings has used the message.
       const expected = what === 'nobody’s' && binding === 'post' ? 'RequestDenied' : status
       const answer =
         binding === 'redirect'
@@ -183,7 +181,7 @@ test('X4 with an address for one binding only, answers come by that one, and Rel
 
   const onlyRedirect = await start(t, { metadata: own => own.replace(endpoint('POST'), '') })
   const { xmlOf, byPost, signedXml } = onlyRedirect
-  // The provider's signature on a form doesn't cover RelayState: somebody else may have put in theirs.
+  // The provider's signature on a form doesn't cover RelayState, so an attacker may have replaced it.
   const chosen = await logoutAnswerOf(await byPost(signedXml(xmlOf()), 'https://evil.example.org/'))
   assert.equal(chosen?.binding, 'redirect')
   assert.equal(chosen?.isSigned, true)

@@ -35,7 +35,7 @@ import { baseUrl, temporaryFolder } from '../support/service/service.ts'
 
 const foreign = identity('somebody else')
 
-/** Puts the cookies of the attempt back, as a client that has them all can do. */
+/** Restores the cookies of the attempt, as a client with a copy of them can do. */
 function rewind(one: PendingLogin): () => Visitor {
   const host = one.visitor.url('/')
   const cookies = [...one.visitor.jar.all(host)]
@@ -54,7 +54,7 @@ test('X2 an assertion is good once, in whichever browser', async t => {
   await assertRefused(one, await send(one, base64(xml)), notBegun)
   putBack()
   await assertRefused(one, await send(one, base64(xml)), notBegun)
-  // The request was answered once.
+  // The request has been answered once.
   putBack()
   await assertRefused(one, await send(one, base64(fresh)), notBegun)
 
@@ -147,7 +147,7 @@ testOn(
       await assertProblem(await one.visitor.trade(), 401, 'login-failed')
     }
 
-    // At both at once, as a client that has copied the cookies can.
+    // Sent to both nodes at the same moment, as a client with copied cookies can do.
     const both = await begin(here, provider)
     const again = base64(response(both))
     const cookies = [...both.visitor.jar.all(new URL(baseUrl))]

@@ -52,7 +52,7 @@ const logoutAddress = `${baseUrl}/api/authn/sso/saml/logout`
 const epersonsOf = async ({ storage }: Service) =>
   (await storage.people.listEpersons()).map(({ uuid, email }) => `${uuid} ${email}`).sort()
 
-/** One service and its two providers for everything that leaves nothing behind. */
+/** Starts one service with two providers, for all tests that leave nothing behind. */
 async function startLab(t: TestContext) {
   const [uni, other] = await Promise.all([startSamlProvider(t), startSamlProvider(t, { name: 'other' })])
   const settings = { email: { match: true } }
@@ -72,7 +72,7 @@ async function startLab(t: TestContext) {
 void nodeTest('X2 messages that no honest and careful provider sends', async t => {
   const { service, uni, other, certificate } = await startLab(t)
 
-  /** Nobody has come in by it who was not there before. */
+  /** Asserts a refusal, and that no eperson was created. */
   async function refuses(one: PendingLogin, answer: () => Promise<Response>, refused?: Refused) {
     const before = await epersonsOf(service)
     await assertRefused(one, await answer(), refused)
@@ -91,7 +91,7 @@ void nodeTest('X2 messages that no honest and careful provider sends', async t =
     ...encryptedOnes(certificate),
   ].entries())
     await t.test(`X2 X4 ${name} is refused`, async () => {
-      // In CI for some cases: most honest messages are the same.
+      // In CI, only some honest messages are tried, because most are the same.
       const token = isLong || harmless || at % 5 === 0 ? await acceptsHonest(honest) : ''
       const one = await begin(service, uni)
       const xml = await hostile(one)
@@ -120,7 +120,7 @@ void nodeTest('X2 messages that no honest and careful provider sends', async t =
     const asResponse = { element: 'Response' } as const
     const byUni = { identity: uni.identity }
     for (const forge of [
-      // It claims to be the other one.
+      // The provider claims to be the other one.
       one => response({ ...one, provider: other }, {}, byUni),
       one => response({ ...one, provider: other }, {}, { ...byUni, ...asResponse }),
       one => response({ ...one, provider: other }, { assertionIssuer: uni.entityId }, byUni),
@@ -130,7 +130,7 @@ void nodeTest('X2 messages that no honest and careful provider sends', async t =
       await refuses(one, () => send(one, base64(forge({ ...one, provider: uni }))))
     }
     for (const forge of [
-      // It answers a request that went to the first one.
+      // The provider answers a request that was sent to the first one.
       one => response(one),
       one => response(one, {}, asResponse),
       one => response(one, { issuer: uni.entityId }),
@@ -145,7 +145,7 @@ void nodeTest('X2 messages that no honest and careful provider sends', async t =
   await t.test('X2 an assertion in a browser that has not begun it is refused', async () => {
     await acceptsHonest()
     const host = new URL(baseUrl)
-    /** The cookie of an attempt, as name and value. */
+    /** Returns the cookie of an attempt, as name and value. */
     const cookieIn = ({ visitor, state }: PendingLogin) => {
       const name = `CARREL-SSO-${state.slice(0, 8)}`
       return { name, value: visitor.jar.all(host).get(name) ?? '' }
@@ -154,7 +154,7 @@ void nodeTest('X2 messages that no honest and careful provider sends', async t =
     without.visitor.jar.remove(host, cookieIn(without).name)
     await refuses(without, () => send(without, base64(response(without))), notBegun)
 
-    // Somebody's answer in somebody else's browser, who would be logged in as the wrong one.
+    // The response to one login is sent in the browser of another, which would then have the wrong eperson.
     const [mine, theirs] = [await begin(service, uni), await begin(service, uni)]
     const inTheirs = { ...mine, visitor: theirs.visitor }
     await refuses(inTheirs, () => send(inTheirs, base64(response(mine))), notBegun)
@@ -240,7 +240,7 @@ void nodeTest('X2 messages that no honest and careful provider sends', async t =
       const large = await begin(service, uni)
       const huge = base64(response(large, more('x'.repeat(225_000))))
       await refuses(large, () => send(large, huge), { status: 413, code: 'body-too-large' })
-      // What comes after it in the library takes the square of their number.
+      // Parsing them in the library takes time quadratic in their number.
       for (const inside of ['<a/>'.repeat(6_000), `${'<a>'.repeat(6_000)}${'</a>'.repeat(6_000)}`]) {
         const one = await begin(service, uni)
         const xml = response(one).replace('</samlp:Response>', `${inside}</samlp:Response>`)
@@ -406,7 +406,7 @@ void nodeTest('X2 messages that no honest and careful provider sends', async t =
       assert.equal(await service.client().isLoggedIn(token), true, name)
     }
 
-    // The other provider has nobody of this name.
+    // The other provider has no user with this name.
     const theirs = logoutRequestXml({ ...wanted, issuer: other.entityId })
     assert.equal((await query(signedQuery(theirs, { identity: other.identity }))).status, 303)
     assert.equal(await service.client().isLoggedIn(token), true)

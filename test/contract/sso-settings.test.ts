@@ -20,7 +20,7 @@ const proxy = {
 }
 const secret = 'sixteen-characters-and-more'
 
-/** As Apache, systemd and others leave it where they know no such variable. */
+/** A header value in which Apache, systemd or others left an undefined variable unreplaced. */
 const literal = '$' + '{UNREPLACED_SECRET_OF_THE_PROXY}'
 
 type Env = Readonly<Record<string, string>>

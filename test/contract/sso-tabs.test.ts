@@ -19,12 +19,12 @@ import { person } from '../support/providers/saml-provider.ts'
 import { test } from '../support/service/engines.ts'
 import { baseUrl, type Service } from '../support/service/service.ts'
 
-/** Several tabs of one browser that log in at the same time. */
-
 const { company, start } = await startCompany()
 after(() => company.stop())
 
-/** POST logins that are sent at once, each with all cookies that the browser has now. @returns their answers */
+/**
+ * Sends POST logins at the same time, each with all cookies that the browser has now. @returns their answers
+ */
 async function tradeAtOnce(service: Service, jar: CookieJar, tabs: number): Promise<Response[]> {
   const pair = await service.client().csrfPair()
   const cookie = `${pair.cookie}; ${jar.header(new URL(baseUrl))}`
@@ -64,7 +64,7 @@ test('X9 tabs that return from an OpenID provider at once each get a token', asy
   const service = await start(t)
   const browser = browserOf(service)
   const returned: URL[] = []
-  // The provider's own cookies are for one login at a time.
+  // The provider's own cookies are for one login at a time, so each login has a browser of its own there.
   for (let tab = 0; tab < 3; tab++)
     returned.push(await authenticate(browserOf(service), await beginOidc(browser)))
   const answers = await Promise.all(returned.map(url => browser.open(url)))

@@ -190,7 +190,7 @@ test('S4 the special groups are paged, 20 at a time by default', async t => {
   const past = await get('?page=9&size=7')
   assert.deepEqual([names(past), past.page], [[], { number: 9, size: 7, totalPages: 7, totalElements: 45 }])
   assert.deepEqual((await get('?size=45')).page, { number: 0, size: 45, totalPages: 1, totalElements: 45 })
-  // Who asks for more than fits on a page, as DSpace's interface does, gets what fits.
+  // A size above the limit, such as that of DSpace's interface, is reduced to it.
   assert.deepEqual((await get('?size=9999')).page, {
     number: 0,
     size: 1000,

@@ -23,7 +23,7 @@ import { carrel, cleanEnvironment, entry, type Finished, serve } from '../suppor
 import { startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** A folder that holds no store and, on PostgreSQL, stands for a database without one. */
+/** Returns a folder without a store which, with PostgreSQL, stands for a database without one. */
 function emptyFolder(t: TestContext): string {
   const folder = join(temporaryFolder(t, 'sqlite'), 'data')
   if (engineIn(t) === 'postgres') useDatabase(t, folder, createDatabase)
@@ -51,7 +51,7 @@ const leavesOf = (command: Command): Command[] =>
 const pathOf = (command: Command): string[] =>
   command.parent === null ? [] : [...pathOf(command.parent), command.name()]
 
-/** A call of the command with something for everything that it requires. */
+/** Returns arguments for a command, with a value for everything that it requires. */
 function callOf(command: Command, folder: string): string[] {
   const file = join(folder, 'empty.json')
   writeFileSync(file, '{}')
@@ -73,13 +73,16 @@ function callOf(command: Command, folder: string): string[] {
       .filter(one => one.required || one.name() in known)
       .map(one => anythingFor(one.name())),
     ...command.options
-      // Required in one of two ways to call `copy`.
+      // `copy` requires this option in one of its two forms.
       .filter(one => (one.mandatory && one.defaultValue === undefined) || one.long === '--to')
       .flatMap(({ long }) => [long ?? '', anythingFor(long ?? '')]),
   ]
 }
 
-/** The commands of D6, and those that open no store of this installation, or say that there is none in their own way. */
+/**
+ * The commands of D6, and those that don't open a store of this installation or report a missing one in their
+ * own way.
+ */
 const mayCreate = ['serve', 'import', 'ingest', 'eperson add', 'group add', 'restore']
 const openNone = ['sso check', 'completion', 'doctor', 'backup verify', 'types']
 
@@ -94,7 +97,7 @@ test('D6 every command but those that may create a store fails where there is no
   for (const command of leavesOf(await createProgram())) {
     const name = pathOf(command).join(' ')
     if (mayCreate.includes(name) || openNone.includes(name)) continue
-    // Copying begins with an embedded store, wherever the others look.
+    // Copying always begins with an embedded store.
     if (name === 'copy' && engineIn(t) === 'postgres') continue
     await assert.rejects(
       (await createProgram()).parseAsync(callOf(command, scratch), { from: 'user' }),
@@ -139,7 +142,7 @@ for (const args of [
     assert.ok(stderr.startsWith(`carrel: created a new store in ${folder}\n`), stderr)
   })
 
-/** Every file below the folder with its content. */
+/** Returns every file below the folder with its content. */
 const contentsOf = (folder: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -159,7 +162,7 @@ async function withRecords(t: TestContext): Promise<string> {
   return service.dataFolder
 }
 
-/** A database that SQLite began and nothing was committed to, as a copy without its log is. */
+/** Creates a database without a committed transaction, like a copy without its log. */
 function writeEmptyDatabase(file: string): void {
   const db = new DatabaseSync(file)
   db.exec('PRAGMA journal_mode = WAL')
@@ -210,7 +213,7 @@ for (const [what, write] of Object.entries(lost))
     },
   )
 
-/** What appears in a data folder during the first start, in this order. */
+/** Files that appear in a data folder during the first start, in this order. */
 const steps = ['carrel.db', 'carrel.db-wal', 'entities', 'secret']
 
 for (const step of steps)

@@ -6,7 +6,10 @@ import { test, testOn } from '../support/service/engines.ts'
 import { exposeIn, withTables } from '../support/service/exposed-tables.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** A field of text may hold anything, which counts as its JSON; in a field of JSON, `true` is not `"true"`. */
+/**
+ * Values that are alike. A text field may hold any value, which counts as its JSON; in a field of JSON,
+ * `true` differs from `"true"`.
+ */
 const values = ['"true"', 'true', '"5"', '5']
 const linesOf = (name: string, written: readonly string[]) =>
   written.map((value, at) => `{"id":${at},"${name}":${value}}\n`).join('')

@@ -49,14 +49,14 @@ test('S5 an alert is written by administrators, and seen by everybody while it i
   assert.equal(added.headers.get('location'), baseUrl + own)
   assert.deepEqual(await activeFor(nobody), ['Back at noon'])
   await assertProblem(await send(admin, 'POST', alerts, alert), 422, 'change-refused')
-  // The interface's form adds it twice: with its switch, and with its button.
+  // The interface's form adds the alert twice: with its switch, and with its button.
   const again = await send(admin, 'POST', alerts, { ...alert, countdownTo: '2027-01-01T00:00:00Z' })
   assert.equal(again.status, 201)
   assert.deepEqual(await again.json(), await (await admin.get(own)).json())
 
   for (const wrong of [{ message: 1 }, { active: 'yes' }, { allowSessions: 'none' }, { countdownTo: 'soon' }])
     await assertProblem(await send(admin, 'PUT', own, { ...alert, ...wrong }), 422, 'change-refused')
-  // As the interface's form sends what nobody has touched.
+  // The interface's form sends null for values that the user hasn't set.
   assert.equal((await send(admin, 'PUT', own, { ...alert, allowSessions: null, active: null })).status, 200)
   assert.deepEqual(await activeFor(ruth), [])
   await assertProblem(await ruth.get(own), 404, 'not-found')
@@ -137,7 +137,7 @@ test('P4 every link of the root leads somewhere: no page of the interface waits 
   const { nobody } = await started(t)
   const { _links } = (await (await nobody.get('/api')).json()) as { _links: Record<string, { href: string }> }
   const linked = new Map(Object.entries(_links).map(([name, { href }]) => [name, href]))
-  // By these names the interface looks for them (`super('…')` of its data services).
+  // The interface looks for these names (`super('…')` of its data services).
   for (const name of [
     ...['auditevents', 'bitstreams', 'bundles', 'claimedtasks', 'ldnservices', 'metadatafields'],
     ...['metadataschemas', 'orcidhistories', 'orcidqueues', 'pooltasks', 'processes', 'registrations'],

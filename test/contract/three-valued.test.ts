@@ -7,18 +7,18 @@ import { engines } from '../support/service/engines.ts'
 import { exposeIn, withTables } from '../support/service/exposed-tables.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Three-valued logic, as SQL has it: T is true, F is false, U is unknown, because a value is null. */
+/** The three values of SQL's logic: T is true, F is false, and U is unknown, because a value is null. */
 const truths = ['T', 'F', 'U'] as const
 type Truth = (typeof truths)[number]
 
-/** What stands in a column for each: rows are for the left operand, columns for the right. */
+/** Truth tables: rows are for the left operand, columns for the right. */
 const tables = {
   and: { T: { T: 'T', F: 'F', U: 'U' }, F: { T: 'F', F: 'F', U: 'F' }, U: { T: 'U', F: 'F', U: 'U' } },
   or: { T: { T: 'T', F: 'T', U: 'T' }, F: { T: 'T', F: 'F', U: 'U' }, U: { T: 'T', F: 'U', U: 'U' } },
 } as const satisfies Record<string, Record<Truth, Record<Truth, Truth>>>
 const opposite = { T: 'F', F: 'T', U: 'U' } as const
 
-/** Of each type a value of which its comparison below is true, one of which it is false, and null. */
+/** For each type, a value for which the comparison below is true, one for which it is false, and null. */
 const values = {
   text: { T: 'yes', F: 'no', U: null },
   whole: { T: 5, F: 6, U: null },
@@ -29,7 +29,7 @@ const values = {
   list: { T: ['x', 'y'], F: ['y'], U: null },
 } as const
 
-/** For each field, conditions that are true, false and unknown of those. */
+/** For each field, conditions that are true, false and unknown for those values. */
 const leaves = {
   text: [
     ['=', 'yes'],
@@ -76,11 +76,11 @@ const leaves = {
 
 const fields = Object.keys(values) as (keyof typeof values)[]
 
-/** Within JSON, what is missing differs from every value: `=` and `in` know that. */
+/** True for operators that know that a missing value inside JSON differs from every value. */
 const isUnequalToNull = (path: string, operator: string) =>
   path === 'json.a' && (operator === '=' || operator === 'in')
 
-/** A record for each pair of truths; its key says which. */
+/** A record for each pair of truth values, named by its key. */
 const records = truths.flatMap(left =>
   truths.map(right => ({
     id: `${left}${right}`,
@@ -165,7 +165,7 @@ async function everyTable(service: Service, entity: string): Promise<void> {
         expected((left, right) => tables.or[known(left)][known(right)]),
         what,
       )
-      // In CI property/queries has mixed ones.
+      // In CI, property/queries covers mixed conditions.
       if (!isLong) continue
       const mixed = ['or', ['not', one], ['and', two, one]]
       assert.deepEqual(

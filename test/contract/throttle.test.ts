@@ -20,7 +20,7 @@ const right = passwordOf(ruthEmail)
 const nobody = 'nobody@example.org'
 const day = 24 * 60 * 60 * 1000
 const all = (count: number, status: number) => Array<number>(count).fill(status)
-/** One of many networks. */
+/** Returns an address in one of many networks. */
 const network = (at: number) => `10.${at >> 16}.${(at >> 8) & 255}.${at & 255}`
 
 async function started(t: TestContext) {
@@ -31,7 +31,7 @@ async function started(t: TestContext) {
 
 test('L8 after ten wrong passwords from one network the answer is 429 with Retry-After, until that has passed', async t => {
   const { service, guess } = await started(t)
-  // Upper and lower case are the same account.
+  // Upper and lower case address the same account.
   const names = [ruthEmail, 'RUTH@Example.ORG']
   const refused = await refusalAfter(
     service,
@@ -78,11 +78,11 @@ test('L8 the owner logs in at once from where they have within 90 days, however 
   const { service, guess } = await started(t)
   assert.equal((await guess(home, ruthEmail, right)).status, 200)
   await exhaust(service, () => guess(elsewhere, ruthEmail))
-  // Ten are free elsewhere.
+  // Ten attempts are free in another network.
   assert.deepEqual(await statusesOf(11, () => guess(home, ruthEmail)), all(11, 401))
   assert.equal((await guess(home, ruthEmail, right)).status, 200)
   assert.equal((await guess(third, ruthEmail, right)).status, 429, 'a network that is new')
-  // Nor do guesses at other accounts from the same network keep them out.
+  // Guesses at other accounts don't keep the owner out of theirs, even from the same network.
   await forgetAttempts(service)
   await exhaust(service, () => guess(home, 'somebody@example.org'))
   assert.equal((await guess(home, nobody)).status, 429)
@@ -145,7 +145,7 @@ test('L8 a right password does not count, and makes no wrong one uncounted', asy
   await service.addEperson('max@example.org')
   const own = () => guess(elsewhere, 'max@example.org', passwordOf('max@example.org'))
   await own()
-  // Their own logins buy nothing.
+  // Logins of their own don't increase the number of free attempts.
   await refusalAfter(
     service,
     10,
@@ -221,7 +221,7 @@ test('L8 the trail tells where the throttling begins, and refusals add nothing t
   const pauses = [1, 2].map(pause => `the next attempt has to wait ${pause} s`)
   assert.deepEqual(
     failures.map(({ eperson, client_ip, reason }) => [eperson, client_ip, reason]),
-    // Those before the first pause are identical, and counted.
+    // Failures before the first pause are identical, and counted.
     [null, ...pauses].map(reason => [uuid, elsewhere, reason]),
   )
 })

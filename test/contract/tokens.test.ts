@@ -26,17 +26,19 @@ import { carrel, serve } from '../support/service/process.ts'
 import { hashOf, passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
 import { assertAcceptedUntil, until } from '../support/service/waiting.ts'
 
-/** What a valid token of the eperson would say, for forging. */
+/** Returns claims like those of a valid token of the eperson, for forging. */
 const freshClaims = (eid: string) => ({ eid, sg: [], exp: Date.now() / 1000 + 600 })
 
-/** Status says nobody is logged in; what needs a user answers 401 with WWW-Authenticate. */
+/**
+ * Asserts that the status shows no login, and that a request that needs one is a 401 with WWW-Authenticate.
+ */
 async function assertNoValidToken(client: Client, token: string): Promise<void> {
   const headers = { authorization: `Bearer ${token}` }
   assert.equal((await client.status('/api/authn/status', headers)).authenticated, false)
   await assertUnauthorized(await client.post('/api/authn/shortlivedtokens', undefined, headers))
 }
 
-/** All are looked at before anything fails, so that one run names every token that got through. */
+/** Checks all tokens before it fails, so that one run names every token that was accepted. */
 async function assertNoneValid(client: Client, tokens: Readonly<Record<string, string>>): Promise<void> {
   const accepted: string[] = []
   for (const [name, token] of Object.entries(tokens))
@@ -252,7 +254,8 @@ test('T7 rotating the secret logs nobody out and new tokens are made with the ne
       () => true,
       () => false,
     )
-  // A running service notices a rotation within a second; where there may be others, it waits for them, too.
+  // A running service notices a rotation within a second. If there may be other nodes, it waits for them,
+  // too.
   await until('a token that is made with the new secret', async () => isMadeWith(newKey, await refresh()))
   assert.equal(await isMadeWith(newKey, await refresh()), true, 'from then on')
   assert.equal(await isMadeWith(await keyOf(service, uuid, 'login', old), token), true)
@@ -328,7 +331,7 @@ test('T8 nothing in the header of a token chooses how it is verified', async t =
 test('T8 a token in any other serialization or spelling is no valid token', async t => {
   const { client, token } = await startWithRuthLoggedIn(t)
   const [header = '', payload = '', signature = ''] = token.split('.')
-  // 32 bytes end in a character of which two bits are unused: three other characters decode to the same bytes.
+  // 32 bytes end in a character with two unused bits, so three other characters decode to the same bytes.
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
   const last = alphabet.indexOf(signature.at(-1) ?? '')
   const respelled = [1, 2, 3].map(bits => signature.slice(0, -1) + alphabet[last ^ bits])
@@ -421,7 +424,7 @@ test('T8 a signed token whose parts are not canonical base64url is no valid toke
   const key = await keyOf(service, uuid)
   const header = base64url(ownHeader)
   const claims = JSON.stringify(freshClaims(uuid))
-  // Made longer until the payload needs padding.
+  // Extended until the payload needs padding.
   const padding = claims.length % 3 === 0 ? `${claims} ` : claims
   const standard = Buffer.from(padding).toString('base64')
   await assertNoneValid(client, {

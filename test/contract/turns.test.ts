@@ -9,18 +9,19 @@ import { test, testOn } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** Q18: what may take long waits for its turn, and nobody else waits with it. */
+/** A request that may have to wait for its turn (Q18), while others don't wait with it. */
 interface Asking {
   readonly path: string
   readonly token?: string
-  /** The client's: a network of its own. */
+  /** The address of the client, in a network of its own. */
   readonly localAddress?: string
 }
 
 /**
- * Asks all of it at once. The last one must not wait for the others. On a busy machine some of the others may wait for
- * their turn for longer than the service lets them; they come back (E2).
- * @returns the names, in the order in which they were answered
+ * Sends all requests at once; the last one must not wait for the others. On a busy machine, others may wait
+ * longer than the service allows, and are sent again (E2).
+ *
+ * @returns the names in the order of their answers
  */
 async function inOrder(service: Service, asked: readonly (readonly [name: string, Asking])[]) {
   const answered: string[] = []
@@ -68,7 +69,7 @@ testOn('sqlite', 'Q18 a page does not wait for searches for a part of a name', a
   const service = await startService(t)
   await service.addEperson('root@example.org', { admin: true })
   const token = await service.client().login('root@example.org')
-  // Their names are too long for the list of names, so a search passes the rows of everybody.
+  // Their names are too long for the list of names, so a search reads the rows of all epersons.
   await Promise.all(
     times(300, at =>
       service.storage.people.addEperson(

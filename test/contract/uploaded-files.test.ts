@@ -30,7 +30,7 @@ test('I7 a file that was uploaded in pieces becomes one of a bundle, once and fo
   assert.equal((await change(root, 'post', target)).status, 422)
   await send(6, 'world')
   assert.equal((await change(other, 'post', target)).status, 422)
-  // What is refused leaves the upload as it was.
+  // A refused request leaves the upload unchanged.
   assert.equal((await change(root, 'post', target, { name: '../' })).status, 422)
   const metadata = { 'dc.description': [{ value: 'Greetings' }] }
   const added = await change(root, 'post', target, { metadata })

@@ -4,7 +4,7 @@ import { change, newItem, read } from '../support/data/editing.ts'
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
-/** Much of it looks like the beginning of the boundary below, also where pieces are cut. */
+/** Returns content that often looks like the beginning of the boundary below, also across pieces. */
 function contentOf(seed: number, size: number): Buffer {
   const beginnings = ['\r', '\r\n', '\r\n-', '\r\n--', '\r\n--b', '\r\n--bo', 'x', '-', 'boun\r\n--bound']
   let state = seed
@@ -23,14 +23,14 @@ function contentOf(seed: number, size: number): Buffer {
 
 const sha256 = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
-/** In pieces of odd sizes, with pauses, so that pieces wait in every place where they can. */
+/** Streams bytes in pieces of odd sizes, with pauses, so that pieces wait everywhere they can. */
 const inPieces = (bytes: Buffer, cut: number): ReadableStream<Uint8Array> => {
   let at = 0
   return new ReadableStream({
     async pull(controller) {
       if (at >= bytes.length) return controller.close()
       const end = at + 1 + ((at * 31 + cut) % 200_000)
-      // A copy: it may be handed over to the network.
+      // Copied, because the buffer may be handed over to the network.
       controller.enqueue(Uint8Array.from(bytes.subarray(at, end)))
       at = end
       if (at % 3 === 0) await new Promise(resolve => setImmediate(resolve))

@@ -276,7 +276,7 @@ test('UP1 of two requests at once that send the same upload, the later one goes 
     () => statSync(join(folder, idOf(path), 'data')).size,
     size => size === 3,
   )
-  // A request that doesn't stop within five seconds keeps it: then one has to come back.
+  // A request that doesn't stop within five seconds keeps the upload, and the client has to try again.
   const asked = await until(
     'an upload that another request lets go',
     () => head(client, path),

@@ -71,10 +71,10 @@ test('I7 a file that is sent in a form is kept by its SHA-256, and read back as 
     'application/pdf',
   )
   assert.deepEqual(readdirSync(join(service.config.filesFolder, 'incoming')), [])
-  // The name of the file, without its path, where nothing else is said.
+  // Without properties, the bitstream gets the file's name without its path.
   const plain = await upload(admin, item.bundle, { name: '../../etc/notes.txt', content: '' })
   assert.deepEqual([plain.status, plain.body.name, plain.body.sizeBytes], [201, 'notes.txt', 0])
-  // Names lose folders and what nobody sees, however they come, and the answer says so.
+  // Names lose folders and invisible characters, however they are sent, and the answer shows it.
   for (const [given, name] of [
     ['..\\..\\evil.txt', 'evil.txt'],
     ['../../evil/other.txt', 'other.txt'],

@@ -18,7 +18,7 @@ const value = (text: string, language: string | null = null) => ({ value: text, 
 
 test('I1 an administrator adds an item, which only administrators see until a policy says more', async t => {
   const { admin, reader, nobody, service } = await started(t)
-  // As the Python client sends a new item.
+  // The body that the Python client sends for a new item.
   const added = await change(admin, 'post', '/api/core/items?owningCollection=', {
     id: null,
     uuid: null,
@@ -75,7 +75,7 @@ test('I1 nobody else adds, changes or deletes items', async t => {
   assert.equal((await read(admin, path)).withdrawn, false)
 })
 
-/** What a patch makes of the values of dc.title, which are “One” in English and “Two”. */
+/** Patches, with the resulting values of dc.title, which was “One” in English and “Two”. */
 const textPatches = [
   [{ op: 'add', path: '/metadata/dc.title', value: 'Text' }, ['Text']],
   [{ op: 'replace', path: '/metadata/dc.title', value: 'Text' }, ['Text']],
