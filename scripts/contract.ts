@@ -40,7 +40,7 @@ export const rulesOfTests = (): Map<string, ReadonlySet<string>> =>
 
 const labelOf = (file: string) => file.replace(/^test\/(.*)\.test\.ts$/, '[$1]')
 
-/** The contract with its generated parts brought up to date. */
+/** Returns the contract with its generated parts updated. */
 export function contract(): string {
   const tests = rulesOfTests()
   const written = readFileSync(contractPath, 'utf8')

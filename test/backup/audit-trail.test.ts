@@ -11,27 +11,25 @@ import { carrel } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** The audit trail in backups, and in what is restored from them (D8, D9). */
-
 const backupsIn = (t: TestContext) => join(temporaryFolder(t, 'sqlite'), 'backups')
 
-/** The drivers have byte arrays of their own. */
+/** Converts hashes to hex, because the drivers use byte arrays of their own. */
 const plain = (events: readonly StoredEvent[]) =>
   events.map(event => ({ ...event, hash: hex(event.hash ?? nothingBefore) }))
 
-/** On PostgreSQL, events that are written at once make several chains. */
+/** Adds events at the same time, which on PostgreSQL makes several chains. */
 const addAtOnce = ({ storage }: Service) => Promise.all([1, 2, 3, 4].map(() => addEvents(storage, 5)))
 
 test('D8 D9 a trail that was backed up verifies in either engine, and goes on there', async t => {
   const service = await startService(t)
   await addAtOnce(service)
   await service.storage.trail.checkpoint()
-  // These were signed by nobody when the backup is made.
+  // No checkpoint has signed these events when the backup is made.
   await addAtOnce(service)
   const before = await storedEvents(service.storage)
   const folder = backupsIn(t)
   await backUp(service.dataFolder, folder)
-  // From each engine to the other one, and from there back.
+  // Each engine restores into the other one, and back.
   for (const engine of allEngines.filter(one => isLong || one !== engineIn(t))) {
     const place = emptyPlace(t, engine)
     assertDone(await restore(place, folder))
@@ -44,7 +42,7 @@ test('D8 D9 a trail that was backed up verifies in either engine, and goes on th
       assert.deepEqual(faults, [])
       assert.equal(events, before.length + 4)
       await prunedStillVerifies(t, place, engine, before.length)
-      // The end of no chain can be cut off, also of those that nobody had signed.
+      // The end of no chain can be cut off, not even one without a signature.
       const ends = new Map(before.map(({ chain, id }) => [chain, id]))
       await tamper(place, `DELETE FROM event WHERE id IN (${[...ends.values()].join(', ')})`)
       assert.ok((await verify(storage)).faults.length >= ends.size, `${ends.size} chains`)

@@ -39,8 +39,6 @@ import { withTables } from '../support/service/exposed-tables.ts'
 import { carrel, entry, environmentWithNode, repository, run, serve } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** `carrel backup` and `carrel restore`: what is kept, what is copied, and what comes back. */
-
 async function assertSame(before: Client, now: Client, path: string): Promise<void> {
   const [old, restored] = await Promise.all(
     [before, now].map(async client => {
@@ -56,14 +54,14 @@ test('D8 a backup restores into either engine: records, items, files, people, tr
   const service = await usedService(t)
   const before = service.client()
   await before.login('root@example.org')
-  // Characters that mean something in a URI, as which SQLite takes some of the files.
+  // Characters with a meaning in a URI, which is how some files are opened in SQLite.
   const folder = join(temporaryFolder(t, 'sqlite'), 'backups #1?%41')
   const said = await backUp(service.dataFolder, folder)
   assert.deepEqual(said.lost, [])
   assert.equal(said.contents.count, 9)
   assert.equal(said.copied.count, 9)
   assert.match(assertDone(await verify(folder)), /: intact, 9 files\n$/)
-  // Those during ingests are restored into their own engine, too.
+  // Backups made during ingests can be restored into their own engine, too.
   for (const engine of allEngines.filter(one => isLong || one !== engineIn(t))) {
     const place = emptyPlace(t, engine)
     assertDone(await restore(place, folder, '--keep-sessions'))
@@ -73,7 +71,7 @@ test('D8 a backup restores into either engine: records, items, files, people, tr
     const entities = await list<{ name: string; fields: { name: string }[] }>(before, '')
     assert.equal(entities.length, 7)
     for (const { name, fields } of entities) {
-      // The old trail goes on, and so does the new one.
+      // The old trail continues, and so does the new one.
       if (name === 'audit-events') continue
       await assertSame(before, now, listPath(name))
       for (const { name: field } of fields)
@@ -92,7 +90,7 @@ test('D8 a backup restores into either engine: records, items, files, people, tr
       await assertSame(before, now, `/api/core/bitstreams/${uuid}/content`)
     assert.match(assertDone(await carrel(place, ['files', 'verify'])), /all intact/)
     assert.match(assertDone(await carrel(place, ['files', 'clean'])), /0 set aside/)
-    // What was restored can be changed, and backed up again.
+    // Restored data can be changed and backed up again.
     await restored.addRecords('books', 'id', [{ id: 5 }])
     await restored.storage.people.setEnabled('ruth@example.org', false, commandEvent('eperson.disable'))
     await restored.storage.secrets.rotate(commandEvent('secret.rotate'))
@@ -199,7 +197,7 @@ testOnOne('D8 the trail says when the last backup was completed', async t => {
 
 test('D8 backups during ingests, imports, logins and sweeps are whole, each of them', async t => {
   const service = await usedService(t, 1)
-  // What a restore that was killed when its store was complete has left.
+  // Files left by a restore that was killed when its store was complete.
   const { dataFolder, filesFolder } = service.config
   const left = ['restoring', 'restored'].map(name =>
     join(engineIn(t) === 'sqlite' ? dataFolder : filesFolder, name, 'lock'),
@@ -250,7 +248,7 @@ test('D8 backups during ingests, imports, logins and sweeps are whole, each of t
     const books = await list<{ id: number }>(reader, 'books')
     assert.equal(books.length, 2, 'one version or another, never a mixture')
     const [first = -1, second] = books.map(({ id }) => id)
-    // The first backup may have been made before the first import: then it has what was there.
+    // The first backup may have been made before the first import, and then has the earlier records.
     assert.ok(first + 1 === second || (first === 2 && second === 7), `${first}, ${second}`)
     await restored.stop()
   }
@@ -276,7 +274,7 @@ testOnOne('D8 contents that the store has lost are named, and the rest is backed
     new RegExp(`the store had lost it: ${gone.slice(6)}`),
   )
   assert.equal(filesIn(join(place, 'files')).length, 3)
-  // Once the store has one again, the next backup has it, too.
+  // Once the store has the content again, the next backup contains it, too.
   writeFileSync(join(files, changed), bytes)
   const again = JSON.parse(
     (await carrel(service.dataFolder, ['backup', folder, '--json'])).stdout,
@@ -446,7 +444,7 @@ testOnOne('D8 a backup can be streamed, and restored from the stream or unpacked
   assert.match(assertDone(await carrel(place, ['files', 'verify'])), /^5 files read .* all intact/)
   assertDone(await shell(place, 'mkdir "$2" && tar -x -f "$1" -C "$2"'))
   assert.match(assertDone(await verify(join(scratch, 'unpacked'))), /intact, 5 files/)
-  // Broken off, or not one of ours.
+  // The archive is cut off, or is not one of Carrel's.
   const whole = readFileSync(tar)
   for (const bytes of [
     whole.subarray(0, 100_000),
@@ -471,7 +469,7 @@ testOnOne(
     await run('sh', ['-c', `${backup} | true`], { env, cwd: repository })
     assert.deepEqual(readdirSync(temporary), [])
     for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-      // Nobody reads, so that it is still writing when the signal comes.
+      // The output is not read, so the command is still writing when the signal comes.
       const child = spawn('sh', ['-c', `exec ${backup}`], {
         env,
         cwd: repository,

@@ -11,9 +11,10 @@ import { carrel, repository } from '../support/service/process.ts'
 import { startService } from '../support/service/service.ts'
 
 /**
- * `carrel backup -` of a store that the last Carrel before the first release made: two epersons, a group in a group, an entity
- * with a relation and with records that were written and deleted, an item with a file and a policy for one eperson, metadata
- * of the site, a field in the registry of metadata, and an alert.
+ * A backup, made with `carrel backup -`, of a store from the last version before the first release: two
+ * epersons, a group in a group, an entity with a relation and with records that were written and deleted, an
+ * item with a file and a policy for one eperson, metadata of the site, a field in the metadata registry, and
+ * an alert.
  */
 const before = gunzipSync(readFileSync(join(repository, 'test/backup/before.tar.gz')))
 
@@ -58,7 +59,7 @@ test('D8 a backup of a store of before the first release restores into either en
   const item = (await storage.repository.uuidOf('10673/17')) ?? ''
   assert.ok((await storage.repository.policyNotes(item)).some(({ name }) => name === 'for Ruth'))
 
-  // What is written goes on after what was there: records, stamps, events and their chains.
+  // New records, stamps, events and chains continue the old ones.
   const written = await ruth.put('/api/query/v4/letters/5', JSON.stringify({ title: 'Fünft', score: 5 }), {
     'content-type': 'application/json',
   })

@@ -27,9 +27,7 @@ import { carrel } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** Backups and restores that are killed. */
-
-/** Runs the command, and kills it as soon as the condition holds. @returns whether it had ended before */
+/** Runs the command, and kills it as soon as the condition holds. @returns true if it had ended before */
 async function killWhen(
   t: TestContext,
   dataFolder: string,
@@ -48,7 +46,7 @@ async function killWhen(
   return was
 }
 
-/** What is read meanwhile may be removed meanwhile; then the next look counts. */
+/** Counts files. They may be removed while they are listed; then the next look counts. */
 function countIn(folder: string): number {
   try {
     return filesIn(folder).length
@@ -84,7 +82,7 @@ test('D8 a backup that is killed leaves none that looks whole, and those before 
   assert.equal(last.contents.count, 2 * 70 + 1)
   assert.ok(last.copied.count <= 120)
   assert.deepEqual(names(), [`${last.name}.json`])
-  // Nothing of those that were killed is left.
+  // Nothing is left of the killed commands.
   assert.equal(existsSync(join(folder, 'staging')), false)
   assert.deepEqual(
     filesIn(join(folder, 'contents')).filter(path => path.startsWith('incoming')),
@@ -110,7 +108,7 @@ testOnOne(
         if (ended) break
         const listed = await carrel(place, ['eperson', 'list', '--json'])
         if (listed.code === 0) {
-          // It was done before it could be killed, and is whole.
+          // The backup finished before it could be killed, and is complete.
           assert.equal((JSON.parse(listed.stdout) as unknown[]).length, 3)
           break
         }
@@ -140,7 +138,7 @@ testOnOne('D8 a restore that is killed between its last steps can be repeated', 
   const folder = join(temporaryFolder(t, 'sqlite'), 'backups')
   await backUp(service.dataFolder, folder)
   const place = emptyPlace(t, 'sqlite')
-  // The entities and the secret are in their place, and the database is not.
+  // The entities and the secret are in place, but the database is not.
   for (const path of ['restoring/work/store/carrel.db', 'entities/left.1.db', 'secret', 'files/store']) {
     mkdirSync(join(place, path, '..'), { recursive: true })
     writeFileSync(join(place, path), path === 'files/store' ? `restoring ${place}\n` : 'left by the other')

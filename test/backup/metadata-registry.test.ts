@@ -21,7 +21,7 @@ test('D8 S6 S11 a backup brings the metadata registry and the texts of the site 
   assert.ok(typeof schema === 'object')
   const wanted = { element: 'shelf', qualifier: null, scopeNote: 'Two\nlines, \\. and a tab\t' }
   assert.ok(typeof (await registry.addField(schema.id, wanted, event)) === 'object')
-  // What a new store has is gone for good.
+  // A schema of new stores was deleted, and stays deleted.
   assert.equal(await registry.removeSchema(1, { ...event, event: 'metadata-schema.delete' }), true)
   await writeSite(service, ['once'])
   await writeSite(service, tricky)

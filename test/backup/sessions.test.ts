@@ -9,8 +9,6 @@ import { allEngines, test, testOn, useDatabase } from '../support/service/engine
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** Sessions and access tokens in copies of a store. */
-
 const json = { 'content-type': 'application/json' }
 
 async function loggedIn(service: Service): Promise<Client> {
@@ -19,7 +17,10 @@ async function loggedIn(service: Service): Promise<Client> {
   return client
 }
 
-/** One session is kept alone, another one was ended by itself, a third one is as usual; and an access token. */
+/**
+ * Creates a session that is the only one left, a session that was ended alone, a normal session, and an
+ * access token.
+ */
 async function used(service: Service) {
   await service.addEperson(ruthEmail)
   const [kept, gone] = [await loggedIn(service), await loggedIn(service)]

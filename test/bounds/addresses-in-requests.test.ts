@@ -7,7 +7,7 @@ import { isLong } from '../support/scale.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { testOn } from '../support/service/engines.ts'
 
-/** What a client could make a service ask on its behalf: here it is told. */
+/** Starts a server that records the requests that a client could make the service send on its behalf. */
 async function startTrap(t: TestContext) {
   const asked: string[] = []
   const server = createServer((request, response) => {
@@ -23,7 +23,7 @@ async function startTrap(t: TestContext) {
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked }
 }
 
-/** Names of parameters and members in which clients send addresses, and in which somebody might hope for one. */
+/** Names of parameters and members that contain addresses, and names in which an attacker might try one. */
 const names =
   'url uri href id uuid resource object upload query redirectUrl token return handle owningCollection source callback'
 

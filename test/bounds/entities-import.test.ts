@@ -13,8 +13,6 @@ import { carrel, peakMemory, type Served, serve } from '../support/service/proce
 import { passwordOf, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** What arrives over HTTP to be imported: large, slow, broken off or made to harm. The service itself is watched. */
-
 const megabyte = 1024 * 1024
 const email = 'root@example.org'
 const path = '/api/admin/entities'
@@ -24,12 +22,12 @@ interface Watched {
   readonly client: Client
   readonly dataFolder: string
   readonly temporary: string
-  /** Of the service, in MB, the most so far. */
+  /** Returns the service's peak memory so far, in MB. */
   memory(): number
-  /** Files without a name that the service holds. */
+  /** Returns the deleted files that the service holds open. */
   held(): string[]
   send(name: string, body: BodyInit, headers?: Readonly<Record<string, string>>): Promise<Response>
-  /** How many records the entity has; undefined: there is none. */
+  /** Returns the number of the entity's records; undefined if there is no such entity. */
   records(name: string): Promise<number | undefined>
 }
 
@@ -75,7 +73,7 @@ const heldBy = (pid: number): string[] => {
   })
 }
 
-/** The processes that this one has started. */
+/** Returns the processes that a process has started. */
 const childrenOf = (pid: number): number[] =>
   readdirSync(`/proc/${pid}/task`).flatMap(task =>
     readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').trim().split(' ').filter(Boolean).map(Number),
@@ -112,7 +110,7 @@ const leftovers = ({ dataFolder, temporary }: Watched) =>
       .filter(name => /upload-|staging|\.input|\.tmp/.test(name)),
   )
 
-/** Records of a megabyte each. */
+/** Streams records of a megabyte each. */
 function large(megabytes: number): ReadableStream {
   const text = Buffer.from(`","text":"${'x'.repeat(megabyte - 30)}"}\n`)
   let n = 0
@@ -124,7 +122,7 @@ function large(megabytes: number): ReadableStream {
   })
 }
 
-/** Size of the import in MB: more than the service may grow by. */
+/** Size of the import in MB, which is more than the service may grow by. */
 const imported = repeats(72, 300)
 
 test(`EA7 an import of ${imported} MB takes no more of the memory of the service than a small one`, async t => {
@@ -142,7 +140,7 @@ test(`EA7 an import of ${imported} MB takes no more of the memory of the service
   assert.deepEqual(leftovers(one), [])
 })
 
-/** The beginning of a request whose body has so many bytes. */
+/** Returns the beginning of a request with a body of this number of bytes. */
 async function beginning({ served, client }: Watched, name: string, length: number): Promise<string> {
   const { cookie, value } = await client.csrfPair()
   return [
@@ -172,12 +170,12 @@ test('EA7 a connection that breaks in the middle leaves nothing, and the entity 
   await untilRecords(one, 'books', 1)
 })
 
-/** Four of them a second take longer than a request may. */
+/** Number of records, of which four are sent per second, so that the body takes longer than a request may. */
 const slowRecords = repeats(6, 12)
 
 test('EA7 E2 a body may take longer than a request, as long as it goes on; one that stops gets 408', async t => {
   const one = await watched(t, { CARREL_REQUEST_TIMEOUT: '1' })
-  // A machine that stops for a moment interrupts the body, too; the test then sends it again.
+  // A machine that pauses interrupts the body, too; the test then sends it again.
   await until(
     'a body that takes longer, and is taken',
     async () => {
@@ -215,7 +213,7 @@ test('EA7 E2 a body may take longer than a request, as long as it goes on; one t
 
 test('EA7 what unpacks to far more than it is ends its import, not the service', async t => {
   const one = await watched(t)
-  // Only bodies that unpack to more than 64 MB are checked for their ratio.
+  // The ratio is checked only for bodies that unpack to more than 64 MB.
   const bomb = gzipSync(`{"id":1,"text":"${'x'.repeat(10_000)}"}\n`.repeat(6_800), { level: 9 })
   const before = one.memory()
   if (isLong) {
@@ -258,7 +256,7 @@ for (const signal of ['SIGKILL', 'SIGTERM'] as const)
 
 function isRunning(pid: number): boolean {
   try {
-    // One that nobody waits for any more has no command line.
+    // A process that has ended but wasn't collected has no command line.
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8') !== ''
   } catch {
     return false

@@ -5,8 +5,6 @@ import { isLong } from '../support/scale.ts'
 import { test } from '../support/service/engines.ts'
 import type { Route } from '../support/service/routes.ts'
 
-/** What nobody sends by accident, at every address: each answer is a refusal that says why, and none is a fault of the service. */
-
 const nested = (open: string, close: string, depth: number) => `${open.repeat(depth)}1${close.repeat(depth)}`
 const [nul, half] = ['\\u0000', '\\ud800']
 const member = (text: string) =>
@@ -16,7 +14,7 @@ const operation = (path: string, value: string) => `[{"op":"add","path":"${path}
 const part = (headers: string, content: string) => `--b\r\n${headers}\r\n\r\n${content}\r\n`
 const disposition = 'Content-Disposition: form-data;'
 
-/** By media type. */
+/** Wrong bodies by media type. */
 const bodies: Readonly<Record<string, readonly (string | Uint8Array<ArrayBuffer>)[]>> = {
   'application/json': [
     '',
@@ -95,11 +93,11 @@ const parameters = [
   '%2e%2e',
 ]
 
-/** A fifth of the values, another fifth at each address; in the long run all of them. */
+/** Selects a fifth of the values, a different one at each address; all of them in the long run. */
 const some = <T>(all: readonly T[], at: number): readonly T[] =>
   isLong ? all : all.filter((_, n) => (n + at) % 5 === 0)
 
-/** What a client is told although nothing is wrong with what it sent. */
+/** True for refusals that are not about the content of the request. */
 const isBusy = (text: string) => /"code":"(busy|no-room)"/.test(text)
 
 async function refused({ admin }: World, { method, url }: Route, address: string, init: RequestInit) {
@@ -115,10 +113,13 @@ async function refused({ admin }: World, { method, url }: Route, address: string
   return response.status
 }
 
-/** What would end the session of the tests, or never ends by itself. */
+/** True for routes that would end the session of the tests, or that never end by themselves. */
 const isLeftOut = ({ url }: Route) => /log(in|out)$|\/events$|\/rotate$/.test(url)
 
-/** Questions have tests of their own, and what Carrel has none of looks at no body. */
+/**
+ * True for routes that read a body. Queries have tests of their own, and routes for things that Carrel lacks
+ * ignore it.
+ */
 const readsBody = (route: Route) =>
   !isLeftOut(route) &&
   !/^\/api\/query\/v4(\/[^*]*)?$/.test(route.url) &&
@@ -135,14 +136,14 @@ for (const methods of [['POST'], ['PUT', 'PATCH']])
           ? '?key=id&preview=true'
           : ''
       for (const [type, all] of Object.entries(bodies)) {
-        // Each preview of an import is a process of its own; what it takes for records are these.
+        // Each preview of an import is a process of its own, so only media types of records are tried.
         if (route.url.endsWith('/import') && type !== 'text/csv' && type !== 'application/json') continue
         for (const body of some(all, at)) {
           const status = await refused(world, route, world.at(route.url) + query, {
             body,
             headers: { 'content-type': type, 'upload-offset': '0', 'upload-length': '5' },
           })
-          // Whatever it is, nobody reads it.
+          // With this media type, no body is read.
           if (status === 415) break
         }
       }

@@ -11,14 +11,12 @@ import { withoutProgress } from '../support/service/faults.ts'
 import { carrelProcess } from '../support/service/process.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
-/** Files that are damaged, or made to harm: they are refused early, by their line, and without much memory. */
-
 const megabyte = 1024 * 1024
 
-/** In MB, of the whole process. What an import takes anyway is 120 to 230. */
+/** Maximum memory of the whole process in MB. A normal import takes 120 to 230. */
 const maxMemory = 500
 
-/** `head`, and then `piece` again and again. It is made while it is written. */
+/** Yields `head`, and then `piece` repeatedly, generated while it is written. */
 function* endless(head: string, piece: string, megabytes: number): Iterable<Buffer> {
   yield Buffer.from(head)
   const part = Buffer.from(piece.repeat(Math.ceil(megabyte / piece.length)))
@@ -134,7 +132,7 @@ async function write(t: TestContext, { name, content }: Hostile, packed: boolean
   return path
 }
 
-/** Runs `carrel` as a process of its own. @returns also the most memory that it had, in MB */
+/** Runs `carrel` as a process of its own. @returns its result with its peak memory in MB */
 async function measured(t: TestContext, dataFolder: string, args: readonly string[]) {
   const folder = temporaryFolder(t, 'sqlite')
   const [script, report] = [join(folder, 'report.cjs'), join(folder, 'report')]
@@ -149,18 +147,18 @@ async function measured(t: TestContext, dataFolder: string, args: readonly strin
   return { ...finished, memory: Number(readFileSync(report, 'utf8')) / 1024 }
 }
 
-/** Those that the long run tries packed, too; in CI files of changes are packed. */
+/** Files that the long run also tries compressed; in CI, files of changes are compressed. */
 const packedToo = isLong
   ? ['quote.csv', 'line.ndjson', 'record.json', 'wide.csv', 'blank.ndjson', 'keyless.ndjson', 'blank.json']
   : []
 
-/** Each of these is like another one that CI tries. */
+/** Files similar to others that CI tries. */
 const inLongRun = ['later-quote.csv', 'quoted-cells.csv', 'spaces.ndjson', 'after.json']
 
 for (const one of hostile.filter(({ name }) => isLong || !inLongRun.includes(name)))
   for (const packed of packedToo.includes(one.name) ? [false, true] : [false]) {
     const name = packed ? `${one.name}.gz` : one.name
-    // They are refused before they come to a store.
+    // These files are refused before they reach a store.
     testOn(
       'sqlite',
       `D2 a hostile file is refused early, by its line, in bounded memory: ${name}`,
@@ -221,7 +219,7 @@ test('D12 hostile files of changes are refused early, by the line, and nothing c
     { name: 'rows.csv', content: () => endless(csv, `3,${'x'.repeat(1_000)}\n`, 80), message: tooMany },
     { name: 'many.ndjson', content: () => endless(ndjson, '{"id":3}\n', 2), message: tooMany },
   ]
-  // Both are read alike.
+  // Both kinds of changes are read in the same way, so CI tries one of them.
   for (const [number, one] of changes.entries())
     for (const kind of isLong ? kinds : kinds.slice(number % 2).slice(0, 1)) {
       const file = await write(t, one, true)
@@ -247,7 +245,7 @@ test('D2 large records that are not too large are imported, and lines after empt
   const file = await write(t, { ...large, content }, true)
   const { stderr } = await measured(t, dataFolder, ['import', file, '--entity=kept', '--key=id'])
   const breaks = Math.ceil(megabyte / 3) * 11
-  // Three lines before it, those of the long cell, two empty ones, and two of a row.
+  // Before the fault, there are three lines, those of the long cell, two empty ones, and two of a row.
   assert.match(
     stderr,
     new RegExp(`carrel: line ${4 + breaks + 1 + 2 + 2}: the row and the header differ in length`),

@@ -12,14 +12,12 @@ import { serve } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** Q18, Q26: whatever one network asks, others are answered, memory has a bound, and nothing runs for those who have gone. */
-
-/** Number of records; slow queries of all of them take several times as long as the time that a client gives. */
+/** Number of records. Slow queries of all of them take several times as long as the client's timeout. */
 const count = repeats(20_000, 60_000)
 
 const letters = (length: number) => Array.from({ length }, () => (Math.random() < 0.5 ? 'a' : 'b')).join('')
 
-/** Of many different values, whose expressions take RE2 long. */
+/** Adds records with many distinct values, on which slow expressions take RE2 long. */
 const addThings = (service: Service) =>
   service.addRecords(
     'things',
@@ -84,7 +82,7 @@ testOn('sqlite', 'Q26 a query is interrupted when the time that its client gave 
   const all = await spentBy(() => ask({}, 200))
   const some = await spentBy(async () => {
     await ask({ timeout: 0.1 }, 503)
-    // It comes after what is still running.
+    // This query waits for those still running.
     await fetch(service.address + listPath('things', { query: ['~', 'text', '9{4}'], limit: 1 }))
   })
   assert.ok(some < 0.75 * all, `all of it took ${all} µs, until it was interrupted ${some} µs`)
@@ -134,8 +132,8 @@ const attacks: Readonly<Record<string, Attack>> = {
 const mebibyte = 2 ** 20
 const cacheSize = 64
 /**
- * Besides the cache: what is worked on, what is garbage, and what glibc keeps of it. By the setting that deploy/ has, it
- * keeps no large buffers (without it, 720 MiB are reached, and kept).
+ * Maximum memory besides the cache, in MB: data being processed, garbage, and memory kept by glibc. With the
+ * setting of deploy/, glibc keeps no large buffers; without it, 720 MiB are reached and kept.
  */
 const most = 600
 const allocator = { MALLOC_MMAP_THRESHOLD_: '1048576' }
@@ -159,7 +157,7 @@ test('Q18 whatever one network asks, another is answered, and memory has a bound
     const stop = begin(t, address, attack)
     const times: number[] = []
     const start = performance.now()
-    // On a slow machine, for as long as it takes until there are answers enough to speak of.
+    // On a slow machine, the attack lasts until there are enough answers for a statement.
     await until(
       `more than ${wanted} answers during ${name}, and ${duration} ms of it`,
       async () => {
@@ -189,7 +187,7 @@ async function ask(address: string, path: string): Promise<number | undefined> {
   return response.statusCode
 }
 
-/** Asks again and again, and hangs up every two seconds. @returns what ends it */
+/** Repeats a query and hangs up every two seconds. @returns a function that ends it */
 function begin(t: TestContext, address: string, { connections, each, isRead, query, more = {} }: Attack) {
   let isOn = true
   const open = new Set<Socket>()

@@ -18,8 +18,6 @@ import { test } from '../support/service/engines.ts'
 import { carrel, carrelProcess } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
-/** Sources from somebody else, and commands on the wrong store. */
-
 const good = { 'dublin_core.xml': dublinCore({ title: 'x' }) }
 
 /** A limit that is a multiple of what the process needs. */
@@ -165,7 +163,7 @@ test('--add-only changes no existing item', async t => {
   const after = await itemsIn(service)
   assert.deepEqual(after.get('10673/1'), before.get('10673/1'))
   assert.equal(after.get('strange/two')?.title, 'New')
-  // What an interrupted run has added is unchanged, and the next run continues.
+  // The items of an interrupted run are unchanged, and the next run continues.
   assertCounts(await ingest(service.dataFolder, own, '--add-only'), { unchanged: 1 })
 })
 
@@ -183,7 +181,7 @@ test('--dry-run names the items that would be changed, and so does the report', 
     `${changes.map(one => `It would change ${one}\n`).join('')}Readers: 3 kept.\nIt would be: 0 added, 2 changed, 1 unchanged, 0 failed. Nothing was written.\n`,
   )
   assert.deepEqual((await ingest(service.dataFolder, source)).changes, changes)
-  // A thousand of them, and the number of the rest.
+  // The report names a thousand items and counts the rest.
   const rows = (title: string) => Array.from({ length: 1_002 }, (_, at) => `row-${at},${title}`)
   const table = join(temporaryFolder(t), 'table')
   const write = (title: string) =>
@@ -205,7 +203,7 @@ test('a command on another store removes no files of this one, and says so', asy
   assert.equal(readFileSync(join(files, 'store'), 'utf8'), `${id}\n`)
 
   const env = { CARREL_FILES: files }
-  // A new store, as when CARREL_DATABASE_URL was forgotten or CARREL_DATA is wrong.
+  // A new store, as used when CARREL_DATABASE_URL is missing or CARREL_DATA is wrong.
   const other = temporaryFolder(t)
   await carrel(other, ['group', 'add', 'Readers'])
   const more = writeFiles(join(temporaryFolder(t), 'more'), {

@@ -17,7 +17,7 @@ testOn(
     const served = await serve(t, dataFolder, { env: { CARREL_WORKERS: '1' } })
     const admin = new Client(served.address)
     await admin.login(email)
-    // Not Latin-1, so that each character takes two bytes.
+    // The character is not Latin-1, so each takes two bytes.
     const value = '魚'.repeat(100_000)
     const item = await change(admin, 'post', '/api/core/items', { metadata: { 'dc.title': [{ value }] } })
     assert.equal(item.status, 201)

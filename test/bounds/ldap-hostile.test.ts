@@ -30,14 +30,14 @@ import { until } from '../support/service/waiting.ts'
 
 const [failed, unavailable] = ['401 login-failed', '503 directory-unavailable']
 
-/** Instead of the answer to the search for a person. */
+/** Replaces the answer to the search for a person. */
 const onSearch =
   (answer: (conversation: Conversation) => void): Twist =>
   ({ kind }, conversation) => {
     if (kind === 'search') answer(conversation)
     return kind === 'search'
   }
-/** Instead of the answer to their password. */
+/** Replaces the answer to the person's password. */
 const onBind =
   (answer: (conversation: Conversation) => void): Twist =>
   ({ kind, dn }, conversation) => {
@@ -46,7 +46,7 @@ const onBind =
     return isPerson
   }
 
-/** The length is that of another message. */
+/** Changes the length stated in a message. */
 const lengthened = (message: Buffer, at: number, by: number) => {
   const copy = Buffer.from(message)
   copy[at] = (copy[at] ?? 0) + by
@@ -55,7 +55,7 @@ const lengthened = (message: Buffer, at: number, by: number) => {
 const small = (id: number) =>
   sequence(integer(id), value(tags.entry, octets('a'), sequence(sequence(octets('x'), value(0x31)))))
 
-/** By what the server does: what comes of a login with a right password. */
+/** Behaviors of the server, each with the result of a login with the right password. */
 const cases: readonly (readonly [what: string, twist: Twist, expected: string])[] = [
   ['never answers', () => true, unavailable],
   ['never answers a password', onBind(() => {}), unavailable],
@@ -187,7 +187,7 @@ const cases: readonly (readonly [what: string, twist: Twist, expected: string])[
 
 test('LD3 whatever a server does, a login ends in time, counts nothing, and the next one is not harmed', async t => {
   const { service, directory, logIn } = await startCampus(t, { provider: { timeout: repeats(0.2, 0.4) } })
-  /** Waits for any answer but `unavailable`, which a machine that stops for a moment may cause. */
+  /** Waits for any answer but `unavailable`, which a machine that pauses may cause. */
   const answered = (what: string) =>
     until(`an answer of a server that ${what}`, logIn, given => given !== unavailable)
   for (const [what, twist, expected] of cases) {
@@ -201,7 +201,7 @@ test('LD3 whatever a server does, a login ends in time, counts nothing, and the 
   }
 })
 
-/** A server that accepts connections and does this. */
+/** Starts a server that accepts connections and treats them as given. */
 async function startSilent(t: TestContext): Promise<number> {
   const server = createServer(socket => {
     socket.on('error', () => {})
@@ -243,7 +243,8 @@ test('LD3 StartTLS that is refused, or followed by something unencrypted, is the
     }
   directory.twist = onStartTls(({ result: end }) => end(tags.extended, 2))
   assert.equal(await logIn(), unavailable)
-  // A whole answer that says yes, and the beginning of one, of which the server’s own no would be the error message.
+  // Injected before TLS: a complete positive answer, and the beginning of one, which the server's own refusal
+  // would complete as its error message.
   for (const injected of [
     (id: number) => result(id + 1, tags.bind, 0),
     (id: number) => Buffer.concat([Buffer.of(0x30, 26, 2, 1, id + 1, 0x61, 21, 0x0a, 1, 0, 4, 0, 4, 14)]),

@@ -13,7 +13,6 @@ import { isReadByNobody, test, testOn, untilReadByNobody } from '../support/serv
 import { type Service, startService } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** Q18: listings and sorts have bounds, and what one network asks for is not in the way of another. */
 const largeEvents = 1_500
 const padding = 'x'.repeat(16_000)
 const events = listPath('audit-events')
@@ -33,12 +32,12 @@ test('Q18 the listings of one connection are sent one at a time', async t => {
     () => arrived,
     count => count > 1,
   )
-  // Those that begin after it see it.
+  // Listings that begin later contain the new event.
   await service.storage.trail.record(commandEvent('login'))
   const totals: number[] = []
   let line = ''
   for await (const chunk of socket as AsyncIterable<Buffer>) {
-    // What isn't complete yet is looked at with the next chunk.
+    // An incomplete line is examined with the next chunk.
     const text = line + chunk.toString('latin1')
     for (const [, total] of text.matchAll(/x-records: (\d+)\r\n/gi)) totals.push(Number(total))
     line = text.slice(text.lastIndexOf('\n') + 1).slice(-100)
@@ -81,10 +80,10 @@ test('Q18 listings of one network that nobody reads leave room for another', asy
   await untilReadByNobody(service)
 })
 
-/** Keeps clients that read nothing connected, however long a test takes. */
+/** Keeps clients connected that read nothing, however long a test takes. */
 const neverStalled = { CARREL_LISTING_PATIENCE: '3600' }
 
-/** Four listings of which nothing is read, in a store whose log has begun again. */
+/** Starts four listings that are not read, on a store whose log has been restarted. */
 async function withUnread(t: TestContext) {
   const { service, token } = await withEvents(t, neverStalled)
   const log = join(service.dataFolder, 'carrel.db-wal')
@@ -121,10 +120,10 @@ testOn(
 
 testOn('sqlite', 'Q18 Q10 a listing that nobody reads breaks off before the log becomes large', async t => {
   const { service, token } = await withEvents(t, neverStalled)
-  // Longer than what may be copied.
+  // The listing is longer than the part that may be copied.
   if (isLong) await addEvents(service, 18_000)
   const response = await open(service, token)
-  // Otherwise the log is full before any of it has been copied.
+  // One large event fills the log before any of it has been copied.
   if (!isLong) await addEvents(service, 1, 'x'.repeat(13 * 1024 * 1024))
   await until('a store that is read by nobody', async () => {
     await addEvents(service, 50, 'refreshed')
@@ -218,7 +217,7 @@ testOn(
   },
 )
 
-/** The connection broke before the end. */
+/** Waits for the end of a connection that broke before the end of the answer. */
 async function closed(response: IncomingMessage): Promise<void> {
   await new Promise(resolve => response.once('close', resolve))
   assert.equal(response.complete, false)
@@ -235,7 +234,7 @@ async function addEvents({ storage }: Service, count: number, reason = padding):
     )
 }
 
-/** A service with more events than the sockets hold, and a token to read them. */
+/** Starts a service with more events than the sockets can buffer, and creates a token to read them. */
 async function withEvents(t: TestContext, env: Readonly<Record<string, string>> = {}) {
   const service = await startService(t, { env })
   await service.addEperson('root@example.org', { admin: true })
@@ -244,7 +243,7 @@ async function withEvents(t: TestContext, env: Readonly<Record<string, string>> 
   return { service, token }
 }
 
-/** @param localAddress the client's: a network of its own */
+/** @param localAddress of the client, in a network of its own */
 function request({ address }: Service, token: string, localAddress = '127.0.0.1', path = events) {
   const sent = get(address + path, {
     agent: false,
@@ -255,7 +254,7 @@ function request({ address }: Service, token: string, localAddress = '127.0.0.1'
   return sent
 }
 
-/** The start of an answer, of which nothing is read yet. */
+/** Starts an answer without reading it. */
 async function open(service: Service, token: string, localAddress?: string, path?: string) {
   const [response] = (await once(request(service, token, localAddress, path), 'response')) as [
     IncomingMessage,

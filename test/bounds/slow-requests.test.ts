@@ -3,13 +3,16 @@ import { connect } from 'node:net'
 import { testOn } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
-/** Limit in ms: far longer than the second that the requests have, and shorter than the 30 s of Node's own checks. */
+/**
+ * Limit in ms: far longer than the second allowed for a request, and shorter than the 30 s of Node's own
+ * checks.
+ */
 const limit = 25_000
 
-/** Sends a start and then a byte at a time, until the service closes the connection. @returns what it answered */
+/** Sends a start and then a byte at a time, until the service closes the connection. @returns the answer */
 async function drip(address: string, start: string, byte: string): Promise<string> {
   const { hostname, port } = new URL(address)
-  // Half open: it goes on sending when the service has ended its side.
+  // Half-open: the client keeps sending after the service has ended its side.
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true })
   const dripping = setInterval(() => socket.write(byte), 20)
   let answer = ''
@@ -52,7 +55,7 @@ for (const [what, of] of Object.entries(drips))
       const [cookie = ''] = headers.getSetCookie()[0]?.split(';') ?? []
       const pair = `X-XSRF-TOKEN: ${headers.get('dspace-xsrf-token')}\r\nCookie: ${cookie}\r\n`
       const answer = await drip(address, ...of(pair))
-      // The service may have answered before the body has arrived.
+      // The service may have answered before the body arrived.
       assert.match(answer, what === 'a body that was refused' ? /^HTTP\/1\.1 403 / : /^HTTP\/1\.1 408 /)
       assert.match(answer, /HTTP\/1\.1 408 [^{]+{.*"detail":"The request did not arrive within 1 s\."/)
     },

@@ -13,10 +13,10 @@ import { startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 import { connectionsTo } from '../support/service/workers.ts'
 
-/** What clients cost that ask for everything and read nothing (Q18). */
+/** Number of clients that request a listing of everything and read nothing (Q18). */
 const clients = 1_000
 const networks = 250
-/** That are sent at a time by default (`CARREL_LISTINGS`). */
+/** Default of `CARREL_LISTINGS`, the number of listings sent at the same time. */
 const listings = 32
 const refreshes = repeats(2_500, 20_000)
 const mebibyte = 2 ** 20
@@ -35,7 +35,7 @@ testOn(
       )
     await own.stop()
 
-    // Nobody is disconnected because of reading nothing, however long the test takes.
+    // With this setting, clients that read nothing stay connected, however long the test takes.
     const env = { CARREL_LOG_LEVEL: 'error', CARREL_LISTING_PATIENCE: '3600' }
     const served = await serve(t, dataFolder, { env })
     const client = new Client(served.address)
@@ -52,7 +52,7 @@ testOn(
           }
         }),
       )
-    // What the service needs anyway, once it works.
+    // Warms the service up to the memory that it needs anyway.
     await refresh(2_000)
     const response = await client.get(listPath('audit-events'))
     await response.body?.pipeTo(new WritableStream())
@@ -62,7 +62,7 @@ testOn(
     t.after(() => {
       for (const socket of stalled) socket.destroy()
     })
-    // Those that are sent. The others wait for their turn.
+    // The listings being sent; the others wait for their turn.
     await until(
       `${listings} listings that have begun`,
       () => stalled.filter(socket => socket.readableLength > 0).length,
@@ -87,7 +87,7 @@ testOn(
   },
 )
 
-/** A listing of which its client, one of a network of its own, reads nothing. */
+/** Starts a listing that its client, in a network of its own, does not read. */
 function unread(address: string, network: number, token: string): Socket {
   const socket = connect({
     port: Number(new URL(address).port),
@@ -95,7 +95,7 @@ function unread(address: string, network: number, token: string): Socket {
     localAddress: `127.0.1.${network + 1}`,
   })
   socket.on('error', () => {})
-  // It takes a first piece, and no more.
+  // The socket takes a first piece and no more.
   socket.on('readable', () => {})
   socket.write(
     `GET ${listPath('audit-events')} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\n\r\n`,

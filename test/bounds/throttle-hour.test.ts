@@ -8,7 +8,7 @@ import { passwordOf } from '../support/service/service.ts'
 
 const home = '192.0.2.7'
 const minute = 60_000
-/** How often an attacker tries within a minute, besides as soon as there was no pause. */
+/** Number of an attacker's attempts per minute, in addition to those made as soon as there is no pause. */
 const tries = 30
 
 // CI checks the same arithmetic without a service, in test/model/throttle.test.ts.
@@ -29,14 +29,14 @@ for (const addresses of isLong ? [1, 1_000] : [])
           assert.equal(status, 429)
           refused++
           misses++
-          // Time that passes while it tries.
+          // Simulates the time between two attempts.
           await letPass(service, minute / tries)
         }
       }
       assert.equal((await guess(home, ruthEmail, right)).status, 200, `minute ${at}`)
     }
     t.diagnostic(`${guesses} guesses were looked at, ${refused} refused; 60 of 60 logins of the owner`)
-    // Real time passes, too, in which one more a minute is free.
+    // Real time passes, too, and allows one more guess per minute.
     const most = 100 + Math.floor((performance.now() - begun) / minute)
     assert.ok(guesses <= most, `${guesses} guesses`)
     assert.ok(guesses >= (addresses === 1 ? 15 : 60), `${guesses} guesses: the simulation lets time pass`)

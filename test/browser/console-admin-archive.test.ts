@@ -34,7 +34,7 @@ testOn(
     assert.equal(await button(page, 'Import as ships-1900').getAttribute('aria-disabled'), 'true')
     await assertAccessible(page, 'faults')
 
-    // As another country writes it.
+    // A file in another country's format.
     await give(page, 'Ships 1900.csv', 'name;id;price\r\nArgo;1;1.234,5\r\nAriel;2;2,25\r\n')
     await page.getByText('2 records, no faults (CSV, semicolons)').waitFor()
     assert.equal(await page.getByLabel('Key', { exact: true }).inputValue(), 'id')
@@ -62,7 +62,7 @@ testOn(
       ['anonymous', 'text'],
     )
 
-    // Some of its records.
+    // An import of some of the records.
     await desk.open('admin/import?entity=ships')
     await page.getByRole('heading', { name: 'Import into ships' }).waitFor()
     await give(
@@ -79,7 +79,7 @@ testOn(
     const rows = await (await service.client().get('/api/query/v4/ships?include_total=true&limit=1')).headers
     assert.equal(rows.get('x-records'), '3')
 
-    // A file with less than there is.
+    // A file with fewer records than there are.
     await desk.open('admin/import?entity=ships')
     await page.getByRole('heading', { name: 'Import into ships' }).waitFor()
     await give(page, 'one.csv', 'id,name\n3,Endurance\n')
@@ -100,7 +100,7 @@ testOn(
     const left = await (await service.client().get('/api/query/v4/ships?include_total=true&limit=1')).headers
     assert.equal(left.get('x-records'), '1')
 
-    // What is declared.
+    // Declarations of the entity.
     await desk.open('admin/entities/ships')
     await page.getByLabel('What these records are, for readers').fill('Ships of the line')
     await page.getByLabel('Who may read').selectOption('group:')
@@ -211,7 +211,7 @@ testOn(
     await dialog(page).getByRole('button', { name: 'Delete' }).click()
     await said(page, 'The file is deleted.')
 
-    // By the keyboard, because on a small screen what was said just now lies over these buttons for seconds.
+    // By keyboard, because on a small screen a toast covers these buttons for some seconds.
     await button(page, 'Let somebody else').press('Enter')
     await page.getByLabel('Who', { exact: true }).selectOption('group')
     await page.getByRole('searchbox', { name: 'Name or UUID of a group' }).fill('Readers')

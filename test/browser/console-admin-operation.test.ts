@@ -75,7 +75,7 @@ testOn('sqlite', 'CO8 a process that runs is cancelled, and one that was interru
   const one = await runner.start(asked, endless)
   await desk.open(`admin/processes/${one.id}`)
   await page.getByRole('main').getByText('runs').first().waitFor()
-  // By the keyboard alone.
+  // By keyboard alone.
   await button(page, 'Cancel it').focus()
   await page.keyboard.press('Enter')
   await said(page, 'It stops as soon as it can.')
@@ -142,7 +142,7 @@ testOn('sqlite', 'CO8 the audit trail is filtered by its address, exported and v
   desk.assertQuiet()
 })
 
-/** In ms, as the page of figures has it. */
+/** Interval in ms at which the page updates its figures. */
 const timeBetweenLooks = 3_000
 
 testOn('sqlite', 'CO8 figures are drawn as they come, and are there as tables', async t => {
@@ -150,7 +150,7 @@ testOn('sqlite', 'CO8 figures are drawn as they come, and are there as tables', 
   await page.clock.install()
   await desk.open('admin/system/figures')
   const plot = page.locator('.plot').filter({ hasText: 'Requests' }).first()
-  // Between the first two looks at the counters, there was at least the second look.
+  // The second request for figures itself raises the counter after the first one.
   await until('a line of requests', async () => {
     await page.clock.fastForward(timeBetweenLooks)
     return plot.locator('path.series-1[d*="L"]').isVisible()
@@ -184,7 +184,7 @@ testOn(
     await pasted.fill('<saml>')
     await button(page, 'Explain').click()
     await page.locator('form').getByRole('alert').waitFor()
-    // Nothing that was pasted is kept.
+    // Pasted text is not kept.
     await page.reload()
     await pasted.waitFor()
     assert.equal(await pasted.inputValue(), '')
@@ -229,7 +229,7 @@ testOn(
     await said(page, 'The link is removed.')
     await page.getByRole('row', { name: /ruth@example.edu/ }).waitFor({ state: 'detached' })
 
-    // The same account at the provider is another person's from now on.
+    // From now on, the account at the provider belongs to another person.
     await desk.open(`admin/people?q=${reader}`)
     await page.getByRole('main').getByRole('link').first().click()
     await button(page, 'Link with an account').click()
@@ -276,14 +276,14 @@ testOn(
     await desk.open('admin/system/alert')
     await page.getByLabel('Message').fill('Away <b>on Sunday</b>')
     await page.getByLabel('Time that it is about (UTC)').fill('2031-02-03T18:30')
-    // Nothing is shown to everybody unless somebody says so.
+    // Nothing is shown to everyone until this is checked.
     await page.getByLabel('Show it').check()
     await button(page, 'Save').click()
     await page.locator('.alert').getByText('Away <b>on Sunday</b>').waitFor()
     const anybody = await openDesk(t, service.front)
     await anybody.open('items')
     await anybody.page.locator('.alert').getByText('Away <b>on Sunday</b>').waitFor()
-    // One zone, wherever the browser is.
+    // Times are in one zone, wherever the browser is.
     await anybody.page.locator('.alert').getByText('3 Feb 2031, 18:30 UTC').waitFor()
     await assertAccessible(anybody.page, 'an alert')
     await page.getByLabel('Sessions while it is shown').selectOption('Only administrators are logged in')
@@ -298,7 +298,7 @@ testOn(
     await page.getByLabel('Zeigen', { exact: true }).uncheck()
     await button(page, 'Speichern').click()
     await page.locator('.alert').waitFor({ state: 'detached' })
-    // A page that begins in German waits for its texts.
+    // A page that opens in German waits for its texts.
     await desk.open('admin/people')
     await page.getByRole('heading', { level: 1, name: 'Personen' }).waitFor()
     await page.getByRole('row', { name: /aktiv/ }).first().waitFor()

@@ -6,15 +6,15 @@ import { isLong } from '../support/scale.ts'
 import { testOn } from '../support/service/engines.ts'
 import { type Service, temporaryFolder } from '../support/service/service.ts'
 
-/** The administrators' pages and their states, in the long run at two sizes and in two themes. */
+/** An administrators' page in one of its states; in the long run at two sizes and in two themes. */
 interface Shown {
   readonly name: string
   readonly path: (known: Known) => string
-  /** Other pages of the walks are made of the same parts: only the long run looks at this one, too. */
+  /** True if other pages use the same components, so that only the long run checks this one. */
   readonly alike?: true
-  /** What makes the state. */
+  /** Brings the page into the state. */
   readonly act?: (desk: Desk) => Promise<unknown>
-  /** The service refuses something on the way. */
+  /** True if the service refuses a request on the way. */
   readonly refused?: true
 }
 
@@ -123,7 +123,7 @@ async function drop({ page }: Desk, name: string, text: string): Promise<void> {
   await page.getByRole('heading', { name: 'What is in the file' }).waitFor()
 }
 
-/** Something of each kind for the pages to show. */
+/** Creates objects of each kind for the pages to show. */
 async function fill(service: Service): Promise<Known> {
   const { item } = await fillArchive(service)
   const client = service.client()
@@ -160,8 +160,8 @@ async function fill(service: Service): Promise<Known> {
   }
 }
 
-// Each page once, at one size and in one theme. The long run has both: the first page is loaded in this theme, and then they
-// take turns, so that at the other size each is loaded in the other one.
+// Each page is checked at one size and in one theme. The long run has both: the first page is loaded in this
+// theme, then they alternate, so that at the other size each is loaded in the other theme.
 const looks = [
   ['360', 'light'],
   ['1440', 'dark'],
@@ -179,7 +179,7 @@ for (const [width, theme] of isLong ? looks : looks.slice(1))
       const known = await fill(service)
       const desk = await openDesk(t, service.front, { size: sizes[width], theme })
       await desk.logIn('ada@example.org')
-      // All that is wrong at once: a browser is dear.
+      // All faults are collected, because a browser is expensive to start.
       const faults: string[] = []
       for (const { name, path, act: doIt, refused, alike } of pages) {
         if (alike && !isLong) continue

@@ -29,7 +29,7 @@ testOn(
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Curators' }).waitFor()
 
-    // By the keyboard alone: the dialog has the focus, Enter sends it.
+    // By keyboard alone: the dialog has the focus, and Enter submits it.
     await desk.open('admin/people')
     await button(page, 'Add a person').focus()
     await page.keyboard.press('Enter')
@@ -51,7 +51,7 @@ testOn(
     await button(page, 'Save').click()
     await page.getByRole('heading', { level: 1, name: 'Eva Ortiz' }).waitFor()
 
-    // In a group, with the reason why.
+    // In a group, with the reason for an access.
     await desk.open('admin/groups?q=curat')
     await page.getByRole('link', { name: 'Curators' }).click()
     await page.getByRole('searchbox', { name: 'Find a person to add' }).fill('ortiz')
@@ -63,12 +63,12 @@ testOn(
     await page.getByRole('link', { name: 'Eva Ortiz' }).click()
     await page.getByRole('row', { name: /Curators.*direct member/ }).waitFor()
     await page.getByRole('row', { name: /letters.*yes.*everybody who is logged in/ }).waitFor()
-    // Who is in it through another group.
+    // Membership through another group.
     await desk.open(`admin/people?q=${reader}`)
     await page.getByRole('main').getByRole('link').first().click()
     await page.getByRole('row', { name: /Curators.*through the group Readers/ }).waitFor()
 
-    // What would she see of this one item, from there?
+    // The person's access to one record, from another network.
     await desk.open(`admin/people/${uuid}`)
     await page.getByText('Ask for a network').click()
     await page.getByLabel('Records of').fill('letters')
@@ -138,10 +138,10 @@ testOn(
       const box = await banner.boundingBox()
       assert.ok(box && box.y >= 0 && box.y < 10, `${path}: it stays in sight`)
       await assertFits(page, path)
-      // The banner is the same on every page, and what is below it is looked at without one.
+      // The banner is the same on every page, and the pages below it are checked without it elsewhere.
       if (isLong || path === '') await assertAccessible(page, `acting, ${path}`)
     }
-    // As she would see it: administration is closed.
+    // On behalf of this person, administration is forbidden.
     await page.getByRole('heading', { name: 'This page is not open to you' }).waitFor()
     await takePicture(page, 'acting-360-light')
     await button(page, 'Be yourself again').click()
@@ -176,10 +176,10 @@ testOn(
     ]) {
       await desk.open(path)
       await page.getByRole('heading', { name: 'This page is not open to you' }).waitFor()
-      // They look the same.
+      // Forbidden pages look the same.
       if (isLong || path === 'admin/people') await assertAccessible(page, path)
     }
-    // An item may be read, but not by which rules.
+    // An editor may read an item, but not its policies.
     await desk.open(`admin/items/${item.uuid}`)
     await page.getByRole('heading', { name: 'This page is not open to you' }).waitFor()
     desk.assertQuiet()

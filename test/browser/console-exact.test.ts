@@ -10,7 +10,6 @@ import {
 import { addStars, stars } from '../support/data/exact.ts'
 import { testOn } from '../support/service/engines.ts'
 
-/** Integers of which a number of JavaScript would lose digits. */
 testOn(
   'sqlite',
   'CO5 numbers beyond 2^53 keep all digits: in tables, records, links, filters, previews and the trail',
@@ -31,7 +30,7 @@ testOn(
     await settled(page)
     await assertAccessible(page, 'a record of large numbers')
 
-    // What belongs to it, and to it alone: its neighbour is a number of JavaScript, and this one is not.
+    // Related records of exactly this key: the neighboring key is a JavaScript number, and this one is not.
     await desk.open('entities/planets/records/9007199254740997')
     const related = page.getByRole('region', { name: 'stars' }).getByRole('row', { name: /9007199254740993/ })
     await related.waitFor()
@@ -44,7 +43,7 @@ testOn(
     assert.equal(new URL(page.url()).searchParams.get('q'), 'id = 9007199254740993')
     assert.equal(await page.getByRole('link', { name: '9007199254740995' }).count(), 0)
 
-    // Put together by hand.
+    // A condition set with the filter's controls.
     await page.getByRole('button', { name: 'Filter' }).click()
     await page
       .getByLabel(/^Value/)
@@ -57,7 +56,7 @@ testOn(
     await page.getByRole('link', { name: '9007199254740995' }).waitFor()
     assert.match(page.url(), /q=id\+%3D\+9007199254740995/)
 
-    // Before an import, and in what is declared.
+    // In the preview of an import, and in declarations.
     await desk.open('admin/import')
     await page.locator('input[type=file]').setInputFiles({
       name: 'suns.ndjson',
@@ -78,7 +77,7 @@ testOn(
     await page.getByRole('link', { name: '9007199254740993' }).waitFor()
     assert.equal(await page.getByRole('link', { name: '9007199254740995' }).count(), 0)
 
-    // Who changed what, as it was.
+    // The audit event has the exact values.
     const client = service.client()
     await client.login('importer@example.org')
     const { value } = await client.csrfPair()

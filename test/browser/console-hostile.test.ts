@@ -17,7 +17,7 @@ import { isLong, repeats } from '../support/scale.ts'
 import { testOn } from '../support/service/engines.ts'
 import { repository } from '../support/service/process.ts'
 
-/** Whatever is in records, they are shown as text. */
+/** Values of records that must be shown as text. */
 const naughty = [
   '<script>document.title = "taken"</script>',
   '<img src=x onerror="document.title = \'taken\'">',
@@ -62,7 +62,8 @@ testOn('sqlite', 'CO7 naughty values, names and keys are text on every page that
       .filter(text => text.trim() !== '' && text.length < 200)
       .map((text, at) => ({ name: `${at} ${text.replaceAll(/[/\\\n\t]/g, ' ')}`, content: text })),
   })
-  // The list shows all of them. In CI, the pages of single ones are those of markup, letters, an address and length.
+  // The list shows all values. In CI, single pages are checked for markup, letters, an address and a long
+  // text.
   const some = (count: number) => (_: unknown, at: number) => at % count === 1
   const looks = isLong
     ? ([
@@ -203,7 +204,7 @@ testOn(
       }
       await page.evaluate(() => history.length)
     }
-    // What is loaded once, and kept.
+    // The first walk loads code and data that are kept.
     await walk(paths.length * 4)
     const before = await used()
     await walk(changes)

@@ -6,7 +6,7 @@ import { reader } from '../support/data/archive.ts'
 import { testOn } from '../support/service/engines.ts'
 import { passwordOf } from '../support/service/service.ts'
 
-/** A file that is let go over the place for files, as a pointer does it. */
+/** Drops a file on the drop area, as a pointer does. */
 async function drop(page: Page, name: string, text: string): Promise<void> {
   const data = await page.evaluateHandle(
     ([file = '', content = '']) => {
@@ -30,7 +30,7 @@ testOn('sqlite', 'CO4 without a line, a page says so, and goes on when the line 
   await page.getByRole('button', { name: 'year', exact: true }).click()
   await page.getByRole('heading', { name: 'No connection to the service' }).waitFor()
   await assertAccessible(page, 'offline')
-  // A page that was not open before needs a file of the console.
+  // A page that hasn't been opened before needs another file of the console.
   await page.getByRole('navigation').getByRole('link', { name: 'Items' }).click()
   await page.getByRole('heading', { level: 1, name: 'letters' }).waitFor({ state: 'detached' })
   await page.getByRole('heading', { name: 'No connection to the service' }).waitFor()

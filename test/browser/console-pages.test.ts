@@ -17,16 +17,16 @@ import { isLong } from '../support/scale.ts'
 import { testOn } from '../support/service/engines.ts'
 
 /**
- * Every page and state, in the long run at two sizes and in two themes: nothing that axe finds, nothing cut off, no complaint
- * of the browser.
+ * A page in one of its states; in the long run at two sizes and in two themes. axe must find no fault,
+ * nothing may be cut off, and the browser must not complain.
  */
 interface Shown {
   readonly name: string
   readonly path: (item: string) => string
   readonly anonymous?: true
-  /** Other pages of the walks are made of the same parts: only the long run looks at this one, too. */
+  /** True if other pages use the same components, so that only the long run checks this one. */
   readonly alike?: true
-  /** What makes the state. */
+  /** Brings the page into the state. */
   readonly act?: (desk: Desk) => Promise<unknown>
   readonly refused?: true
 }
@@ -78,8 +78,8 @@ async function openAccount({ page }: Desk): Promise<void> {
   await page.locator('button:visible', { hasText: 'Test Person' }).last().click()
 }
 
-// Each page once, at one size and in one theme. The long run has both: the first page is loaded in this theme, and then they
-// take turns, so that at the other size each is loaded in the other one.
+// Each page is checked at one size and in one theme. The long run has both: the first page is loaded in this
+// theme, then they alternate, so that at the other size each is loaded in the other theme.
 const looks = [
   ['360', 'light'],
   ['1440', 'dark'],
@@ -103,7 +103,7 @@ for (const [width, theme] of isLong ? looks : looks.slice(0, 1))
         await act?.(desk)
         faults.push(...(await lookAt(desk, `${name}-${width}`)))
       }
-      // All of them at once: one look at the log shows what is to do.
+      // All faults are reported at once, so that one look at the log is enough.
       if (faults.length > 0) throw new AggregateError(faults, faults.map(String).join('\n\n'))
       nobody.assertQuiet()
       somebody.assertQuiet()
@@ -183,7 +183,7 @@ if (isLong)
       return [rem / 16, width / (plot as SVGSVGElement).viewBox.baseVal.width]
     })
     assert.deepEqual(scale, [1.375, 1.375], 'letters are larger than on a small screen, in drawings, too')
-    // With forced colours, a focused control must have an outline.
+    // With forced colors, a focused control must have an outline.
     await forced.open('entities/letters?sort=-year')
     await forced.page.getByRole('button', { name: 'Filter' }).focus()
     const outline = await forced.page.evaluate(() => getComputedStyle(document.activeElement as Element))

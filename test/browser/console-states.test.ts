@@ -17,8 +17,6 @@ import { attributeNames, person, startSamlProvider } from '../support/providers/
 import { isLong } from '../support/scale.ts'
 import { testOn } from '../support/service/engines.ts'
 
-/** What the walks through all pages don't come to: film, a pasted SAML response, and pages at the edges of what screens do. */
-
 testOn('sqlite', 'CO5 film is played in place, by parts, and what can’t be played is said', async t => {
   const { service, desk, page } = await openArchive(t, { as: null })
   const item = await addItem(service, {
@@ -48,7 +46,7 @@ testOn('sqlite', 'CO5 film is played in place, by parts, and what can’t be pla
     return [video.videoWidth, video.videoHeight, video.currentTime > 0, video.error]
   })
   assert.deepEqual(size, [64, 48, true, null])
-  // The picture is there, and not only its frame.
+  // The picture is visible, not only its frame.
   const colours = await player.evaluate((video: HTMLVideoElement) => {
     const canvas = document.createElement('canvas')
     const context = canvas.getContext('2d')
@@ -112,7 +110,7 @@ testOn(
       .getByText(/matches none of the provider/)
       .first()
       .waitFor()
-    // Whatever is pasted, nothing of it is markup here.
+    // Pasted text never becomes markup.
     assert.equal(await page.locator('main saml\\:Assertion, main script').count(), 0)
     desk.assertQuiet()
   },
@@ -170,7 +168,7 @@ if (isLong)
     },
   )
 
-/** No button, heading or tag has more text than room. */
+/** Asserts that no button, heading or tag has more text than room. */
 async function assertWhole(page: Page, what: string): Promise<void> {
   const cut = await page
     .locator('main :is(h1, h2, button, a.button, .tag, label, th)')

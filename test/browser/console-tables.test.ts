@@ -17,8 +17,6 @@ import { runSql } from '../support/service/databases.ts'
 import { testOn } from '../support/service/engines.ts'
 import { dropReader } from '../support/service/exposed-tables.ts'
 
-/** Tables of the operator's own, which the console makes entities. */
-
 const sql = `
   CREATE SCHEMA stock;
   CREATE TABLE stock."Œuvres d’art" (id bigint PRIMARY KEY, title text NOT NULL, price numeric, mark point);
@@ -26,7 +24,7 @@ const sql = `
   INSERT INTO stock."Œuvres d’art" VALUES (1, 'Blue', 10), (2, '<b>Red</b>', 20), (3, 'Blue', 30)`
 
 async function open(t: TestContext, look: Parameters<typeof openArchive>[1] = {}) {
-  // Roles belong to the server and stay when the database has gone.
+  // Roles belong to the server, and remain when the database is dropped.
   let name = ''
   atEnd(t, () => dropReader(name))
   const archive = await openArchive(t, look)
@@ -64,13 +62,13 @@ testOn(
     await assertAccessible(page, 'the form of a table')
     await takePicture(page, 'table-1440-light')
 
-    // Nothing that is there is replaced.
+    // An existing entity is not replaced.
     desk.expectRefusals()
     await name.fill('letters')
     await button(page, 'Show it').click()
     await page.getByText('There is an entity of this name already.').waitFor()
     await name.fill('oeuvres')
-    // From the keyboard: Enter sends the form.
+    // By keyboard: Enter submits the form.
     await name.press('Enter')
     await said(page, 'The entity oeuvres is there.')
     await page.getByRole('heading', { level: 1, name: 'oeuvres' }).waitFor()

@@ -3,12 +3,12 @@ import { button, openArchive } from '../support/clients/console.ts'
 import { isLong, repeats } from '../support/scale.ts'
 import { testOn } from '../support/service/engines.ts'
 
-/** In ms. A page on a machine with much to do has its first frame as late as this. */
+/** Time in ms after which a page on a busy machine has its first frame. */
 const late = repeats(150, 250)
 
 testOn('sqlite', 'CO6 what is typed before the next frame, and while a search is asked, stays', async t => {
   const { desk, page, item } = await openArchive(t)
-  // Preact does what may wait in a frame, or after 35 ms.
+  // Preact runs deferred work in a frame, or after 35 ms.
   await page.addInitScript(delay => {
     const wait = setTimeout
     globalThis.requestAnimationFrame = run => Number(wait(() => run(performance.now()), delay))
@@ -19,11 +19,11 @@ testOn('sqlite', 'CO6 what is typed before the next frame, and while a search is
   await desk.open(`admin/items/${item.uuid}`)
   await button(page, 'Let somebody else').click()
   await page.getByLabel('Who', { exact: true }).selectOption('group')
-  // The field has come just now.
+  // The field has only just appeared.
   await page.getByRole('searchbox', { name: 'Name or UUID of a group' }).fill('Readers')
   await button(page, 'Choose: Readers').waitFor()
 
-  // The list of values has a form of its own, and the others have one in common.
+  // The list of values has a form of its own; the other pages share one.
   const forms = [
     [`admin/items/${item.uuid}`, 'Value of line 1'],
     ['admin/people?q=ruth', ''],
@@ -41,7 +41,7 @@ testOn('sqlite', 'CO6 what is typed before the next frame, and while a search is
     assert.equal(await field.inputValue(), 'typed', path)
   }
 
-  // A search is asked after a pause; who goes on typing loses no letter.
+  // The search begins after a pause, and no letter typed in between is lost.
   await desk.open('admin/people')
   const search = page.getByRole('searchbox')
   await search.pressSequentially('ru')

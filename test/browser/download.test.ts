@@ -14,14 +14,12 @@ import { type test, testOn } from '../support/service/engines.ts'
 import { passwordOf, type Service, startService } from '../support/service/service.ts'
 import { inTime, shortLife, until } from '../support/service/waiting.ts'
 
-/** Files in a real browser, from a page on another origin that has nothing but a two-second token to open them (F1–F3). */
-
-/** A test of what the store has no part in. */
+/** Declares a test that doesn't depend on the engine. */
 const onceTest = (...of: Parameters<typeof test>) => testOn('sqlite', ...of)
 
 const email = 'ruth@example.org'
 
-/** What the service was asked. */
+/** A request to the service. */
 interface Asked {
   readonly path: string
   readonly status: () => number
@@ -38,9 +36,9 @@ interface World {
   readonly files: readonly string[]
   readonly asked: readonly Asked[]
   readonly context: BrowserContext
-  /** A page on an origin of its own, where somebody has logged in. */
+  /** A page on an origin of its own, in which an eperson has logged in. */
   readonly page: Page
-  /** The address of a file with a new token in it, as the page makes it. */
+  /** Returns the address of a file with a new token, as the page creates it. */
   withToken(file: string): Promise<string>
 }
 
@@ -72,7 +70,8 @@ async function start(t: TestContext, planned: readonly PlannedFile[], host = '12
   const context = await openBrowser(t)
   const page = await context.newPage()
   await page.goto(origin)
-  // Over http a page of another site can't log in: no cookie goes with its requests. It got its tokens in another way.
+  // Over http, a page of another site can't log in, because its requests carry no cookie. It gets its tokens
+  // in another way.
   const isSameSite = host === '127.0.0.1'
   const client = service.client()
   if (!isSameSite) await client.login(email)
@@ -94,10 +93,13 @@ async function start(t: TestContext, planned: readonly PlannedFile[], host = '12
   }
 }
 
-/** Between the browser and the service: it can stop in the middle of an answer, and break. */
+/** A connection between browser and service that can stop in the middle of an answer, and break. */
 interface Line {
   readonly address: string
-  /** The next answer that is longer than so many bytes stops there. @returns what breaks the connection then */
+  /**
+   * Stops the next answer longer than this number of bytes there. @returns a function that breaks the
+   * connection
+   */
   stopAfter(bytes: number): Promise<() => void>
 }
 
@@ -144,7 +146,7 @@ async function startLine(t: TestContext, service: string): Promise<Line> {
   }
 }
 
-/** Waits until the token in the address is dead, past the browser and its cookies. */
+/** Waits until the token in the address has expired, without the browser and its cookies. */
 async function untilDead({ service, line }: World, url: string): Promise<void> {
   await until(
     'the end of the short-lived token',
@@ -168,7 +170,7 @@ async function startPage(t: TestContext, host: string): Promise<string> {
   return `http://${host}:${(server.address() as AddressInfo).port}`
 }
 
-/** These run in the page: by fetch, with credentials, as an interface on another origin does it. */
+/** Runs in the page: logs in by fetch with credentials, like an interface on another origin. */
 const logIn = async ([service, user, password]: readonly string[]) => {
   const all = { credentials: 'include' } as const
   const pair = await fetch(`${service}/api/security/csrf`, all)
@@ -195,9 +197,10 @@ const shortLivedToken = async ([service, authorization]: readonly string[]) => {
 const goTo = (page: Page, url: string) => page.evaluate(`location.href = ${JSON.stringify(url)}`)
 
 /**
- * Goes from the page to a file that is saved. A token that has ended on the way shows a refusal instead: then all is done
- * again with another one (T2).
- * @returns the download, its address, and what was asked for it
+ * Navigates from the page to a file that is saved. If the token has expired on the way, the download is
+ * refused, and everything is repeated with another token (T2).
+ *
+ * @returns the download, its address, and the requests for it
  */
 async function beginDownload({ page, asked, withToken }: World, file: string) {
   const home = page.url()
@@ -343,7 +346,9 @@ onceTest(
   },
 )
 
-/** Ports make no difference to what a site is; `localhost` is another one than the service's address. */
+/**
+ * Hosts of pages. Ports don't distinguish sites, but `localhost` is another site than the service's address.
+ */
 for (const [where, host] of [
   ['of the same site', '127.0.0.1'],
   ['of another site', 'localhost'],
@@ -371,7 +376,7 @@ for (const [where, host] of [
         assert.equal(resumed.status(), 206)
         assert.match(resumed.range ?? '', /^bytes=[1-9]\d*-/)
         assert.equal(resumed.ifRange, `"${hash('sha256', content)}"`)
-        // SameSite=Lax: the browser takes it for the same navigation, whichever page began it.
+        // SameSite=Lax: the browser counts this as the same navigation, whichever page began it.
         assert.equal(resumed.hasLease, true)
       }
     },
@@ -401,7 +406,7 @@ const sought = `new Promise((resolve, reject) => {
   audio.onerror = () => reject(new Error(audio.error.message))
   audio.currentTime = 590
 })`
-/** The answers that a player got after it had begun. */
+/** Returns the requests of a player for later parts. */
 const laterParts = ({ asked }: World) =>
   asked.filter(({ range = '' }) => range !== '' && range !== 'bytes=0-')
 
@@ -436,7 +441,7 @@ onceTest('F3 a player in a page of another site has no lease, and goes on with a
   })
 })
 
-/** A picture of one colour (https://www.w3.org/TR/png-3/). */
+/** Returns a picture in one color (https://www.w3.org/TR/png-3/). */
 function png(width: number, height: number): Buffer {
   const chunk = (type: string, data: Buffer) => {
     const named = Buffer.concat([Buffer.from(type), data])
@@ -457,7 +462,7 @@ function png(width: number, height: number): Buffer {
   ])
 }
 
-/** So many seconds of noise at 16 kHz, 16 bits, one channel. */
+/** Returns this number of seconds of noise at 16 kHz, 16 bits, one channel. */
 function wav(seconds: number): Buffer {
   const rate = 16_000
   const data = randomBytes(seconds * rate * 2)

@@ -17,7 +17,9 @@ import { startService, temporaryFolder } from '../support/service/service.ts'
 const { providers } = await startLiars()
 after(() => providers.stop())
 
-/** Pages that embed an address; a page that the browser is only handed would be taken for one of the internet. */
+/**
+ * Starts a server of pages that embed an address. A page without a server would count as one of the Internet.
+ */
 async function startPages(t: TestContext) {
   const shown = new Map<string, string>()
   const server = createServer((request, response) => {
@@ -37,7 +39,7 @@ async function startPages(t: TestContext) {
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   return {
     origin,
-    /** @returns its address */
+    /** @returns the address of the page */
     embed: (frame: string) => {
       shown.set('/page', frame)
       return `${origin}/page`
@@ -72,7 +74,7 @@ testOn('sqlite', 'X7 a browser shows the answer in the provider’s page, and in
     await page.locator('body[data-state="logged in"]').waitFor()
     return (await tokenOn(page)) ?? assert.fail()
   }
-  /** What a page there shows of the service. */
+  /** Returns the content of the service's frame in a page. */
   const framedBy = async (pages: typeof own, sid: string) => {
     frame.searchParams.set('sid', sid)
     await page.goto(pages.embed(frame.href))

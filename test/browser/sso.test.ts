@@ -29,12 +29,10 @@ import { atEnd } from '../support/service/at-end.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { passwordOf, type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** The whole way in a real browser, from a page of DSpace's kind to the provider and back (X1). */
-
-/** A test of what the store has no part in. */
+/** Declares a test that doesn't depend on the engine. */
 const onceTest = (...of: Parameters<typeof test>) => testOn('sqlite', ...of)
 
-/** A test whose faults another one here shows as well: only the long run has it. */
+/** Declares a test for the long run only, because another test here shows the same faults. */
 const longTest = (...of: Parameters<typeof test>) => {
   if (isLong) onceTest(...of)
 }
@@ -44,7 +42,7 @@ const email = 'ruth@example.edu'
 interface World {
   readonly front: ReverseProxy
   readonly service: Service
-  /** The page, where a browser begins and ends. */
+  /** The page at which a browser begins and ends. */
   readonly ui: string
 }
 
@@ -55,7 +53,7 @@ interface Setting {
   readonly env?: Readonly<Record<string, string>>
 }
 
-/** A service behind its public address, and a page on another origin that may call it. */
+/** Starts a service behind its public address, and a page on another origin that may call it. */
 async function startWorld(
   t: TestContext,
   { front, providers, saml = {}, env = {} }: Setting,
@@ -75,7 +73,7 @@ async function startWorld(
   return { front, service, ui: `${ui.origin}/` }
 }
 
-/** What of Carrel's settings is about a SAML provider; it is told about Carrel by `introduce`. */
+/** Returns Carrel's settings for a SAML provider, which `introduce` tells about Carrel. */
 function samlSettings(t: TestContext, id: string, provider: SamlProvider, metadata = provider.metadata()) {
   const file = join(temporaryFolder(t), `${id}.xml`)
   writeFileSync(file, metadata)
@@ -88,7 +86,7 @@ function samlSettings(t: TestContext, id: string, provider: SamlProvider, metada
   }
 }
 
-/** Carrel as a SAML service provider with keys, which signs (single logout needs that). */
+/** Returns the keys of Carrel as a SAML service provider that signs, which single logout needs. */
 function samlKeys(t: TestContext) {
   const folder = temporaryFolder(t)
   const { privateKey, certificate } = identity('carrel')
@@ -150,18 +148,18 @@ async function startProxyWorld(t: TestContext) {
   return startWorld(t, { front, providers: [provider], env })
 }
 
-/** Leaves the page by the button of the scheme. */
+/** Leaves the page with the button of the scheme. */
 const leave = (page: Page, scheme: string) =>
   page.getByRole('button', { name: `Log in with ${scheme}`, exact: true }).click()
 
-/** At the provider, in its own form. */
+/** Fills in the provider's form. */
 async function fillIn(page: Page, password: string, user = 'ruth'): Promise<void> {
   await page.getByLabel('User').fill(user)
   await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: /^Log in/ }).click()
 }
 
-/** At the page, or at one that the service shows in its place. */
+/** Waits for the page, or for one that the service shows in its place. */
 const arrive = (page: Page) => page.locator('body[data-state], main > h1').waitFor()
 
 async function assertLoggedIn(page: Page, { ui }: World, method: string): Promise<string> {
@@ -177,11 +175,11 @@ interface Journey {
   readonly world: World
   readonly scheme: string
   readonly password: string
-  /** What the provider's session is, seen from the provider; where that can be asked. */
+  /** Returns the number of sessions at the provider, if it can tell. */
   readonly sessions?: () => number
 }
 
-/** Login, reload, refresh, logout here, logout there, login again. */
+/** Logs in, reloads, refreshes, logs out here, logs out there, and logs in again. */
 async function journey(t: TestContext, { world, scheme, password, sessions }: Journey): Promise<void> {
   const { ui, front } = world
   const loggedOut = { state: 'logged out', methods: ['password', scheme], singleLogout: false }
@@ -212,7 +210,7 @@ async function journey(t: TestContext, { world, scheme, password, sessions }: Jo
   assert.deepEqual(await signOnCookies(page.context()), [])
 
   await leave(page, scheme)
-  // The provider asks again.
+  // The provider asks for the password again.
   await fillIn(page, password)
   await assertLoggedIn(page, world, scheme)
 }
@@ -304,7 +302,8 @@ onceTest('X2 who has no account here is told so on a page that leads back to a n
 
   await world.service.addEperson(email)
   await page.getByRole('link', { name: 'Try again' }).press('Enter')
-  // The provider asks again, although it knows this browser: it may be somebody else this time.
+  // The provider asks for the password again although it knows this browser, because the user may be another
+  // one.
   await fillIn(page, providerPasswordOf('ruth'))
   await page.waitForURL(world.ui)
   await assertLoggedIn(page, world, 'oidc')
@@ -329,7 +328,7 @@ onceTest(
       await page.waitForURL(world.ui)
       assert.notEqual(await assertLoggedIn(page, world, scheme), token)
 
-      // The provider has forgotten the browser: its form comes, after one silent attempt.
+      // The provider has forgotten the browser, so its form follows one silent attempt.
       await page.evaluate("localStorage.removeItem('token')")
       await page.context().clearCookies({ name: /^(session|saml-session)-/ })
       await page.reload()
@@ -378,7 +377,7 @@ test('X2 going back to what the provider sent, or loading it again, logs nobody 
   await page.goto(world.ui)
   assert.equal(await assertLoggedIn(page, world, 'oidc'), token)
 
-  // Through all that the history has, to the page before it all began.
+  // Back through the history, to the page before the login.
   for (let steps = 0; steps < 10 && (await page.goBack()) !== null; steps++);
   await page.goto(world.ui)
   assert.equal(await assertLoggedIn(page, world, 'oidc'), token)
@@ -395,7 +394,7 @@ test('X2 an assertion that a browser sends again logs nobody in twice', async t 
   const assertion = await asked
   const token = await assertLoggedIn(page, world, 'shibboleth')
 
-  // As the button to load again does, once it has asked whether to send the form again.
+  // Repeats the request like the reload button, after the browser has asked for permission.
   const again = await page.request.post(assertion.url(), {
     headers: { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded' },
     data: assertion.postData() ?? '',
@@ -435,7 +434,7 @@ onceTest('X4 a browser that a logout is refused for goes on in the provider’s 
   await page.setContent(form)
   await page.evaluate('document.forms[0].submit()')
   await page.waitForURL(`${idp.address}/slo`)
-  // The provider's library has read the answer, and throws its status.
+  // The provider's library has read the answer, and throws an error with its status.
   assert.match(await page.innerText('body'), /UnknownPrincipal/)
 })
 
@@ -480,7 +479,7 @@ onceTest('X1 a browser comes back to the very page that it left, whatever is in 
   ]) {
     await page.goto(world.ui + path)
     await leave(page, 'shibboleth')
-    // The proxy knows who it is from the second time on.
+    // From the second time on, the proxy knows the user.
     if (path.startsWith('search')) await fillIn(page, 'ruth')
     await page.locator('#account').waitFor()
     assert.equal(page.url(), new URL(world.ui + path).href)
@@ -495,7 +494,7 @@ onceTest(
     const front = await startReverseProxy(t, { tls: { key, cert } })
     const idp = await startSamlProvider(t, { name: 'foreign' })
     idp.users.set('ruth', ruthAtSaml)
-    // Another host, and another scheme: a foreign site to the service.
+    // Another host and another scheme make the provider a different site from the service.
     const metadata = idp
       .metadata()
       .replaceAll(`Location="${idp.address}`, `Location="${foreign(idp.address)}`)
@@ -523,7 +522,7 @@ onceTest(
 
 const foreign = (address: string) => address.replace('127.0.0.1', 'localhost')
 
-/** How many logins by single sign-on the audit trail has. */
+/** Counts the logins by single sign-on in the audit trail. */
 async function loginsIn({ service }: World): Promise<number> {
   await service.addEperson('admin@example.org', { admin: true })
   const admin = service.client()
@@ -531,7 +530,7 @@ async function loginsIn({ service }: World): Promise<number> {
   return (await eventsOf(admin, 'login')).filter(({ method }) => method !== 'password').length
 }
 
-/** A page for people: a title, a heading, and nothing to scroll sideways for. */
+/** Asserts that a page has a title and a heading, and needs no horizontal scrolling. */
 async function assertReadable(page: Page): Promise<void> {
   assert.notEqual(await page.title(), '')
   assert.equal(await page.locator('html').getAttribute('lang'), 'en')

@@ -6,8 +6,6 @@ import { test, testOn } from '../support/service/engines.ts'
 import { carrel, type Finished } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** `carrel access-token`: tokens for programs, by an operator. */
-
 const run = ({ dataFolder }: Service, ...args: readonly string[]) =>
   carrel(dataFolder, ['access-token', ...args])
 

@@ -5,8 +5,6 @@ import { type TestContext, test } from 'node:test'
 import { cleanEnvironment, entry, run } from '../support/service/process.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
-/** `carrel completion`, made from the commands as they are. */
-
 const carrel = (...args: readonly string[]) => run(process.execPath, [entry, ...args])
 
 async function scriptOf(shell: 'bash' | 'zsh' | 'fish'): Promise<string> {
@@ -16,7 +14,10 @@ async function scriptOf(shell: 'bash' | 'zsh' | 'fish'): Promise<string> {
   return stdout
 }
 
-/** A folder with paths, and what bash offers there for a line that ends where the cursor is. */
+/**
+ * Creates a folder with paths. @returns a function that asks bash for the completions of a line with the
+ * cursor at its end
+ */
 async function bashIn(t: TestContext) {
   const cwd = temporaryFolder(t)
   for (const name of ['letters.ndjson', 'with space.csv', 'claims.json']) writeFileSync(join(cwd, name), '')
@@ -71,11 +72,11 @@ test('D8 bash offers nothing where only the user knows what comes', async t => {
     ['nonsense', 'x'],
   ])
     assert.deepEqual(await bash(...words), [], words.join(' '))
-  // An argument that is named like a command is none.
+  // An argument with the name of a command is not a command.
   assert.deepEqual(await bash('group', 'add', 'eperson', ''), [])
 })
 
-/** The command paths of a script, and what a help says is below each. */
+/** Returns the command paths in a script. */
 const pathsIn = (script: string) =>
   [...script.matchAll(/^ {4}"(\/[^"]*)"\)$/gm)].map(([, path = '']) => path).toSorted()
 
@@ -115,7 +116,7 @@ test('D8 only paths are completed as paths by zsh and fish', async () => {
 
 test('D8 no description breaks out of its quotes', async () => {
   const [zsh, fish] = await Promise.all([scriptOf('zsh'), scriptOf('fish')])
-  // What is left when quoted text is taken out has no quote; '\'' and \' are quotes inside.
+  // Without quoted text, the rest contains no quote; '\'' and \' are quotes inside a text.
   const zshRest = zsh.replaceAll("'\\''", '').replaceAll(/'[^']*'|"[^"]*"/g, '')
   const fishRest = fish.replaceAll("\\'", '').replaceAll(/"[^"]*"|'[^']*'/g, '')
   for (const rest of [zshRest, fishRest]) assert.doesNotMatch(rest, /['"`]/)

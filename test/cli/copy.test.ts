@@ -9,8 +9,6 @@ import { createDatabase, runSql } from '../support/service/databases.ts'
 import { carrel, type Finished } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** `carrel copy`: what it leaves as it is, where the password comes from, and whose the folder of files is. */
-
 function assertDone({ code, stdout, stderr }: Finished): string {
   assert.equal(code, 0, stdout + stderr)
   assert.equal(withoutBar(stderr), '')
@@ -36,7 +34,7 @@ const copy = (dataFolder: string, url: string, ...more: readonly string[]) => {
   return carrel(dataFolder, ['copy', '--to', to, ...more], { env: { PGPASSWORD: password } })
 }
 
-/** Every file of the folder by its SHA-256, without those that SQLite makes for every reader. */
+/** Returns the files of a folder with their SHA-256, without those that SQLite creates for every reader. */
 const hashesOf = (folder: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -45,7 +43,7 @@ const hashesOf = (folder: string): Readonly<Record<string, string>> =>
       .map(path => [path, createHash('sha256').update(readFileSync(path)).digest('hex')]),
   )
 
-/** An embedded store with two items that have files, stopped. */
+/** Creates an embedded store with two items that have files, and stops it. */
 async function storeWithFiles(t: TestContext): Promise<Service> {
   const service = await startService(t, { engine: 'sqlite' })
   await service.addEperson('ruth@example.org')
@@ -72,8 +70,8 @@ test('D2 copying changes nothing in the store that is copied, neither when it su
 test('D2 a store of an older or a newer schema is not copied, and stays as it is', async t => {
   const { dataFolder } = await storeWithFiles(t)
   const url = await createDatabase(t)
-  // No connection may stay open here: this process reads the files, which releases the locks that it holds on them
-  // (https://sqlite.org/howtocorrupt.html §2.2).
+  // No connection may stay open here: this process reads the files, which releases the locks that it holds on
+  // them (https://sqlite.org/howtocorrupt.html §2.2).
   const sql = (statement: string) => {
     const db = new DatabaseSync(join(dataFolder, 'carrel.db'))
     const row = db.prepare(statement).get()
@@ -127,7 +125,8 @@ test('D2 until a copy is finished the folder of files stays with the embedded st
   const before = owner()
   const contents = filesIn(files)
 
-  // The copy puts nothing into a folder where the embedded store would clear it away, and clears nothing away itself.
+  // The copy adds nothing to a folder in which the embedded store would remove it, and removes nothing there
+  // itself.
   const later = writeLetters(join(temporaryFolder(t), 'later'), 2, at => `later ${at}`)
   for (const args of [
     ['ingest', later],
@@ -137,10 +136,10 @@ test('D2 until a copy is finished the folder of files stays with the embedded st
   assert.deepEqual(filesIn(files), contents)
   assert.equal(owner(), before)
   assertDone(await carrel(now, ['files', 'verify'], { env }))
-  // Those who stay with the embedded store can.
+  // With the embedded store, the command still works.
   assertDone(await carrel(old.dataFolder, ['files', 'clean']))
 
-  // Twice, as after a command that was killed before it could say so.
+  // The second time is like the one after a command that was killed before it could report success.
   for (let round = 0; round < 2; round++) {
     assert.match(assertDone(await carrel(now, ['copy', '--finish'], { env })), /belongs to the copy/)
     assert.notEqual(owner(), before)
@@ -149,7 +148,7 @@ test('D2 until a copy is finished the folder of files stays with the embedded st
   for (let round = 0; round < 2; round++) {
     for (const path of filesIn(files)) utimesSync(join(files, path), 1, 1)
     assertRefused(await carrel(old.dataFolder, ['files', 'clean']), 1, /belongs to another store/)
-    // CARREL_DATABASE_URL was forgotten.
+    // CARREL_DATABASE_URL is missing.
     const ingested = await carrel(old.dataFolder, ['ingest', later])
     assert.equal(ingested.code, 0)
     assert.match(withoutBar(ingested.stderr), /^carrel: no files were cleaned up: [^\n]*\n$/)

@@ -23,14 +23,12 @@ import { databaseOf, engineIn, runSqlIn, test, testOn, useDatabase } from '../su
 import { carrel, type Finished, serve } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** `carrel doctor` on real stores; what it makes of their facts is in test/doctor. */
-
 type Settings = Readonly<Record<string, string>>
 
 const examine = (dataFolder: string, env: Settings = {}): Promise<Finished> =>
   carrel(dataFolder, ['doctor', '--json'], { env })
 
-/** What it finds about the subject, each as `level: what`. */
+/** Returns the doctor's findings about a subject, each as `level: what`. */
 async function findings(dataFolder: string, about: string, env: Settings = {}): Promise<string[]> {
   const { code, stdout, stderr } = await examine(dataFolder, env)
   assert.equal(stderr, '')
@@ -52,7 +50,7 @@ async function change(dataFolder: string, sql: (event: string) => string): Promi
   db.close()
 }
 
-/** An event of that name, so many days ago. */
+/** Records an event of this name with a time this number of days ago. */
 const record = (dataFolder: string, name: string, daysAgo: number) => {
   const time = new Date(Date.now() - daysAgo * 86_400_000).toISOString()
   return change(
@@ -61,7 +59,7 @@ const record = (dataFolder: string, name: string, daysAgo: number) => {
   )
 }
 
-/** All files of a folder with their contents and times of change. */
+/** Returns all files of a folder with their contents and times of change. */
 const snapshot = (folder: string) =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter(entry => entry.isFile())
@@ -69,7 +67,7 @@ const snapshot = (folder: string) =>
     .toSorted()
     .map(path => [path, readFileSync(path).toString('base64')])
 
-/** A store with an administrator, on which nothing runs. */
+/** Creates a store with an administrator, on which no service runs. */
 async function store(t: TestContext): Promise<string> {
   const service = await startService(t)
   await service.addEperson('ruth@example.org', { admin: true })
@@ -184,11 +182,11 @@ testOn('sqlite', 'D8 doctor blames no setting for what is wrong with another', a
   const database = await found({ CARREL_DATABASE_URL: 'mysql:', CARREL_DATABASE_REPLICA_URL: url })
   assert.equal(database.length, 1, database.join('\n'))
   assert.match(database.join(), /^error: CARREL_DATABASE_URL: Its value is not valid/)
-  // The file would say that this variable is a secret of a provider.
+  // The unreadable file would tell that this variable is a secret of a provider.
   const file = await found({ CARREL_CONFIG: '/nowhere/carrel.json', CARREL_IDP_SECRET: 'x' })
   assert.equal(file.length, 1, file.join('\n'))
   assert.match(file.join(), /^error: CARREL_CONFIG: the file \/nowhere\/carrel\.json/)
-  // What settings say together is looked at when each is right by itself.
+  // Combinations of settings are checked once each is valid by itself.
   assert.match((await found({ CARREL_DATABASE_REPLICA_URL: url })).join(), /^error: .* as well/)
 })
 
@@ -219,7 +217,7 @@ testOn(
   'sqlite',
   'D1 D8 doctor prints a line for each finding, and exits with 0 if there are only notes',
   async t => {
-    // On a disk: the tests' own folders may be in memory, which is worth a warning.
+    // On disk, because the tests' own folders may be in memory, which causes a warning.
     const folder = mkdtempSync('/var/tmp/carrel-doctor-')
     atEnd(t, () => rmSync(folder, { recursive: true }))
     const dataFolder = join(folder, 'data')
@@ -269,7 +267,7 @@ testOn('sqlite', 'D8 doctor names files that other users can read or change', as
     (await findings(dataFolder, 'permissions', { CARREL_CONFIG: file })).join(),
     /error: every user of this machine can change the settings/,
   )
-  // Only root may give files away.
+  // Only root can give files away.
   if (process.getuid?.() !== 0) return
   chownSync(join(dataFolder, 'carrel.db'), 65_534, 65_534)
   assert.match(
@@ -337,7 +335,7 @@ testOn('sqlite', 'D8 doctor checks single sign-on, and how old metadata is', asy
     (await findings(dataFolder, 'sso uni', settings)).join('\n'),
     /note: its metadata was fetched 100 days ago/,
   )
-  // The system doesn't say anything about it, which is no reason to lose the report.
+  // The system gives no description of this error, which must not lose the report.
   symlinkSync(file, `${file}.link`)
   rmSync(file)
   symlinkSync(`${file}.link`, file)

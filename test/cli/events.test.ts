@@ -6,8 +6,6 @@ import { test } from '../support/service/engines.ts'
 import { carrel, type Finished } from '../support/service/process.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
-/** `carrel events export|prune|verify`. */
-
 function assertDone({ code, stdout, stderr }: Finished): string {
   assert.equal(code, 0, stdout + stderr)
   assert.match(withoutBar(stderr), /^(carrel: the last checkpoint is \d+:[0-9a-f]{64}\n)?$/)

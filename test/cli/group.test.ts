@@ -11,8 +11,6 @@ import { test, testOn } from '../support/service/engines.ts'
 import { carrel, type Finished } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** `carrel group delete` and `carrel group members`. */
-
 const ruth = 'ruth@example.org'
 
 function assertDone({ code, stdout, stderr }: Finished): string {

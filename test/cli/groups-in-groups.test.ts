@@ -6,7 +6,6 @@ import { test } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
-/** `carrel group add-group|remove-group`. */
 test('M6 D8 a group is put into another and taken out of it again', async t => {
   const { dataFolder, storage, addEperson } = await startService(t)
   await addEperson('admin@example.org', { admin: true })

@@ -31,7 +31,7 @@ test('I10 I11 an item is withdrawn, reinstated and taken out of lists by command
   assert.deepEqual(await seen(), [401, 0])
   await item('reinstate', 'letters/1')
   await item('discoverable', 'letters/1', 'yes')
-  // The same again is no change.
+  // Repeating the command changes nothing.
   await item('reinstate', 'letters/1')
   assert.deepEqual(await seen(), [200, 1])
   const events = await eventsOf(admin, 'item.change')

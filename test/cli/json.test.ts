@@ -3,13 +3,11 @@ import { test } from '../support/service/engines.ts'
 import { carrel } from '../support/service/process.ts'
 import { startService } from '../support/service/service.ts'
 
-/** What changes the store prints one JSON object with --json, and nothing else. */
-
 const ruth = 'ruth@example.org'
 const password = /^[A-Za-z0-9]{16,}$/
 const uuid = /^[0-9a-f-]{36}$/
 
-/** A value, or what a text must look like. */
+/** Members of the output, each with its value or with an expression that matches it. */
 type Expected = Readonly<Record<string, unknown>>
 
 const steps: readonly (readonly [args: readonly string[], expected: Expected])[] = [

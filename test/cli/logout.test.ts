@@ -10,7 +10,7 @@ import { type Service, startService, temporaryFolder } from '../support/service/
 
 const emails = ['ruth@example.org', 'max@example.org', 'admin@example.org']
 
-/** The client of an administrator, who logs in now. */
+/** Returns a client of an administrator who has just logged in. */
 async function adminOf(service: Service): Promise<Client> {
   await service.addEperson('root@example.org', { admin: true })
   const client = service.client()

@@ -11,8 +11,6 @@ import { test, testOn } from '../support/service/engines.ts'
 import { carrel, type Finished } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** `carrel token`: a login token for scripts, on standard output. */
-
 const ruth = 'ruth@example.org'
 
 const tokenIn = ({ code, stdout, stderr }: Finished): string => {

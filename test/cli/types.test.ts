@@ -7,8 +7,6 @@ import { test, testOn } from '../support/service/engines.ts'
 import { carrel, repository, run } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
-/** `carrel types`: a service's own entities as TypeScript. */
-
 test('CL13 carrel types writes what the caller may read, and programs with it are checked', async t => {
   const service = await startService(t)
   await service.addEperson(ruthEmail)
@@ -45,7 +43,7 @@ test('CL13 carrel types writes what the caller may read, and programs with it ar
     assert.ok(written.includes(`  readonly ${line}\n`), `${line} in ${written}`)
   assert.match(written, /\/\*\* rooms, by floor, name\. \*\/\nexport interface Rooms/)
 
-  // The compiler takes it, and finds what is wrong with a program.
+  // The compiler accepts the output, and finds the mistake in a program.
   mkdirSync(join(folder, 'node_modules/@carrel'), { recursive: true })
   symlinkSync(join(repository, 'packages/client'), join(folder, 'node_modules/@carrel/client'))
   writeFileSync(join(folder, 'package.json'), '{"type": "module"}')

@@ -7,10 +7,8 @@ import { addItem, anyEperson } from '../support/data/repository.ts'
 import { test } from '../support/service/engines.ts'
 import { passwordOf } from '../support/service/service.ts'
 
-/** Files that go to a page and come from one, in a real browser, from another origin than the service's. */
-
 const size = 3_000_000
-/** The same on both sides: a number in each four bytes. */
+/** Content that page and test generate alike: a different number in each four bytes. */
 const content = Buffer.from(Uint32Array.from({ length: size / 4 }, (_, n) => n * 2_654_435_761).buffer)
 const sha256 = createHash('sha256').update(content).digest('hex')
 

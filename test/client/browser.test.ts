@@ -6,8 +6,6 @@ import { test, testOn } from '../support/service/engines.ts'
 import { passwordOf } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** What browsers do with the client, in a real one. */
-
 const login = /^\/api\/authn\/login/
 
 const logIn = (tab: Tab) =>
@@ -24,11 +22,14 @@ const isLoggedIn = (tab: Tab) =>
 
 const toldOn = (tab: Tab) => tab.evaluate(() => (window as unknown as Window).told)
 
-/** Messages between tabs take a moment. */
+/** Waits for a session event in a tab, because messages between tabs take time. */
 const waitUntil = (tab: Tab, why: string) =>
   tab.waitForFunction(why => (window as unknown as Window).told.includes(why), why)
 
-/** Takes over the session of another tab. That tab has 150 ms to answer, so a busy machine may need several tries. */
+/**
+ * Takes over the session of another tab. That tab has 150 ms to answer, so a busy machine may need several
+ * tries.
+ */
 const resume = (tab: Tab) =>
   until(
     'a session that another tab tells',
@@ -90,7 +91,8 @@ test('CL7 a page of another origin learns when to try again', async t => {
   await makeClient(tab, line.address, { retries: { longest: 0 } })
   const seen = await tab.evaluate(async () => {
     const { client } = window as unknown as Window
-    // On a slow machine the first pauses may be over before the next password comes; each is twice as long.
+    // On a slow machine, the first pauses may be over before the next password is sent; each pause is twice
+    // as long as the one before.
     for (let wrong = 0; ; wrong++) {
       const { code, retryAfter } = await client.login('max@example.org', 'x').catch(error => error)
       if (code !== 'login-failed') return { code, waits: retryAfter > 0, isSoon: wrong < 10 }
@@ -126,7 +128,7 @@ for (const storage of ['memory', 'session', 'local'] as const)
         told.push('refresh begun')
         return refreshed
       })
-    // All of them have begun by the time that the first one gets its answer.
+    // All refreshes have begun before the first one gets its answer.
     const allHaveBegun = Promise.all(tabs.map(tab => waitUntil(tab, 'refresh begun')))
     line.fault = ({ path }) => (login.test(path) ? { waitsFor: allHaveBegun } : undefined)
     await Promise.all(tabs.map(refresh))
@@ -134,7 +136,7 @@ for (const storage of ['memory', 'session', 'local'] as const)
     assert.equal(line.count('POST', login), before + 1)
     for (const tab of tabs) {
       await waitUntil(tab, 'refresh in')
-      // The pair is shared, too.
+      // The CSRF pair is shared, too.
       await tab.evaluate(() => (window as unknown as Window).client.post('/api/authn/shortlivedtokens'))
     }
 
@@ -178,7 +180,7 @@ test('CL2 a page asks once to log in again, and what was asked goes on', async t
     },
     [ruth, passwordOf(ruth)] as const,
   )
-  // The clock jumps, as it does on a laptop that was closed for a while.
+  // The clock jumps, as on a laptop that was closed for a while.
   await tab.clock.setFixedTime(Date.now() + 3_600_000)
   const seen = await tab.evaluate(async () => {
     const { client, told } = window as unknown as Window

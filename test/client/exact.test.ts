@@ -7,7 +7,7 @@ import { atEnd } from '../support/service/at-end.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { passwordOf } from '../support/service/service.ts'
 
-/** Integers that a number of JavaScript doesn't hold. */
+/** A record with integers that a JavaScript number can't hold. */
 interface Star {
   readonly id: number | bigint
   readonly name: string
@@ -43,7 +43,7 @@ test('CL14 with the option bigint, integers keep all their digits: in pages, lin
   const lines: Star[] = []
   for await (const star of entity.query({ orderBy: [['id', 'desc']] })) lines.push(star)
   assert.deepEqual(lines, [second, first])
-  // Conditions by all digits: the one beside is not found.
+  // Conditions compare all digits, so a neighbor is not found.
   assert.deepEqual(await entity.query({ where: ['=', 'id', vega] }).all(), [first])
   assert.deepEqual(await entity.query({ where: ['=', 'id', vega - 1n] }).all(), [])
   assert.deepEqual(await entity.query({ where: ['in', 'id', ['array', [deneb, 1]]] }).all(), [second])
@@ -60,7 +60,7 @@ test('CL14 with the option bigint, integers keep all their digits: in pages, lin
   assert.deepEqual(await client.pql(`stars { id = ${deneb} }`).first(), second)
   assert.deepEqual(await client.get(`/api/query/v4/stars/${vega}`), first)
 
-  // Found by its key, changed, and written as it was.
+  // The record is found by its key, changed, and written back exactly.
   const { record, etag } = await entity.get(vega)
   assert.deepEqual(record, first)
   const changed = await entity.patch(vega, { distance: 2n ** 60n + 1n }, { ifMatch: etag })

@@ -12,12 +12,10 @@ import { type Page, startFaultyLine } from '../support/service/faulty-line.ts'
 import { carrel, cleanEnvironment, repository, run } from '../support/service/process.ts'
 import type { Service } from '../support/service/service.ts'
 
-/** The examples, as `examples/README.md` says to run them. */
-
 const reader = 'reader@example.org'
 const password = 'of the one who reads'
 
-/** A service with the demo data, and where the pages come from. */
+/** Starts a service with the demo data, and a server of pages. */
 async function startDemo(t: TestContext, pages: ReadonlyMap<string, Page> = new Map()) {
   const ui = await startFaultyLine(t, () => 'http://127.0.0.1:1', pages)
   const service = await startDemoService(t, { env: { CARREL_ALLOWED_ORIGINS: ui.address } })
@@ -32,13 +30,13 @@ async function givePassword({ dataFolder }: Service): Promise<void> {
 
 const tokenOf = async ({ dataFolder }: Service) => (await carrel(dataFolder, ['token', reader])).stdout.trim()
 
-/** A page in a real browser; what it says to its console is an error. */
+/** Opens a page in a real browser. Any message to its console fails the test. */
 async function openExample(t: TestContext, address: string): Promise<Tab> {
   const tab = await (await openBrowser(t)).newPage()
   const said: string[] = []
   tab.on('pageerror', error => said.push(error.message))
   tab.on('console', message => {
-    // The browser itself tells of refused requests there.
+    // The browser itself reports refused requests on the console.
     if (message.type() === 'error' && !message.text().startsWith('Failed to load resource'))
       said.push(message.text())
   })

@@ -55,7 +55,7 @@ test('CL9 a file is downloaded by a short-lived token, with its name and progres
 
 test('CL9 a file is called what the service calls it, however plain its name is', async t => {
   const { service, openAs } = await startClientWorld(t)
-  // A plain name comes without quotes.
+  // A plain name is sent without quotes.
   const names = [
     ...['a.txt', 'letter-1.pdf', 'README', 'archive.tar.gz', 'scan_007.jpg', '.profile', "it's.txt", '1'],
     ...[
@@ -92,19 +92,19 @@ test('CL9 a name is read from any `Content-Disposition`, without folders and wha
     ["attachment; filename*=UTF-8''Gr%C3%B6%C3%9Fe.txt", 'Größe.txt'],
     ["attachment; filename*=utf-8'de'Gr%C3%B6%C3%9Fe.txt; filename=Grosse.txt", 'Größe.txt'],
     ['attachment; filename="Grosse.txt"; filename*=ISO-8859-1\'\'Gr%F6%DFe.txt', 'Größe.txt'],
-    // The encoded one can't be read.
+    // The encoded name can't be decoded.
     ["attachment; filename=plain.txt; filename*=UTF-8''%FF%.txt", 'plain.txt'],
     ["attachment; filename=plain.txt; filename*=KOI8-R''%C1.txt", 'plain.txt'],
     ['attachment; filename=plain.txt; filename*=nothing', 'plain.txt'],
-    // Bytes as they are: UTF-8, or ISO-8859-1.
+    // Unencoded bytes in UTF-8 or ISO-8859-1.
     ['attachment; filename="Gr\u00c3\u00b6\u00c3\u009fe.txt"', 'Größe.txt'],
     ['attachment; filename="Gr\u00f6\u00dfe.txt"', 'Größe.txt'],
-    // Only the last part of a path, on every system.
+    // Only the last part of a path, with the separators of every system.
     ['attachment; filename="../../etc/passwd"', 'passwd'],
     ['attachment; filename=C:\\Windows\\system.ini', 'system.ini'],
     ["attachment; filename*=UTF-8''..%2F..%2Fa%5Cb.txt", 'b.txt'],
     ["attachment; filename*=UTF-8''a%0D%0Ab%00%E2%80%AEtxt.exe", 'abtxt.exe'],
-    // Nothing that could be a name.
+    // Values without a usable name.
     ['attachment; filename=".."', undefined],
     ['attachment; filename="folder/"', undefined],
     ['attachment; filename=', undefined],
@@ -238,7 +238,7 @@ test('CL10 an upload in pieces goes on after broken lines, and can be resumed la
   })
   assert.equal(sha256(await buffer((await download(client, added.uuid)).stream)), sha256(content))
 
-  // A page that was closed in the middle, and another one that takes it up.
+  // A page is closed during the upload, and another one resumes it.
   const closing = new AbortController()
   let begun = ''
   await assert.rejects(
@@ -257,7 +257,7 @@ test('CL10 an upload in pieces goes on after broken lines, and can be resumed la
   line.requests.length = 0
   assert.equal(await uploadInPieces(client, file, { resume: begun }), begun)
   const [first] = line.requests.filter(({ method }) => method === 'PATCH')
-  // What the first piece had brought was there; of the second one, any part may be.
+  // The first piece had arrived completely, and any part of the second.
   assert.ok(Number(first?.headers['upload-offset']) >= 500_000)
 })
 

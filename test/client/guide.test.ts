@@ -10,7 +10,7 @@ import { testOn } from '../support/service/engines.ts'
 import { carrel, cleanEnvironment, repository, run } from '../support/service/process.ts'
 import { passwordOf, temporaryFolder } from '../support/service/service.ts'
 
-/** The program in a document: its blocks, one after the other. Imports may stand in any of them. */
+/** Returns the program in a document: its blocks in order. Any block may contain imports. */
 const programIn = (path: string, language: string) =>
   [
     ...readFileSync(join(repository, path), 'utf8').matchAll(
@@ -65,7 +65,7 @@ testOn('sqlite', 'CL13 what the guide shows runs from the top to the end', async
     env: { CARREL_BASE_URL: 'http://localhost', CARREL_LOGIN_ON_BEHALF_OF: 'true' },
   })
   await importText(service, '{"id": 9007199254740993}\n', { entity: 'stars', key: 'id' })
-  // Of the entity, the guide says that it is open for writing.
+  // The guide says that this entity may be written.
   assertDone(await carrel(service.dataFolder, ['entity', 'writers', 'letters', 'admin']))
   await service.addEperson('ruth@example.org', { admin: true })
   const [disabled, acting] = [
@@ -87,7 +87,7 @@ testOn('sqlite', 'CL13 what the guide shows runs from the top to the end', async
   for (const [shown, given] of [
     [address, service.address],
     ["await carrel.login('ruth@example.org', 'her password')", logIn],
-    // The guide goes on with somebody who is logged in.
+    // The guide continues with a logged-in eperson.
     ['await carrel.logout()', `await carrel.logout()\n${logIn}`],
   ] as const) {
     assert.ok(program.includes(shown), shown)

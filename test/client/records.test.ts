@@ -155,7 +155,7 @@ test('CL4 a loop over a listing reads one answer at its own pace, and leaving it
   for await (const record of client.entity('large').query()) {
     assert.equal(record.id, read++)
     if (read > 20) break
-    // The service goes on sending for as long as anything takes it.
+    // The service keeps sending as long as any buffer accepts bytes.
     if (read === 20) await until('connections on which nothing moves', () => isStill(sockets))
   }
   const sent = Math.max(...sockets.map(socket => socket.bytesWritten))
@@ -172,7 +172,7 @@ test('CL4 a loop over a listing reads one answer at its own pace, and leaving it
   assert.equal(whole, (1_499 * 1_500) / 2)
 })
 
-/** Nothing has moved for a while. */
+/** True if nothing has been sent for a while. */
 async function isStill(sockets: readonly { readonly bytesWritten: number }[]): Promise<boolean> {
   const sum = () => sockets.reduce((bytes, socket) => bytes + socket.bytesWritten, 0)
   const before = sum()
@@ -230,7 +230,7 @@ test('CL8 lists in DSpace’s form are read page by page', async t => {
   const people: string[] = []
   for await (const { email } of admin.list<{ email: string }>('/api/eperson/epersons')) people.push(email)
   assert.deepEqual(people.toSorted(), [root, ruth])
-  // A list may be empty, and a link of the service is followed.
+  // An empty list yields nothing, and a link of the service can be followed.
   for await (const one of admin.list('/api/core/communities')) assert.fail(`${one}`)
   const { _links } = await admin.get<{ _links: Record<string, { href: string }> }>('/api')
   assert.equal((await admin.list(_links.items?.href ?? '').page()).total, 25)

@@ -28,7 +28,7 @@ test('CL5 a pair that has become stale is replaced from the error, and the reque
   const client = await openAs(ruth)
   let spoilt = 0
   line.fault = ({ path, headers }) => {
-    // As after another tab was handed a new cookie.
+    // The request has a stale pair, as after another tab received a new cookie.
     if (path !== '/api/authn/shortlivedtokens' || spoilt > 0) return undefined
     spoilt++
     headers['x-xsrf-token'] = 'stale'
@@ -129,7 +129,7 @@ test('CL7 what may be repeated is, when the service says when', async t => {
   assert.equal((await client.status()).authenticated, false)
   assert.equal(line.requests.length, 3)
 
-  // Whether something was done, this answer doesn't say; the other two do.
+  // The first answer doesn't say if anything was done; the other two do.
   for (const [status, code, times] of [
     [503, 'store-unavailable', 1],
     [503, 'busy', 3],
@@ -170,7 +170,8 @@ test('CL7 a wrong password is answered at once, and a pause after many is told',
   const { open } = await startClientWorld(t)
   const client = open({ retries: { longest: 0 } })
   let wrong = 0
-  // On a slow machine the first pauses may be over before the next password comes; each is twice as long.
+  // On a slow machine, the first pauses may be over before the next password is sent; each pause is twice as
+  // long as the one before.
   const refusal = await until(
     'a wrong password that has to wait',
     () => client.login(root, 'wrong').catch((error: CarrelProblem) => error),

@@ -9,13 +9,16 @@ const login = /^\/api\/authn\/login/
 /** Default lifetime of a token in ms. */
 const tokenLifetime = 1_800_000
 
-/** Stops the clock of this process, which the client and the service share. @returns a function that advances it by the given ms and one second */
+/**
+ * Stops the clock of this process, which client and service share. @returns a function that advances it by
+ * the given ms and one second
+ */
 function movingClock(t: TestContext): (ms: number) => void {
   t.mock.timers.enable({ apis: ['Date'], now: Date.now() })
   return ms => t.mock.timers.setTime(Date.now() + ms + 1_000)
 }
 
-/** Later than any token ends, so that the first request renews it. */
+/** Options with which any token is due for renewal, so that the first request renews it. */
 const atOnce = { refreshAhead: 1_000_000 }
 
 test('CL1 somebody logs in, is known, and logs out on every device', async t => {
@@ -75,7 +78,7 @@ test('CL1 a token is renewed before it ends, once for all who ask meanwhile', as
   assert.ok(all.every(status => status.authenticated))
   assert.equal(line.count('POST', login), logins + 1)
   assert.notEqual(kept, before)
-  // It was new a moment ago.
+  // The token has just been renewed, so this request doesn't renew it.
   await client.status()
   assert.equal(line.count('POST', login), logins + 1)
   assert.equal((await first.status()).authenticated, true)
@@ -104,7 +107,7 @@ test('CL2 nothing is asked with a token that has ended, also after the machine h
   }
   assert.equal(line.requests.length, asked)
   assert.deepEqual(told, ['expired'])
-  // Now it is known that nobody is logged in.
+  // The client now knows that there is no session.
   assert.equal((await client.status()).authenticated, false)
 })
 
@@ -123,7 +126,7 @@ test('CL2 somebody logs in again, once, and the requests that needed it go on', 
   const all = await Promise.all([client.status(), client.status(), client.status()])
   assert.deepEqual([all.every(status => status.authenticated), asked], [true, 1])
 
-  // The service has ended the session: the client learns it from a 401, and repeats the request.
+  // The service has ended the session. The client learns it from a 401, and repeats the request.
   await (await openAs(ruth)).logout()
   const sent = line.count('GET', '/api/authn/sessions')
   const sessions = await client.list('/api/authn/sessions').page(0, 100)
@@ -156,7 +159,7 @@ test('CL1 a page begins with the session that it has kept, or without one if tha
 test('CL1 the time left is told by the clock of this machine', async t => {
   const { openAs } = await startClientWorld(t)
   const hour = 3_600_000
-  /** The clock of this machine is an hour ahead of the service's, as far as the client can see. */
+  /** Makes the service's clock appear an hour behind this machine's. */
   const late: typeof fetch = async (...of) => {
     const response = await fetch(...of)
     const headers = new Headers(response.headers)

@@ -9,7 +9,7 @@ import { temporaryFolder } from '../support/service/service.ts'
 
 const folder = join(repository, 'packages/client')
 
-/** In bytes, minified and gzipped, as one file with everything in it. */
+/** Maximum size in bytes, minified and gzipped, as one file with all its dependencies. */
 const most: Readonly<Record<Entry, number>> = {
   index: 8_000,
   downloads: 3_000,
@@ -67,7 +67,7 @@ test('CL12 it depends on nothing, and its entry points are all there', () => {
     named,
     entries.map(entry => (entry === 'index' ? '.' : `./${entry}`)),
   )
-  // The library is in what is built.
+  // The build contains the library.
   const inlined = 'src/file-name.ts content-disposition'
   const wrong = globSync('src/**/*.ts', { cwd: folder }).flatMap(file =>
     [

@@ -9,8 +9,9 @@ import {
 } from '../../packages/client/src/index.ts'
 
 /**
- * What the compiler says of queries; `npm run types` is the test. A line after `@ts-expect-error` that is right is an error
- * itself. Nothing is sent: a query is made when it is read.
+ * A record type for queries that the compiler must accept or refuse; `npm run types` runs this test. A line
+ * after `@ts-expect-error` without a type error is an error itself. Nothing is sent, because a query is sent
+ * only when it is read.
  */
 interface Artwork {
   readonly id: number
@@ -127,7 +128,7 @@ test('CL4 the routes that the service describes have types: what is in the path,
     }
     // @ts-expect-error JSON is asked for, and no text comes
     records.startsWith('id,')
-    // What is always refused answers nothing.
+    // A route that always refuses has the type never.
     const nothing: never = await museum.post('/api/core/collections')
     assert.ok(nothing)
     const other: unknown = await museum.get('/api/some/other/address', { query: { a: 1 } })

@@ -5,7 +5,7 @@ import { assertAccessible, openArchive, takePicture } from '../support/clients/c
 import { testOn } from '../support/service/engines.ts'
 import type { Service } from '../support/service/service.ts'
 
-/** As NDJSON, because JavaScript has no such numbers. */
+/** Adds records as NDJSON, because JavaScript can't write their numbers. */
 const addSums = (service: Service, records: string) =>
   service.addRecords(
     'sums',
@@ -34,7 +34,7 @@ testOn('sqlite', 'CO5 sums beyond 2^53 keep all digits in a drawing and in its t
     for (const text of ['18,014,398,509,481,987', '-5', 'no value'])
       assert.ok(texts.includes(text), `${text} is not among ${texts.join('; ')}`)
   }
-  // What is negative goes to the other side of zero.
+  // Negative values are on the other side of zero.
   const [zero, below] = await page
     .locator('svg.plot rect')
     .evaluateAll(all => all.map(one => Number(one.getAttribute('x'))).toSorted((a, b) => b - a))
@@ -77,7 +77,7 @@ testOn('sqlite', 'CO5 a drawing leaves out nothing without a word, and begins wi
   assert.equal(await page.getByLabel('Group by').inputValue(), 'place')
   await desk.open('entities/sums/draw?by=name&and=place')
   await page.locator('figcaption', { hasText: '(80 of 90 groups are drawn)' }).waitFor()
-  // 90 years: all of them.
+  // All of the 90 years are drawn.
   await desk.open('entities/sums/draw?by=year&and=place&as=cells')
   await page.locator('svg.plot').waitFor()
   assert.equal(await page.locator('figcaption', { hasText: 'groups are drawn' }).count(), 0)
@@ -111,7 +111,7 @@ testOn(
       'drawing',
       'photograph, hand-coloured and framed',
     ]
-    // Nothing between 1803 and 1810.
+    // There are no records between 1803 and 1810.
     const lines = [1800, 1801, 1802, 1803, 1810, 1811].flatMap((year, at) =>
       kinds.map((kind, n) =>
         JSON.stringify({

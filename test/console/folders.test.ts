@@ -9,7 +9,7 @@ import { testOn } from '../support/service/engines.ts'
 testOn('sqlite', 'CO8 a folder of items is ingested as an archive of it would be', async t => {
   const folder = mkdtempSync(join(tmpdir(), 'carrel-test-folder-'))
   atEnd(t, () => rmSync(folder, { recursive: true, force: true }))
-  // Longer than the old form of a tar can say, and of letters that it can't.
+  // The name is too long for the old tar format, and has letters that it can't encode.
   const name = `${'Übersicht über die Briefe '.repeat(5)}1.txt`
   mkdirSync(join(folder, 'first'))
   const title = '<dcvalue element="title">From a folder</dcvalue>'

@@ -16,10 +16,10 @@ import { fillArchive, reader } from '../support/data/archive.ts'
 import { testOn } from '../support/service/engines.ts'
 import { passwordOf } from '../support/service/service.ts'
 
-/** What people do at the desk, by pointer and by keyboard. */
+/** Returns the content of a download. The tests use the console by pointer and by keyboard. */
 const textOf = async (download: Download) => readFileSync(await download.path(), 'utf8')
 
-/** Goes from control to control, as somebody without a mouse does, until one has this name. */
+/** Moves the focus from control to control with the Tab key until one has this name. */
 async function tabTo(page: Page, name: string | RegExp): Promise<void> {
   const fits = (text: string) => (typeof name === 'string' ? text === name : name.test(text))
   for (let step = 0; step < 80; step++) {
@@ -42,7 +42,7 @@ testOn(
     const service = await startDeskService(t)
     await fillArchive(service)
     const desk = await openDesk(t, service.front)
-    // What is half written is checked, too, and is a mistake until it is whole.
+    // Unfinished conditions are checked, too, and are refused until they are complete.
     desk.expectRefusals()
     const { page } = desk
     await desk.open('login')
@@ -97,7 +97,7 @@ testOn('sqlite', 'CO4 filters by hand, columns, pages and downloads: the address
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByLabel('Field of condition 1').selectOption('year')
   await page.getByLabel('Comparison of condition 1').selectOption('at-least')
-  // What is no number is said at its field, and the service isn't asked.
+  // A value that is not a number is reported at its field, without a request.
   await page.getByLabel('Value of condition 1').fill('1790x')
   await page.getByRole('button', { name: 'Show the records' }).click()
   await page.getByText('Not a whole number').waitFor()
@@ -148,7 +148,7 @@ testOn('sqlite', 'CO4 filters by hand, columns, pages and downloads: the address
   await other.page.goto(address)
   await settled(other.page)
   await assertCount(other.page.getByRole('row'), shown)
-  // Who follows a link sees its records, and what it asks for in a line.
+  // The link shows the records, with the condition in one line.
   assert.equal(await other.page.getByLabel('Value of condition 1').count(), 0)
   await other.page.locator('.applied', { hasText: condition }).waitFor()
 
@@ -188,7 +188,7 @@ testOn(
     await takePicture(page, 'sorting-360-light')
     await assertAccessible(page, 'the panel of orders')
     await assertFits(page, 'the panel of orders')
-    // Nothing of the panel is out of sight, or of its contents out of the panel.
+    // The panel is completely visible, and so is its content.
     const [panel, window] = await page
       .locator('.menu-list')
       .evaluate(one => [
@@ -201,7 +201,7 @@ testOn(
       ])
     const [left = 0, right = 0, hidden = 0] = panel as readonly number[]
     assert.ok(left >= 0 && right <= Number(window) && hidden <= 0, `${left} to ${right}, ${hidden} px hidden`)
-    // The button keeps the focus where it goes, so that it can be pressed again.
+    // The button keeps the focus when it moves, so that it can be pressed again.
     await page.getByRole('button', { name: 'Sort by pages earlier' }).focus()
     await page.keyboard.press('Enter')
     await sorted('pages,-year')
@@ -237,11 +237,11 @@ testOn('sqlite', 'CO4 a mistake in PQL is shown at its place, with what was perh
     ['["=", "year", 1790]', 'This is a whole query. Only its condition goes here'],
   ] as const) {
     await editor.fill(condition)
-    // What could follow stands over what is wrong, until it isn't wanted.
+    // Suggestions cover the fault until they are dismissed.
     await editor.press('Escape')
     await page.getByRole('alert').getByText(message).waitFor()
   }
-  // Of what is wrong, the service is asked once, however often it is looked at.
+  // The service is asked once about a wrong condition, however often it is shown.
   const asked: string[] = []
   page.on('response', response => response.status() === 400 && asked.push(response.url()))
   await editor.fill('nothing = 1')
@@ -252,7 +252,7 @@ testOn('sqlite', 'CO4 a mistake in PQL is shown at its place, with what was perh
   await settled(page)
   await page.getByRole('alert').locator('mark', { hasText: 'nothing' }).waitFor()
   assert.equal(asked.length, 1)
-  // What was wrong before is not said of what is right now.
+  // A fault is no longer shown once the condition has changed.
   await editor.fill('letters { year < 1790 }')
   await editor.press('Escape')
   await page.getByRole('button', { name: 'Use “year < 1790”' }).click()
@@ -327,7 +327,7 @@ testOn('sqlite', 'CO5 files are shown in place, except for what could run, and d
     assert.equal(await entry(name).getByRole('button', { name: 'Show' }).count(), 0, name)
   await assertAccessible(page, 'an item with open files')
 
-  // The line breaks after some bytes, and once more.
+  // The connection breaks after some bytes, twice.
   const { uuid } = item.files.get('letter.txt') ?? {}
   let asked = 0
   await page.route(`**/bitstreams/${uuid}/content*`, async route => {
@@ -347,7 +347,7 @@ testOn('sqlite', 'CO6 when a session ends, what was typed is still there after t
   desk.expectRefusals()
   await desk.open('account')
   await page.getByLabel('First name').fill('Ruth Elisabeth')
-  // A logout on another device ends it here, too.
+  // A logout on another device ends the session here, too.
   const elsewhere = service.client()
   await elsewhere.login(reader)
   await elsewhere.post('/api/authn/logout', undefined)

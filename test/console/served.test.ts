@@ -87,7 +87,7 @@ test('CO2 what the page is made of is kept for ever, and compressed for those wh
   for (const name of names) {
     const plain = await get(name, 'identity')
     assert.equal(plain.encoding, null)
-    // fetch has unpacked these.
+    // fetch has decompressed these.
     for (const encoding of ['br', 'gzip']) {
       const packed = await get(name, encoding)
       assert.equal(packed.encoding, encoding)

@@ -7,8 +7,6 @@ import { isTrouble } from '../../src/doctor/finding.ts'
 import type { Entry, FolderFacts } from '../../src/doctor/folder-facts.ts'
 import type { ReplicaFacts, ServerFacts, StoreFacts } from '../../src/storage/inspection.ts'
 
-/** What the checks make of facts that a test machine doesn't have, such as a network file system or a full disk. */
-
 const now = Date.parse('2026-06-01T12:00:00Z')
 const day = 86_400_000
 
@@ -67,7 +65,7 @@ const findingsWith = ({ env = {}, ...facts }: Change) =>
     ...facts,
   })
 
-/** Everything but what is right, as `level about: what`. */
+/** Returns all findings except those that are ok, as `level about: what`. */
 const troubleWith = (change: Change) =>
   findingsWith(change)
     .filter(({ level }) => level !== 'ok')

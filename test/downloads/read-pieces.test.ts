@@ -30,7 +30,10 @@ async function readerOf(t: TestContext, path: string): Promise<PieceReader> {
   return reader
 }
 
-/** Stops the clock that tells slow clients, so that no client is slow because of this machine. @returns a function that advances it by the given ms */
+/**
+ * Stops the clock by which clients are found to be slow, so that no client is slow because of this machine.
+ * @returns a function that advances it by the given ms
+ */
 function stoppedClock(t: TestContext): (ms: number) => void {
   let now = performance.now()
   t.mock.method(performance, 'now', () => now)
@@ -39,7 +42,10 @@ function stoppedClock(t: TestContext): (ms: number) => void {
   }
 }
 
-/** Takes pieces at once until there is a large one, or nothing more. @returns the last one, not released */
+/**
+ * Reads pieces without a pause until there is a large one, or nothing more. @returns the last one, not
+ * released
+ */
 async function untilLarge(reader: PieceReader): Promise<Buffer | undefined> {
   const pieces = reader.read(whole)
   for (;;) {
@@ -79,7 +85,7 @@ test('F2 a client that stalls gets small pieces again', async t => {
   }
   letPass(150)
   reader.release(piece.value)
-  // The next one was read ahead.
+  // The next piece was read ahead.
   for (const size of [large, 64 * 1024, 64 * 1024]) {
     piece = await pieces.next()
     assert.equal(piece.value?.length, size)
@@ -97,7 +103,7 @@ test('F2 all transfers together hold 16 MiB in large pieces at most, and the nex
     const reader = await readerOf(t, path)
     const piece = await untilLarge(reader)
     if (!piece) break
-    // And another one, which is read ahead.
+    // A second piece is read ahead.
     readers.push(reader)
     held += 2 * piece.length
   }

@@ -12,7 +12,7 @@ import { shiftedClock } from '../support/service/shifted-clock.ts'
 const email = 'ruth@example.org'
 const [hour, day] = [3_600, 86_400]
 
-/** A store with one eperson, and real services on it whose clock can be set. */
+/** Creates a store with one eperson, and real services on it whose clock can be set. */
 async function start(t: TestContext) {
   const dataFolder = temporaryFolder(t)
   const own = await startService(t, { dataFolder })
@@ -28,7 +28,7 @@ async function start(t: TestContext) {
   return { dataFolder, clock, token, open }
 }
 
-/** Asks over several connections, which are on different workers most of the time. */
+/** Asks over several connections, which mostly belong to different workers. */
 async function isAccepted(address: string, token: string): Promise<boolean> {
   const answers = await times(8, () => new Client(address).isLoggedIn(token))
   assert.equal(new Set(answers).size, 1, 'all workers agree')
@@ -42,7 +42,7 @@ test('T11 a clock that is set back a day revives nothing, also after a restart',
   assert.equal(await isAccepted(first.address, token), false, 'it has expired')
   clock.shift(hour - day)
   assert.equal(await isAccepted(first.address, token), false, 'while running')
-  // Without an end in which anything could be written.
+  // Killed, so that nothing can be written at the end.
   first.signal('SIGKILL')
   await first.ended
 
@@ -51,7 +51,7 @@ test('T11 a clock that is set back a day revives nothing, also after a restart',
   const warning = /This machine's clock is behind/
   await second.said(warning)
   assert.match(second.output.stdout, warning)
-  // Nobody is locked out, and time goes on.
+  // Logins are possible, and time goes on.
   const renewed = await second.client.login(email)
   assert.equal(await isAccepted(second.address, renewed), true)
   const exp = claimsOf(renewed).exp - Date.now() / 1000
@@ -64,7 +64,7 @@ test('T11 a clock that is set back a day revives nothing, also after a restart',
   }
   await assertRight(second)
   assert.equal(await second.stop(), 0)
-  // In CI the last test starts one with the right clock.
+  // In CI, the last test starts a service with the right clock.
   if (isLong) await assertRight(await open())
 })
 
@@ -88,7 +88,7 @@ test('T11 a token that was refused while a clock was ahead for seconds stays ref
   assert.equal(await isAccepted(second.address, token), false, 'after a restart')
 })
 
-// The mark is the same number in each engine; the two others see that it is kept.
+// The mark is the same number in each engine; the two other tests check that it is kept.
 testOnOne('T11 a clock that was a year ahead for a moment ends no session and locks nobody out', async t => {
   const { clock, token, open } = await start(t)
   const first = await open()
@@ -97,7 +97,7 @@ testOnOne('T11 a clock that was a year ahead for a moment ends no session and lo
   const ahead = await first.client.login(email)
   clock.shift(0)
   assert.equal(await isAccepted(first.address, token), true)
-  // It would live for more than a year.
+  // This token would be valid for more than a year.
   first.signal('SIGKILL')
   await first.ended
 

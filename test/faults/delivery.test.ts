@@ -23,16 +23,14 @@ import { type Served, serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 import { inTime, until } from '../support/service/waiting.ts'
 
-/** Transfers to clients that disconnect or stall, and from a service that stops (F1–F3, D4). */
-
-/** How often a transfer is cut, and after how many cuts the service is killed. */
+/** Number of cuts of a transfer, and number of cuts after which the service is killed. */
 const cuts = repeats(4, 50)
 const cutsPerLife = repeats(3, 10)
 const dawdlers = repeats(20, 200)
 
-/** A test that doesn't depend on the engine. */
+/** Declares a test that doesn't depend on the engine. */
 const onceTest = (...of: Parameters<typeof test>) => testOn('sqlite', ...of)
-/** Such a test of the long run. */
+/** Declares such a test for the long run only. */
 const onceLongTest: typeof onceTest = isLong ? onceTest : () => {}
 
 const email = 'ruth@example.org'
@@ -42,17 +40,17 @@ interface World {
   readonly served: Served
   /** A file that every eperson may read. */
   readonly shared: string
-  /** The same content, public. */
+  /** A public file with this content. */
   readonly open: string
   readonly content: Buffer
   readonly sha256: string
-  /** The path of its content. */
+  /** The path of the content on disk. */
   readonly file: string
-  /** Another process on the same store. */
+  /** Starts another process on the same store. */
   again(): Promise<Served>
 }
 
-/** A service in its own process, with a file of this size. */
+/** Starts a service in its own process, with a file of this size. */
 async function start(
   t: TestContext,
   size: number,
@@ -100,7 +98,9 @@ const leaseIn = ({ headers }: IncomingMessage): string => {
 }
 
 /**
- * Begins with a short-lived token, and continues with the lease after it has expired. Cut again and again.
+ * Begins a transfer with a short-lived token, and continues it with the lease after the token has expired.
+ * The transfer is cut repeatedly.
+ *
  * @param between runs after the nth cut @returns the last service
  */
 async function transferInPieces(
@@ -134,7 +134,7 @@ async function transferInPieces(
     const answer = await begin(served.address + shared, { ...headers, range: `bytes=${from}-` })
     assert.equal(answer.statusCode, 206)
     assert.equal(answer.headers['content-range'], `bytes ${from}-${content.length - 1}/${content.length}`)
-    // Leaves about as much for each of the following cuts.
+    // Leaves about the same amount for each of the following cuts.
     const most = Math.max(1, Math.floor((2 * (content.length - from)) / (cuts - n + 2)))
     received.push(await cutAfter(answer, randomInt(most)))
     served = await between(n, served)
@@ -221,7 +221,7 @@ async function leaveEarly({ address }: Served, path: string, headers: object, tu
   socket.resetAndDestroy()
 }
 
-/** 50 ranges, the maximum. */
+/** Returns 50 ranges, the maximum. */
 const manyRanges = (size: number) =>
   Array.from({ length: 50 }, (_, n) => {
     const from = Math.floor((size / 50) * n)
@@ -232,7 +232,7 @@ onceTest('F2 clients that read nothing take little memory, whatever ranges they 
   const size = repeats(32, 64) * megabyte
   const { served, open, content, sha256 } = await start(t, size)
   const many = `bytes=${manyRanges(size).join()}`
-  // Allocates what is needed once.
+  // Makes the service allocate its buffers once.
   for (const range of ['bytes=0-', many])
     assert.ok(await finish(await begin(served.address + open, { range })))
   const before = residentOf(served.pid)
@@ -279,7 +279,7 @@ onceTest('D4 on SIGTERM a transfer that is under way comes to its end', async t 
   })
 })
 
-// In CI, test/faults/serve.test.ts sees it with a listing.
+// In CI, test/faults/serve.test.ts checks this with a listing.
 onceLongTest('D4 on SIGTERM a client that takes nothing is not waited for without end', async t => {
   const { served, open, sha256 } = await start(t, 24 * megabyte)
   const underWay = await begin(served.address + open)
@@ -289,7 +289,7 @@ onceLongTest('D4 on SIGTERM a client that takes nothing is not waited for withou
   assert.equal(await finish(underWay), undefined, 'what breaks off does not look whole')
 })
 
-/** Whether nothing listens there. */
+/** True if nothing listens at the address. */
 const isRefused = ({ address }: Served) =>
   new Promise<boolean>(resolve => {
     const socket = openSocket(address)
@@ -310,7 +310,7 @@ onceTest('F2 a file that becomes shorter while it is sent breaks the connection 
     await untilHeldUp(served.pid)
     truncateSync(file, size - 1000)
     assert.equal(await finish(underWay), undefined, 'it does not look whole')
-    // Now it is a fault of the service, and no part of the file is sent.
+    // The fault is now reported, and no part of the file is sent.
     const refused = await begin(served.address + open, { range: 'bytes=0-9' })
     assert.equal(refused.statusCode, 500)
     assert.ok(!(await finish(refused))?.includes(content.subarray(0, 10)))

@@ -20,13 +20,11 @@ import { cleanEnvironment, type Finished, run, serve } from '../support/service/
 import { passwordOf, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** The embedded store on a disk without room: what is there can be read, nothing that was acknowledged is lost. */
-
 const epersons = ['a', 'b', 'c'].map(name => `${name}@example.org`)
 const admin = 'admin@example.org'
 const oldRecords = letters(500, 'old')
 
-/** A small disk with a store on it. */
+/** Starts a service on a small disk. */
 async function startOnSmallDisk(t: TestContext) {
   const prepared = temporaryFolder(t)
   const uuids = await fill(
@@ -50,7 +48,7 @@ function assertSaysFull({ code, stdout, stderr }: Finished): void {
   assert.equal(code, 1)
 }
 
-/** What one eperson's client was told. Every answer counts: there is no doubt about any of them. */
+/** The answers that one eperson's client received. All of them are certain. */
 interface Told {
   readonly email: string
   readonly counts: Record<'login' | 'logout', { done: number; refused: number }>
@@ -58,7 +56,7 @@ interface Told {
   valid: string[]
 }
 
-/** Logs in and out until it is told to stop, and sees that the tokens are worth what the answers said. */
+/** Logs in and out until it is told to stop, and checks the tokens against the answers. */
 async function keepBusy(address: string, told: Told, isOver: () => boolean): Promise<void> {
   const client = new Client(address)
   const count = async (name: keyof Told['counts'], response: Response, status: number) => {
@@ -128,7 +126,7 @@ test('E2 D4 a full disk refuses changes with 503, keeps what was acknowledged, a
     disk.fill()
     const [logins, logouts] = [sum('refused', 'login'), sum('refused', 'logout')]
     await come('refused logins', () => sum('refused', 'login') > logins + 3)
-    // Who still has a token tries to log out; where nobody has one there is nothing to refuse.
+    // Clients with a token try to log out; without tokens, there is nothing to refuse.
     await come(
       'refused logouts',
       () => sum('refused', 'logout') > logouts + 1 || all.every(({ valid }) => valid.length < 2),
@@ -210,14 +208,14 @@ test('D1 a command without room says so in one line and changes nothing', async 
 
 test('D1 a store is made whole or not at all where there is no room for it', async t => {
   const disk = await smallDisk(t, 2)
-  // The first stages need little; in the end there is room for all.
+  // The first steps leave little room; the last leave enough for everything.
   const rooms = [0, 4_096, 20_480, ...Array.from({ length: 15 }, (_, step) => 131_072 * (step + 1))]
   let failures = 0
   for (const room of rooms) {
     disk.fill(room)
     const { stderr, ...finished } = await carrelOn(disk, 'group', 'add', 'Readers')
     if (finished.code === 0) break
-    // The store may be whole, and only the group have found no room.
+    // The store may have been created, and only the group have failed.
     assertSaysFull({ ...finished, stderr: stderr.replace(/^carrel: created a new store in .*\n/, '') })
     failures++
   }

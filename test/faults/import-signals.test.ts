@@ -16,11 +16,9 @@ import { cleanEnvironment, repository } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** An import that is told to stop, by Ctrl-C or by a service manager. */
-
 const args = ['--entity', 'letters', '--key', 'id', '--read', 'anonymous']
 
-/** `carrel import <file>`, with a folder of its own for temporary files. */
+/** Starts `carrel import <file>`, with a folder of its own for temporary files. */
 async function startImport(t: TestContext, { dataFolder }: Service, file: string) {
   const temporary = temporaryFolder(t)
   const [node, entry] = carrelProgram
@@ -40,7 +38,7 @@ async function startImport(t: TestContext, { dataFolder }: Service, file: string
   return { child, ended, temporary }
 }
 
-/** Whether the process keeps what it reads from standard input, in a file that has no name any more (proc_pid_fd(5)). */
+/** True if the process holds its standard input in a deleted file (proc_pid_fd(5)). */
 const holdsInput = (child: ChildProcess) => {
   const folder = `/proc/${child.pid}/fd`
   return readdirSync(folder).some(name => {
@@ -58,7 +56,7 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGKILL'] as const)
     await service.addRecords('letters', 'id', letters(3, 'old'))
     const before = await bodyOf(service, listPath('letters'))
     const { child, ended, temporary } = await startImport(t, service, '-')
-    // Its input has begun and never ends.
+    // The input has begun and never ends.
     child.stdin.write(ndjson(letters(1_000, 'new')))
     await until('an import that has read some of its input', () => holdsInput(child))
     child.kill(signal)
@@ -86,7 +84,7 @@ test('D2 an import that is interrupted at any moment says nothing was imported, 
   const run = async (progress: Progress, signal: AbortSignal) =>
     importFile(file, service.storage.entities, { ...options, signal }, progress)
 
-  // Every report of progress is a moment to interrupt it at.
+  // Each report of progress is a moment to interrupt the import.
   const moments: [step: string, share: number][] = []
   await run((step, share) => moments.push([step, share]), new AbortController().signal)
   const body = { new: await bodyOf(service, listPath('letters')), old: '' }
@@ -100,7 +98,7 @@ test('D2 an import that is interrupted at any moment says nothing was imported, 
     const progress = () => {
       if (++seen === at) stop.abort(new Error('stopped here'))
     }
-    // Once everything is written, it is too late.
+    // Once everything is written, it is too late to stop.
     if (at === last) await run(progress, stop.signal)
     else await assert.rejects(run(progress, stop.signal), { message: 'stopped here' }, `${moments[at]}`)
     assert.equal(stop.signal.aborted, true)

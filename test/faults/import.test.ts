@@ -21,19 +21,17 @@ import { serve } from '../support/service/process.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** An import into PostgreSQL that is broken off where it hurts most: whole or not at all, and nothing left behind. */
-
 const oldRecords = letters(500, 'old')
 const newRecords = letters(20_000, 'new')
 
-/** Where an import can be held up, each with the number of an advisory lock. */
+/** Stages at which an import can be held up, each with the number of an advisory lock. */
 const stages = {
   'in the middle of COPY': 1,
   'with the orders half written': 2,
   'while the entity is replaced': 3,
 }
 
-/** Triggers that wait for the stage's lock, on the tables that are there and on the one that the import makes. */
+/** Triggers that wait for the lock of a stage, on existing tables and on the one that the import creates. */
 const holdUps = `
   CREATE FUNCTION hold_up() RETURNS trigger LANGUAGE plpgsql AS $$
     BEGIN PERFORM pg_advisory_xact_lock_shared(TG_ARGV[0]::int); RETURN NEW; END $$;
@@ -91,7 +89,7 @@ test('D2 an import that is broken off changes nothing and leaves nothing in the 
   const client = new Client((await serve(t, folder, { env })).address)
   const assertOld = async () => assert.deepEqual(await list(client, 'letters'), oldRecords)
 
-  // CI breaks it off in one way at the first stage, and in the other way at the last.
+  // In CI, one kind of break is tried at the first stage, and the other at the last.
   for (const [number, [how, breakOff]] of Object.entries(breakings).entries())
     for (const [stage, lock] of Object.entries(stages).filter((_, at) => isLong || at === number * 2))
       await t.test(`${how} ${stage}`, async during => {
@@ -105,7 +103,7 @@ test('D2 an import that is broken off changes nothing and leaves nothing in the 
               async () => (await holder.query(waiting)).rows,
               rows => rows.length === 1,
             ),
-            // It may not end before.
+            // The import must not end before.
             held.ended.then(({ stderr }) => assert.fail(stderr)),
           ])
           await assertOld()
@@ -119,7 +117,7 @@ test('D2 an import that is broken off changes nothing and leaves nothing in the 
           assert.equal(code, 1)
           assert.deepEqual(readdirSync(scratch), [], 'nothing is left in the folder for temporary files')
         }
-        // The server may have to recover first, and to see that the other end is gone.
+        // The server may have to recover first, and to notice that the connection is gone.
         await until(
           'a service that is ready',
           async () => (await client.get('/health/ready')).status,

@@ -20,10 +20,13 @@ import { carrel, cleanEnvironment, run } from '../support/service/process.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** Interrupted and concurrent ingests: nothing is lost and nothing is added twice. */
+/**
+ * Number of letters to ingest. Ingests are interrupted or run at the same time, and no letter may be lost or
+ * added twice.
+ */
 
 const count = repeats(30, 240)
-/** Beside sweeps that never rest. */
+/** Number of letters while sweeps run without a pause. */
 const fewer = repeats(10, 240)
 
 /** Asserts that every letter is there once, with its three files and their contents. */
@@ -86,7 +89,7 @@ test('an ingest that is killed again and again continues when repeated, and adds
     const verified = await carrel(service.dataFolder, ['files', 'verify'])
     assert.equal(verified.code, 0, verified.stdout)
   }
-  // What was committed stays.
+  // Committed items stay.
   assert.deepEqual(
     sizes,
     sizes.toSorted((a, b) => a - b),
@@ -96,7 +99,7 @@ test('an ingest that is killed again and again continues when repeated, and adds
   assertCounts(report, { added: count - (sizes.at(-1) ?? 0), unchanged: sizes.at(-1) ?? 0 })
   await assertWhole(service, text)
 
-  // What the killed runs have left is removed when it is old.
+  // Leftovers of the killed runs are removed once they are old.
   for (let round = 0; round < 2; round++) {
     for (const path of filesIn(folder)) utimesSync(join(folder, path), 1, 1)
     assert.equal((await carrel(service.dataFolder, ['files', 'clean'])).code, 0)

@@ -9,8 +9,6 @@ import { carrel, serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** Files that killed programs and refused commands leave on the disk. */
-
 testOn(
   'sqlite',
   'D4 D2 what a killed program was writing goes when a service starts, and what others write stays',
@@ -42,7 +40,7 @@ testOn(
     ]
     await until('what it writes', left, found => found.every(count => count > 0))
     const age = () => {
-      // As if nothing had been written for a while.
+      // Makes the files look untouched for two minutes.
       const time = Date.now() / 1000 - 120
       for (const name of namesIn(incoming)) utimesSync(join(incoming, name), time, time)
     }

@@ -28,8 +28,6 @@ import { type Served, serve } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** The files of the embedded store are lost while the service runs: what it acknowledges then would be gone. */
-
 const epersons = ['a', 'b', 'c'].map(name => `${name}@example.org`)
 const admin = 'admin@example.org'
 
@@ -39,15 +37,15 @@ async function start(t: TestContext) {
   return { folder, uuids, served: await serve(t, folder) }
 }
 
-/** What one eperson's client was told. */
+/** The answers that one eperson's client received. */
 interface Told {
   readonly email: string
-  /** Logins and refreshes. */
+  /** Numbers of logins and refreshes. */
   readonly counts: Record<'login' | 'refresh', number>
   refused: number
 }
 
-/** @param lost whether the files are lost; what is asked from then on must be refused */
+/** @param lost returns true once the files are lost, from when on requests must be refused */
 async function keepBusy(address: string, told: Told, lost: () => boolean, isOver: () => boolean) {
   const client = new Client(address)
   while (!isOver()) {
@@ -70,9 +68,9 @@ async function keepBusy(address: string, told: Told, lost: () => boolean, isOver
 interface Loss {
   readonly how: string
   lose(folder: string): void
-  /** undefined: it can't be put back. */
+  /** Restores the files; undefined if they can't be restored. */
   readonly restore?: (folder: string) => void
-  /** Whether what was acknowledged can be in the store afterwards. */
+  /** True if acknowledged changes can be in the store afterwards. */
   readonly isRecoverable: boolean
 }
 
@@ -134,7 +132,10 @@ const losses: readonly Loss[] = [
 const readyOf = async ({ address }: Pick<Served, 'address'>) =>
   (await fetch(`${address}/health/ready`)).status
 
-/** Losses that CI tries: one of each kind. That the whole folder is gone is seen by the test of a logout, too. */
+/**
+ * Losses that CI tries, one of each kind. The loss of the whole folder is covered by the test of a logout,
+ * too.
+ */
 const everyday = ['the database is moved away', 'the log is replaced by a copy', 'the database is cut short']
 
 for (const { how, lose, restore, isRecoverable } of losses.filter(
@@ -171,7 +172,7 @@ for (const { how, lose, restore, isRecoverable } of losses.filter(
     assert.equal(await readyOf(served), 503)
     assert.equal((await fetch(`${served.address}/health/live`)).status, 200)
     await served.said(/the store has lost a file/)
-    // Readers notice it too.
+    // Readers notice the loss, too.
     await until(
       'a query that is refused',
       async () => (await fetch(`${served.address}/api/query/v4`)).status,
@@ -225,7 +226,7 @@ testOn('sqlite', 'D5 a file that is cut short stays lost when it has grown again
   const { folder, served } = await start(t)
   const copy = join(folder, 'copy')
   copyFileSync(database(folder), copy)
-  // All threads have opened the file.
+  // Once the service is ready, all threads have opened the file.
   assert.equal(await readyOf(served), 200)
   truncateSync(database(folder), 0)
   assert.equal(await readyOf(served), 503)
@@ -246,10 +247,10 @@ testOn(
       cpSync(folder, older, { recursive: true })
       const client = new Client(served.address)
       client.token = await client.login(epersons[0] as string)
-      // What is in the log only would hide what the file says.
+      // Moves the changes from the log to the file, because the log would hide changes of the file.
       for (const _ of Array(300)) await client.post('/api/authn/login')
       assert.equal(await readyOf(served), 200)
-      // As `cp` does, which keeps the file and replaces what is in it.
+      // Like `cp`, this keeps the file and replaces its content.
       for (const name of names) writeFileSync(join(folder, name), readFileSync(join(older, name)))
       assert.equal((await client.post('/api/authn/login')).status, 503, names.join())
       assert.equal(await readyOf(served), 503)
@@ -267,7 +268,7 @@ testOn('sqlite', 'D5 a file of the store that is only touched is no loss', async
   assert.equal(await readyOf(served), 200)
 })
 
-/** Losses of an entity's files. */
+/** Ways to lose an entity's files. */
 const lostRecords: readonly { readonly how: string; lose(files: RecordFiles): void }[] = [
   { how: 'the folder is gone', lose: ({ folder }) => renameSync(folder, aside(folder)) },
   {

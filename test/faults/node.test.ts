@@ -15,19 +15,22 @@ const epersons = ['a', 'b', 'c', 'd'].map(name => `${name}@example.org`)
 const admin = 'admin@example.org'
 const records = letters(300)
 
-/** What one client was told by whichever node it asked. */
+/** The answers that one client received from both nodes. */
 interface Told {
   readonly email: string
   readonly counts: Record<'login' | 'refresh' | 'logout', number>
-  /** Tokens from before a logout that was acknowledged. */
+  /** Tokens from before an acknowledged logout. */
   ended: string[]
-  /** Tokens since then; nothing is known about them once a logout is on its way that nobody acknowledged. */
+  /**
+   * Tokens since then. They are discarded when a logout is on its way, because its outcome is unknown without
+   * an answer.
+   */
   valid: string[]
-  /** Rounds with the node that is left alone. */
+  /** Number of rounds with the remaining node. */
   roundsAfter: number
 }
 
-/** A node, as the clients know it. */
+/** A node as the clients know it. */
 interface Node {
   readonly served: Served
   isKilled: boolean
@@ -35,12 +38,15 @@ interface Node {
 
 class Dead extends Error {}
 
-/** Logs in at one node, is known at the other, and logs out there, until a node is dead and the other was asked enough. */
+/**
+ * Logs in at one node, checks the session at the other, and logs out there, until one node is dead and the
+ * other has answered often enough.
+ */
 async function keepBusy(nodes: readonly [Node, Node], told: Told, acknowledge: () => void): Promise<void> {
   const clients = nodes.map(node => new Client(node.served.address))
   const alive = () => nodes.filter(node => !node.isKilled)
   let turn = randomInt(2)
-  /** Asks the nodes in turn. @throws Dead when the node died meanwhile: nobody knows what it has done */
+  /** Asks the nodes in turn. @throws Dead if the node died meanwhile, so that the outcome is unknown */
   async function ask(token: string | undefined, work: (client: Client) => Promise<Response>) {
     const left = alive()
     const node = left[turn++ % left.length] as Node
@@ -50,7 +56,7 @@ async function keepBusy(nodes: readonly [Node, Node], told: Told, acknowledge: (
       const response = await work(client)
       return { response, text: await response.text() }
     } catch (error) {
-      // What breaks off may only be what the killed node was at.
+      // Only a request to the killed node may break off.
       if (!(error instanceof TypeError && /fetch failed|terminated/.test(error.message))) throw error
       if (!node.isKilled) throw error
       throw new Dead()
@@ -130,7 +136,7 @@ test('T4 D4 a node killed under load takes nothing along that it acknowledged, a
     )
     assert.equal((await victim.served.ended).signal, 'SIGKILL')
 
-    // The one that is left is the next to be killed.
+    // The remaining node is killed in the next round.
     nodes = [other, await start()]
     for (const { served } of nodes) {
       const client = new Client(served.address)
@@ -149,7 +155,7 @@ test('T4 D4 a node killed under load takes nothing along that it acknowledged, a
         assert.ok(kept >= counts[name], `${kept} of ${counts[name]} ${name}s of ${email}`)
         inDoubt += kept - counts[name]
       }
-      // Of each client, one request may have been on its way at each kill.
+      // At each kill, one request of each client may have been on its way.
       assert.ok(inDoubt <= round, `${inDoubt} changes of ${email} that nobody was told of`)
     }
     for (const told of all) {

@@ -11,7 +11,10 @@ import { carrel, cleanEnvironment, run } from '../support/service/process.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** Folders that can't be used, and standard outputs that take nothing (D1). */
+/**
+ * The beginning of a command line. Its commands have unusable folders, or standard outputs that accept
+ * nothing (D1).
+ */
 const [node, entry = ''] = carrelProgram
 const oneLine = /^carrel: [^\n]+\n$/
 
@@ -62,7 +65,7 @@ test('D1 a read-only file system and a full disk are exit code 1 and one line', 
   assert.deepEqual([full.code, full.stdout], [1, ''])
   assert.match(full.stderr, /^carrel: [^\n]*the disk is full[^\n]*\n$/)
   disk.free()
-  // What the full disk left is no obstacle.
+  // The leftovers of the full disk don't matter.
   assert.equal((await onDisk('true', 'group', 'add', 'Readers')).code, 0)
 
   for (const args of [['group', 'list'], ['group', 'add', 'Others'], ['serve']]) {
@@ -73,7 +76,7 @@ test('D1 a read-only file system and a full disk are exit code 1 and one line', 
   }
 })
 
-/** Runs a command whose standard output takes nothing. */
+/** Runs a command whose standard output accepts nothing. */
 async function runInto(output: 'full' | 'closed', folder: string, args: readonly string[]) {
   const full = output === 'full' ? openSync('/dev/full', 'w') : undefined
   const child = spawn(node, [entry, ...args], {
@@ -81,7 +84,7 @@ async function runInto(output: 'full' | 'closed', folder: string, args: readonly
     stdio: ['ignore', full ?? 'pipe', 'pipe'],
   })
   if (full !== undefined) closeSync(full)
-  // Long before the command has something to say.
+  // Closed long before the command writes anything.
   child.stdout?.destroy()
   const [[code], stderr] = await Promise.all([once(child, 'close'), child.stderr ? text(child.stderr) : ''])
   return { code: code as unknown, stderr }
@@ -113,7 +116,7 @@ test('a full disk takes no lines of the log, and the service answers and logs ag
     {
       env: cleanEnvironment({
         CARREL_DATA: temporaryFolder(t),
-        // Another program may take a port that was free when the test looked for one.
+        // A fixed port could be taken by another program in the meantime.
         CARREL_PORT: '0',
         CARREL_LOG_LEVEL: 'info',
       }),
@@ -134,7 +137,7 @@ test('a full disk takes no lines of the log, and the service answers and logs ag
   )
   const address = `http://${/"listening":"([^"]+)"/.exec(log())?.[1]}/api`
   disk.fill()
-  // More than a page of the file system.
+  // The messages take more than a page of the file system.
   for (let n = 0; n < 100; n++) assert.equal((await fetch(address)).status, 200)
   assert.ok(!log().includes('/api/after'))
   disk.free()

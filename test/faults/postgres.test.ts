@@ -18,32 +18,33 @@ import { serve } from '../support/service/process.ts'
 import { passwordOf, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** A PostgreSQL that goes away under load and comes back: 503 with Retry-After within 5 s, and then as before. */
-
-/** Limit in ms: several times that, for a busy machine, and less than an answer would take without the service's limits. */
+/**
+ * Limit in ms. The service promises 5 s; this is several times more, for a busy machine, and less than an
+ * answer would take without the service's limits.
+ */
 const limit = 25_000
-/** Milliseconds that a page or listing may take, by the setting. */
+/** Time in ms that a page or listing may take, by the setting. */
 const statementTime = 2_000
 const ruth = 'ruth@example.org'
 const leaver = 'leaver@example.org'
 const admin = 'admin@example.org'
 const records = letters(300)
 
-/** One kind of request, asked again and again by some clients. */
+/** A kind of request that some clients repeat. */
 interface Kind {
   readonly name: string
   readonly needsStore: boolean
   readonly clients: number
   readonly ask: (client: Client) => Promise<Response>
   readonly token?: string | undefined
-  /** A body in pieces may break off, never end early. */
+  /** True for a chunked body, which may break off but must not end early. */
   readonly mayBreakOff?: true
   readonly assertRight?: (body: string, response: Response) => void
 }
 
 interface Answer {
   readonly kind: Kind
-  /** As performance.now() counts. */
+  /** Time in ms as in performance.now(). */
   readonly sent: number
   readonly answered: number
   readonly status: number
@@ -88,7 +89,7 @@ function startLoad(address: string, kinds: readonly Kind[]) {
   const clients = kinds.flatMap(kind =>
     Array.from({ length: kind.clients }, async () => {
       const client = new Client(address)
-      // The pair of a client needs no store.
+      // Getting a CSRF pair needs no store.
       await client.csrfPair()
       while (!isOver) {
         answers.push(await once(kind, client))
@@ -99,7 +100,7 @@ function startLoad(address: string, kinds: readonly Kind[]) {
   const whole = Promise.all(clients)
   return {
     answers,
-    /** The whole load: it ends when it is stopped, or with the first wrong answer. */
+    /** The whole load, which ends when it is stopped, or with the first wrong answer. */
     whole,
     /** Waits until each kind has `count` matching answers; a wrong answer ends the wait. */
     untilEach: (what: string, count: number, isSo: (answer: Answer) => boolean) => {
@@ -137,9 +138,9 @@ async function surviveUnderLoad(t: TestContext, fault: Fault): Promise<void> {
   const postgres = await fragilePostgres(t)
   const env = {
     CARREL_DATABASE_URL: postgres.url,
-    // Fewer than there are clients, so that some wait for a connection.
+    // Fewer connections than clients, so that some clients wait for one.
     CARREL_DATABASE_POOL_SIZE: '3',
-    // Pages are given up then; what was sent just before the fault is no exception.
+    // Pages are given up after this time, even those requested just before the fault.
     CARREL_STATEMENT_TIMEOUT: String(statementTime / 1000),
   }
   const uuids = await fill(t, env, {
@@ -252,11 +253,11 @@ async function surviveUnderLoad(t: TestContext, fault: Fault): Promise<void> {
   const load = startLoad(served.address, kinds)
   await load.untilEach('good answers', 2, isGood)
   await withClient(postgres.url, async holder => {
-    // Some are in the middle of a change, and some of a page.
+    // Some requests are in the middle of a change, and some of a page.
     await holder.query('BEGIN; LOCK TABLE carrel.event')
     const waiting = `${ofCarrel} AND wait_event_type = 'Lock' AND query LIKE`
     const both = `${waiting} '%INSERT INTO event%' AND EXISTS (${waiting} '%string_agg%')`
-    // Not the holder's to ask: what it sees stays the same within its transaction.
+    // Asked on another connection, because within a transaction the holder's view stays the same.
     await Promise.race([
       until(
         'a change and a page that wait',
@@ -277,9 +278,10 @@ async function surviveUnderLoad(t: TestContext, fault: Fault): Promise<void> {
 
   const slow = new Map<string, number>()
   for (const { kind, sent, answered, status } of load.answers) {
-    // A login that was under way may still have had its password to compare.
+    // A login that was under way may still have had to compare the password.
     const took = answered - (kind.name === 'login' ? sent : Math.max(sent, gone))
-    // What was under way has its statement's time, and a listing may have had its connection to open before that.
+    // A request that was under way has the time of its statement, and a listing may have had to open a
+    // connection before.
     const longest = sent > gone ? limit : statementTime + limit
     if (sent < returning && (sent > gone || kind.name !== 'login') && took > longest)
       slow.set(kind.name, Math.max(took, slow.get(kind.name) ?? 0))
@@ -298,7 +300,8 @@ async function surviveUnderLoad(t: TestContext, fault: Fault): Promise<void> {
 
 const ids = (body: string) => (JSON.parse(body) as Event[]).map(event => event.id)
 
-// The next one sees a server that is away, and test/faults/stream.test.ts connections that the server ends.
+// The next test checks a server that is away, and test/faults/stream.test.ts connections that the server
+// ends.
 if (isLong)
   test('E2 D5 a PostgreSQL that is stopped is a 503 with Retry-After, and when it is back everything goes on', t =>
     surviveUnderLoad(t, { begin: one => one.stop(), end: one => one.start() }))
@@ -309,7 +312,7 @@ test('E2 D5 a PostgreSQL that is killed is a 503 with Retry-After, and when it i
 test('E2 D5 a PostgreSQL that hangs is a 503 with Retry-After, and when it goes on so does everything', t =>
   surviveUnderLoad(t, { begin: one => one.hang(), end: async one => one.goOn() }))
 
-// The next one sees it, too.
+// The next test checks this, too.
 if (isLong)
   test('E2 D4 a PostgreSQL that hangs at that moment keeps no node from ending at SIGTERM', async t => {
     const postgres = await fragilePostgres(t)
@@ -337,10 +340,10 @@ test('E2 D4 while PostgreSQL hangs, a change that got a 503 is in doubt and says
     else if (/nothing (was|has been) (changed|done)/i.test(body)) told.unchanged++
     else told.open++
     if (token !== undefined) someoneIsIn.resolve()
-    // Again and again, until PostgreSQL hangs.
+    // Repeated until PostgreSQL hangs.
     if (response.status === 200 || token === undefined) await logIn()
   }
-  // Passwords are compared one after the other: some wait, and some are under way.
+  // Passwords are compared one after another, so some logins wait while one is under way.
   const logins = Promise.all(Array.from({ length: 6 }, logIn))
   await Promise.race([someoneIsIn.promise, logins])
   await postgres.hang()
@@ -358,7 +361,7 @@ test('E2 D4 while PostgreSQL hangs, a change that got a 503 is in doubt and says
   assert.equal(await served.stop(), 0)
   assert.equal((await status).status, 503)
 
-  // The node is gone, what it sent is not: it is done now, or it is not.
+  // The node is gone, but its statements are not: they are carried out now, or not at all.
   postgres.goOn()
   await until(
     'the end of its connections',

@@ -14,7 +14,7 @@ import { serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-// On both engines, test/processes/processes.test.ts sees what the store does with what a program has left.
+// test/processes/processes.test.ts checks on both engines how the store treats leftovers of a program.
 testOnOne('PR6 a command that is killed shows as interrupted', async t => {
   const service = await startService(t)
   const { processes } = service.storage
@@ -38,7 +38,10 @@ testOnOne('PR6 a command that is killed shows as interrupted', async t => {
   assert.equal((await first())?.state, 'interrupted')
 })
 
-/** A service with two event loops, on which a check runs that never ends: it waits for somebody to write into a pipe. */
+/**
+ * Starts a service with two event loops, on which a check runs that never ends, because it waits for data in
+ * a pipe.
+ */
 async function checking(t: TestContext) {
   const first = await startService(t)
   await first.addEperson('admin@example.org', { admin: true })
@@ -68,7 +71,7 @@ async function checking(t: TestContext) {
   return { served, start, stateSeen, processId, dataFolder: first.dataFolder }
 }
 
-// test/faults/uploads.test.ts sees it, too.
+// test/faults/uploads.test.ts checks this, too.
 if (isLong)
   test('PR6 after a service was killed and starts again, what it ran is interrupted', async t => {
     const { served, start, stateSeen } = await checking(t)
@@ -87,7 +90,7 @@ testOnOne('PR6 a service that is asked to stop interrupts what it runs', async t
     seen => seen?.state === 'interrupted',
   )
   assert.equal(found?.fault, 'The service stopped.')
-  // Node waits for the pipe, at which no file of a service ever is.
+  // Node waits for the pipe; a service never has one among its files.
   served.signal('SIGKILL')
   await served.ended
 })

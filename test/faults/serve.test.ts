@@ -28,25 +28,25 @@ import { endings } from '../support/service/workers.ts'
 
 const ruth = 'ruth@example.org'
 
-/** Makes a process take a stream for a terminal. */
+/** Makes a process treat a stream as a terminal. */
 const asTerminal = (name: 'stdout' | 'stderr') =>
   `data:text/javascript,${encodeURIComponent(`Object.defineProperty(process.${name}, 'isTTY', { value: true })`)}`
 const onTerminal = asTerminal('stdout')
 
-/** Its standard output is a log, and its standard error a terminal. */
+/** Options with a log on standard output and a terminal on standard error. */
 const logging = {
   args: ['--demo'],
   program: [process.execPath, '--import', asTerminal('stderr'), entry],
 } as const
 
-/** What the service has logged, each line as JSON. */
+/** Returns the lines of the service's log, parsed from JSON. */
 const linesOf = ({ output }: Served) =>
   output.stdout
     .trimEnd()
     .split('\n')
     .map(line => JSON.parse(line) as Readonly<Record<string, unknown>>)
 
-/** A data folder with ruth and with letters that are larger than what the network takes at once. */
+/** Creates a data folder with ruth and with letters that are larger than the network's buffers. */
 async function withLargeListing(t: TestContext): Promise<{ dataFolder: string; records: number }> {
   const dataFolder = temporaryFolder(t)
   const service = await startService(t, { dataFolder })
@@ -56,7 +56,7 @@ async function withLargeListing(t: TestContext): Promise<{ dataFolder: string; r
   return { dataFolder, records: records.length }
 }
 
-/** Asks for all letters and stops reading after the first bytes. */
+/** Requests all letters and stops reading after the first bytes. */
 async function startSlowListing(served: Served) {
   const socket = openSocket(served.address)
   const chunks: Buffer[] = []
@@ -66,7 +66,7 @@ async function startSlowListing(served: Served) {
   socket.pause()
   return {
     socket,
-    /** Reads on to the end. @returns the records */
+    /** Reads the rest. @returns the records */
     finish: async (): Promise<unknown> => {
       socket.resume()
       await once(socket, 'close')
@@ -103,7 +103,7 @@ const refuses = ({ address }: Served) =>
   )
 
 describe('serve', { concurrency: 2 }, () => {
-  // It and a listing below wait for ten seconds each: apart, so that others run meanwhile.
+  // This test and a listing below wait for ten seconds each. They are apart, so that others run meanwhile.
   testOn('sqlite', 'D4 D10 SIGTERM ends a service of which a worker answers nothing any more', async t => {
     const ends = endings(t)
     const served = await serve(t, temporaryFolder(t), { env: { CARREL_WORKERS: '2', ...ends.env } })
@@ -219,7 +219,8 @@ describe('serve', { concurrency: 2 }, () => {
       const client = new Client(served.address)
       await client.csrfPair()
       const logins = Array.from({ length: 6 }, () => client.tryLogin(ruth, `secret of ${ruth}`))
-      // The first answer shows that the others are under way: they came together and wait for their turn.
+      // The first answer shows that the others are under way: they were sent together and wait for their
+      // turn.
       await Promise.race(logins)
       served.signal('SIGTERM')
       const answers = await Promise.all(logins)
@@ -273,7 +274,7 @@ describe('serve', { concurrency: 2 }, () => {
       'sqlite',
       `D1 an address that the machine does not have stops the start with one line (port ${port})`,
       async t => {
-        // 192.0.2.0/24 is nobody's (RFC 5737).
+        // 192.0.2.0/24 is assigned to no machine (RFC 5737).
         const env = { CARREL_HOST: '192.0.2.1', CARREL_PORT: port }
         const done = await carrelProcess(temporaryFolder(t), ['serve'], { env })
         assert.equal(done.code, 1)
@@ -395,7 +396,7 @@ describe('serve', { concurrency: 2 }, () => {
     assert.equal(again.output.stderr, '', 'no credentials')
     for (const { password } of credentials) assert.ok(!first.output.stdout.includes(password), 'not in a log')
 
-    // How a password is made is nothing that a store has a part in.
+    // The generation of passwords doesn't depend on the store.
     if (engineIn(t) !== 'sqlite') return
     const other = await serve(t, temporaryFolder(t), logging)
     await other.said(introduction)
@@ -427,7 +428,7 @@ withoutStore(
   },
 )
 
-/** The end of it. */
+/** The end of the introduction. */
 const introduction = /^Without a token that is a 401.*\n/m
 
 const credentialsIn = (text: string) =>

@@ -11,7 +11,8 @@ const rounds = 3
 const nodes = 4
 const admin = 'admin@example.org'
 
-// Each day, test/races/authn.test.ts starts two at the same moment, and test/nodes/isolation.test.ts four in one process.
+// In the everyday run, test/races/authn.test.ts starts two at the same moment, and
+// test/nodes/isolation.test.ts four in one process.
 if (isLong)
   test('T7 D4 nodes that start at the same moment on an empty database make one store of it', async t => {
     const dataFolder = temporaryFolder(t)
@@ -19,7 +20,7 @@ if (isLong)
       await t.test(`round ${round + 1}`, async inRound => {
         const url = await createDatabase(inRound)
         const env = { CARREL_DATABASE_URL: url }
-        // A command that comes in the same moment is no different.
+        // A command at the same moment takes part, too.
         const add = carrelProcess(dataFolder, ['eperson', 'add', admin, '--admin', '--password-stdin'], {
           env,
           input: passwordOf(admin),
@@ -45,7 +46,7 @@ if (isLong)
           const token = await client.login(admin)
           for (const other of clients) {
             assert.equal(await other.isLoggedIn(token), true)
-            // The CSRF pair of one is taken by all, too.
+            // The CSRF pair of one node is accepted by all, too.
             const { cookie, value } = await client.csrfPair()
             const refreshed = await other.request('/api/authn/login', {
               method: 'POST',

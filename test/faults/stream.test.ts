@@ -16,15 +16,13 @@ import { type Served, serve } from '../support/service/process.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** A connection to PostgreSQL that is cut in the middle of a stream never makes a body that looks whole (Q10). */
-
 const admin = 'admin@example.org'
 
-/** Both of them much more than what the sockets of both sides hold. */
+/** Numbers of rows whose listings are much larger than the buffers of both sockets. */
 const eventCount = repeats(20_000, 30_000)
 const records = letters(repeats(2_000, 3_000), 'x'.repeat(10_000))
 
-/** A node with few connections, so that one which isn't given back is missed. */
+/** Starts a node with a single connection, so that one that isn't returned is missed. */
 async function startNode(t: TestContext, content: Parameters<typeof fill>[2]) {
   const url = await createDatabase(t)
   const env = { CARREL_DATABASE_URL: url, CARREL_DATABASE_POOL_SIZE: '1' }
@@ -37,7 +35,7 @@ const ofCarrel =
 const cut = (which: string) =>
   `SELECT count(pg_terminate_backend(pid))::int AS cut FROM (${ofCarrel} AND ${which}) these`
 
-/** A listing whose client has taken nothing for a while: the node waits for it with its cursor open. */
+/** A condition for a listing whose client has stalled: the node waits for it with an open cursor. */
 const stalled =
   "state = 'idle in transaction' AND query LIKE 'FETCH %' AND clock_timestamp() - state_change > '0.3 s'"
 
@@ -51,10 +49,10 @@ async function cutStalled(url: string): Promise<void> {
   )
 }
 
-/** @returns the answer, of which nothing is read yet, and how it ends: `end`, or the code of the error */
+/** @returns the answer, unread, and a promise of its ending: `end`, or the code of the error */
 async function open(served: Served, path: string, headers: Record<string, string>) {
   const request = get(served.address + path, { agent: false, headers })
-  // What the answer is told of, too.
+  // The answer reports the error, too.
   request.on('error', () => {})
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   assert.equal(response.statusCode, 200)
@@ -76,7 +74,7 @@ test('Q10 a listing of a table whose connection is cut in the middle breaks off,
   await runSql(url, insertEvents)
   const client = new Client(served.address)
   const token = await client.login(admin)
-  // In CI only one that would look whole wherever a line ends.
+  // In CI, only the format that would look complete wherever a line ends.
   for (const accept of ['application/x-ndjson', ...(isLong ? ['application/json', 'text/csv'] : [])]) {
     const headers = { accept, authorization: `Bearer ${token}` }
     const { response, ending } = await open(served, '/api/query/v4/audit-events', headers)
@@ -85,7 +83,7 @@ test('Q10 a listing of a table whose connection is cut in the middle breaks off,
     assert.equal(await ending, 'ECONNRESET', accept)
     assert.equal(response.complete, false)
   }
-  // In HTTP/1.0 the end of the connection is the end of the body: only a reset tells that there was more.
+  // In HTTP/1.0, the end of the connection is the end of the body. Only a reset tells that there was more.
   const socket = openSocket(served.address)
   const ending = endingOf(socket)
   socket.write(
@@ -94,11 +92,11 @@ test('Q10 a listing of a table whose connection is cut in the middle breaks off,
   await cutStalled(url)
   socket.resume()
   assert.equal(await ending, 'ECONNRESET')
-  // The node goes on: nothing of what was cut counts as a listing that is under way.
+  // The node goes on: none of the cut listings counts as one under way.
   assert.ok((await list(client, 'audit-events')).length > eventCount)
 })
 
-/** A listing of records waits for its client without a connection. */
+/** A condition for a listing of records, which waits for its client without a connection. */
 const restful = `state = 'idle' AND query LIKE '%"records.%' AND clock_timestamp() - state_change > '0.3 s'`
 
 async function cutAtRest(url: string, served: Served): Promise<void> {
@@ -111,7 +109,7 @@ async function cutAtRest(url: string, served: Served): Promise<void> {
     )
     const before = (await client.query<{ pid: number }>(ofCarrel)).rows.map(({ pid }) => pid)
     await client.query(cut('true'))
-    // The node has noticed when it is back.
+    // The node has noticed the cut once it has reconnected.
     await until(
       'a new connection of the node',
       async () => (await client.query<{ pid: number }>(ofCarrel)).rows,
@@ -142,7 +140,7 @@ async function cutAnyTime(url: string, served: Served, t: TestContext): Promise<
       }
     })()
     const reader = async (path: string, expected: string) => {
-      // Until it was really met: how long that takes depends on the machine.
+      // Repeated until a cut has hit a listing, which takes longer on some machines.
       for (let answered = 0; answered < 3 || cuts <= repeats(4, 10) || outcomes.broken === 0; ) {
         const response = await fetch(served.address + path)
         if (response.status === 503) {

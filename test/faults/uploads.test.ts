@@ -12,7 +12,9 @@ import { type Served, serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** A service that is killed while it receives an upload, and while it unpacks one. */
+/**
+ * The administrator who uploads. The service is killed while it receives an upload, and while it unpacks one.
+ */
 const adminEmail = 'admin@example.org'
 const tus = { 'tus-resumable': '1.0.0' }
 const stream = { ...tus, 'content-type': 'application/offset+octet-stream' }
@@ -22,12 +24,12 @@ async function started(t: TestContext, more: Readonly<Record<string, string>> = 
   await t.test('prepare', async prepare => {
     await (await startService(prepare, { dataFolder })).addEperson(adminEmail, { admin: true })
   })
-  // Two event loops: the one that held something is not the only one that could have it after the start.
+  // Two event loops, so that after the start another one may get a resource than the one that held it.
   const start = () => serve(t, dataFolder, { env: { CARREL_WORKERS: '2', ...more } })
   const served = await start()
   const admin = new Client(served.address)
   await admin.login(adminEmail)
-  /** The same administrator at a service that was started again. */
+  /** Returns a client of the same administrator at a restarted service. */
   const again = async (): Promise<Client> => {
     const client = new Client((await start()).address)
     client.token = admin.token
@@ -60,7 +62,7 @@ test('UP2 of uploads that begin at once on several event loops as many are taken
   const { pathname } = new URL(one)
   const headers = { ...tus, 'x-xsrf-token': (await admin.csrfPair()).value }
   assert.equal((await admin.request(pathname, { method: 'DELETE', headers })).status, 204)
-  // An archive as a body of which half has come.
+  // Half of an archive has arrived as a body.
   const pair = await admin.csrfPair()
   const sending = httpRequest(`${served.address}/api/admin/ingest`, {
     method: 'POST',
@@ -87,7 +89,7 @@ test('UP2 of uploads that begin at once on several event loops as many are taken
   assert.equal((await begin(client, 1)).status, 507)
 })
 
-/** Fails the test if the process ends in any other way. */
+/** Fails the test if the process ends in another way than success. */
 function isCompleted({ state, fault }: { readonly state: string; readonly fault: string | null }): boolean {
   assert.ok(['scheduled', 'running', 'completed'].includes(state), `${state}: ${fault}`)
   return state === 'completed'
@@ -111,7 +113,7 @@ test('UP1 an upload goes on after SIGKILL where the disk has it, and is whole in
     },
   })
   const broken = once(sending, 'error')
-  // More than half of it, and then nothing: the request is under way when its service ends.
+  // More than half is sent and then nothing, so the request is under way when the service ends.
   sending.write(content.subarray(0, 5_000_000))
   await until(
     'a megabyte of the upload on the disk',
@@ -138,13 +140,13 @@ type Shown = { state: string; progress: { done: number } | null; fault: string |
 const shown = async (client: Client, number: string) =>
   (await (await client.get(`/api/system/processes/${number}`)).json()) as Shown
 
-/** @returns undefined if the import had ended before the kill, though the process may not have come to say so */
+/** @returns undefined if the import had ended before the kill, even if the process could not report it */
 async function killedWhileImporting(t: TestContext, count: number) {
   const { served, admin, again, folder } = await started(t)
   const lines = Array.from({ length: count }, (_, n) => `${n},text ${n},${n % 7}\n`)
   const content = Buffer.from(`id,title,year\n${lines.join('')}`)
   const path = await added(admin, content.length)
-  // In two pieces, as from a line that breaks: the second begins where the first has ended.
+  // In two requests, as after a broken connection: the second begins where the first ended.
   for (const [from, to] of [
     [0, 1_000_000],
     [1_000_000, content.length],
@@ -235,7 +237,7 @@ test('UP3 PR6 SIGKILL while an archive is unpacked leaves no item and no folder,
     return (await answer.json()) as { state: string; result: { added?: number } | null; fault: string | null }
   }
   assert.equal((await processOf(processId)).state, 'interrupted')
-  // The process that unpacked notices by itself that its service has ended.
+  // The unpacking process notices by itself that its service has ended.
   await until('no folder that was unpacked', unpacked, name => name === undefined)
   assert.deepEqual(readdirSync(folder), [id])
   assert.deepEqual(await (await client.get('/api/query/v4/items')).json(), [])

@@ -65,7 +65,7 @@ test('what is added to a folder that a group may read can be read by this group,
   await store.keep(source('shared'))
   const path = join(files, pathOf(hash))
   assert.equal(statSync(path).mode & 0o7777, 0o640)
-  // New folders inherit the bit that hands the group on.
+  // New folders inherit the setgid bit, which passes the group on.
   for (const folder of [join(path, '..'), join(path, '../..'), join(files, 'orphans')])
     assert.equal(statSync(folder).mode & 0o7777, 0o2750)
 })
@@ -115,7 +115,7 @@ test('a content among the orphans is delivered from there, and moves back when i
     // Otherwise the next sweep would set it aside again.
     assert.ok(Date.now() - statSync(place).mtimeMs < 60_000)
   }
-  // As a sweep leaves it that was killed before the deletion.
+  // The state after a sweep that was killed before the deletion.
   renameSync(place, `${orphan}.3f0c`)
   assert.equal(await read(hash), 'an orphan')
 })
@@ -150,7 +150,7 @@ test('a large file is adopted without a copy, also where its content is here alr
   assert.equal(statSync(place).ino, statSync(path).ino)
   assert.equal(statSync(place).mode & 0o777, 0o600)
   assert.ok(Date.now() - statSync(place).mtimeMs < 60_000, 'a sweep takes it for new')
-  // The same file again, and then its old name goes.
+  // The same file is adopted again, and then its old name is removed.
   assert.deepEqual(await store.adopt(path), content)
   rmSync(path)
   assert.equal(await read(content.sha256), large)

@@ -22,7 +22,7 @@ import { temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
 const hour = graceMilliseconds + 1_000
-/** A store with these contents. */
+/** Returns a store that refers to these contents. */
 const storeWith = (id: string, ...contents: readonly Content[]) => ({
   storeId: () => id,
   copiedFrom: () => null,
@@ -33,7 +33,7 @@ const storeWith = (id: string, ...contents: readonly Content[]) => ({
 
 const none = { setAside: 0, broughtBack: 0, deleted: 0, leftovers: 0 }
 
-/** A folder of files, and the contents that the store refers to. */
+/** Creates a folder of files, and the set of contents that the store refers to. */
 async function prepare(t: TestContext, ...texts: string[]) {
   const folder = temporaryFolder(t)
   const files = join(folder, 'files')
@@ -47,11 +47,11 @@ async function prepare(t: TestContext, ...texts: string[]) {
   const contents = []
   for (const text of texts) contents.push(await keep(text))
   const referred = new Set<string>()
-  /** Runs during a query to the store, by the number of the query. */
+  /** Functions that run during queries to the store, in the order of the queries. */
   const meanwhile: (() => Promise<unknown> | unknown)[] = []
   const contentsInUse = async (names: readonly string[]) => {
     const answer = new Set(names.filter(name => referred.has(name)))
-    // After the result is fixed, so that the sweep doesn't see the change.
+    // The result is fixed before, so that the sweep doesn't see the change.
     await meanwhile.shift()?.()
     return answer
   }
@@ -87,17 +87,17 @@ test('a content that is referred to again is moved back at any step', async t =>
   const refer = () => referred.add(sha256)
   const inPlace = () =>
     !filesIn(files).some(path => path.startsWith('orphans')) && filesIn(files).length === 1
-  // While it is set aside.
+  // While the content is set aside.
   meanwhile.push(refer)
   assert.deepEqual(await run(hour), none)
   assert.ok(inPlace())
-  // While it is in `orphans/`.
+  // While the content is in `orphans/`.
   referred.clear()
   assert.deepEqual(await run(hour), { ...none, setAside: 1 })
   refer()
   assert.deepEqual(await run(0), { ...none, broughtBack: 1 })
   assert.ok(inPlace())
-  // While it is deleted.
+  // While the content is deleted.
   referred.clear()
   assert.deepEqual(await run(hour), { ...none, setAside: 1 })
   meanwhile.push(refer)
@@ -106,7 +106,7 @@ test('a content that is referred to again is moved back at any step', async t =>
 })
 
 test('a content that is kept again during a sweep is never lost', async t => {
-  // After each query to the store; no result says that the content is referred to.
+  // After each query to the store. No result says that the content is referred to.
   for (const [place, questions] of [
     ['orphans', 0],
     ['orphans', 1],
@@ -122,7 +122,7 @@ test('a content that is kept again during a sweep is never lost', async t => {
       await run(hour)
       path = join(files, 'orphans', sha256)
     }
-    // Old by the clock of the process that keeps it, too.
+    // The clock of the process that keeps the content sees it as old, too.
     utimesSync(path, 1, 1)
     for (let before = 0; before < questions; before++) meanwhile.push(() => {})
     meanwhile.push(() => keep('kept again'))
@@ -225,7 +225,7 @@ test('D8 nothing is deleted while a backup reads the folder; one that was killed
   t.mock.timers.enable({ apis: ['setInterval'] })
   const releaseLate = await holdContents(files)
   assert.deepEqual(await run(hour), { ...none, leftovers: 1 })
-  // It had only been stopped, and goes on.
+  // The sweep was only paused, and goes on.
   t.mock.timers.tick(5 * 60 * 1000)
   const incoming = join(files, 'incoming')
   await until(

@@ -6,14 +6,14 @@ import type { Command } from 'commander'
 import { createProgram } from '../../src/cli/main.ts'
 import { repository } from '../support/service/process.ts'
 
-/** Each command that does something, as it is called: without those that only have others below them. */
+/** Returns the full names of the commands that do something, without those that only contain others. */
 function calledIn(command: Command, before: readonly string[] = []): string[] {
   const own = command.commands.flatMap(one => calledIn(one, [...before, one.name()]))
   const isGroup = command.commands.length > 0 && command.name() !== 'backup'
   return isGroup || before.length === 0 ? own : [before.join(' '), ...own]
 }
 
-/** `carrel group add`, `join` stands for `group add` and `group join`; the last word is what differs. */
+/** Returns the commands in a cell. `carrel group add`, `join` stands for `group add` and `group join`. */
 function namedIn(cell: string): string[] {
   let room = ''
   return [...cell.matchAll(/`([^`]+)`/g)].flatMap(([, text = '']) => {
@@ -35,7 +35,7 @@ test('OP8 every command is in the table of addresses, and the table names no oth
     commands.filter(name => !named.flat().includes(name)),
     [],
   )
-  // A word that stands for two is known by one of them.
+  // A word that stands for two commands must be known as one of them.
   const groups = cells.flatMap(cell => [...cell.matchAll(/`([^`]+)`/g)].map(([, text = '']) => text))
   const known = (text: string) => {
     const word = text.replace(/^carrel /, '')

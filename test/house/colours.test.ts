@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 
-/** The declarations of custom properties in a style sheet, with blanks as one. */
+/** Returns the color properties declared in a style sheet, with whitespace normalized. */
 const colours = (file: string) =>
   new Map(
     [...readFileSync(file, 'utf8').matchAll(/^\s*(--[\w-]+): (light-dark\(.*\))(?:;| \})/gm)].map(

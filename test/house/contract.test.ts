@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { contractPath, type Rule, rulesIn, rulesOfTests } from '../../scripts/contract.ts'
 import { repository } from '../support/service/process.ts'
 
-/** Comments, documents and the names of tests cite rules of docs/contract.md by their numbers. */
+/** Reads a file. Comments, documents and names of tests cite rules of docs/contract.md by their numbers. */
 const read = (file: string) => readFileSync(join(repository, file), 'utf8')
 const contract = readFileSync(contractPath, 'utf8')
 const rules = rulesIn(contract)
@@ -20,17 +20,20 @@ const documents = globSync(['*.md', 'docs/**/*.md', 'packages/*/*.md', 'examples
   cwd: repository,
 }).toSorted()
 
-/** Block comments, and line comments that are no part of an address. */
+/** Returns block comments, and line comments that are not part of an address. */
 const commentsIn = (source: string) =>
   [...source.matchAll(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*/g)].map(([comment]) => comment)
 
-/** Code and the targets of links cite nothing. */
+/** Removes code and targets of links, which cite nothing. */
 const proseOf = (document: string) => document.replaceAll(/```[\s\S]*?```|`[^`]*`|\]\([^)]*\)|^\[.*$/gm, ' ')
 
-/** Looks like a rule's number and is none. */
+/** Words that look like the number of a rule. */
 const others = new Set(['V8', 'RE2', 'A4', 'MD5'])
 
-/** A number is no part of a longer word, such as RS256, or of a time, such as 2026-01-31T04:19. */
+/**
+ * Returns the cited rules. A number inside a longer word, such as RS256, or in a time, such as
+ * 2026-01-31T04:19, doesn't count.
+ */
 const citationsIn = (text: string) =>
   [...text.matchAll(/(?<![\w%+./-])[A-Z]{1,2}\d{1,2}(?![\w:]|\.\d)/g)]
     .map(([name]) => name)
@@ -60,7 +63,7 @@ test('every line of the contract that begins with a number is a rule with known 
 })
 
 test('the rules of a test are found however the test is made', () => {
-  // Any text that begins with a rule's number is the name of a test, or says what an assertion is about.
+  // A text that begins with a rule's number is the name of a test, or the message of an assertion.
   const beginnings = /^(?!.*\bassert\b).*?['"`]((?:[A-Z]{1,2}\d{1,2} )+)/gm
   const missed = [...tests].flatMap(([file, names]) =>
     [...read(file).matchAll(beginnings)]
@@ -116,7 +119,10 @@ test('a rule that a test names is not marked planned as a whole', () => {
   )
 })
 
-/** Of a rule that is built in part the reference knows the rest; of others it may mention what is planned to change. */
+/**
+ * True if the reference may contain a word of a rule: if the rule is built in part, or if it only names a
+ * command or a setting to be changed.
+ */
 const comesWith = ({ planned }: Rule, word: string) =>
   planned === 'part' || /^(carrel |--|CARREL_)/.test(word)
 

@@ -5,7 +5,7 @@ import { describedRoutes } from '../../src/http/contract.ts'
 import { problems } from '../../src/http/problems.ts'
 import { recordAnswers } from '../support/contracts/record-answers.ts'
 
-/** Of each service that is made in this process. */
+/** The routes of all services started in this process. */
 const services: ReturnType<typeof describedRoutes>[] = []
 recordAnswers(app => {
   services.push(describedRoutes(app))
@@ -42,7 +42,7 @@ test('OD1 every operation and every component has a name of its own, also in cam
       names.filter((_, at) => plain.indexOf(plain[at] ?? '') !== at),
       [],
     )
-    // The contracts give these names, and no number had to be added.
+    // The names come from the contracts, and none needed a number to be unique.
     assert.deepEqual(
       names.filter(name => /_\d+$/.test(name)),
       [],

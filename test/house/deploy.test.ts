@@ -6,8 +6,6 @@ import { toConfig } from '../../src/config/config.ts'
 import { settings } from '../../src/config/settings.ts'
 import { repository } from '../support/service/process.ts'
 
-/** The examples in deploy/ and in the guides, as operators copy them. */
-
 const read = (file: string) => readFileSync(join(repository, file), 'utf8')
 const examples = [
   ...globSync('deploy/*', { cwd: repository }),
@@ -64,7 +62,10 @@ test('D13 no proxy that is shown in front of Carrel limits bodies, or collects t
         : [{ file, text: read(file) }],
     ),
   )
-  /** A product's own limit, by a line with which only whole examples of it begin to pass requests on. */
+  /**
+   * Directives against a product's own limits, each with a line that only complete examples of the product
+   * contain.
+   */
   const demanded = [
     [/location \/(server|pdb)\/? \{/, /client_max_body_size 0;/],
     [/location \/(server|pdb)\/? \{/, /proxy_request_buffering off;/],

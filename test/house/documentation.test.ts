@@ -10,10 +10,10 @@ import { metricsOf, scraper } from '../support/clients/metrics.ts'
 import { carrel, repository } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
-/** What the code has, `docs/reference` describes; each thing in the spelling that these tests look for. */
+/** Reads a page of `docs/reference`, which must describe everything in the code. */
 const reference = (name: string) => readFileSync(join(repository, 'docs/reference', name), 'utf8')
 
-/** The paths in Fastify's tree of routes, such as `/api/problems/:code`. */
+/** Returns the paths in Fastify's tree of routes, such as `/api/problems/:code`. */
 function pathsIn(tree: string): string[] {
   const open: string[] = []
   return tree.split('\n').flatMap(line => {
@@ -26,7 +26,10 @@ function pathsIn(tree: string): string[] {
   })
 }
 
-/** Of what stands before a wildcard, the tree shows only the part that other routes have, too. */
+/**
+ * Paths by their form in the tree, which shows the part before a wildcard only as far as other routes share
+ * it.
+ */
 const wildcards: Readonly<Record<string, string>> = {
   '/console*': '/console/:page',
   '/metrics/v2*': '/metrics/v2/read/:name',
@@ -35,7 +38,7 @@ const wildcards: Readonly<Record<string, string>> = {
 
 const literally = (text: string) => text.replaceAll(/[.*+?^${}()|[\]\\/]/g, '\\$&')
 
-/** The methods of a route are what it allows: all others are routes too, which refuse. */
+/** Returns the methods that a route allows. All other methods are routes, too, which refuse. */
 async function allowed(address: string, path: string): Promise<string[]> {
   const response = await fetch(address + path.replaceAll(/:\w+/g, 'x'), { method: 'LOCK' })
   assert.equal(response.status, 405, path)
@@ -72,7 +75,7 @@ test('every route is in docs/reference/http.md, as METHOD, space and path', asyn
         shown,
         shown.replace('/api/query/v4', '{query_base}'),
         shown.replace(/company$/, '{provider}'),
-        // Hyphens and underscores are alike (Q24).
+        // Hyphens and underscores are equivalent (Q24).
         shown.replaceAll('_', '-'),
       ]
       const found = spellings.some(spelling =>
@@ -106,7 +109,7 @@ test('D3 every setting is in docs/reference/settings.md, with its default', () =
     key => !text.includes(`\`${key}\``),
   )
   assert.deepEqual(missing, [])
-  // How many passwords are hashed at once depends on the machine.
+  // The default of this setting depends on the machine.
   for (const [key, { fallback }] of Object.entries(settings))
     if (fallback !== null && fallback !== '' && key !== 'CARREL_PASSWORD_CONCURRENCY')
       assert.ok(text.includes(fallback), `the default ${fallback} of ${key}`)
@@ -117,7 +120,7 @@ test('D3 docs/reference/settings.md names no setting that there is not', () => {
     assert.ok(Object.hasOwn(settings, key), key)
 })
 
-/** Names under "Commands:" and long options in a help text. */
+/** Returns the commands under "Commands:" and the long options in a help text. */
 const commandsIn = (help: string) =>
   [...(/^Commands:\n([\s\S]*)/m.exec(help)?.[1] ?? '').matchAll(/^ {2}(\w[\w-]*)/gm)]
     .map(([, name = '']) => name)
@@ -157,7 +160,7 @@ interface Schema {
   readonly items?: Schema
 }
 
-/** Names of settings that have no settings in them. */
+/** Returns the names of settings that contain no other settings. */
 const leavesOf = ({ properties = {}, items }: Schema): string[] =>
   Object.entries({ ...properties, ...items?.properties }).flatMap(([name, one]) => {
     const below = 'env' in (one.properties ?? {}) ? [] : leavesOf(one)

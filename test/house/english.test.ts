@@ -7,7 +7,7 @@ import { repository } from '../support/service/process.ts'
 /** Words that a native-speaking engineer would not write here, in documents, messages, names and comments. */
 const quaint = /\b(mend(s|ed|ing)?|cease[sd]?|whoever|whomever|hitherto|therein|turnstile|anew)\b|«|»/i
 
-/** Where such a word is the subject. */
+/** Quotations in which such a word is allowed. */
 const quotes: readonly RegExp[] = [
   /Names such as `gone`, `look`, `places` or `turnstile`/,
   /Be Whoever You Want to Be/,

@@ -5,18 +5,18 @@ import { test } from 'node:test'
 import { describedWalks } from '../../scripts/described-walks.ts'
 import { repository } from '../support/service/process.ts'
 
-/** The import rules (docs: habits of the house), read off the sources. */
+/** The sources, from which the import rules (docs: habits of the house) are checked. */
 const files = globSync('src/**/*.ts', { cwd: repository }).toSorted()
 const sources = new Map(files.map(file => [file, readFileSync(join(repository, file), 'utf8')]))
 
-/** The packages of the repository, without what is generated; they know nothing of `src`. */
+/** The packages of the repository, without generated files. They don't know `src`. */
 const packaged = new Map(
   globSync('packages/*/src/**/*.ts', { cwd: repository })
     .toSorted()
     .filter(file => file !== 'packages/client/src/api.ts')
     .map(file => [file, readFileSync(join(repository, file), 'utf8')]),
 )
-/** The console, without its texts: tables, a line for each. */
+/** The console, without its texts, which are tables. */
 const shown = new Map(
   globSync('console/src/**/*.{ts,tsx}', { cwd: repository, exclude: ['console/src/i18n/languages/**'] })
     .toSorted()
@@ -24,7 +24,7 @@ const shown = new Map(
 )
 const all = new Map([...sources, ...packaged, ...shown])
 
-/** Of each file, what it imports: files as paths from the root of the repository, packages by name. */
+/** The imports of each file: files as paths from the root of the repository, packages by name. */
 const imports = new Map([...sources].map(([file, text]) => [file, importsOf(file, text)]))
 const importsOfAll = new Map([...all].map(([file, text]) => [file, importsOf(file, text)]))
 
@@ -37,12 +37,12 @@ function importsOf(file: string, text: string): string[] {
   })
 }
 
-/** What every room but these two may import besides itself. */
+/** The rooms that every room except these two may import besides itself. */
 const floor = ['lib', 'model']
 
 /**
- * The doors of `storage/columns`: the interface that an engine implements, what lists records over it, single records over a
- * version, and what its threads do.
+ * Entry points of `storage/columns`: the interface that an engine implements, the lists of records over it,
+ * single records over a version, and the work of its threads.
  */
 const doorsOfColumns = [
   'record-source',
@@ -54,7 +54,7 @@ const doorsOfColumns = [
   'work',
 ].map(name => `storage/columns/${name}.ts`)
 
-/** What both engines are made of. They don't know each other. */
+/** The rooms that both engines may import. The engines don't know each other. */
 const ofEngines = [
   'storage',
   ...doorsOfColumns,
@@ -64,7 +64,10 @@ const ofEngines = [
   'storage/tables',
 ]
 
-/** What each room may import besides the floor and itself: a room with all its files, or a single file of one. */
+/**
+ * The imports allowed for each room besides the floor and itself: a room with all its files, or a single
+ * file.
+ */
 const allowed: Readonly<Record<string, readonly string[]>> = {
   lib: [],
   model: [],
@@ -194,7 +197,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
 }
 
-/** The rooms that the wiring and the command line may look into: all. */
+/** The wiring and the command line, which may import all rooms. */
 const doors = ['app.ts', 'cli']
 
 const roomOf = (file: string) => dirname(file).replace(/^src\/?/, '') || basename(file)
@@ -233,7 +236,7 @@ test('rooms of the storage import each other in no circle', () => {
       ),
     ]),
   )
-  // A room goes when none that it imports is left; rooms of a circle stay.
+  // Rooms that import no remaining room are removed; rooms in a cycle remain.
   for (;;) {
     const free = [...around].filter(([, list]) => [...list].every(room => !around.has(room)))
     if (free.length === 0) break
@@ -281,7 +284,7 @@ test('each file of a walk in docs/architecture.md is imported by one before it, 
   assert.ok(walks.length >= 9 && walks.every(({ files: named }) => named.length > 5))
 })
 
-/** Where each library may be imported: one file, so that it could be replaced, or the rooms that are made of it. */
+/** The file or the rooms in which each library may be imported; one file if the library could be replaced. */
 const libraries: Readonly<Record<string, string>> = {
   '@fastify/busboy': 'src/http/multipart.ts',
   '@tus/server': 'src/uploads/tus.ts',
@@ -313,7 +316,7 @@ const libraries: Readonly<Record<string, string>> = {
   yauzl: 'src/ingest/unpack-zip.ts',
 }
 
-/** Without the path inside of it. */
+/** Returns the package of a specifier, without the path inside it. */
 const packageOf = (specifier: string) => /^(@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier
 
 test('every library is imported where it may be, and nowhere else', () => {
@@ -342,7 +345,7 @@ test('imports go in no circle, type-only ones included', () => {
   for (const file of all.keys()) assert.equal(circle(file, [])?.join(' → '), undefined)
 })
 
-/** What is inlined when the packages are built, in the one file that uses it. */
+/** Packages that a build inlines, by the only file that uses them. */
 const inlined: Readonly<Record<string, string>> = {
   'packages/client/src/file-name.ts': 'content-disposition',
 }
@@ -389,7 +392,7 @@ test('every dependency is used, and every package that is imported is a dependen
   assert.deepEqual([...new Set(used)].toSorted(), Object.keys(dependencies).toSorted())
 })
 
-/** Settings, errors, contracts and schemas: a line more is an entry more. */
+/** True for tables of settings, errors, contracts and schemas, in which each line is an entry. */
 const isTable = (file: string) =>
   /\/(problems|settings|migrations)\.ts$|(contracts|schemas?|-tables)\.ts$/.test(file)
 

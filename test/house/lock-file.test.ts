@@ -35,7 +35,7 @@ const nodeManifest: Manifest = read('tools/node/package.json')
 const { packages }: { packages: Packages } = read('package-lock.json')
 const oldest: { packages: Packages } = read('tools/node-oldest/package-lock.json')
 
-/** By platform, as Node names it, the package that holds Node. */
+/** The package that contains Node, by platform as Node names it. */
 const nodes: ReadonlyMap<string, { readonly name: string; readonly locked: Locked }> = new Map(
   Object.keys(nodeManifest.optionalDependencies ?? {}).map(name => {
     const locked = packages[`node_modules/${name}`]
@@ -90,16 +90,16 @@ test('no install script runs that `allowScripts` does not name, and it names non
     Object.entries(manifest.allowScripts ?? {}).toSorted(),
     withScript
       .map(([path]) => path.replace('node_modules/', ''))
-      // It would tell others who installs what.
+      // The install script of this package would report installations to its publisher.
       .map((name): [string, boolean] => [name, name !== '@scarf/scarf'])
       .toSorted(),
   )
   assert.match(readFileSync(join(repository, '.npmrc'), 'utf8'), /^strict-allow-scripts=true$/m)
-  // The browser of the tests comes inside of its package.
+  // The tests' browser is contained in its package.
   assert.ok(packages['node_modules/@sparticuz/chromium']?.integrity)
 })
 
-/** A Node as small as can be, packed by npm. */
+/** Packs a minimal Node with npm. */
 async function packNode(folder: string, name: string, version: string, comment: string): Promise<Buffer> {
   mkdirSync(join(folder, 'bin'), { recursive: true })
   const platform = { os: process.platform, cpu: process.arch }
@@ -116,10 +116,11 @@ async function packNode(folder: string, name: string, version: string, comment: 
 const integrityOf = (content: Buffer) => `sha512-${createHash('sha512').update(content).digest('base64')}`
 
 /**
- * `npm ci` of a project that has nothing but Carrel's Node, with a registry of its own.
- * @param pinned the package that the hash in the lock file was taken of
- * @param offered what the registry has instead
- * @param claimed the hash that the registry says it has
+ * Runs `npm ci` in a project that has only Carrel's Node, with a registry of its own.
+ *
+ * @param pinned the package whose hash is in the lock file
+ * @param offered the package that the registry sends
+ * @param claimed the hash that the registry states
  */
 async function install(
   t: TestContext,
@@ -170,7 +171,7 @@ async function install(
   const env = cleanEnvironment({
     npm_config_registry: `http://127.0.0.1:${address.port}`,
     npm_config_cache: join(folder, 'cache'),
-    // npm waits long before it downloads again what was wrong.
+    // npm would wait long before it downloads a wrong file again.
     npm_config_fetch_retries: '0',
     no_proxy: '127.0.0.1',
   })

@@ -10,7 +10,7 @@ const { engines } = JSON.parse(readFileSync(join(repository, 'package.json'), 'u
 }
 const oldest = /^>=([\d.]+)$/.exec(engines.node)?.[1] ?? ''
 
-/** Runs the entry on this Node, which says that it is another. */
+/** Runs the entry on this Node, which pretends to be of another version. */
 const runAs = (version: string) => {
   const pretend = `Object.defineProperty(process.versions, 'node', { value: '${version}' })`
   const preload = `data:text/javascript,${encodeURIComponent(pretend)}`

@@ -22,10 +22,10 @@ function assertQuiet({ code, stdout, stderr }: Finished): string {
 
 test('D1 the package that npm makes installs into an empty folder, and works there', async t => {
   const folder = temporaryFolder(t)
-  // npm reaches its registry the way that this machine does.
+  // npm needs this machine's proxies to reach its registry.
   const proxies = Object.entries(process.env).filter(([name]) => /^(https?|all|no)_proxy$/i.test(name))
   const env = environmentWithNode(Object.fromEntries(proxies.map(([name, value]) => [name, value ?? ''])))
-  // npm would build all that `npm ci` and the tests have built already: only the program is missing.
+  // npm would build everything that `npm ci` and the tests have built already; only the program is missing.
   if (!isLong) {
     const build = await run(process.execPath, ['scripts/build.ts'], { env, cwd: repository })
     assert.equal(build.code, 0, build.stderr)
@@ -56,7 +56,7 @@ test('D1 the package that npm makes installs into an empty folder, and works the
     { env, cwd: folder },
   )
   assert.equal(install.code, 0, install.stderr)
-  // What npm says of this machine's own configuration is not about the package.
+  // Warnings about this machine's own npm configuration don't concern the package.
   assert.doesNotMatch(install.stderr, /EBADENGINE|deprecated|ERESOLVE|peer/i)
 
   const program = join(folder, 'node_modules/.bin/carrel')

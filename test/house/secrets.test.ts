@@ -28,7 +28,7 @@ test('E2 T10 a service that logs every request never writes a password, a token,
     secrets.add(guess)
     assert.equal((await client.tryLogin(user, guess)).status, 401)
   }
-  // Credentials where they don't belong: in the address, in another media type, in broken forms.
+  // Credentials in wrong places: in the address, in another media type, in broken forms.
   const misplaced = new URLSearchParams({ user: ruth, password }).toString()
   await client.post(`/api/authn/login?${misplaced}`)
   await client.post('/api/authn/login', JSON.stringify({ user: ruth, password }), {
@@ -87,7 +87,7 @@ test('E2 T10 a service that logs every request never writes a password, a token,
     await client.get('/api/authn/status', { authorization })
   await client.post('/api/authn/login', undefined, { 'x-xsrf-token': garbage })
   await client.get('/api/authn/status', { 'x-on-behalf-of': garbage, 'x-on-behalf-of-reason': garbage })
-  // What the service refuses before it is a request, and faults of the address.
+  // Requests that Node refuses before the service sees them, and faults of the address.
   for (const request of [
     head('GET /api/authn/status HTTP/1.1', `Authorization: Bearer ${token}`, 'bad header: x'),
     head(`GET /api/%zz?authentication-token=${shortLived} HTTP/1.1`),
@@ -106,7 +106,7 @@ test('E2 T10 a service that logs every request never writes a password, a token,
     assert.ok(one.length > 8)
     const at = written.indexOf(one)
     assert.ok(at < 0, `a secret is in the log: ${written.slice(at - 200, at + 40)}`)
-    // Nor a part that would do.
+    // A usable part must not appear, either.
     const [, payload, signature] = one.split('.')
     for (const part of [payload, signature])
       if (part) assert.ok(!written.includes(part), 'a part of a token is in the log')

@@ -4,10 +4,13 @@ import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { repository } from '../support/service/process.ts'
 
-/** The store is written once (docs/decisions/0066). */
+/** Reads a file. The store is written once for both engines (docs/decisions/0066). */
 const textOf = (path: string) => readFileSync(join(repository, path), 'utf8')
 
-/** Methods that other suites call on both engines: what runs plans, what is measured, and what `verifyTrail` and imports read. */
+/**
+ * Methods that other suites call on both engines: those that run plans, that are measured, and that
+ * `verifyTrail` and imports use.
+ */
 const elsewhere = [
   ...['list', 'explain', 'record', 'sizes', 'pools', 'listings', 'cache', 'countQueues'],
   ...['chained', 'checkpoints', 'heads', 'ranks'],

@@ -10,7 +10,7 @@ import { until } from '../support/service/waiting.ts'
 
 type Answer = (at: string, reply: FastifyReply, request: FastifyRequest) => Promise<unknown>
 
-/** A connection on which so many requests have been sent at once: /1, /2 and so on. */
+/** Opens a connection and sends this number of requests at once: /1, /2 and so on. */
 async function pipeline(t: TestContext, requests: number, answer: Answer): Promise<Socket> {
   const app = Fastify()
   app.get<{ Params: { at: string } }>('/:at', (request, reply) => answer(request.params.at, reply, request))
@@ -25,7 +25,7 @@ async function pipeline(t: TestContext, requests: number, answer: Answer): Promi
 const send = (reply: FastifyReply, pieces: AsyncIterator<Uint8Array>, idle = 60_000) =>
   sendPieces(reply, { before: '', between: '', after: '', pieces }, { idle })
 
-/** Reads so many chunked bodies. */
+/** Reads this number of chunked bodies. */
 async function complete(socket: Socket, bodies: number): Promise<string> {
   let received = ''
   for await (const chunk of socket.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {

@@ -6,7 +6,7 @@ async function* inPieces(bytes: Buffer, size: number) {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size)
 }
 
-/** The rows with their lines, or the rows before a fault and its message. */
+/** Reads the rows with their lines, or the rows before a fault and its message. */
 async function read(bytes: Buffer, size: number, reading: Partial<Reading> = {}) {
   const rows: unknown[] = []
   try {

@@ -61,7 +61,7 @@ test('an unknown column stops the run, and the message lists the known ones', ()
 
 const naming = { name: 'folder', isGiven: false, isKept: true }
 
-/** What is read from a folder, and the progress after each batch. */
+/** Reads a folder. @returns the items, and the progress after each batch */
 async function read(t: TestContext, files: Files) {
   const folder = realpathSync(writeFiles(temporaryFolder(t), files))
   const batches: { candidates: readonly Candidate[]; share: number }[] = []
@@ -73,7 +73,7 @@ test('the progress of a manifest follows its rows, not what was read ahead of th
   const rows = Array.from({ length: 119 }, (_, at) => `p-${at},"two\nlines"`)
   const { shares, found } = await read(t, { 'manifest.csv': ['identifier,dc.title', ...rows, ''].join('\n') })
   assert.equal(found.length, 119)
-  // 240 lines with the empty one at the end; the rows 50 and 100 begin on lines 100 and 200.
+  // The file has 240 lines, including the empty one at the end. Rows 50 and 100 begin on lines 100 and 200.
   assert.deepEqual(shares, [100 / 240, 200 / 240, 1])
 })
 

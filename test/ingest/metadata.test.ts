@@ -116,7 +116,7 @@ test('metadata is at most 1 MB as JSON, and refused as soon as it is larger', ()
     },
     error => error instanceof BadItem && /larger than 1 MB/.test(error.message),
   )
-  // Each has 40,000 bytes and the JSON around them.
+  // Each value has 40,000 bytes, with JSON around it.
   assert.equal(added, 26)
   const bytes = Buffer.byteLength(JSON.stringify(metadata.all))
   assert.ok(bytes <= 1024 * 1024 && bytes > 1_040_000, `${bytes}`)

@@ -14,7 +14,7 @@ import { temporaryFolder } from '../support/service/service.ts'
 const listed = (...paths: string[]) =>
   paths.map(path => ({ path, bundle: 'ORIGINAL', description: null, readers: null }))
 
-/** Finds a file in a source, lets something happen, and keeps the file. A secret is beside the source. */
+/** Finds a file in a source, runs some work, and keeps the file. A secret is beside the source. */
 async function keepAfter(
   t: TestContext,
   path: string,
@@ -61,7 +61,7 @@ test('a missing file is reported with the name that looks the same', async t => 
       error => error instanceof BadItem && error.message === message,
       path,
     )
-  // On Linux a name may contain one.
+  // On Linux, a name may contain a backslash.
   assert.equal((await findFiles(folder, listed('back\\slash.txt')))[0]?.name, 'slash.txt')
 })
 

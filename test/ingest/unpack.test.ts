@@ -10,7 +10,7 @@ import { temporaryFolder } from '../support/service/service.ts'
 
 const megabyte = 1024 * 1024
 
-/** Unpacks it into a folder of its own. */
+/** Unpacks an archive into a folder of its own. */
 async function unpacked(t: TestContext, bytes: Uint8Array, signal = new AbortController().signal) {
   const folder = temporaryFolder(t)
   const path = join(folder, 'archive')
@@ -126,7 +126,7 @@ test('UP3 an archive of too many files ends before any is written, and one that 
     const one = many.subarray(at * 512, (at + 1) * 512)
     header.copy(one)
     one.write(`one/${at}`, 0)
-    // The sum of the bytes, with spaces where the sum is.
+    // The checksum of the header, computed with spaces in its place.
     one.write('        ', 148)
     one.write(
       `${one

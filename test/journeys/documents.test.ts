@@ -9,8 +9,6 @@ import { withSingleSignOn } from '../support/providers/openid-flow.ts'
 import { engines } from '../support/service/engines.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
-/** Documents as a reader follows them, from the top to the end, in one shell. */
-
 const password = 'three quiet rivers'
 const logIn = (email: string) => `
 printf '%s' '${password}' | carrel eperson password ${email} --password-stdin
@@ -72,7 +70,7 @@ curl -s -X PATCH "\${AUTH[@]}" -H 'Content-Type: application/json' -d "$NEW" $AP
     path: 'docs/how-to/administer-over-http.md',
     steps: [
       { at: 'JSON=(', before: logIn('admin@example.org') },
-      // The recipe before this one ended the sessions of everybody.
+      // The previous recipe ended all sessions.
       { at: 'ACCESS_TOKEN=$(', before: logIn('admin@example.org') },
     ],
     least: 10,
@@ -86,7 +84,7 @@ curl -s -X PATCH "\${AUTH[@]}" -H 'Content-Type: application/json' -d "$NEW" $AP
 printf '%s' '${password}' | carrel eperson add ruth@example.org --password-stdin
 for n in 1 2 3; do echo "{\\"acno\\":\\"A$n\\",\\"title\\":\\"Dawn $n\\",\\"year\\":190$n,\\"tags\\":[]}"; done > artworks
 carrel import artworks --entity artworks --key acno --read anonymous`,
-        // The demo has such a group.
+        // The demo already has this group.
         instead: [['carrel group add Curators', ':']],
       },
     ],

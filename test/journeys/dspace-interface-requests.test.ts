@@ -17,8 +17,8 @@ import { type Service, startService } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
 /**
- * What DSpace's interface sent in the walk of test/products/dspace-interface.test.ts, as a person went through it in
- * Chromium. Each request gets the status that it got then, and what the interface reads of its answer is there.
+ * The requests of DSpace's interface in the walk of test/products/dspace-interface.test.ts, recorded in
+ * Chromium. Each request must get its recorded status, and the members and links that the interface reads.
  */
 const lines = readFileSync(
   new URL('../support/data/dspace-interface-requests.ndjson', import.meta.url),
@@ -72,9 +72,12 @@ type Body = Readonly<Record<string, unknown>> & {
   readonly _embedded?: Readonly<Record<string, unknown>>
 }
 
-/** What is missing of an object, or of each in a list, that the interface would read. */
+/**
+ * Yields the members and links that the interface would read and that an object, or an object of a list,
+ * lacks.
+ */
 function* missingIn(body: Body, base: string): Generator<string> {
-  // The output of a process is a file in no bundle.
+  // The output of a process is a bitstream without a bundle.
   const isOutput = body.type === 'bitstream' && body.bundleName === null
   const { members = '', links = '' } = (isOutput ? undefined : needed[body.type ?? '']) ?? {}
   for (const name of members.split(' ')) if (name !== '' && !(name in body)) yield `${body.type}.${name}`
@@ -90,8 +93,9 @@ function* missingIn(body: Body, base: string): Generator<string> {
 }
 
 /**
- * dspace-rest-response-parsing.service.ts, ensureSelfLink: what the interface would warn about. It splits both addresses into
- * their parameters, and leaves out those that begin with `embed`.
+ * Returns the warning that the interface would show (ensureSelfLink in
+ * dspace-rest-response-parsing.service.ts). It splits both addresses into their parameters, and ignores those
+ * that begin with `embed`.
  */
 function selfFault(body: Body, path: string, base: string): string | undefined {
   const self = body._links?.self?.href
@@ -139,7 +143,7 @@ class Replay {
     })
     this.#client.token = token
     const text = await response.text()
-    // A machine may stop for the two seconds of the token (T2).
+    // A machine may pause for the two seconds of the token (T2).
     const isLate = short !== undefined && Date.now() >= claimsOf(short).exp * 1000
     if (isLate && response.status === 401) return this.ask([method, recordedPath, expected, more])
     const shape = shapeOf(response.headers.get('content-type') ?? '', text)
@@ -157,7 +161,7 @@ class Replay {
     if (answer.type === 'process' && method === 'POST') await this.#ended(String(answer.processId))
   }
 
-  /** What a process does, the interface waits for by asking again and again. */
+  /** Waits for the end of a process, as the interface does by polling. */
   async #ended(id: string): Promise<void> {
     await until(
       `the end of process ${id}`,

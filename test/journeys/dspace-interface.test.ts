@@ -5,7 +5,7 @@ import { addItem, membersOf } from '../support/data/repository.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { passwordOf, type Service, startService } from '../support/service/service.ts'
 
-/** Another site than the service's: nothing is shared but what the service allows. */
+/** A site other than the service's, which shares only what the service allows. */
 const origin = 'https://ui.example.net'
 
 async function started(t: TestContext) {
@@ -44,7 +44,7 @@ async function loggedIn(service: Service, email: string): Promise<DspaceInterfac
   return ui
 }
 
-/** What the file says that the download page led to. */
+/** Returns the text of a downloaded file. */
 async function textOf(downloaded: Awaited<ReturnType<DspaceInterface['download']>>): Promise<string> {
   if (typeof downloaded === 'string') return `went to ${downloaded}`
   const text = await downloaded.text()
@@ -90,10 +90,10 @@ test('L2 DSpace’s interface logs in, stays logged in over reloads, refreshes, 
   await ui.logOut()
   assert.equal(ui.user, undefined)
   assert.deepEqual(ui.loginMethods, ['password'])
-  // T4: on every device.
+  // T4: the logout applies to every device.
   await other.reload()
   assert.equal(other.user, undefined)
-  // And in again, with the pair that logging out has left.
+  // Another login, with the CSRF pair from the logout.
   assert.equal((await ui.logIn('ruth@example.org', passwordOf('ruth@example.org'))).status, 200)
 })
 
@@ -115,7 +115,7 @@ test('T6 DSpace’s interface changes a password on the profile page, which goes
 
   const changed = await ui.changePassword(before, after)
   assert.equal(changed.status, 200, changed.text)
-  // The page keeps what it is sent as the eperson that it shows.
+  // The page keeps the answer as the eperson that it shows.
   assert.equal((JSON.parse(changed.text) as { uuid: string }).uuid, ui.user?.uuid)
   await ui.reload()
   assert.equal(ui.user?.email, email)
@@ -169,7 +169,7 @@ test('Z1 DSpace’s interface shows an administrator people and groups, and no b
   const ui = await loggedIn(service, 'admin@example.org')
   assert.deepEqual(
     await ui.people(),
-    // The last administrator stays.
+    // The last administrator can't be deleted.
     ['admin@example.org', 'max@example.org', 'ruth@example.org'].map(name => ({
       name,
       isDeletable: name !== 'admin@example.org',
@@ -178,7 +178,7 @@ test('Z1 DSpace’s interface shows an administrator people and groups, and no b
   assert.deepEqual(await ui.people('max'), [{ name: 'max@example.org', isDeletable: true }])
   assert.deepEqual(await ui.groups(), [
     ...['Administrator', 'Readers'].map(name => ({ name, isDeletable: false, members: 1 })),
-    // Whom a policy could be for besides.
+    // Groups that a policy can name in addition.
     ...['Anonymous', 'Anybody who is logged in'].map(name => ({ name, isDeletable: false, members: 0 })),
   ])
   assert.deepEqual(await ui.groups('read'), [{ name: 'Readers', isDeletable: false, members: 1 }])

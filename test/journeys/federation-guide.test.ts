@@ -11,7 +11,7 @@ import { startService, temporaryFolder } from '../support/service/service.ts'
 const supports = [`${entityCategory}-support`, 'http://refeds.org/category/research-and-scholarship'] as const
 const ours = 'https://federation.example.org'
 
-/** Of a university as the federation describes it. @param domain such as `lu` */
+/** Returns a university as the federation describes it. @param domain such as `lu` */
 const university = (domain: string, registrationAuthority = ours) =>
   memberXml({
     entityId: `https://idp.${domain}.example/idp`,
@@ -22,7 +22,7 @@ const university = (domain: string, registrationAuthority = ours) =>
 
 test('X11 X12 every command of docs/how-to/federations.md works and shows what the guide shows', async t => {
   const folder = temporaryFolder(t)
-  // As the guide shows it.
+  // The end of validity that the guide shows.
   const notAfter = new Date('2036-11-20T00:00:00Z')
   const server = await startMetadataServer(t)
   const members = [
@@ -34,7 +34,7 @@ test('X11 X12 every command of docs/how-to/federations.md works and shows what t
   const own = identity('repo.example.edu', { notAfter })
   writeFileSync(join(folder, 'sp.key'), own.privateKey, { mode: 0o600 })
   writeFileSync(join(folder, 'sp.crt'), own.certificate)
-  // With the key that has signed the metadata.
+  // A certificate for the key that has signed the metadata.
   writeFileSync(join(folder, 'federation.pem'), identity('federation', { notAfter }).certificate)
   const service = await startService(t, { env: { CARREL_BASE_URL: shownAddress } })
   await followDocument(

@@ -5,7 +5,7 @@ import { startDemoService } from '../support/data/demo.ts'
 import { testOn } from '../support/service/engines.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
-/** What newcomers read first, with the demo data of `npm start`. */
+/** Starts a service with the demo data of `npm start`, for the documents that newcomers read first. */
 async function startDemo(t: TestContext) {
   const service = await startDemoService(t, { env: { CARREL_BASE_URL: shownAddress } })
   return { service, folder: temporaryFolder(t) }
@@ -31,7 +31,7 @@ testOn('sqlite', 'D1 L1 Q1 Q14 F3 every command of the tutorial works', async t 
   const { service, folder } = await startDemo(t)
   const [start, ...commands] = commandsIn('docs/tutorial.md')
   assert.match(start?.text ?? '', /npm start/)
-  // The UUID is to be set by hand.
+  // The reader has to fill in the UUID.
   const set = commands.map(one => ({
     ...one,
     text: one.text.replace(
@@ -39,7 +39,7 @@ testOn('sqlite', 'D1 L1 Q1 Q14 F3 every command of the tutorial works', async t 
       `BITSTREAM=$(carrel item show letter-1 | grep -oE '[0-9a-f-]{36}' | tail -1)`,
     ),
   }))
-  // Two of them show how a refusal looks.
+  // Two commands show a refusal.
   const refused = set.map(one =>
     /yaer|CURATOR=/.test(one.text) ? { ...one, text: one.text.replaceAll('curl ', 'lenient_curl ') } : one,
   )

@@ -10,20 +10,20 @@ import { startSmtpCatcher } from '../support/providers/smtp-catcher.ts'
 import { type Engine, runSqlIn } from '../support/service/engines.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** Guides in docs/how-to/ as a reader follows them, from the top to the end, in one shell. */
+/** A guide in docs/how-to/, followed from beginning to end in one shell. */
 
 interface Guide extends Omit<Followed, 'path'> {
   readonly engine?: Engine
-  /** Settings that the guide asks for before the service starts. */
+  /** Settings that the guide requires before the service starts. */
   readonly env?: (
     t: TestContext,
     folder: string,
   ) => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>
-  /** What a reader has already. */
+  /** Prepares data that a reader already has. */
   readonly prepare?: (service: Service, folder: string) => Promise<unknown>
 }
 
-/** What no user of a test may do, or belongs to the machine. */
+/** Replaces commands that a test may not run, or that belong to the machine. */
 const sudo = `
 sudo() {
   case "$1" in

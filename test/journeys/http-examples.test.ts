@@ -15,14 +15,14 @@ import { temporaryFolder } from '../support/service/service.ts'
 
 const path = 'docs/reference/http-examples.md'
 
-/** What was asked of any service of this process, as `METHOD route`. */
+/** Requests to any service of this process, as `METHOD route`. */
 const asked = new Set<string>()
 recordAnswers(() => ({ method, route, status }) => {
   // The list of routes has no slash before its wildcards.
   if (status < 400 && route !== undefined) asked.add(`${method} ${route.replace('/*', '*')}`)
 })
 
-/** Addresses that others ask: a document whose blocks run, or a test. */
+/** Addresses requested elsewhere: in a document whose blocks run, or in a test. */
 const elsewhere: readonly (readonly [RegExp, by: string])[] = [
   [/^\/console/, 'test/console/served.test.ts'],
   [/findByToken$/, 'docs/how-to/mail.md'],
@@ -32,9 +32,9 @@ const elsewhere: readonly (readonly [RegExp, by: string])[] = [
   ],
   [/^\/(api\/meta|status|metrics\/v2)\b/, 'test/contract/ask-addresses.test.ts'],
   [/^\/api\/authn\/(oidc|sso)\b/, 'docs/sso.md'],
-  // It is always refused.
+  // This route always refuses.
   [/^\/api\/authz\/resourcepolicies\/:id\/eperson$/, 'test/contract/policies.test.ts'],
-  // Their processes have come to an end here.
+  // The processes have ended here.
   [/\/processes\/:id\/(cancel|resume)$/, 'test/contract/processes.test.ts'],
 ]
 
@@ -69,7 +69,7 @@ TOKEN=$(carrel token admin@example.org)
   for (const [, by] of elsewhere) assert.ok(existsSync(join(repository, by)), by)
   await followDocument(service, { path, steps, least: 16 }, folder)
 
-  // Lists that are always empty have a few examples, and what Carrel doesn't have is 404.
+  // The lists that are always empty have a few examples, and routes that Carrel lacks are 404.
   const lines = readFileSync(join(repository, 'docs/reference/http.md'), 'utf8').split('\n')
   const lists =
     lines.find(line => line.endsWith('| Empty pages. |') && line.includes('/api/discover/browses`')) ?? ''

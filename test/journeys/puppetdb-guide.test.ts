@@ -14,10 +14,12 @@ const recordsOf = (entity: string): readonly object[] => puppetEntities[entity]?
 
 const reportedNodes = () => recordsOf('nodes').map(one => ({ ...one, latest_report_corrective_change: null }))
 
-/** No number of JavaScript; a number in what PuppetDB answers. */
+/** An integer that a JavaScript number can't hold, but that PuppetDB sends as a number. */
 const large = '9007199254740993'
 
-/** As PuppetDB has them: paths are arrays, an event may have no property, and some nodes are gone. */
+/**
+ * Data in PuppetDB's form: paths are arrays, an event may have no property, and some nodes are deactivated.
+ */
 const answers: Readonly<Record<string, (query: string | null) => readonly object[]>> = {
   'fact-contents': () =>
     recordsOf('fact-contents').map((one, n) => ({
@@ -50,7 +52,7 @@ const answers: Readonly<Record<string, (query: string | null) => readonly object
         ],
 }
 
-/** What the guide exports from. */
+/** Starts a server in place of the PuppetDB from which the guide exports. */
 async function startPuppetDb(t: TestContext): Promise<string> {
   const server = createServer(({ url = '' }, response) => {
     const { pathname, searchParams } = new URL(url, 'http://localhost')
@@ -75,7 +77,7 @@ testOn(
       ...one,
       text: one.text.replaceAll('https://puppetdb.example.edu:8081', puppetDb),
     }))
-    // The service runs already.
+    // The service is running already.
     const before = 'carrel() { test "$1" = serve || of_checkout "$@"; }\n'
     const given = await follow(service, there, { folder: temporaryFolder(t), before })
     assert.ok(commands.length > 10, `${commands.length} commands`)
@@ -103,7 +105,10 @@ testOn(
   },
 )
 
-/** What `docs/how-to/puppetdb-clients.md` says of differences: a query, and the problem or the records that come. */
+/**
+ * Differences in `docs/how-to/puppetdb-clients.md`: queries, each with the status of a problem or with the
+ * records.
+ */
 const differences: readonly (readonly [query: string, given: number | readonly object[]])[] = [
   ['["from", "nodes", ["=", "certname", 5]]', 400],
   ['["from", "nodes", ["limit", 0]]', 400],

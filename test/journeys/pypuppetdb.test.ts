@@ -9,16 +9,19 @@ interface Recorded {
   readonly method: string
   readonly path: string
   readonly body?: string
-  /** How many records there are; absent where the answer is no list. */
+  /** The number of records; undefined if the answer is not a list. */
   readonly count?: number
 }
 
-/** What pypuppetdb 2.2.0 sent in `test/products/pypuppetdb.test.ts`, and how many records it got. */
+/**
+ * The requests of pypuppetdb 2.2.0 in `test/products/pypuppetdb.test.ts`, with the numbers of records in the
+ * answers.
+ */
 const requests = JSON.parse(
   readFileSync(new URL('../support/data/pypuppetdb-requests.json', import.meta.url), 'utf8'),
 ) as readonly Recorded[]
 
-/** Its session's. Without a user and a password, it sends these words. */
+/** Headers of its session. Without a user and a password, it sends these words. */
 const headers = {
   'user-agent': 'python-requests/2.28.1',
   'accept-encoding': 'gzip, deflate',

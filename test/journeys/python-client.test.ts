@@ -31,7 +31,7 @@ test('C4 the Python client authenticates: its first POST is 403 with a pair, its
   assert.equal(await client.authenticate(), true)
   assert.deepEqual(client.statuses, [403, 200, 200])
   assert.match(client.authorization ?? '', /^Bearer \S+$/)
-  // Again, with what the session holds by now.
+  // A second login, with the session's token.
   assert.equal(await client.authenticate(), true)
   const refreshed = await client.refreshToken()
   assert.equal(refreshed.status, 200)

@@ -9,10 +9,10 @@ import { type Service, temporaryFolder } from '../support/service/service.ts'
 const examples = examplesIn('docs/reference/query-language.md')
 const queries = examples.filter(({ language }) => language === 'pql')
 
-/** A query goes on in lines that are indented. */
+/** Splits a block into queries, whose further lines are indented. */
 const queriesIn = (text: string) => text.trim().split(/\n(?=\S)/)
 
-/** A service with the demo data, and what asks it as the demo's reader. */
+/** Starts a service with the demo data. @returns it with a function that queries as the demo's reader */
 async function startDemo(t: TestContext, engine: Engine) {
   const service = await startDemoService(t, { engine, env: { CARREL_BASE_URL: shownAddress } })
   const { stdout } = await carrel(service.dataFolder, ['token', 'reader@example.org'])

@@ -12,7 +12,7 @@ async function start(t: TestContext) {
   return { service, folder: temporaryFolder(t, 'sqlite') }
 }
 
-/** What the guide gets from elsewhere is there already. */
+/** Shell functions for commands whose results exist already. */
 const before = 'git() { :; }\n'
 
 test('D1 every command of docs/how-to/ten-questions.md works, on a few works', async t => {
@@ -24,7 +24,7 @@ test('D1 every command of docs/how-to/ten-questions.md works, on a few works', a
   for (const [at, { answer, place }] of commands.entries()) {
     if (answer === null) continue
     const [shown, came] = [answer.text, given[at] ?? ''].map(text => JSON.parse(text) as readonly object[])
-    // A few works have no title that twenty artists share.
+    // With a few works, no title is shared by twenty artists.
     if (came?.[0] === undefined) continue
     assert.deepEqual(Object.keys(came[0]), Object.keys(shown?.[0] ?? {}), place)
     answered++

@@ -7,7 +7,7 @@ import { writeCanonical } from '../../src/lib/canonical-xml.ts'
 import { readXml } from '../../src/lib/xml-stream.ts'
 import { runs } from '../support/scale.ts'
 
-/** Compared with the canonicalisation of xml-crypto, which works on a whole document. */
+/** Canonicalizes XML in pieces, for a comparison with xml-crypto, which works on a whole document. */
 function ours(xml: string, inclusive: readonly string[] = [], piece = 7): string {
   const parts: string[] = []
   const reader = readXml(writeCanonical(text => parts.push(text), inclusive))

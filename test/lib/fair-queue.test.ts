@@ -10,7 +10,7 @@ function clientOf(network: string, first = false): Client & { leave(): void } {
   return { network, first, signal: () => gone.signal, leave: () => gone.abort(new Error('gone')) }
 }
 
-/** Work that lasts until it is ended. */
+/** Begins work that lasts until it is ended. */
 function begin(queue: ReturnType<typeof createFairQueue>, client: Client, name: string, order: string[]) {
   const { promise, resolve } = Promise.withResolvers<void>()
   const done = queue.run(client, () => {
@@ -52,7 +52,7 @@ test('Q18 what waits for a client that has disconnected is never begun, and make
   assert.deepEqual(order, ['first', 'next'])
 })
 
-/** A queue for one at a time, whose work ends when the test says so. */
+/** Creates a queue for one at a time, whose work ends when the test says so. */
 function oneAtATime(maxWaiting: number) {
   const queue = createFairQueue({ max: 1, maxWaiting })
   const order: string[] = []
@@ -75,7 +75,7 @@ function oneAtATime(maxWaiting: number) {
         },
       )
   void enter('running', clientOf('somewhere'))
-  /** Ends what runs, and whatever follows it. */
+  /** Ends the running work, and all that follows. */
   const finish = async () => {
     for (let ended = 0; ended <= order.length; ended++) {
       await new Promise(resolve => setImmediate(resolve))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PatchFault, readPatch, tokensOf } from '../../src/lib/json-patch.ts'
 
-/** JSON Patch (RFC 6902) as a list of operations with their paths in tokens. */
+/** Reads a JSON Patch (RFC 6902) as a list of operations with their paths in tokens. */
 const read = (patch: unknown) => readPatch(patch, 100)
 
 test('operations are read with the tokens of their paths, and members that they do not define are ignored', () => {

@@ -79,7 +79,7 @@ test('Q28 numbers keep their text where they are printed, and are one value wher
       ['[', ']'],
       ['{"a":1,"__proto__":{"b":[true,', ',"x"]},"c":null}'],
       ['[ 2, ', ' ,3.5]'],
-      // What looks like a number in a text, and texts with the mark that numbers get.
+      // Texts that contain numbers, and texts with the mark that is put on numbers.
       ['["a, 1.10, b",', ']'],
       ['["\u00911.10","\\u00911.10",', ']'],
       ['{"x 1.10 ":{"1e3":', '}}'],

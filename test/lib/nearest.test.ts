@@ -42,7 +42,7 @@ test('Q7 names over 200 characters get no suggestion and are none', () => {
 })
 
 test('Q7 one search does a bounded amount of work, whatever it is given', () => {
-  // Without a bound, none of these would come to an end.
+  // Without a bound, these would never end.
   function* endless(name: string): Generator<string> {
     for (;;) yield name
   }
@@ -66,7 +66,7 @@ test('Q7 a long list of long names is compared by the cells near the diagonal on
   assert.equal(read, 1_800, 'all of them fit into the bound')
 })
 
-/** Levenshtein's distance, by its definition. */
+/** Computes the Levenshtein distance by its definition. */
 function distance(one: string, other: string): number {
   if (one === '' || other === '') return Math.max(one.length, other.length)
   const [a, b] = [one.slice(1), other.slice(1)]

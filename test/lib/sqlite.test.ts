@@ -6,7 +6,10 @@ import { type TestContext, test } from 'node:test'
 import { immutableUri, openSqlite } from '../../src/lib/sqlite.ts'
 import { repository, run } from '../support/service/process.ts'
 
-/** Older releases of Node behave differently here: `npm run test:oldest` runs these tests on the oldest one. */
+/**
+ * Opens a database in memory. Older releases of Node behave differently here, so `npm run test:oldest` runs
+ * these tests on the oldest one.
+ */
 function openMemory(t: TestContext) {
   const db = openSqlite(':memory:', { mode: 'read' }, why => new Error(why))
   t.after(() => db.close())

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { bounds, createRows, Tally } from '../../src/lib/tally.ts'
 
-/** The tallies of two event loops that share their rows. */
+/** Returns the tallies of two event loops that share their rows. */
 function two() {
   const rows = createRows(2)
   return [0, 1].map(own => {

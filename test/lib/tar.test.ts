@@ -5,7 +5,10 @@ import { buffer, text as textOf } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { createTar, readTar } from '../../src/lib/tar.ts'
 
-/** Archives that Carrel writes and reads. What others make is in `test/ingest/unpack.test.ts`. */
+/**
+ * An error of a broken archive. Archives here are Carrel's own; those of other programs are in
+ * `test/ingest/unpack.test.ts`.
+ */
 
 class Broken extends Error {}
 
@@ -28,7 +31,10 @@ async function written(files: readonly (readonly [string, string])[]): Promise<B
   return all
 }
 
-/** As a file begins in the backups of version 1, in the form of POSIX, with sizes above 8 GB in GNU tar's. */
+/**
+ * Returns the header of a file as in backups of version 1, in the POSIX form, with sizes above 8 GB in the
+ * form of GNU tar.
+ */
 function olderHeader(name: string, size: number): Buffer {
   const bytes = Buffer.alloc(512)
   bytes.write(name)

@@ -201,7 +201,7 @@ const decimals = fc.oneof(
   ),
 )
 
-/** How PostgreSQL reads a year that ISO 8601 writes with a sign. */
+/** Converts an instant whose year has a sign in ISO 8601 to PostgreSQL's form. */
 function forPostgres(instant: string): string {
   const [, year = '', rest = ''] = /^([+-]?\d+)(-.*)$/.exec(instant) ?? []
   return Number(year) > 0
@@ -243,7 +243,7 @@ test('Q22 to_string answers as PostgreSQL does', async t => {
     const theirs = await ask('SELECT to_char($1::timestamptz, $2) AS text', forPostgres(instant), mask)
     if (checkMask(mask, 'instant') !== undefined) continue
     assert.equal(toChar({ instant }, mask), theirs, JSON.stringify([instant, mask]))
-    // As statements ask, wherever the server is.
+    // Statements ask in this form, which doesn't depend on the server's zone.
     const plain = await ask(
       "SELECT to_char($1::timestamptz AT TIME ZONE 'UTC', $2) AS text",
       forPostgres(instant),

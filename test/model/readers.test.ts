@@ -115,7 +115,7 @@ test('Q11 an audience with a rule for one eperson is seen by that eperson alone,
       [eva, max, nobody].map(one => audiences.admitting(one, 'by address')),
       [[1, 2, 3, 4], [2, 3], [3]],
     )
-    // A group has its own results, and those of the eperson besides; a new audience is known at once.
+    // Each group has results of its own in addition to the eperson's. A new audience counts at once.
     audiences.add(6, [{ reader: 'group:G' }])
     assert.deepEqual(audiences.admitting(reader('e', 'G')), [1, 2, 3, 6])
     assert.deepEqual(audiences.admitting(reader('m', 'G')), [2, 6])

@@ -31,7 +31,7 @@ test('L8 Q18 a site is an IPv4 address, or 48 bits of an IPv6 address', () => {
 
 const hour = 3_600_000
 
-/** Guesses as soon as it may, and rests in between as `rest` says. @returns when each guess came */
+/** Guesses as soon as possible, with the rests that `rest` returns. @returns the time of each guess */
 function guesses(isFamiliar: boolean, hours: number, rest: (count: number) => number): number[] {
   let counts: ReadonlyMap<Scope, Count> = new Map()
   const times: number[] = []
@@ -46,7 +46,7 @@ function guesses(isFamiliar: boolean, hours: number, rest: (count: number) => nu
   return times
 }
 
-/** The most that came within any hour. */
+/** Returns the highest number of guesses within any hour. */
 const mostInAnHour = (times: readonly number[]) =>
   Math.max(...times.map((time, at) => times.slice(at).filter(one => one - time < hour).length))
 
@@ -118,7 +118,7 @@ test('L8 a clock that is set back keeps nobody out, and lets nobody guess on', (
   let counts: ReadonlyMap<Scope, Count> = new Map()
   for (let at = 0; at < 15; at++) counts = withFailure(counts, false, then)
   assert.ok(waitFor(counts, false, then) > 0)
-  // All that was counted lies a day ahead now.
+  // All counted guesses are now a day in the future.
   const now = then - 24 * hour
   assert.equal(waitFor(counts, false, now), 0)
   const wait = waitFor(withFailure(counts, false, now), false, now)

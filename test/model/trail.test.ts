@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changesText } from '../../src/model/trail.ts'
 
-/** What an event keeps of a change. */
 test('changes are JSON of at most some kB, and what is cut says so', () => {
   const small = { before: { email: 'a@b' }, after: { email: 'c@d', groups: ['x', 'y'] } }
   assert.deepEqual(JSON.parse(changesText(small)), small)

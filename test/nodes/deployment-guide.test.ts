@@ -10,7 +10,7 @@ import { runSql, serverUrl } from '../support/service/databases.ts'
 import { freePort } from '../support/service/postgres-server.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 
-/** docs/deployment.md as an operator follows it: two nodes on one database, and a store that moves to another one. */
+/** The guide that an operator follows: two nodes on one database, and a store that moves to another one. */
 
 const path = 'docs/deployment.md'
 
@@ -39,7 +39,7 @@ test('D1 D3 every command of docs/deployment.md works, but those of systemd and 
   bare.password = ''
   const ports = [await freePort(), await freePort()] as const
   const [database, proxy] = ['postgres://carrel:choose%20one@127.0.0.1:5432/carrel', 'http://localhost:8088']
-  // It lends its folder and the address to the shell; the nodes are the guide's.
+  // This service lends its folder and the address to the shell; the nodes are the guide's.
   const service = await startService(t, { engine: 'sqlite' })
   await followDocument(
     service,
@@ -53,7 +53,7 @@ test('D1 D3 every command of docs/deployment.md works, but those of systemd and 
         '/var/lib/carrel': 'embedded',
       },
       steps: [
-        // As the superuser, above.
+        // The role was created above, as the superuser.
         { at: 'CREATE ROLE', by: ':' },
         {
           at: 'CARREL_BASE_URL=',

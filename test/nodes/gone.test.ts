@@ -21,9 +21,9 @@ import {
 } from '../support/service/nodes.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** A client that goes away ends its query in the database. Here a query would take ten minutes for each event. */
+/** Time of a query for each event, in s. A client that disconnects must end its query in the database. */
 const tenMinutes = 600
-/** A node whose events take so long to read each, as long as the test goes on. */
+/** Starts a node on which each event takes this number of seconds to be read, for the whole test. */
 async function startSlow(t: TestContext, secondsEach: number, env: Readonly<Record<string, string>> = {}) {
   const { node, url } = await startNode(t, { CARREL_STATEMENT_TIMEOUT: '86400', ...env })
   const token = await adminOf(node)
@@ -52,7 +52,7 @@ test('Q10 a client that goes away in the middle of a listing leaves no query and
   assert.equal(await reading(url), 4, 'each has its cursor')
   for (const request of requests) request.destroy()
   await untilReading(url, 0)
-  // Not even idle ones: what was at a cursor is not used again.
+  // Not even idle transactions remain, because a connection with a cursor is not reused.
   await until(
     'the end of all transactions with a cursor',
     () =>
@@ -104,7 +104,7 @@ test('Q10 a page whose client went away while it waited for a connection is not 
   let closed = 0
   node.app.server.on('connection', socket => socket.once('close', () => closed++))
   const waiting = await times(3, async () => open(node, listPath('audit-events', { limit: 2 }), token))
-  // They wait once the status, which came after them, is answered.
+  // The status was requested later, so once it is answered, the pages wait.
   await Promise.all(waiting.map(request => new Promise(resolve => request.once('finish', resolve))))
   assert.equal(await isAccepted(node, token), true)
   for (const request of waiting) request.destroy()

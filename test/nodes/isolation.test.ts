@@ -23,16 +23,20 @@ import {
 import { passwordOf, startService } from '../support/service/service.ts'
 
 /**
- * Changes that come at once from several nodes, under what PostgreSQL has by default and under what some engines have
- * only: there, a transaction that conflicts with another one must be retried.
+ * Number of nodes that make changes at the same time. Changes run under PostgreSQL's default isolation level,
+ * and under the level that is the only one of some engines, in which conflicting transactions must be
+ * retried.
  */
 const nodeCount = 3
-/** As many as the pools of all nodes have connections. */
+/** Number of changes at the same time: as many as the pools of all nodes have connections. */
 const atOnce = 24
 
 for (const isolation of ['read committed', 'serializable'])
   describe(`isolation level ${isolation}`, () => {
-    /** Under the stricter level, CI tries one transaction of each kind: all are retried in one place. */
+    /**
+     * Declares a test. Under the stricter level, CI tries one transaction of each kind, because all are
+     * retried in one place.
+     */
     const testAll = isolation === 'read committed' || isLong ? test : () => {}
 
     const start = async (t: TestContext) => {
@@ -198,7 +202,7 @@ for (const isolation of ['read committed', 'serializable'])
     })
   })
 
-/** How many events there are of which this is true. */
+/** Counts the events for which this condition is true. */
 async function count(url: string, where: string, value: string): Promise<number> {
   const [row] = await runSql<{ count: number }>(
     url,

@@ -27,13 +27,16 @@ import {
 import { type Service, startService } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** What there is too much of is refused, with a word when to come again, and nothing else suffers from it. */
+/** Settings with low limits. Requests above a limit are told when to try again, and nothing else suffers. */
 const small = {
   CARREL_DATABASE_POOL_SIZE: '1',
   CARREL_DATABASE_QUEUE: '2',
   CARREL_STATEMENT_TIMEOUT: '600',
 }
-/** A request that waits that long for a connection gets a 503: sooner than the service's own limit, in ms. */
+/**
+ * Limit in ms for the wait for a connection, after which the request gets a 503. It is shorter than the
+ * service's own.
+ */
 const short = { connect: 300 }
 const page = listPath('audit-events', { limit: 5 })
 const hasThree = (answered: readonly Answered[]) => answered.length === 3
@@ -128,7 +131,7 @@ test('E2 a statement that takes too long is ended by the server and is 503, with
   assert.equal((await askPatiently(node, page, { headers })).status, 200)
 })
 
-/** Begins a listing and reads nothing of it. */
+/** Begins a listing without reading it. */
 const openListing = (node: Service, token: string) =>
   until(
     'a listing that has a place',
@@ -147,7 +150,7 @@ test('E2 Q10 listings of one network beyond half of the connections are 503, pag
   const env = { CARREL_DATABASE_POOL_SIZE: '4' }
   const node = await startService(t, { dataFolder: first.dataFolder, env, limits: short })
   const headers = bearer(token)
-  // Much more than what the sockets hold.
+  // Much more than the sockets' buffers.
   await addEvents(url, 1_500, 16_000)
   for (const away of ['gone', 'read'] as const) {
     const [one, other] = [await openListing(node, token), await openListing(node, token)]

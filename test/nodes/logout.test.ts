@@ -17,7 +17,7 @@ import {
 } from '../support/service/nodes.ts'
 import type { Service } from '../support/service/service.ts'
 
-/** Zero stale window: from the moment of the 204 on, whichever node is asked, whatever it remembers. */
+/** Number of people. From the moment of the 204 on, no node accepts a token, whatever it has cached. */
 const people = 8
 const rounds = repeats(3, 125)
 const total = people * rounds
@@ -47,7 +47,7 @@ test(`T4 of ${total.toLocaleString('en')} logouts on three nodes each ends every
       const { token: shortLived } = JSON.parse(short.text) as { token: string }
       if (round % 5 === 0) {
         const before = await everyAnswer([anyOf(nodes)], token, refreshed, shortLived)
-        // On a busy machine its two seconds may be over (T2).
+        // On a busy machine, the two seconds of the short-lived token may be over (T2).
         const hasEnded = performance.now() - asked >= 2_000
         if (hasEnded) before.pop()
         assert.ok(before.every(Boolean), `before the logout all are good: ${before}`)
@@ -90,7 +90,7 @@ test('T6 disabling, a new password and the end of an account end its tokens on e
   })
 })
 
-/** Of each node, whether it takes each of the tokens, and lets the first one read what epersons may read. */
+/** Returns, for each node, if it accepts each of the tokens, and if the first one lets the eperson read. */
 async function everyAnswer(
   nodes: readonly Service[],
   token: string,

@@ -18,8 +18,8 @@ import {
 import type { Service } from '../support/service/service.ts'
 
 /**
- * Look-ups are shared (docs/decisions/0007). Here each one counts itself, and waits, having its view of the database
- * already, for as long as somebody holds the gate.
+ * The advisory lock that holds back look-ups. Look-ups are shared (docs/decisions/0007). Here each one counts
+ * itself and, after taking its snapshot, waits until the lock is free.
  */
 const gate = 42
 const watchLookUps = `
@@ -35,7 +35,7 @@ const watchLookUps = `
     WITH gate AS MATERIALIZED (SELECT carrel.look_up_may_go_on() AS is_open)
     SELECT s.* FROM carrel.state_itself s JOIN gate ON is_open`
 
-/** Resolves when so many more requests have come to the node, and have got as far as they get by themselves. */
+/** Resolves when this number of further requests has reached the node, and has got as far as possible. */
 async function arrivals({ app }: Service, count: number): Promise<void> {
   let seen = 0
   for await (const _ of on(app.server, 'request')) if (++seen === count) break
@@ -81,20 +81,21 @@ test('T4 who comes while a look-up is on its way is answered from one that began
     await untilWaiting(url, 1)
     const before = await lookUps(url)
 
-    // Past the node's own requests, which would wait as well.
+    // The logout goes past the node's own requests, which would wait as well.
     await node.storage.sessions.logout(uuid, { ...commandEvent('logout'), eperson: uuid })
     const arrived = arrivals(node, tokens.length)
     const late = tokens.map(token => isAccepted(node, token))
     await arrived
     await keeper.query('SELECT pg_advisory_unlock($1)', [gate])
 
-    // The look-up that was held back had seen the time before. It may be one of the node's own, which looks once a second.
+    // The held-back look-up has the earlier snapshot. It may be one of the node's own, which looks once a
+    // second.
     if (isAuthenticated(await early)) heldBack++
     assert.deepEqual(
       await Promise.all(late),
       tokens.map(() => false),
     )
-    // One of the node's own may have come in between.
+    // A look-up of the node's own may have come in between.
     const made = (await lookUps(url)) - before
     assert.ok(made >= 1 && made < tokens.length / 2, `${made} look-ups for ${tokens.length} requests`)
     tokens.splice(0, tokens.length, ...(await times(10, () => quickLogin(node, email))))
@@ -127,7 +128,7 @@ test('T4 one look-up tells the sessions of many epersons apart', async t => {
     await Promise.all(answers),
     people.map(({ stays }) => stays),
   )
-  // True, unless the look-up that was held back was one of the node's own.
+  // The answer is yes, unless the held-back look-up was one of the node's own.
   await early
   const made = (await lookUps(url)) - before
   assert.ok(made >= 1 && made < people.length / 2, `${made} look-ups for ${people.length} requests`)

@@ -15,8 +15,6 @@ import {
 } from '../support/service/replica.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Query endpoints may read from a replica, which may be behind; nothing else does (D3, docs/deployment.md). */
-
 let servers: Promise<ReplicatedPostgres> | undefined
 after(async () => (await servers)?.remove())
 
@@ -24,17 +22,17 @@ interface Replicated {
   readonly service: Service
   readonly admin: Client
   readonly servers: ReplicatedPostgres
-  /** Of this test's database, on either. */
+  /** The addresses of this test's database on both servers. */
   readonly url: { readonly primary: string; readonly replica: string }
 }
 
 interface Options {
   readonly env?: Readonly<Record<string, string>>
-  /** The replica hears of nothing, not even that there is such a database. */
+  /** True if the replica has received nothing, not even the creation of the database. */
   readonly unheard?: boolean
 }
 
-/** A service that reads from the replica, with an administrator who is logged in. */
+/** Starts a service that reads from the replica, with a logged-in administrator. */
 async function withReplica(t: TestContext, { env = {}, unheard = false }: Options = {}): Promise<Replicated> {
   servers ??= startReplicated()
   const { primary, replica } = await servers
@@ -43,7 +41,7 @@ async function withReplica(t: TestContext, { env = {}, unheard = false }: Option
   const at = (server: string) => Object.assign(new URL(server), { pathname: `/${name}` }).href
   const url = { primary: at(primary.url), replica: at(replica.url) }
   await runSql(primary.url, `CREATE DATABASE ${name}`)
-  // Nobody is connected by then; the replica ends connections that are left.
+  // The service has disconnected by then; the replica ends remaining connections.
   atEnd(t, () => runSql(primary.url, `DROP DATABASE ${name} WITH (FORCE)`))
   const service = await startService(t, {
     env: { CARREL_DATABASE_URL: url.primary, CARREL_DATABASE_REPLICA_URL: url.replica, ...env },
@@ -58,7 +56,7 @@ async function withReplica(t: TestContext, { env = {}, unheard = false }: Option
 const emailsOf = async (admin: Client, parameters = {}) =>
   (await list<{ email: string }>(admin, 'epersons', parameters)).map(({ email }) => email)
 
-/** How many connections of the service there are in this database. */
+/** Counts the service's connections to a database. */
 async function connections(url: string): Promise<number> {
   const [row] = await runSql<{ count: number }>(
     url,
@@ -68,7 +66,7 @@ async function connections(url: string): Promise<number> {
   return row?.count ?? 0
 }
 
-/** Short pages, and listings with a cursor. */
+/** Parameters of a short page, and of a listing with a cursor. */
 const bothWays = [{ limit: 50 }, {}] as const
 
 test('D3 query endpoints read from the replica, and what it does not know yet comes when it has caught up', async t => {
@@ -111,7 +109,7 @@ test('T4 T6 D3 logging in, logout and rights never wait for the replica', async 
     const status = await service.client().status(`/api/authn/status?authentication-token=${short}`)
     assert.equal(status.authenticated, true)
   })
-  // Reading is allowed by the membership of this moment, whatever the replica knows.
+  // The current membership decides about reading, whatever the replica has.
   assert.deepEqual(await list(ruth, 'shared'), [{ id: 1 }])
   await people.leave('Readers', 'ruth@example.org', commandEvent('group.leave'))
   await problemOf(await ruth.get(listPath('shared')), 403)
@@ -127,18 +125,18 @@ test('T4 T6 D3 logging in, logout and rights never wait for the replica', async 
   await people.setEnabled('ruth@example.org', false, commandEvent('eperson.disable'))
   assert.equal(await service.client().isLoggedIn(again), false)
   assert.equal((await service.client().tryLogin('ruth@example.org', 'x')).status, 401)
-  // What was acknowledged is on the primary.
+  // Acknowledged changes are read from the primary.
   await people.setEnabled('ruth@example.org', true, commandEvent('eperson.enable'))
   await ruth.login('ruth@example.org')
   assert.equal(await admin.isLoggedIn(), true)
 })
 
-/** Enough for a listing in pieces, and more than one record of each word. */
+/** Returns enough records for a listing in pieces, with more than one record of each word. */
 const records = (word: string, count = 3_000) =>
   Array.from({ length: count }, (_, id) => ({ id, word: `${word} ${(id * 7) % 1_001}` }))
 
 test('D3 Q10 imported entities are never missing and never stale, however far behind the replica is', async t => {
-  // Little memory: records are fetched for each answer.
+  // With little memory, records are fetched for each answer.
   const { service, servers, url } = await withReplica(t, { env: { CARREL_CACHE_SIZE: '1' } })
   const anyone = service.client()
   await service.addRecords('letters', 'id', records('old'))
@@ -161,7 +159,7 @@ test('D3 Q10 imported entities are never missing and never stale, however far be
     }
   }
   await assertCurrent(anyone)
-  // One that starts meanwhile has never seen anything of it.
+  // A service that starts meanwhile has never seen the entity.
   const env = { CARREL_DATABASE_URL: url.primary, CARREL_DATABASE_REPLICA_URL: url.replica }
   await assertCurrent((await startService(t, { env })).client())
   await service.storage.entities.drop('notes', commandEvent('entity.drop'))
@@ -176,7 +174,7 @@ test('D3 imported records are read from the replica once it has them', async t =
   const { service, servers, url } = await withReplica(t, { env: { CARREL_CACHE_SIZE: '1' } })
   await service.addRecords('letters', 'id', records('old'))
   await pauseReplay(t, servers)
-  // A query to the primary now finds nothing.
+  // Now a query to the primary would find nothing.
   const [entity] = await runSql<{ version: string }>(url.primary, 'SELECT version FROM carrel.entity')
   await runSql(
     url.primary,
@@ -194,7 +192,7 @@ test('D3 exposed tables are answered from the first moment, too, and may be behi
   const { service, servers, url } = await withReplica(t)
   const anyone = service.client()
   const resume = await pauseReplay(t, servers)
-  // The replica knows neither the table nor the role to read it with.
+  // The replica has neither the table nor the role to read it with.
   await runSql(url.primary, openTables)
   const { expose } = service.storage.entities
   assert.ok(expose)
@@ -208,7 +206,7 @@ test('D3 exposed tables are answered from the first moment, too, and may be behi
   await runSql(url.primary, "INSERT INTO things VALUES (2, 'b')")
   for (const parameters of bothWays)
     assert.deepEqual(await list(anyone, 'things', parameters), [{ id: 1, name: 'a' }], 'behind')
-  // A column more: what the replica can't answer yet, the primary does.
+  // After a column is added, the primary answers until the replica has it.
   await runSql(url.primary, "ALTER TABLE things ADD more text DEFAULT 'm'")
   await expose({ ...request, name: 'things' }, commandEvent('entity.expose'))
   for (const parameters of bothWays)
@@ -238,7 +236,7 @@ test('D3 a replica that is down is not missed, and is asked again when it is bac
     await service.client().login('new@example.org')
     await service.addRecords('letters', 'id', records('new'))
     assert.deepEqual(await list(admin, 'letters'), records('new'))
-    // One can also start without it.
+    // A service can also start without the replica.
     const env = { CARREL_DATABASE_URL: url.primary, CARREL_DATABASE_REPLICA_URL: url.replica }
     const other = await startService(t, { env })
     assert.deepEqual(await list(other.client(), 'letters'), records('new'))

@@ -30,7 +30,7 @@ import {
 import { type Service, startService } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** All nodes share the secrets, and none is ever ahead of the others (T7). */
+/** The eperson who logs in. All nodes share the secrets, and none is ever ahead of the others (T7). */
 const email = 'ruth@example.org'
 
 test('T7 while the secret is rotated on one node nothing that any node gave is refused by another', async t => {
@@ -49,7 +49,7 @@ test('T7 while the secret is rotated on one node nothing that any node gave is r
   let isOver = false
   const newest = new Map<Service, string>()
   const counts = { refreshes: 0, shortLived: 0, oldPairs: 0 }
-  /** Everything that one node gives goes to the other one. */
+  /** Sends everything that one node issues to the other. */
   const keepBusy = async (from: Service, to: Service) => {
     for (let token = before; !isOver; ) {
       const refreshed = await post(to, '/api/authn/login', { ...bearer(token), ...(await csrfPairOf(from)) })
@@ -68,7 +68,7 @@ test('T7 while the secret is rotated on one node nothing that any node gave is r
       const { token: shortLived } = JSON.parse(short.text) as { token: string }
       const status = await ask(to, `/api/authn/status?authentication-token=${shortLived}`)
       const isTaken = isAuthenticated(status)
-      // On a busy machine its two seconds may be over (T2).
+      // On a busy machine, the two seconds of the token may be over (T2).
       if (performance.now() - asked < 2_000) {
         assert.equal(isTaken, true, 'a short-lived token')
         counts.shortLived++
@@ -96,7 +96,7 @@ test('T7 while the secret is rotated on one node nothing that any node gave is r
       await until('a token that is signed with the new secret', () =>
         isSignedWith(one, uuid, newest.get(one) ?? '', secret),
       )
-    // And a while longer, when both nodes sign with the new one.
+    // Goes on for a while, when both nodes sign with the new secret.
     await sleep(500)
     return secret
   }
@@ -126,7 +126,7 @@ test('T7 C7 a node that is hardly used takes the pairs that a busy one makes wit
   await until(
     'more than 20 pairs made with the new secret',
     async () => {
-      // Requests to the busy node make it look at the store; the idle one gets none.
+      // Requests make the busy node look at the store; the idle one gets none.
       assert.equal((await ask(busy, listPath(''))).status, 200)
       const pair = await csrfPairOf(busy)
       if (isMadeWith(pair['x-xsrf-token'], secret)) made++
@@ -147,7 +147,7 @@ test('T7 secrets that are rotated on both nodes in a row are all accepted everyw
   await other.storage.secrets.rotate(commandEvent('secret.rotate'))
   const secrets = await secretsOf(node.dataFolder)
   assert.equal(secrets.length, 4)
-  // A node that starts in the middle of it takes part like the others.
+  // A node that starts during the rotation takes part like the others.
   const late = await startService(t, { dataFolder: node.dataFolder })
   const all = [...nodes, late]
   const signing = new Set<string>()
@@ -177,12 +177,12 @@ async function isSignedWith(node: Service, uuid: string, token: string, secret: 
   if (token === '') return false
   const { header, payload } = partsOf(token)
   const own = await keyOf(node, uuid, 'login', secret)
-  // What the tests sign themselves is like a token of an older version.
+  // Tokens that the tests sign themselves are like those of an older version.
   const key = header === ownHeader ? own : sessionKey(own, begunOf(token))
   return signed(header, payload, key) === token
 }
 
-/** Whether the value of a CSRF pair is 32 random bytes and their HMAC under this secret. */
+/** True if the value of a CSRF pair is 32 random bytes and their HMAC under this secret. */
 function isMadeWith(value: string, secret: Buffer): boolean {
   const bytes = Buffer.from(value, 'base64url')
   const mac = createHmac('sha256', derivedKey(secret, 'csrf')).update(bytes.subarray(0, 32)).digest()

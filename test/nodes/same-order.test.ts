@@ -23,7 +23,10 @@ import {
 } from '../support/service/nodes.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Whatever is asked, both engines give the same bytes (Q6), the same total (Q5) and the same links (Q9). */
+/**
+ * A service on each engine. Both must answer with the same bytes (Q6), the same total (Q5) and the same links
+ * (Q9).
+ */
 interface Both {
   readonly embedded: Service
   readonly postgres: Service
@@ -46,7 +49,7 @@ test(`Q6 ${queries} queries of imported and of built-in entities answer the same
       fc.constantFrom(undefined, 'true', 'false'),
       async (name, plan, accept, total) => {
         const { order, ...window } = pageOf(plan, entities.get(name) ?? [])
-        // Of the larger ones a page is enough.
+        // Of the larger entities, a page is enough.
         const limit = window.limit ?? (large.has(name) ? 200 : undefined)
         const path = listPath(name, {
           ...(order.length > 0 ? { order_by: order } : {}),
@@ -99,7 +102,7 @@ const seen = ({ status, headers, text: body }: Answered) => ({
   length: body.length,
 })
 
-/** Whole bodies would fill the screen. */
+/** Returns the surroundings of the first difference, because whole bodies would be too long for a message. */
 function aroundDifference(one: string, other: string) {
   if (one === other) return {}
   let at = 0
@@ -107,7 +110,7 @@ function aroundDifference(one: string, other: string) {
   return { at, there: one.slice(Math.max(0, at - 200), at + 200) }
 }
 
-/** The fields of every entity, which are the same on both. */
+/** Returns the fields of every entity, which must be the same on both engines. */
 async function describeAll({ embedded, postgres, tokens }: Both) {
   const [one, other] = await Promise.all([describeOn(embedded, tokens[0]), describeOn(postgres, tokens[1])])
   assert.deepEqual(other, one)
@@ -125,7 +128,7 @@ async function describeOn(
 
 async function startBoth(t: TestContext): Promise<Both> {
   const embedded = await startService(t, { engine: 'sqlite' })
-  // What most databases are: left to itself, it would put a before B, and both before c.
+  // A locale like that of most databases, which by default would sort a before B, and both before c.
   const { nodes, url } = await startNodes(t, 1, { locale: 'en-US' })
   const postgres = anyOf(nodes)
   const add = async (entity: string, key: string, content: string, file = 'records.ndjson') => {
@@ -157,7 +160,7 @@ async function startBoth(t: TestContext): Promise<Both> {
 
 const quoted = (one: string) => JSON.stringify(one)
 
-/** The values as they are written, one in each record, null where a record has none. */
+/** Returns records with these values as they are written, one in each, and null where there is none. */
 const recordsOf = (values: readonly string[], key = 'id') =>
   [...values, 'null', 'null']
     .map(
@@ -188,7 +191,7 @@ const instants = [
   ],
 ]
 
-/** Also surrogates without their other half, and characters that need not be escaped. */
+/** Texts that include unpaired surrogates, and escaped characters that need no escape. */
 const texts = [
   ...[
     '""',
@@ -255,7 +258,7 @@ const mixed = [
 
 const inventedCsv = `id,name,born\r\n${Array.from({ length: 500 }, (_, n) => `${n},"Name, ${n % 77}",${n % 5 === 0 ? '' : 1800 + (n % 99)}\r\n`).join('')}`
 
-/** @returns the uuid of an administrator */
+/** @returns the UUID of an administrator */
 async function fillAccounts({ storage, addEperson }: Service): Promise<string> {
   const names = fc
     .sample(fc.option(text), runs(60, 60))
@@ -292,7 +295,7 @@ async function fillAccounts({ storage, addEperson }: Service): Promise<string> {
   return (await addEperson('root@example.org', { admin: true, password: null })).uuid
 }
 
-/** The same rows in the other store, times and ids and all. */
+/** Copies the rows to the other store, including times and ids. */
 async function copyAccounts(t: TestContext, { dataFolder }: Service, url: string): Promise<void> {
   const from = openDatabase(join(dataFolder, 'carrel.db'), { mode: 'read' })
   const to = await connectTo(t, url)
@@ -309,7 +312,7 @@ async function copyAccounts(t: TestContext, { dataFolder }: Service, url: string
   from.close()
 }
 
-/** Without a login, which would be an event on one of them only. */
+/** Creates a token without a login, which would be an event on one engine only. */
 async function tokenOf(service: Service, uuid: string): Promise<string> {
   const [secret] = service.storage.secrets.current()
   const claims = { eid: uuid, sg: [], exp: Math.floor(Date.now() / 1000) + 600 }

@@ -5,9 +5,10 @@ import { lockTable, newDatabase, untilWaiting } from '../support/service/nodes.t
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** Nobody waits for a node that starts: it may take longer than a request (docs/decisions/0007). */
-
-/** Limits in ms of what is done for a client: shorter than the service's own, so that they are over sooner. */
+/**
+ * Limits in ms for statements on behalf of clients, shorter than the service's own, so that they expire
+ * sooner.
+ */
 const limits = { connect: 500, statement: 500 }
 
 test('D4 a node that starts waits for as long as another one keeps the trail', async t => {
@@ -17,7 +18,7 @@ test('D4 a node that starts waits for as long as another one keeps the trail', a
   const unlock = await lockTable(t, url, 'trail_key')
   const starting = startService(t, { dataFolder, limits })
   await untilWaiting(url, 1)
-  // A statement for a client would have been ended.
+  // A statement for a client would have been ended by now.
   await delay(limits.statement + 1_000)
   await unlock()
   const second = await starting

@@ -9,19 +9,22 @@ import { identity } from '../support/providers/certificates.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
-/** A real Apache of Debian's packages with TLS, on a configuration of its own; nothing of /etc/apache2 but single modules. */
+/**
+ * A real Apache from Debian's packages with TLS, with a configuration of its own; from /etc/apache2 it uses
+ * only single modules.
+ */
 interface Apache {
-  /** Where it writes, as its workers do. */
+  /** The folder to which it writes, and its workers, too. */
   readonly folder: string
   readonly port: number
-  /** What the site's `<VirtualHost>` has. */
+  /** The content of the site's `<VirtualHost>`. */
   readonly site: string
-  /** Modules beside those that every site has, by the names of `a2enmod`. */
+  /** Modules in addition to those of every site, by the names of `a2enmod`. */
   readonly modules?: readonly string[]
-  /** What stands before the site. */
+  /** Configuration before the site. */
   readonly global?: string
   readonly env?: Readonly<Record<string, string | undefined>>
-  /** With `http`, no certificate. */
+  /** `http` needs no certificate. */
   readonly scheme?: 'http' | 'https'
 }
 
@@ -39,7 +42,7 @@ const always = [
 ]
 const available = '/etc/apache2/mods-available'
 
-/** A folder that Apache's workers (www-data, where the tests are root) may write. */
+/** Creates a folder that Apache's workers (www-data if the tests run as root) may write to. */
 export function folderOfWorkers(t: TestContext): string {
   const folder = temporaryFolder(t)
   chmodSync(folder, 0o755)
@@ -47,7 +50,7 @@ export function folderOfWorkers(t: TestContext): string {
   return folder
 }
 
-/** The user and group www-data of Debian (base-passwd). */
+/** The id of Debian's user and group www-data (base-passwd). */
 export const wwwData = 33
 export const give = (path: string): void => {
   if (process.getuid?.() === 0) chownSync(path, wwwData, wwwData)
@@ -88,7 +91,7 @@ ${site}
   const child = spawn('/usr/sbin/apache2', ['-f', config, '-DFOREGROUND'], {
     stdio: ['ignore', 'ignore', 'pipe'],
     env: { PATH: process.env.PATH, ...env },
-    // With mpm_prefork it sends SIGTERM to its whole process group, which would be the test's.
+    // With mpm_prefork, Apache sends SIGTERM to its whole process group, which would include the test.
     detached: true,
   })
   let complaints = ''

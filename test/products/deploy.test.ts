@@ -16,8 +16,6 @@ import { passwordOf, startService, temporaryFolder } from '../support/service/se
 import { configureNginx, nginxProgram, serverForNodes } from './nginx.ts'
 import { assertUploadsPass, relayTo, uploadSettings } from './uploads.ts'
 
-/** The examples in deploy/ with the real products: only addresses, ports and certificates are the test's own. */
-
 const example = (name: string) => readFileSync(join(repository, 'deploy', name), 'utf8')
 
 interface Place {
@@ -31,7 +29,7 @@ interface Place {
 
 interface Product {
   readonly program: string
-  /** Without TLS, as in the guide for several nodes. */
+  /** `http` for an example without TLS, as in the guide for several nodes. */
   readonly scheme?: 'http'
   /** Writes the configuration into the folder. @returns the arguments of the program */
   configure(place: Place): readonly string[]
@@ -78,7 +76,10 @@ interface Answer {
   readonly body: string
 }
 
-/** Starts the product in front of Carrel. @returns what asks it over https, whatever its certificate */
+/**
+ * Starts the product in front of Carrel. @returns a function that requests over https and accepts any
+ * certificate
+ */
 async function startProxy(t: TestContext, { program, configure, scheme }: Product, address: string) {
   assert.ok(existsSync(program), `${program} is missing; see CONTRIBUTING.md`)
   const folder = temporaryFolder(t)

@@ -98,7 +98,7 @@ for (const folder of builds) {
       await page.locator('input#user-agreement-accept').check()
       await walker.press('Save')
       await walker.settle()
-      // It goes back to the address in its settings, and the test has it at another one.
+      // The interface returns to the address in its settings, but the test serves it at another one.
       await walker.open(await tokenPage(1))
       await walker.sees('ada@example.org')
       await walker.fill({ 'input#firstName': 'Ada', 'input#lastName': 'King' })
@@ -123,7 +123,7 @@ for (const folder of builds) {
   )
 }
 
-/** In the editor of metadata, as a new line. */
+/** Adds a line in the metadata editor. */
 async function typeField(walker: Walker, field: string, value: string): Promise<void> {
   await walker.click('#dso-add-btn')
   await walker.fill({ 'ds-metadata-field-selector input': field })
@@ -137,7 +137,7 @@ async function chooseFormat({ page }: Walker, name: string): Promise<void> {
   await page.waitForTimeout(500)
 }
 
-/** By keys: the row is picked up, moved and put down. */
+/** Moves a row by keyboard: it is picked up, moved and put down. */
 async function moveDown(walker: Walker, name: string): Promise<void> {
   const { page } = walker
   const handle = page.locator(`${rowOf(name)} .drag-handle`)

@@ -22,7 +22,7 @@ for (const folder of builds) {
       await walker.open(`/bitstreams/${uuidOf(name)}/download`)
       await page.waitForURL(/\/login$/)
     }
-    // Pages that are for others lead to the login.
+    // Pages that need rights lead to the login.
     for (const path of ['/profile', '/processes', '/access-control/epeople', `${item}/edit/metadata`]) {
       await walker.open(path)
       await page.waitForURL(/\/login$/)
@@ -163,7 +163,7 @@ for (const folder of builds) {
       await walker.sees('ada@example.org')
 
       await walker.edits('ada@example.org')
-      // Version 9 asks once more for whom it has deleted.
+      // Version 9 requests the deleted eperson once more.
       const ada = new URL(page.url()).pathname.split('/').at(-2)
       walker.expects(404, `/api/eperson/epersons/${ada}`)
       await walker.click('ds-eperson-form button.delete-button')
@@ -224,7 +224,7 @@ for (const folder of builds) {
       await walker.logIn(administrator)
       await walker.open(`${item}/edit/status`)
       await walker.sees('Withdraw', 'Permanently delete')
-      // What Carrel doesn't have is not offered.
+      // The interface doesn't offer features that Carrel lacks.
       for (const tab of ['Curate', 'Relationships', 'Version History', 'Access Control', 'Collection Mapper'])
         assert.equal(await page.locator(`a.nav-link:has-text("${tab}")`).count(), 0, tab)
       await changeTitle(walker, `${item}/edit/metadata`, 'Letters from the mountains')
@@ -234,7 +234,7 @@ for (const folder of builds) {
       await changeState(walker, item)
       await walker.open(`${item}/edit/delete`)
       await walker.click('button.perform-action')
-      // Since version 10 it asks whether it should, and has a script do it.
+      // Since version 10, the interface asks for confirmation and runs a script.
       if (has('audit')) {
         await walker.click('ngb-modal-window .btn-danger')
         await walker.sees('Successfully started a process', 'object-deletion', 'COMPLETED')
@@ -260,7 +260,7 @@ for (const folder of builds) {
       await changePolicy(walker, 'Readers')
       await walker.open(policies)
       await walker.sees('2999-12-31')
-      // It looks once more whom the policy was for.
+      // The interface requests the group of the policy once more.
       walker.expects(404, `/api/authz/resourcepolicies/${uuidOf('item')}_`)
       await walker.sends('DELETE /api/authz/resourcepolicies', () => deletePolicy(walker, 'Readers'))
       await walker.open(policies)
@@ -292,7 +292,7 @@ for (const folder of builds) {
       await walker.open('/processes/1')
       await walker.sees('COMPLETED')
       await walker.click('#showOutputButton')
-      // It looks once more for what it has deleted.
+      // The interface requests the deleted process once more.
       walker.expects(404, '/api/system/processes/1?')
       await walker.click('button#delete')
       await walker.click('#delete-confirm')
@@ -326,7 +326,7 @@ for (const folder of builds) {
   )
 }
 
-/** And a text on each. */
+/** Pages of administrators, each with a text on it. */
 const pagesOfAdministrators = [
   ['/health', 'Store'],
   ['/subscriptions', 'Subscriptions'],

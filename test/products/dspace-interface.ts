@@ -10,8 +10,9 @@ import { atEnd } from '../support/service/at-end.ts'
 import { passwordOf } from '../support/service/service.ts'
 
 /**
- * DSpace's own user interface, unmodified, as its build left it. It is large, and no package: `DSPACE_INTERFACE`
- * names one or more folders of builds, separated by colons (docs/how-to/dspace-interface.md says how to make one).
+ * Folders of DSpace's own user interface, unmodified, as its build left it. It is large and not available as
+ * a package, so `DSPACE_INTERFACE` names one or more folders of builds, separated by colons
+ * (docs/how-to/dspace-interface.md explains how to make one).
  */
 export const builds = (process.env.DSPACE_INTERFACE ?? '').split(':').filter(folder => folder !== '')
 
@@ -24,13 +25,14 @@ const mediaTypes: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** In ms: that of a token, by default, and how old one gets in the walk before the interface refreshes it. */
+/** Default lifetime of a token in ms, and age in ms at which the interface refreshes one in the walk. */
 const tokenLifetime = 30 * 60 * 1000
 const refreshAfter = 20_000
 
 /**
- * Serves a build, as `npm run serve` of the interface does without rendering on the server.
- * @param rest where the service is
+ * Serves a build, like `npm run serve` of the interface without rendering on the server.
+ *
+ * @param rest the address of the service
  * @returns the origin
  */
 export async function serveInterface(
@@ -53,7 +55,7 @@ export async function serveInterface(
       )
       return
     }
-    // Languages have a hash in their name, which only its server knows.
+    // Names of language files contain a hash, which only the interface's own server knows.
     const file = join(folder, path.replace(/^(\/assets\/i18n\/[\w-]+)\.[0-9a-f]{32}\.json$/, '$1.json'))
     const found = path !== '/' && !path.includes('..') && extname(path) !== '' && existsSync(file)
     if (!found && extname(path) !== '' && !path.includes('/bitstreams/')) {
@@ -75,7 +77,7 @@ export async function serveInterface(
   return `http://localhost:${(server.address() as AddressInfo).port}`
 }
 
-/** @returns a port that nobody listens on: links begin with the address before the service has one */
+/** @returns a port on which nothing listens, because links contain the address before the service has one */
 export async function freePort(): Promise<number> {
   const server = createTcpServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -85,7 +87,7 @@ export async function freePort(): Promise<number> {
   return port
 }
 
-/** A request that was not answered with 2xx or 3xx, or not at all. */
+/** A request that was not answered with 2xx or 3xx, or not answered at all. */
 export interface Failure {
   readonly step: string
   readonly method: string
@@ -95,29 +97,29 @@ export interface Failure {
 
 interface Place {
   readonly name: string
-  /** Of the interface. */
+  /** The origin of the interface. */
   readonly origin: string
-  /** The base URL. */
+  /** The base URL of the service. */
   readonly service: string
 }
 
-/** A folder for pictures of every page, for somebody who wants to look at them. */
+/** A folder for pictures of every page, for people to look at. */
 const pictures = process.env.DSPACE_PICTURES
 
-/** Of a button: the interface has a way of its own to disable one. */
+/** Selector of an enabled button; the interface disables buttons in its own way. */
 export const enabled = ':not(.disabled):not([aria-disabled="true"])'
 
-/** Keeps the notifications of a page, which go away by themselves. */
+/** A script that keeps the notifications of a page, which disappear by themselves. */
 export const keepNotes = `globalThis.notes = new Set();
 setInterval(() => {
   for (const note of document.querySelectorAll('ds-notification')) notes.add(note.innerText)
 }, 100)`
 
-/** A person at the interface, and what their browser asks the service for. */
+/** A person who uses the interface, and the requests of their browser to the service. */
 export class Walker {
   readonly page: Page
   readonly failures: Failure[] = []
-  /** Every request to the service: `METHOD path`. */
+  /** Every request to the service, as `METHOD path`. */
   readonly requests: string[] = []
   readonly #name: string
   readonly #origin: string
@@ -147,7 +149,7 @@ export class Walker {
     })
     page.on('requestfailed', request => {
       this.#open.delete(request)
-      // The interface tries each file as a picture, and the browser takes nothing else for one.
+      // The interface tries to show each file as a picture, which fails for other files.
       const isPicture = request.resourceType() === 'image'
       if (isOurs(request) && !isPicture && request.failure()?.errorText !== 'net::ERR_ABORTED')
         this.#fail(request, 'failed')
@@ -162,7 +164,7 @@ export class Walker {
     this.failures.push({ step: this.#step, method: request.method(), path: this.#pathOf(request), status })
   }
 
-  /** Names what is done from now on. */
+  /** Names the following steps. */
   step(name: string): void {
     this.#step = name
   }
@@ -176,7 +178,10 @@ export class Walker {
     await this.picture()
   }
 
-  /** The question about cookies lies over the page; the answer of somebody who is logged in is kept with them. */
+  /**
+   * Answers the question about cookies, which lies over the page. For a logged-in eperson, the answer is kept
+   * at the service.
+   */
   async #acceptCookies(): Promise<void> {
     const accept = this.page.locator('button:visible', { hasText: /^(That's|That’s) ok/ })
     if ((await accept.count()) === 0) return
@@ -184,14 +189,14 @@ export class Walker {
     await this.settle()
   }
 
-  /** Keeps what is to be seen now, if there is a folder for it. */
+  /** Takes a picture, if there is a folder for it. */
   async picture(): Promise<void> {
     if (pictures === undefined) return
     const name = `${String(++this.#pictures).padStart(3, '0')} ${this.#step}`.replace(/[^\w.-]+/g, '_')
     await this.page.screenshot({ path: join(pictures, `${this.#name}-${name.slice(0, 90)}.png`) })
   }
 
-  /** Waits until nothing is asked any more, and nothing turns. */
+  /** Waits until no requests are made and no spinner is visible. */
   async settle(): Promise<void> {
     let quiet = 0
     for (let n = 0; n < 200 && quiet < 4; n++) {
@@ -204,17 +209,20 @@ export class Walker {
     }
   }
 
-  /** Whether something still turns: a page that never gets its answer. */
+  /** True if a spinner is still visible, because a request was never answered. */
   async spins(): Promise<boolean> {
     return (await this.page.locator('ds-loading:visible').count()) > 0
   }
 
-  /** What a person reads on the page. */
+  /** Returns the visible text of the page. */
   async text(): Promise<string> {
     return this.page.locator('body').innerText()
   }
 
-  /** The same with what the page has said and taken away since it was loaded: it does so after a few seconds. */
+  /**
+   * Returns the visible text with the notifications shown since the page was loaded, which disappear after
+   * some seconds.
+   */
   async #textAndNotes(): Promise<string> {
     const notes = await this.page
       .evaluate<string>('[...(globalThis.notes ?? [])].join("\\n")')
@@ -222,7 +230,7 @@ export class Walker {
     return `${await this.text()}\n${notes}`
   }
 
-  /** @throws AssertionError with what is there instead */
+  /** Waits for texts. @throws AssertionError with the text of the page */
   async sees(...texts: readonly string[]): Promise<void> {
     let missing = texts
     for (let n = 0; n < 300; n++) {
@@ -234,7 +242,7 @@ export class Walker {
     assert.fail(`${missing.join(', ')} not on ${this.page.url()}:\n${await this.text()}`)
   }
 
-  /** Waits until a text is there no more. */
+  /** Waits until a text has disappeared. */
   async seesNo(text: string): Promise<void> {
     for (let n = 0; n < 300; n++) {
       if (!(await this.text()).includes(text)) return
@@ -243,7 +251,7 @@ export class Walker {
     assert.fail(`${text} still on ${this.page.url()}`)
   }
 
-  /** Clicks the first of these. */
+  /** Clicks the first visible match. */
   async click(selector: string): Promise<void> {
     this.step(selector)
     await this.page.locator(selector).filter({ visible: true }).first().click()
@@ -251,7 +259,7 @@ export class Walker {
     await this.picture()
   }
 
-  /** Fills fields, and gives the form the time to notice: it does so some time after the last key. */
+  /** Fills fields, and gives the form time to notice, which takes a while after the last key. */
   async fill(fields: Readonly<Record<string, string>>): Promise<void> {
     for (const [selector, value] of Object.entries(fields))
       await this.page.locator(selector).filter({ visible: true }).first().fill(value)
@@ -264,7 +272,7 @@ export class Walker {
     await this.page.waitForTimeout(200)
   }
 
-  /** Sends the form of the page for logging in. */
+  /** Submits the login form. */
   async tryLogIn(email: string, password: string): Promise<void> {
     await this.open('/login')
     this.step(`log in as ${email}`)
@@ -278,7 +286,7 @@ export class Walker {
     await this.settle()
   }
 
-  /** Waits for another request like this: some are sent a while after the page has said that all is saved. */
+  /** Waits for another request like this, because some are sent a while after the page reports success. */
   async sends(request: string, work: () => Promise<void> = async () => {}): Promise<void> {
     const count = () => this.requests.filter(one => one.startsWith(request)).length
     const before = count()
@@ -288,12 +296,12 @@ export class Walker {
     await this.settle()
   }
 
-  /** Opens the page for changing somebody, from the list of people. */
+  /** Opens the form of an eperson from the list of people. */
   async edits(email: string): Promise<void> {
     await this.click(`tr:has-text("${email}") .access-control-editEPersonButton, tr:has-text("${email}") a`)
   }
 
-  /** The cookie that the interface keeps the token in. */
+  /** True if the interface has a cookie with a token. */
   async isLoggedIn(): Promise<boolean> {
     return (await this.page.context().cookies()).some(({ name }) => name === 'dsAuthInfo')
   }
@@ -310,13 +318,13 @@ export class Walker {
   async downloads(uuid: string): Promise<string> {
     this.step(`download ${uuid}`)
     const link = this.page.locator(`a[href="/bitstreams/${uuid}/download"]:visible`).first()
-    // It would open another tab.
+    // A click would open another tab.
     await this.page.goto(this.#origin + (await link.getAttribute('href')), { waitUntil: 'commit' })
     await this.page.waitForURL(url => url.href.startsWith(this.#service))
     return this.text()
   }
 
-  /** @throws AssertionError with each request that was refused, but for those that DSpace itself refuses */
+  /** @throws AssertionError with each refused request, except those that DSpace refuses, too */
   assertNoFailures(): void {
     assert.deepEqual(
       this.failures.filter(
@@ -333,18 +341,21 @@ export class Walker {
     return this.#refusals.some(one => one.status === status && path.startsWith(one.path))
   }
 
-  /** What is refused in this walk, because the person may not do it. */
+  /** Announces refusals in this walk, because the person has no right. */
   expects(status: number, ...paths: readonly string[]): void {
     this.#refusals.push(...paths.map(path => ({ status, path })))
   }
 }
 
-/** The interface counts a view while somebody logs in and the CSRF pair changes (C6). It shows nothing if that is refused. */
+/**
+ * True for the view that the interface counts during a login, while the CSRF pair changes (C6). Its refusal
+ * is not shown.
+ */
 const isUncounted = ({ step, path, status }: Failure) =>
   step.startsWith('log in as ') && path === '/api/statistics/viewevents' && status === 403
 
 /**
- * Properties and scripts that are 404 in DSpace, too, where they are not configured, and a group that the interface asks for
- * before it has created one.
+ * Paths of properties and scripts that are 404 in DSpace, too, if they are not configured, and of a group
+ * that the interface requests before it has created one.
  */
 const isUnset = /^\/api\/((config\/properties|system\/scripts)\/|eperson\/groups\/undefined$)/

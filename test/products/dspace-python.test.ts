@@ -6,7 +6,7 @@ import { passwordOf, startService } from '../support/service/service.ts'
 import { freePort } from './dspace-interface.ts'
 import { needPackages } from './packages.ts'
 
-/** DSpace's Python client, of which DSPACE_PYTHON_CLIENT names the folder: it is in no package of Debian. */
+/** The folder of DSpace's Python client, which is in no Debian package. */
 const client = process.env.DSPACE_PYTHON_CLIENT
 const administrator = 'admin@example.org'
 

@@ -15,19 +15,19 @@ interface Sent {
   readonly status: number
   readonly shape: string
   readonly text: string
-  /** In ms. */
+  /** Times in ms. */
   readonly begun: number
   readonly ended: number
 }
 
 const uuid = '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}'
-/** And those of policies, which have the UUID of their object and more. */
+/** Matches UUIDs, and ids of policies, which extend the UUID of their object. */
 const anyId = new RegExp(`${uuid}(?:_[0-9a-f]{12})?`, 'g')
 const oneId = new RegExp(`^${uuid}(?:_[0-9a-f]{12})?$`)
 
 /**
- * Writes down what the interface asks, so that the everyday suite can ask the same without it
- * (test/journeys/dspace-interface-requests.test.ts). Nothing of an answer is kept but its status and its shape.
+ * Records the requests of the interface, so that the everyday suite can repeat them without it
+ * (test/journeys/dspace-interface-requests.test.ts). Of an answer, only the status and the shape are kept.
  */
 export class Recorder {
   readonly #walk: string
@@ -47,7 +47,8 @@ export class Recorder {
   }
 
   watch(page: Page): void {
-    // In the order in which they were begun: an answer may come after that to a change that was asked for later.
+    // In the order in which the requests were begun, because an answer may arrive after that to a later
+    // change.
     page.on('request', request => {
       if (!request.url().startsWith(`${this.#service}/`)) return
       const begun = Date.now()
@@ -71,7 +72,7 @@ export class Recorder {
     if (path === '/api/authn/login' && status === 200) this.#hasToken = true
     if (path === '/api/authn/logout' && status < 400) this.#hasToken = false
     const answer = await response.allHeaders()
-    // A page that was left has no bodies any more.
+    // The bodies of a page that was left are no longer available.
     const text = status === 204 ? '' : await response.text().catch(() => undefined)
     return {
       method: request.method(),
@@ -89,9 +90,9 @@ export class Recorder {
     }
   }
 
-  /** @param seen what other walks have asked already */
+  /** @param seen requests of other walks */
   async finish(seen: Set<string>): Promise<RecordedWalk> {
-    // What is still under way counts as never asked.
+    // Requests still under way are left out.
     for (const end of this.#finished.values()) end(false)
     const all = (await Promise.all(this.#answers)).filter(one => one !== undefined)
     const origins = new Map<string, { readonly at: number; readonly pointer: string }>()
@@ -121,7 +122,7 @@ export class Recorder {
     const changes = all.filter(one => one.method !== 'GET')
     const lines = all.map(one => {
       const isBeside = changes.some(other => other.begun <= one.ended && one.begun <= other.ended)
-      // Which of the two came first, nobody knows: how many there are isn't certain.
+      // The order of the two is unknown, and so is the number of elements.
       const shape = one.method === 'GET' && isBeside ? one.shape.replace(/\*\d+$/, anyCount) : one.shape
       return { one, line: lineOf({ ...one, shape }, named) }
     })
@@ -152,14 +153,17 @@ function lineOf(one: Sent, named: (text: string) => string): Recorded {
   return [method, named(path), `${status} ${shape}`.trim(), more]
 }
 
-/** The parts of a form. The browser doesn't tell those with files; then the answer has the name. */
+/**
+ * Returns the parts of a form. The browser doesn't show forms with files; their name is taken from the
+ * answer.
+ */
 function formIn(body: string, answer: string): Record<string, string> {
   if (body === '') return { file: (JSON.parse(answer) as { readonly name: string }).name }
   const parts = body.matchAll(/name="([^"]+)"(?:; filename="([^"]+)")?\r\n(?:[^\r]+\r\n)*\r\n([^\r]*)/g)
   return Object.fromEntries([...parts].map(([, name = '', file, value = '']) => [name, file ?? value]))
 }
 
-/** Of those that are asked again and again, once is enough. */
+/** True for repeated requests, of which one is enough. */
 const isRepeated = ({ method, path, body }: Sent) =>
   method === 'GET' || (path === '/api/authn/login' && body === '{}')
 
@@ -168,7 +172,7 @@ const personIn = (token: string): string => {
   return claims.eid
 }
 
-/** Every UUID that is a whole value, with its JSON pointer. */
+/** Yields every UUID that is a whole value, with its JSON pointer. */
 function* idsIn(value: unknown, pointer = ''): Generator<readonly [pointer: string, id: string]> {
   if (typeof value === 'string' && oneId.test(value)) yield [pointer, value]
   if (typeof value !== 'object' || value === null) return
@@ -178,8 +182,8 @@ function* idsIn(value: unknown, pointer = ''): Generator<readonly [pointer: stri
 }
 
 /**
- * One line for each request. Walks that are there already stay, such as those through another version of the interface, and
- * what they have asked in the same words isn't written again.
+ * Writes one line for each request. Existing walks stay, such as those through another version of the
+ * interface, and identical requests are not written again.
  */
 export function writeWalks(path: string, walks: readonly RecordedWalk[]): void {
   const there = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : []

@@ -9,9 +9,7 @@ import { startService, temporaryFolder } from '../support/service/service.ts'
 import { freePort, keepNotes, serveInterface, Walker } from './dspace-interface.ts'
 import { Recorder, writeWalks } from './dspace-recorder.ts'
 
-/** What people do at DSpace's interface, as they see it. The service is a process of its own. */
-
-/** A file for what the interface asked; not given: it is not written down. */
+/** A file in which the interface's requests are recorded; without it, they are not. */
 const recording = process.env.DSPACE_RECORDING
 const walks: RecordedWalk[] = []
 const seen = new Set<string>()
@@ -22,19 +20,20 @@ after(() => {
 export interface Walk {
   readonly walker: Walker
   readonly page: Walker['page']
-  /** The UUID of what is in the world from the beginning. */
+  /** Returns the UUID of an object that the world has from the beginning. */
   readonly uuidOf: (name: string) => string
-  /** Whether this build of the interface has the page. */
+  /** True if this build of the interface has the page. */
   readonly has: (page: 'audit' | 'replace') => boolean
-  /** Of the item's page. */
+  /** The path of the item's page. */
   readonly item: string
-  /** Where mails arrive. */
+  /** The server at which mails arrive. */
   readonly mails: Catcher
 }
 
 /**
- * A walk by one person, which asserts at its end that nothing was refused.
- * @param isRecorded not if what is sent works only once, as the token of a mail
+ * Declares a walk by one person, which asserts at its end that no request was refused.
+ *
+ * @param isRecorded false if a request works only once, such as one with the token of a mail
  */
 export function walk(
   name: string,
@@ -59,7 +58,7 @@ export function walk(
       walker.assertNoFailures()
     } catch (error) {
       await walker.picture()
-      // What went wrong is often a request that was refused.
+      // The cause of a failure is often a refused request.
       if (walker.failures.length > 0) t.diagnostic(JSON.stringify(walker.failures))
       throw error
     } finally {

@@ -6,9 +6,7 @@ import { openApi } from '../../scripts/open-api.ts'
 import { environmentWithNode, run } from '../support/service/process.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
-/** Generators of clients from npm, which are installed outside of the checkout, on the OpenAPI document. */
-
-/** The versions with which this was run last, on 2026-11-26. */
+/** The versions with which this test was last run, on 2026-11-26. */
 const packages = ['openapi-typescript@7.13.0', 'orval@8.38.0', 'typescript@5.9.3']
 
 const compilerOptions = {
@@ -24,7 +22,7 @@ const compilerOptions = {
 test('OD1 what openapi-typescript and orval make of the document compiles', async t => {
   const folder = temporaryFolder(t)
   const inFolder = async (program: string, ...args: readonly string[]) => {
-    // With the settings of npm that this machine needs, such as a mirror or certificates.
+    // With this machine's npm settings, such as a mirror or certificates.
     const { code, stdout, stderr } = await run(program, args, { cwd: folder, env: environmentWithNode() })
     assert.equal(code, 0, `${args.join(' ')}\n${stdout}${stderr}`)
   }

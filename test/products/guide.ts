@@ -4,29 +4,30 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { cleanEnvironment, repository, run } from '../support/service/process.ts'
 
-/** A guide in docs/how-to/ as a test follows it: block by block, with its own addresses and folders. */
+/** A guide in docs/how-to/ that a test follows block by block, with its own addresses and folders. */
 export interface Guide {
-  /** The block of a language that contains a text, with the places of the test. */
+  /** Returns the block of a language that contains a text, with the test's own values. */
   block(language: string, containing: string): string
   /**
-   * Runs the block of shell commands that contains a text, without sudo, and with curl taking any certificate: those of
-   * products are the test's own.
-   * @throws AssertionError where one fails
+   * Runs the block of shell commands that contains a text, without sudo, and with a curl that accepts any
+   * certificate, because those of products are the test's own.
+   *
+   * @throws AssertionError if a command fails
    */
   sh(containing: string, options?: Running): Promise<void>
 }
 
 interface Running {
   readonly env?: Readonly<Record<string, string>>
-  /** Where the commands may be run. */
+  /** The working directory of the commands. */
   readonly cwd?: string
-  /** What to say of a product where one fails. */
+  /** Returns the log of a product, for the message of a failure. */
   readonly log?: () => string
 }
 
 /**
  * @param name of the file, without `.md`
- * @param places what stands in the guide, and what the test has instead; replaced everywhere, in one pass
+ * @param places texts of the guide with the test's own values, which replace them everywhere in one pass
  */
 export function openGuide(name: string, places: Readonly<Record<string, string>>): Guide {
   const text = readFileSync(join(repository, 'docs/how-to', `${name}.md`), 'utf8')

@@ -12,7 +12,10 @@ import { carrel, cleanEnvironment, repository, run } from '../support/service/pr
 import { passwordOf, type Service, startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** docs/how-to/ldap.md with OpenLDAP: Debian's packages slapd and ldap-utils. Only ports and folders are the test's own. */
+/**
+ * The guide to LDAP, followed with OpenLDAP from Debian's packages slapd and ldap-utils. Only ports and
+ * folders are the test's own.
+ */
 const guide = readFileSync(join(repository, 'docs/how-to/ldap.md'), 'utf8')
 const blocks = [...guide.matchAll(/```(\w*)\n([\s\S]*?)```/g)].map(([, language, text = '']) => ({
   language,
@@ -31,7 +34,7 @@ const admin = ['-x', '-D', 'cn=admin,dc=example,dc=edu', '-w', 'admin-secret']
 interface Slapd {
   readonly folder: string
   readonly ports: { readonly ldap: number; readonly ldaps: number }
-  /** With this directory's ports for those of the guide. */
+  /** Replaces the guide's ports by those of this directory. */
   own(text: string): string
   /** Adds or changes entries. */
   change(ldif: string, program?: string): Promise<void>
@@ -86,7 +89,7 @@ async function startSlapd(t: TestContext): Promise<Slapd> {
   }
 }
 
-/** The settings of the guide, with the provider of another block of it, or changed. */
+/** Returns the guide's settings, with the provider of another block, or with a changed one. */
 function settingsOf({ folder, own }: Slapd, provider: Readonly<Record<string, unknown>> = {}) {
   const file = JSON.parse(own(blockWith('"singleSignOn"'))) as {
     singleSignOn: { providers: Record<string, unknown>[] }

@@ -7,8 +7,6 @@ import { startReverseProxy } from '../support/providers/reverse-proxy.ts'
 import { logInAtLemonLdap, startLemonLdap } from './lemonldap.ts'
 import { isLive, logIn, logOutThere, startWorld, tryLogIn } from './world.ts'
 
-/** docs/how-to/sso-lemonldap.md with the real product, and Carrel on another site, over https. */
-
 const expected = { email: 'rtyler@badwolf.org', groups: ['Staff'] }
 const byOpenId = { scheme: 'oidc', atProvider: logInAtLemonLdap, expected }
 const bySaml = { ...byOpenId, scheme: 'shibboleth' }
@@ -22,7 +20,7 @@ async function start(t: TestContext, scheme: 'http' | 'https') {
 
 interface Otherwise {
   readonly secret?: string
-  /** Of what the guide writes for the portal, a text that is replaced. */
+  /** A text in the guide's configuration of the portal that is replaced. */
   readonly replaced?: string | RegExp
   readonly by?: string
 }
@@ -48,7 +46,7 @@ async function startOpenId(t: TestContext, { secret = plain, replaced = '', by =
   front.forwardTo(world.service.address)
   return { portal, world, startCarrel, front }
 }
-/** As `openssl rand -hex` or a UUID has it, and one that HTTP Basic encodes. */
+/** Secrets in the form of a UUID, and with characters that HTTP Basic encodes. */
 const [plain, odd] = ['de4f7b9c-0c3a-4b5e-9f12-7a6b5c4d3e2f', 'a+b/c=d%:e']
 
 async function startSaml(t: TestContext) {
@@ -62,7 +60,8 @@ async function startSaml(t: TestContext) {
   const world = await startWorld(t, { folder: portal.carrelFolder, config, address })
   front.forwardTo(world.service.address)
   await portal.sh('addKey samlSPMetaDataXML')
-  // The portal has read its configuration for `/saml/metadata/idp`, and looks for a newer one after its `checkTime`.
+  // The portal has read its configuration for `/saml/metadata/idp`, and looks for a newer one after its
+  // `checkTime`.
   await wait(2_500)
   return { portal, world }
 }
@@ -72,7 +71,7 @@ test('X1 X2 LemonLDAP::NG by OpenID Connect as its guide sets it up: login, and 
   assert.deepEqual(await world.complaints(), [])
   const page = await openPage(t)
   const token = await logIn(page, world, byOpenId)
-  // The portal knows the browser.
+  // The portal recognizes the browser.
   const { atProvider: _form, ...again } = byOpenId
   await page.context().clearCookies({ domain: '127.0.0.1' })
   await page.evaluate('localStorage.clear()')
@@ -140,7 +139,7 @@ test('X1 X2 X4 LemonLDAP::NG by SAML as its guide sets it up: login, and logout 
 
   const again = await logIn(page, world, bySaml)
   assert.equal((await world.service.storage.identities.listIdentities()).length, 1)
-  // The portal asks Carrel in a frame.
+  // The portal calls Carrel in a frame.
   const answered = page.waitForResponse(answer => answer.url().includes('/saml/singleLogoutReturn'))
   await page.goto(`${portal.origin}/?logout=1`)
   await answered

@@ -9,17 +9,20 @@ import { folderOfWorkers, give, startApache } from './apache.ts'
 import { type Guide, openGuide } from './guide.ts'
 import { needPackages } from './packages.ts'
 
-/** The portal of LemonLDAP::NG of Debian's packages, set up by its guide. Its configuration is in a folder of its own. */
+/**
+ * The portal of LemonLDAP::NG from Debian's packages, set up by its guide, with its configuration in a folder
+ * of its own.
+ */
 export interface LemonLdap {
   readonly guide: Guide
-  /** Where Carrel's configuration is. */
+  /** The folder of Carrel's configuration. */
   readonly carrelFolder: string
   readonly origin: string
   /** Writes the block of JSON that contains a text, as `/etc/lemonldap-ng/<name>`. */
   write(name: string, containing: string, change?: (text: string) => string): void
   /** Runs a block of the guide, with this portal's configuration. */
   sh(containing: string): Promise<void>
-  /** The end of its log, for messages of tests. */
+  /** Returns the end of its log, for messages of tests. */
   log(): string
 }
 
@@ -32,7 +35,7 @@ const packages = [
     'liblasso-perl',
     'libxml-simple-perl',
   ],
-  // Recommended by them.
+  // Packages that they recommend.
   ...[
     'libcrypt-openssl-bignum-perl',
     'libemail-sender-perl',
@@ -46,8 +49,8 @@ const packages = [
 
 /**
  * @param address Carrel's public address
- * @param scheme http for OpenID Connect, which Carrel takes of a provider on the same machine: it would not trust the
- * test's certificate
+ * @param scheme http for OpenID Connect, which Carrel accepts from a provider on the same machine; it would
+ * not trust the test's certificate
  */
 export async function startLemonLdap(
   t: TestContext,
@@ -98,14 +101,14 @@ export async function startLemonLdap(
     port,
     scheme,
     modules: ['fcgid', 'rewrite'],
-    // Browsers take no cookie for the domain .localhost.
+    // Browsers accept no cookie for the domain .localhost.
     site: `${site.replace(/^\s*ServerName.*$/m, '')}\nHeader edit* Set-Cookie "; domain=[^;]*" ""`,
     global: `Include /etc/apache2/conf-available/javascript-common.conf\nFcgidIPCDir ${folder}/run\nFcgidProcessTableFile ${folder}/run/fcgid\nFcgidInitialEnv LLNG_DEFAULTCONFFILE ${ini}\nFcgidInitialEnv PATH /usr/bin:/bin\nFcgidMaxProcesses 2`,
   })
   return { guide, carrelFolder, origin, write, sh, log }
 }
 
-/** In its form, as a user of its demonstration. */
+/** Fills in the portal's form, as a user of its demonstration. */
 export async function logInAtLemonLdap(page: Page): Promise<void> {
   await page.locator('input[name=user]').fill('rtyler')
   await page.locator('input[name=password]').fill('rtyler')

@@ -11,7 +11,10 @@ import { repository, run, serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** The metrics (D5) as a real Prometheus and a real nginx see them: Debian's packages prometheus and nginx. */
+/**
+ * Settings and headers for metrics (D5), which a real Prometheus and a real nginx read. They are from
+ * Debian's packages prometheus and nginx.
+ */
 const { headers, env } = scraper
 const docs = (name: string) => join(repository, 'docs', name)
 const guide = readFileSync(docs('how-to/monitor.md'), 'utf8')
@@ -51,7 +54,7 @@ test('D5 promtool accepts the alert rules, and every query of the dashboard', as
   assert.ok(queries.length > 20)
   const rules = queries.map((query, at) => ({
     record: `panel:query${at}`,
-    // What Grafana puts in.
+    // Values that Grafana would insert.
     expr: query.replaceAll('$__rate_interval', '1m').replaceAll('$instance', '.*'),
   }))
   const file = join(temporaryFolder(t), 'queries.yml')
@@ -95,7 +98,7 @@ test('D5 Prometheus reads two workers with the configuration of the guide', asyn
 
 test('D5 nginx in front opens the metrics to nobody, not even when it says nothing of itself', async t => {
   const folder = temporaryFolder(t)
-  // As `carrel serve` starts without settings, and with a proxy that adds no header.
+  // Default settings of `carrel serve`, and a proxy that adds no header.
   const served = await serve(t, temporaryFolder(t), {
     env: { ...env, CARREL_BASE_URL: 'https://repo.example.edu' },
   })

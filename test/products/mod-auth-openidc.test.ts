@@ -15,8 +15,6 @@ import { needPackages } from './packages.ts'
 import { assertUploadsPass, relayTo, uploadSettings } from './uploads.ts'
 import { arriveAnew, isLive, logIn, logOutThere, pretend, startWorld, tryLogIn } from './world.ts'
 
-/** docs/how-to/sso-mod-auth-openidc.md with the real module, in front of Carrel over https. */
-
 const users = {
   ruth: { sub: 'r-1', email: 'ruth@example.edu', email_verified: true, groups: ['member', 'staff'] },
   zoe: { sub: 'z-1', email: 'zoe@example.edu', email_verified: true, given_name: 'Zoë', family_name: 'Łoś' },
@@ -48,7 +46,7 @@ async function start(t: TestContext, given: Readonly<Record<string, string | und
     folder,
     port,
     modules: ['proxy', 'proxy_http', 'auth_openidc'],
-    // Its name and its certificate are the test's own.
+    // Name and certificate are the test's own.
     site: host
       .replaceAll(/^\s*(ServerName|SSL).*$/gm, '')
       .replaceAll('http://127.0.0.1:8080', world.service.address),
@@ -74,7 +72,7 @@ test('X1 X2 mod_auth_openidc as its guide sets it up: login, and logout here and
   await logOutThere(page, world)
   await page.waitForURL(world.ui)
   assert.equal(await isLive(world, token), false)
-  // The provider asks again: it may be somebody else.
+  // The provider asks again, because the user may be another one.
   await logIn(page, world, login('zoe', []))
   const [zoe] = (await world.service.storage.people.listEpersons()).filter(({ email }) => /zoe/.test(email))
   assert.deepEqual([zoe?.firstName, zoe?.lastName], ['Zoë', 'Łoś'])
@@ -87,7 +85,7 @@ test('X2 X3 nothing that a client says of itself gets through mod_auth_openidc',
   const without = await pretend(page, world, 'oidc', secret)
   assert.ok(without.startsWith(provider.issuer), without)
   await logIn(page, world, login('zoe', []))
-  // She has no groups at the provider: nothing overwrites what she says.
+  // The provider sends no groups for this user, so nothing overwrites the forged ones.
   assert.equal(await pretend(page, world, 'oidc', secret), world.ui)
   const { email } = users.zoe
   const shown = { state: 'logged in', email, method: 'oidc', groups: [] }

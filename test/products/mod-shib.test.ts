@@ -15,8 +15,6 @@ import { logInAtSimpleSamlPhp, startSimpleSamlPhp } from './simplesamlphp.ts'
 import { assertUploadsPass, relayTo, uploadSettings } from './uploads.ts'
 import { arriveAnew, isLive, logIn, logOutThere, pretend, startWorld } from './world.ts'
 
-/** docs/how-to/sso-mod-shib.md with the real module and shibd, in front of Carrel over https; simpleSAMLphp knows who it is. */
-
 async function start(t: TestContext) {
   await needPackages('apache2', 'libapache2-mod-shib', 'curl')
   const folder = folderOfWorkers(t)
@@ -52,16 +50,16 @@ async function start(t: TestContext) {
     port,
     modules: ['proxy', 'proxy_http', 'shib'],
     global: `ShibConfig ${etc}/shibboleth2.xml\n${readFileSync('/etc/apache2/conf-available/shib.conf', 'utf8')}`,
-    // Its certificate is the test's own.
+    // The certificate is the test's own.
     site: host.replaceAll(/^\s*SSL.*$/gm, '').replaceAll('http://127.0.0.1:8080', world.service.address),
     env: { ...env, PROXY_SECRET: secret },
   })
   return { world, secret, idp, port }
 }
 
-/** @returns the environment in which it and the module find each other */
+/** @returns environment variables by which shibd and the module find each other */
 async function startShibd(t: TestContext, folder: string, etc: string): Promise<Record<string, string>> {
-  // It adds its own name to each.
+  // shibd appends its own name to each folder.
   const [state, logs, sockets] = ['state', 'logs', 'sockets'].map(name => {
     mkdirSync(join(folder, name, 'shibboleth'), { recursive: true })
     return join(folder, name)
@@ -99,7 +97,7 @@ test('X1 X2 mod_shib as its guide sets it up: login, and logout here and there',
   await logOutThere(page, world)
   await page.waitForURL(world.ui)
   assert.equal(await isLive(world, token), false)
-  // The identity provider asks again, and somebody who comes again is the same.
+  // The identity provider asks again, and the same user is recognized.
   await logIn(page, world, login)
   assert.equal((await world.service.storage.identities.listIdentities()).length, 1)
   const [ruth] = await world.service.storage.people.listEpersons()
@@ -111,7 +109,7 @@ test('X2 X3 nothing that a client says of itself gets through mod_shib', async t
   const page = await openPage(t)
   const without = await pretend(page, world, 'shibboleth', secret)
   assert.ok(without.startsWith(idp.origin), without)
-  // She has no affiliation at the provider: nothing overwrites what she says.
+  // The provider sends no affiliation for this user, so nothing overwrites the forged one.
   idp.replace("'eduPersonScopedAffiliation'", "'unused'", 'authsources.php')
   const expected = { email: 'ruth@example.edu', groups: [] }
   await logIn(page, world, { ...login, expected })

@@ -2,17 +2,15 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { repository } from '../support/service/process.ts'
 
-/** A real nginx of Debian's package, on a configuration of its own. */
-
 export const nginxProgram = '/usr/sbin/nginx'
 
-/** The first block of a language in a guide. */
+/** Returns the first block of a language in a guide. */
 export const blockOf = (file: string, language: string): string =>
   new RegExp(`\`\`\`${language}\\n([\\s\\S]*?)\`\`\``).exec(
     readFileSync(join(repository, file), 'utf8'),
   )?.[1] ?? ''
 
-/** The upstream and the server of docs/deployment.md, with both nodes at the same place. */
+/** Returns the upstream and the server of docs/deployment.md, with both nodes at the same address. */
 export const serverForNodes = (port: number, backend: string): string =>
   blockOf('docs/deployment.md', 'nginx')
     .replaceAll(/127\.0\.0\.1:808[12]/g, backend)
@@ -20,7 +18,8 @@ export const serverForNodes = (port: number, backend: string): string =>
 
 /**
  * Writes nginx's whole configuration around the servers of an example.
- * @param more stands before the servers
+ *
+ * @param more configuration before the servers
  * @returns the arguments of the program
  */
 export function configureNginx(folder: string, servers: string, more = ''): readonly string[] {

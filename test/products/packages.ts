@@ -5,8 +5,9 @@ const isInstalled = async (name: string) =>
   /^Status: install ok installed$/m.test((await run('dpkg-query', ['--status', name])).stdout)
 
 /**
- * Installs what is missing of Debian's packages, without what they only recommend.
- * @throws AssertionError saying what to install, where that can't be done here
+ * Installs missing Debian packages, without recommended ones.
+ *
+ * @throws AssertionError that says what to install, if that is not possible here
  */
 export async function needPackages(...names: readonly string[]): Promise<void> {
   const missing: string[] = []

@@ -15,7 +15,6 @@ import { needPackages } from './packages.ts'
 
 const guide = join(repository, 'docs/how-to/puppetdb-clients.md')
 
-/** PuppetDB's Python client, from Debian's packages, as it is. */
 test('Q14 Q15 Q16 Q24 every call of pypuppetdb that reads is answered as PuppetDB would', async t => {
   await needPackages('python3-pypuppetdb')
   const service = await startService(t, { env: { CARREL_QUERY_BASE: '/pdb/query/v4' } })
@@ -55,7 +54,7 @@ test('Q24 behind the proxy that the guide shows for Puppetboard, which sends no 
     child.kill('SIGTERM')
     await ended
   })
-  // As it sends them without a user.
+  // The header that the client sends without a user.
   const headers = { authorization: `Basic ${btoa('None:None')}` }
   const ask = (path: string, init: RequestInit = {}) =>
     fetch(`http://127.0.0.1:${port}${path}`, { ...init, headers: { ...headers, ...init.headers } })

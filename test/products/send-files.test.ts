@@ -18,9 +18,9 @@ import { blockOf, configureNginx, nginxProgram, serverForNodes } from './nginx.t
 import { assertUploadsPass, uploadSettings } from './uploads.ts'
 
 /**
- * Files that a real nginx and a real Apache send (F4), with the configuration in docs/how-to/send-files.md. The packages
- * of Debian are nginx, apache2 and libapache2-mod-xsendfile. As root, the proxies' workers run as www-data, which can
- * read the files through their group only.
+ * Returns a block of docs/how-to/send-files.md, by which a real nginx and a real Apache send files (F4). The
+ * Debian packages are nginx, apache2 and libapache2-mod-xsendfile. If the test runs as root, the proxies'
+ * workers run as www-data, which can read the files only through their group.
  */
 const guideBlock = (language: string) => blockOf('docs/how-to/send-files.md', language)
 
@@ -32,7 +32,7 @@ interface Product {
   configure(place: Place): readonly string[]
   /** Headers that the product adds to files, whatever its configuration. */
   readonly adds: readonly string[]
-  /** Whether it finds a file that was set aside after Carrel named it. */
+  /** True if the product finds a file that was set aside after Carrel named it. */
   readonly findsOrphans: boolean
 }
 
@@ -132,7 +132,7 @@ const size = 1_000_000
 async function start(t: TestContext, product: Product) {
   assert.ok(existsSync(product.program), `${product.program} is missing; see CONTRIBUTING.md`)
   const dataFolder = temporaryFolder(t)
-  // As the guide says: the folder of files is for a group, and what Carrel adds to it, too.
+  // The guide requires a group for the folder of files, including new files in it.
   chmodSync(dataFolder, 0o755)
   const filesFolder = join(dataFolder, 'files')
   mkdirSync(filesFolder)
@@ -170,7 +170,7 @@ async function ask(address: string, path: string, headers: Headers, method = 'GE
   return { status: answer.statusCode, headers: answer.rawHeaders, body: await finish(answer) }
 }
 
-/** Headers of the connection, those that are new each time, and the boundary between parts. */
+/** Removes headers of the connection, headers that differ each time, and the boundary between parts. */
 const comparable = (raw: readonly string[], without: readonly string[]): string[] =>
   raw
     .flatMap((name, at) => (at % 2 === 0 ? [`${name.toLowerCase()}: ${raw[at + 1]}`] : []))
@@ -180,7 +180,8 @@ const comparable = (raw: readonly string[], without: readonly string[]): string[
     .toSorted()
 
 /**
- * Stands between the proxy and Carrel.
+ * Starts a server between the proxy and Carrel.
+ *
  * @param onNamed called when Carrel has named a file, before the proxy learns of it
  * @returns its address
  */

@@ -6,8 +6,6 @@ import { startReverseProxy } from '../support/providers/reverse-proxy.ts'
 import { logInAtSimpleSamlPhp, startSimpleSamlPhp } from './simplesamlphp.ts'
 import { isLive, logIn, logOutThere, startWorld, tryLogIn, type World } from './world.ts'
 
-/** docs/how-to/sso-simplesamlphp.md with the real product, and Carrel on another site, over https. */
-
 const login = {
   scheme: 'shibboleth',
   atProvider: logInAtSimpleSamlPhp,
@@ -40,7 +38,7 @@ test('X1 X2 X4 simpleSAMLphp as its guide sets it up: login, and logout here and
   await logOutThere(page, world)
   await page.waitForURL(world.ui)
   assert.equal(await isLive(world, token), false)
-  // The provider asks again, and somebody who comes again is the same.
+  // The provider asks again, and the same user is recognized.
   await logIn(page, world, login)
   assert.equal((await world.service.storage.identities.listIdentities()).length, 1)
 })

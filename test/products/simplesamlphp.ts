@@ -8,13 +8,15 @@ import { folderOfWorkers, give, startApache } from './apache.ts'
 import { type Guide, openGuide } from './guide.ts'
 import { needPackages } from './packages.ts'
 
-/** simpleSAMLphp of Debian's packages, set up by its guide. Its configuration is in a folder of its own. */
+/**
+ * simpleSAMLphp from Debian's packages, set up by its guide, with its configuration in a folder of its own.
+ */
 export interface SimpleSamlPhp {
   readonly guide: Guide
-  /** Where Carrel's configuration is. */
+  /** The folder of Carrel's configuration. */
   readonly carrelFolder: string
   readonly origin: string
-  /** Writes something else into one of its files. @returns what puts it back */
+  /** Replaces a text in one of its files. @returns a function that restores the file */
   replace(what: string, by: string, name: string): () => void
   /** Writes one of its files. */
   write(name: string, content: string | Buffer): void
@@ -96,7 +98,7 @@ ${readFileSync('/etc/simplesamlphp/apache.conf', 'utf8')}`,
   }
 }
 
-/** In its form. */
+/** Fills in its form. */
 export async function logInAtSimpleSamlPhp(page: Page): Promise<void> {
   await page.locator('input[name=username]').fill(login.user)
   await page.locator('input[name=password]').fill(login.password)

@@ -10,9 +10,7 @@ import { newItem, upload } from '../support/data/editing.ts'
 import { atEnd } from '../support/service/at-end.ts'
 import type { Service } from '../support/service/service.ts'
 
-/** Uploads through a proxy: it lets pass what the settings allow, and Carrel itself refuses the rest. */
-
-/** Sizes in megabytes above the limits that proxies have by default. */
+/** Limits in MB above the default limits of proxies. */
 export const uploadSettings = { CARREL_IMPORT_SIZE: '4', CARREL_UPLOAD_SIZE: '6' }
 
 const megabyte = 1024 * 1024
@@ -20,7 +18,8 @@ const tus = { 'tus-resumable': '1.0.0' }
 
 /**
  * Sends a file of an item, a piece of an upload, and records, each larger than 1 MB.
- * @param address of the proxy, with the path of the base URL; service has `uploadSettings`
+ *
+ * @param address of the proxy, with the path of the base URL; the service must have `uploadSettings`
  */
 export async function assertUploadsPass(service: Service, address: string): Promise<void> {
   const email = 'uploads@example.org'
@@ -56,7 +55,7 @@ export async function assertUploadsPass(service: Service, address: string): Prom
   const csv = { 'content-type': 'text/csv' }
   const imported = await admin.imports('/letters/import?key=id', records(3000), csv)
   assert.equal(imported.state, 'completed', JSON.stringify(imported))
-  // Without a length, as of a program that makes the records while it sends them.
+  // Without a length, like a program that generates the records while it sends them.
   const inChunks = await admin.imports(
     '/chunks/import?key=id',
     new ReadableStream({
@@ -76,7 +75,10 @@ export async function assertUploadsPass(service: Service, address: string): Prom
 const assertCarrelRefused = (body: unknown) =>
   assert.match(JSON.stringify(body), /"type":"[^"]*problems/, 'Carrel says so, not the proxy')
 
-/** Lets a client that knows neither the proxy's name nor its certificate talk to it. @returns an http address without a path */
+/**
+ * Relays requests of a client that knows neither the proxy's name nor its certificate. @returns an http
+ * address without a path
+ */
 export async function relayTo(t: TestContext, port: number, host: string): Promise<string> {
   const relay = createServer((incoming, response) => {
     const { method = '', headers, url = '' } = incoming

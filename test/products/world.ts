@@ -8,21 +8,21 @@ import { shownOn, startUserInterface, tokenOn } from '../support/clients/user-in
 import { carrel } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Carrel as a guide sets it up, and a page that people log in from. */
+/** Carrel as a guide sets it up, and a page from which people log in. */
 export interface World {
   readonly service: Service
   /** The public address, with its path. */
   readonly address: string
-  /** The page. */
+  /** The address of the page. */
   readonly ui: string
-  /** What `carrel sso check` complains of, as `level about: what`. */
+  /** Returns the findings of `carrel sso check`, as `level about: what`. */
   complaints(): Promise<string[]>
 }
 
 interface Setting {
-  /** Of the configuration; secrets and metadata are there. */
+  /** The folder of the configuration, with secrets and metadata. */
   readonly folder: string
-  /** `carrel.json` as it is in the guide. */
+  /** The guide's `carrel.json`. */
   readonly config: string
   /** The public address. */
   readonly address: string
@@ -54,7 +54,7 @@ export async function startWorld(t: TestContext, { folder, config, address, env 
 
 interface Login {
   readonly scheme: string
-  /** Fills in what the provider asks for; it isn't called where the browser comes back at once. */
+  /** Fills in the provider's form; not called if the browser returns at once. */
   readonly atProvider?: (page: Page) => Promise<void>
   readonly expected: { readonly email: string; readonly groups: readonly string[] }
 }
@@ -85,7 +85,7 @@ export async function logOutThere(page: Page, { ui }: World): Promise<void> {
   await page.getByRole('link', { name: 'Log out there too' }).click()
 }
 
-/** Tries to log in. @returns the status of what Carrel answers to what the provider sends */
+/** Tries to log in. @returns the status of Carrel's answer to the provider's message */
 export async function tryLogIn(page: Page, { ui, address }: World, login: Login): Promise<number> {
   await page.goto(ui)
   const answered = page.waitForResponse(
@@ -100,8 +100,10 @@ export async function tryLogIn(page: Page, { ui, address }: World, login: Login)
 }
 
 /**
- * Begins another login, with the cookies of the browser and with headers that say that it is Ruth, and that the proxy says
- * so. @returns where the proxy or Carrel sends it; a page that is loaded next gets the session, if there is one
+ * Begins another login, with the cookies of the browser and with forged headers that claim to be Ruth and to
+ * come from the proxy.
+ *
+ * @returns the target of the redirect; a page loaded next gets the session, if there is one
  */
 export async function pretend(page: Page, world: World, scheme: string, secret: string): Promise<string> {
   const said = {
@@ -119,7 +121,7 @@ export async function pretend(page: Page, world: World, scheme: string, secret: 
   return answer.headers().location ?? `${answer.status()} ${await answer.text()}`
 }
 
-/** @returns what the page shows to a browser that has no token yet */
+/** @returns the content of the page in a browser without a token */
 export async function arriveAnew(page: Page, { ui }: World) {
   await page.evaluate('localStorage.clear()')
   await page.goto(ui)

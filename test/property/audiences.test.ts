@@ -14,7 +14,7 @@ import { engines } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 import { patience } from '../support/service/waiting.ts'
 
-/** What an item or a bitstream is known by in the plan. */
+/** The readers of an item or a bitstream in the plan. */
 interface Planned {
   readonly readers: PlannedItem['readers']
 }
@@ -26,7 +26,7 @@ for (const engine of engines)
       const viewers = await someViewers(service)
       const uuids = uuidsOf(viewers)
       const { repository } = service.storage
-      /** What is in the store by now: each round changes some of it, as ingests do. */
+      /** The current items of the store; each round changes some of them, as ingests do. */
       const inStore = new Map<string, PlannedItem>()
       await fc.assert(
         fc.asyncProperty(
@@ -61,7 +61,7 @@ for (const engine of engines)
     })
   })
 
-/** Rules are a set: their order, and one that comes twice, change nothing. */
+/** Returns rules as a set, because their order and duplicates have no meaning. */
 const ruleSet = (rules: PlannedItem['readers']) =>
   [...new Set(rules.map(({ reader, from, until }) => JSON.stringify([reader, from, until])))].sort()
 
@@ -99,7 +99,7 @@ async function checkLists(
   for (const entity of ['items', 'bitstreams']) {
     const described = fieldsOf.get(entity) ?? []
     const fields = described.map(field => ({ ...field, byText: field.type === 'json' }))
-    // An administrator's whole list says which records there are; which of them others see, only the plan says.
+    // An administrator's whole list says which records exist; only the plan says which of them others see.
     const everything = await allRecords(service, entity)
     if (entity === 'items')
       for (const record of everything) identifiers.set(textOf(record, 'uuid'), textOf(record, 'identifier'))
@@ -111,7 +111,7 @@ async function checkLists(
       assert.ok(planned, 'every record is one of the plan')
       return mayReadBy(planned.readers, viewer.who)
     })
-    // Who is no administrator doesn't see by which rule.
+    // Only administrators see the rules.
     const shown = viewer.who.administrator
       ? visible
       : visible.map(record => new Map([...record, ['readers', 'null']]))

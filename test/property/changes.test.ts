@@ -10,8 +10,6 @@ import { runs } from '../support/scale.ts'
 import { engines } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Records that are changed some at a time list as the same records that are imported all at once, in every order. */
-
 async function entityOf({ storage }: Service, name: string): Promise<Entity> {
   const entity = (await storage.entities.all()).get(name)
   assert.ok(entity)
@@ -34,7 +32,8 @@ for (const engine of engines)
             { minLength: 1, maxLength: 5 },
           ),
           async ({ key, records }, steps) => {
-            // A type is that of the first import, so all kinds of values are in it; then some records go.
+            // The first import has all kinds of values, because it sets the types; then some records are
+            // removed.
             const text = (some: readonly RawRecord[]) =>
               some.map(record => `${recordText(record)}\n`).join('')
             await importText(service, text(records), { entity: 'changed', key })
@@ -55,7 +54,8 @@ for (const engine of engines)
                 if (isDeletion) now.delete(record.get(key) ?? '')
                 else now.set(record.get(key) ?? '', record)
               await compare(service, key, [...now.values()])
-              // A text field without a value takes the type of the next one, which the donors' values may not fit.
+              // A text field without values takes the type of its next value, to which the donors' values may
+              // not fit.
               const { fields } = await entityOf(service, 'changed')
               const left = namesIn([...now.values()])
               const emptied = namesIn(records).filter(name => !left.includes(name))
@@ -69,14 +69,14 @@ for (const engine of engines)
     })
   })
 
-/** The fields that have a value in some record. */
+/** Returns the fields that have a value in some record. */
 const namesIn = (records: readonly RawRecord[]): string[] => [
   ...new Set(
     records.flatMap(record => [...record].filter(([, json]) => json !== 'null').map(([name]) => name)),
   ),
 ]
 
-/** Compares with a new import of these records, whose fields are declared to be as they are. */
+/** Compares the entity with a new import of these records, with the same types declared. */
 async function compare(service: Service, key: string, records: readonly RawRecord[]): Promise<void> {
   const { fields, ...changed } = await entityOf(service, 'changed')
   assert.equal(changed.source.kind === 'records' && changed.source.count, records.length)
@@ -104,7 +104,7 @@ async function compare(service: Service, key: string, records: readonly RawRecor
     const page = { ...(order_by.length > 0 && { order_by }), limit: 1_000 }
     const body = await bodyOf(service, listPath('changed', page))
     assert.equal(body, await bodyOf(service, listPath('fresh', page)))
-    // By now it comes from memory.
+    // The second answer comes from memory.
     assert.equal(await bodyOf(service, listPath('changed', page)), body)
     assert.equal(
       await bodyOf(service, listPath('changed', page), 'text/csv').then(csv => csv.split('\r\n').length > 0),

@@ -8,10 +8,10 @@ import { repeats, runs } from '../support/scale.ts'
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
-/** Streams until its process ends, or takes what is the whole machine's. */
+/** Operations that stream until a process ends, or that affect the whole machine. */
 const leftOut = new Set(['followProcess', 'runDoctor', 'beginScript'])
 
-/** That every answer is documented is checked by whatever starts a service (`watchAnswers`). */
+/** Every service in tests checks that its answers are documented (`watchAnswers`). */
 test('OD3 requests with any values that the document describes get documented answers, and no 5xx', async t => {
   const service = await startService(t, { env: { CARREL_LOGIN_ON_BEHALF_OF: 'true' } })
   const [ruth, root] = ['ruth@example.org', 'root@example.org']
@@ -43,7 +43,7 @@ test('OD3 requests with any values that the document describes get documented an
       fc.array(requests, { minLength: 8, maxLength: 8 }),
       async (who, some) => {
         const client = clients[who]
-        // A request before may have ended the session, or the account.
+        // An earlier request may have ended the session, or changed the account.
         if (who !== 'anybody') await login(client, who === 'ruth' ? ruth : root).catch(() => {})
         for (const { operationId, method, path, headers, body } of some) {
           const pair =

@@ -6,20 +6,18 @@ import { runs } from '../support/scale.ts'
 import { test } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Whatever bytes come: never a 5xx, never a hang, and the service still answers afterwards (E2, T8, L7). */
-
-/** Any bytes, as Latin-1, so that they go onto the socket one to one. */
+/** Any bytes, as Latin-1, so that they are sent unchanged. */
 const anyBytes = (maxLength: number) =>
   fc.uint8Array({ maxLength }).map(bytes => Buffer.from(bytes).toString('latin1'))
 
-/** Bytes that stay in their line. */
+/** Bytes without line breaks. */
 const inLine = (maxLength: number) => anyBytes(maxLength).map(text => text.replace(/[\r\n]/g, ' '))
 
 const base64url = fc.uint8Array({ maxLength: 200 }).map(bytes => Buffer.from(bytes).toString('base64url'))
 const json = fc.json({ maxDepth: 2 }).map(text => Buffer.from(text).toString('base64url'))
 const part = fc.oneof(base64url, json, fc.constantFrom('', '=', 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9'))
 
-/** Nearly tokens, and anything at all. */
+/** Texts that are nearly tokens, and any others. */
 const tokenLike = fc.oneof(
   fc.tuple(part, part, part).map(parts => parts.join('.')),
   fc.array(part, { maxLength: 6 }).map(parts => parts.join('.')),
@@ -35,7 +33,7 @@ function assertNoFault(answer: RawAnswer | undefined, request: string): void {
   assert.doesNotMatch(answer.body, /\n\s+at |\.ts:\d|node:internal/)
 }
 
-/** Sends every request that the arbitrary makes, then asks whether the service is well. */
+/** Sends every generated request, then checks that the service still answers. */
 async function assertWell(
   service: Service,
   requests: fc.Arbitrary<string>,
@@ -140,7 +138,7 @@ test('Q7 E2 any parameters of a listing are answered or refused, never a fault',
     fc.constantFrom('', '[]', '[{"field":"title"}]', '[{"field":"id","order":"DESC"}]', '['.repeat(2_000)),
   )
   const pair = fc.tuple(names, values).map(([name, value]) => {
-    // Surrogates that stand alone can't be encoded; nobody can send them.
+    // Unpaired surrogates can't be encoded, so they can't be sent.
     const encode = (text: string) => encodeURIComponent(text.toWellFormed())
     return `${encode(name)}=${encode(value)}`
   })
@@ -207,7 +205,7 @@ test('L7 E2 any bytes as a form are a failed login or a malformed request, never
 
 test('E2 any bytes at all on the socket are never a fault, and the service goes on', async t => {
   const service = await start(t)
-  // An end that no request can be waiting behind.
+  // An end behind which no request can wait.
   const requests = fc
     .tuple(fc.oneof(anyBytes(400), fc.constantFrom('GET ', 'POST /api', 'PRI * HTTP/2.0')), fc.boolean())
     .map(([bytes, line]) => `${bytes}${line ? ' HTTP/1.1\r\n' : ''}\r\n\r\n\0\r\n\r\n`)

@@ -9,11 +9,12 @@ import { compareValues, fieldsOf, type RawField, recordText, sorted } from '../s
 import { runs } from '../support/scale.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
-/** However the records are shared out among pieces and threads: their order and ranks are those of a sort in memory. */
-
 const isNull = (value: string | undefined) => value === undefined || value === 'null'
 
-/** For each record, in the order of the key, the place of its value among the distinct ones, nulls last. */
+/**
+ * Returns for each record, in the order of the key, the rank of its value among the distinct ones, nulls
+ * last.
+ */
 function ranksOf({ name, type }: RawField, { key, records }: RawEntity, fields: readonly RawField[]) {
   const values = sorted(records, fields, [], key).map(record => record.get(name))
   const distinct: string[] = []
@@ -78,7 +79,7 @@ test('D2 the first line that is wrong is named, whichever thread reads it', asyn
   ] as const) {
     const records = Array.from({ length: 120 }, (_, n) => `{"id":${n + 1},"n":${n}}`)
     records[69] = bad
-    // A worse one, later.
+    // A worse value, later.
     if (/valid|declared/.test(message.source)) records[100] = 'nonsense'
     for (const size of [1, 7, 50, 200]) {
       const staging = createStaging(

@@ -10,13 +10,13 @@ import { runs } from '../support/scale.ts'
 import { engines } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** What an item of the test is, in the plainest words. */
+/** The state of an item in the simplest form. */
 interface Model {
   withdrawn: boolean
   discoverable: boolean
   readers: Readers
   writers: Readers
-  /** By name; null: it has those of the item. */
+  /** Readers by name of the file; null if it has those of the item. */
   files: Map<string, Readers | null>
 }
 
@@ -42,13 +42,13 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('file' as const), name: fc.constantFrom('a', 'b'), rules }),
   fc.record({ kind: fc.constant('command' as const), rules }),
   fc.record({ kind: fc.constant('ingest' as const), rules, own: fc.option(rules) }),
-  // Somebody is deleted, and somebody else gets their name.
+  // An eperson is deleted, and another one gets their name.
   fc.record({ kind: fc.constant('deletion' as const) }),
 )
 
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never
 
-/** Fixed examples, which every run tries before anything random. */
+/** Fixed examples, which every run tries before random ones. */
 const examples = (): [readonly Step[]][] => {
   const anybody: Readers = [{ reader: 'anonymous' }]
   const readers: Readers = [{ reader: 'group:Readers' }, { reader: 'group:Editors', from: '2999-01-01' }]
@@ -77,9 +77,9 @@ const examples = (): [readonly Step[]][] => {
 
 interface Who {
   readonly client: Client
-  /** The name by which rules of the test name them. */
+  /** The name by which rules of the test name the eperson. */
   readonly name: string
-  /** '': an anonymous user. */
+  /** The empty string for an anonymous user. */
   uuid: string
   readonly groups: readonly string[]
   readonly isAdmin: boolean
@@ -94,7 +94,7 @@ const isFor = ({ name, groups, isLoggedIn }: Who, { reader, from, until }: Reade
     reader === `eperson:${name}` ||
     groups.some(group => reader === `group:${group}`))
 
-/** Whether somebody may read something of the item, and whether lists show it to them. */
+/** Returns if a caller may read a part of the item, and if lists show it to them. */
 function expected(who: Who, item: Model, own: Readers): readonly [reads: boolean, listed: boolean] {
   if (who.isAdmin || item.writers.some(one => isFor(who, one))) return [true, true]
   const reads = !item.withdrawn && own.some(one => isFor(who, one))
@@ -160,7 +160,7 @@ async function apply(
   people: readonly Who[],
 ): Promise<void> {
   const { repository } = service.storage
-  /** Rules as the store takes them. */
+  /** Replaces names in rules by UUIDs, as the store expects. */
   const named = (rules: Readers): Readers =>
     rules.map(one => {
       const known = people.find(({ name }) => one.reader === `eperson:${name}`)
@@ -168,7 +168,7 @@ async function apply(
     })
   const item = await repository.item(uuid)
   assert.ok(item)
-  /** The item's readers change: files that have the same follow. */
+  /** Changes the item's readers. Files with the same readers follow. */
   const giveAll = (rules: Readers) => {
     for (const [name, own] of model.files) if (own && same(own, model.readers)) model.files.set(name, null)
     model.readers = rules

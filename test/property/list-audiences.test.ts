@@ -22,12 +22,10 @@ import {
 import { isLong } from '../support/scale.ts'
 import { test } from '../support/service/engines.ts'
 
-/** What lists and single objects of people, groups, tokens, sessions, processes and events are to each kind of caller. */
-
 interface Things {
   readonly world: World
   readonly plan: Plan
-  /** Ids of what is root's, and of nothing. */
+  /** Ids of objects that belong to root. */
   readonly process: string
   readonly token: string
   readonly item: string
@@ -37,18 +35,18 @@ const nothing = '00000000-0000-4000-8000-000000000000'
 const tokenNames = ['token 0', 'token 1', 'token 2', 'token 3', 'token 4', 'token 5']
 const allGroups = [...groupNames, campus, 'Administrator', 'Local']
 const everybody = [...people, root]
-/** Those whose lists of members are looked at: in CI one with a group in it, and one without members. */
+/** Groups whose lists of members are checked: in CI one with a group in it, and one without members. */
 const askedGroups = isLong ? groupNames : ([groupNames[0], groupNames[3]] as const)
 
-/** The part of the API that an access token needs; null: none will do. */
+/** The part of the API that an access token needs; null if no access token is accepted. */
 type Part = string | null
 
 interface List {
   readonly path: string
   readonly part: Part
-  /** What an administrator sees in it. */
+  /** The names that an administrator sees in the list. */
   readonly names: readonly string[]
-  /** The same for something else: who may not know is told the same. */
+  /** The path for another object, for which a caller without the right must get the same answer. */
   readonly twin?: string
 }
 
@@ -114,7 +112,7 @@ const namesIn = ({ body }: Answer): readonly string[] => {
 }
 
 const outcome = ({ status, code }: Answer) => [status, code]
-/** Without what was asked for. */
+/** Returns the parts of an answer that must not tell objects apart, without the path of the request. */
 const rest = ({ status, body, headers }: Answer, path: string) =>
   JSON.stringify([
     status,
@@ -151,9 +149,9 @@ interface Single {
   readonly path: string
   readonly twin: string
   readonly part: Part
-  /** Whether this caller sees it, besides administrators. */
+  /** True if this caller sees it; administrators always do. */
   readonly isSeen: boolean
-  /** What those get who may not know whether it is there. */
+  /** The answer for callers who may not know if it exists. */
   readonly hidden?: readonly [number, string]
 }
 
@@ -187,7 +185,7 @@ function singlesOf({ world, plan, process, item }: Things, caller: Caller): read
 async function checkSingles(things: Things, caller: Caller): Promise<void> {
   const { world } = things
   for (const { path, twin, part, isSeen, hidden = refusal(caller) } of singlesOf(things, caller)) {
-    // It goes on as long as somebody listens.
+    // The stream goes on as long as it is read.
     if (path.endsWith('/events') && caller.isAdministrator) continue
     const answer = await ask(world, caller, path)
     const what = `${caller.name}: ${path}: ${answer.status} ${answer.body}`
@@ -207,7 +205,7 @@ async function checkSingles(things: Things, caller: Caller): Promise<void> {
   }
 }
 
-/** What is one's own, and never somebody else's. */
+/** Checks objects that belong to the caller, which no other caller may see. */
 async function checkOwn({ world, token, plan }: Things, caller: Caller): Promise<void> {
   const own = [
     '/api/authn/tokens',
@@ -237,7 +235,7 @@ async function checkOwn({ world, token, plan }: Things, caller: Caller): Promise
   assert.ok(plan)
 }
 
-/** The audit trail: everything for administrators, and what is about themselves for others. */
+/** Checks the audit trail: administrators see everything, others the events about themselves. */
 async function checkEvents(world: World, caller: Caller): Promise<void> {
   const path = '/api/query/v4/audit-events?include_total=true'
   const answer = await ask(world, caller, path)
@@ -260,7 +258,7 @@ async function checkEvents(world: World, caller: Caller): Promise<void> {
     seen,
     everything
       .filter(({ id, eperson }) => id <= last && (caller.isAdministrator || eperson === uuid))
-      // From where somebody else acted is theirs.
+      // If another person acted, their address is hidden.
       .map(one => (caller.isAdministrator || one.actor === uuid ? one : { ...one, client_ip: null })),
     what,
   )

@@ -8,7 +8,7 @@ import { runs } from '../support/scale.ts'
 import { engines } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
-/** Any changes of groups in groups, on one node, against a plain reading of what they say, on another. */
+/** Number of groups. Random changes are made on one node, and compared on another with a simple model. */
 const groupCount = 7
 const epersons = ['ada@example.org', 'bob@example.org', 'eva@example.org']
 
@@ -27,7 +27,7 @@ const step = fc.oneof(
   }),
 )
 
-/** The numbers of the groups that can be reached from these by edges from a child to a parent. */
+/** Returns the numbers of the groups that can be reached from these by edges from child to parent. */
 function reach(start: readonly number[], edges: ReadonlySet<string>): Set<number> {
   const found = new Set(start)
   for (const group of found)

@@ -26,7 +26,9 @@ import { runs } from '../support/scale.ts'
 import { engines } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Whatever the records and whatever the order: the answer is that of a plain sort in memory (support/oracle.ts). */
+/**
+ * Whatever the records and the order, the answer must be that of a plain sort in memory (support/oracle.ts).
+ */
 for (const engine of engines)
   describe(`orders on ${engine}`, () => {
     test('Q6 any order, limit and offset over any records answers what a plain sort answers', async t => {
@@ -107,12 +109,12 @@ async function everyEntity(
         const described = listed.find(one => one.name === name)
         assert.equal(described?.key, entity.key)
         assert.deepEqual(described?.fields, fields)
-        // Once from the file and once, by then, from memory.
+        // Each page twice: from the file, and then from memory.
         for (const [plan, accept] of [...pages, ...pages])
           await checkPage(service, name, entity, fields, pageOf(plan, fields), accept)
       },
     ),
-    // A failure is made small for so long, and no longer.
+    // The time for making a failure smaller is limited.
     { ...some, interruptAfterTimeLimit: 20_000 },
   )
 }
@@ -154,7 +156,10 @@ function cut(records: readonly RawRecord[], { limit, offset = 0 }: RawPage): rea
   return records.slice(offset, limit === undefined ? undefined : offset + limit)
 }
 
-/** Close to a megabyte: more than one piece of a listing, and more than the smallest memory takes. */
+/**
+ * Returns an entity of nearly a megabyte, which is more than one piece of a listing and more than the
+ * smallest memory.
+ */
 function largeEntity(): RawEntity {
   const [small] = fc.sample(rawEntity(text, { least: 25, most: 25 }), runs(1, 1))
   assert.ok(small)
@@ -172,7 +177,7 @@ function largeEntity(): RawEntity {
 }
 
 async function fillAccounts({ storage, addEperson }: Service): Promise<void> {
-  // PostgreSQL's text has no NUL.
+  // PostgreSQL's text can't contain NUL.
   const names = fc.sample(fc.option(text.map(name => name.replaceAll('\0', ''))), runs(60, 60))
   const groups = ['Readers', 'readers', 'Ä', '\u{10000}', '\uffff', 'a"b', "it's", 'a,b']
   for (let n = 0; n < 30; n++)

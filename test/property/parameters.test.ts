@@ -8,10 +8,13 @@ import { runs } from '../support/scale.ts'
 import { engines } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Whatever a client sends: what is right is answered, everything else is refused with the reason, and no 5xx. */
+/**
+ * Whatever a client sends, valid requests are answered, all others are refused with the reason, and there is
+ * no 5xx.
+ */
 for (const engine of engines)
   describe(`parameters on ${engine}`, () => {
-    // What is refused never comes to a store: one of them is asked everything, the other a part.
+    // A refused request never reaches the store, so one engine gets all requests and the other only some.
     const some = (count: number) => runs(Math.ceil(count / 8), engine === 'sqlite' ? count : count / 4)
 
     test('Q7 any order_by is an order or a 400 that says where it is wrong', async t => {
@@ -165,13 +168,13 @@ async function assertOk(response: Response): Promise<void> {
   assert.ok(Array.isArray(JSON.parse(text)))
 }
 
-/** Every byte as %XX, so that nothing on the way changes it. */
+/** Encodes every byte as %XX, so that nothing on the way changes it. */
 const percent = (value: Uint8Array) =>
   [...value].map(byte => `%${byte.toString(16).padStart(2, '0')}`).join('')
 
 const asciiLowerCase = (text: string) => text.replaceAll(/[A-Z]/g, letter => letter.toLowerCase())
 
-/** Q2 and Q7 once more, on top of the platform's JSON. */
+/** Implements Q2 and Q7 a second time, with the platform's JSON. */
 function isOrder(text: string): boolean {
   if (text === '') return true
   let value: unknown
@@ -225,7 +228,7 @@ const entry = fc.oneof(
 
 const validText = fc.oneof(fc.array(entry, { maxLength: 3 }), entry).map(value => JSON.stringify(value))
 
-/** JSON that is right, wrong, or right but for one place; short enough to come back whole as the value. */
+/** JSON that is valid, invalid, or valid except in one place, and short enough to be repeated as a whole. */
 const orderText = fc
   .oneof(
     { arbitrary: validText, weight: 4 },

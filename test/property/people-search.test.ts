@@ -11,7 +11,10 @@ import { runs } from '../support/scale.ts'
 import { engines, test as onEngines, runSqlIn } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
-/** Any changes of epersons on one node, against a plain reading of what a search on another must find. */
+/**
+ * Letters of names. Epersons are changed at random on one node, and searches on another are compared with a
+ * simple model.
+ */
 const letters = fc.constantFrom(
   'a',
   'A',
@@ -69,14 +72,14 @@ const inOrder = (people: Iterable<Eperson>): Eperson[] =>
     Buffer.compare(Buffer.from(a.email.toLowerCase()), Buffer.from(b.email.toLowerCase())),
   )
 
-/** What the contract says, of everybody. */
+/** Returns the epersons that a search must find by the contract. */
 function plainly(
   people: Iterable<Eperson>,
   members: ReadonlySet<string>,
   { text, membership }: EpersonSearch,
 ) {
   const named = ({ firstName, lastName }: Eperson) =>
-    // The space is there, too, where one of them is missing.
+    // The space is there even if one of the names is missing.
     `${firstName ?? ''} ${lastName ?? ''}`.toLowerCase()
   return inOrder(people)
     .filter(
@@ -98,7 +101,7 @@ for (const engine of engines)
       const { people } = service.storage
       const group = await people.createGroup({ name: 'Some', description: null }, commandEvent('group.add'))
       assert.ok(group !== 'exists')
-      // Without an administrator, so that nobody has to stay.
+      // Without an administrator, so that any eperson can be deleted.
       const known = new Map<number, Eperson>()
       const members = new Set<string>()
       await fc.assert(
@@ -182,7 +185,7 @@ for (const engine of engines)
           { offset, limit: 7 },
           storeClient,
         )
-      // There is a list before there are many changes.
+      // The list of names exists before there are many changes.
       assert.equal((await search('number', null, 0)).total, 0)
       const rows = (
         from: string,
@@ -246,7 +249,8 @@ for (const engine of engines)
           await finds(text, groups[0], few, offset, is)
           await finds(text, groups[1], many, offset, is)
         }
-      // Members come and go, by any way, and somebody is deleted; the next search knows, one after another.
+      // Members are added and removed in several ways, and an eperson is deleted; each following search must
+      // know.
       const uuidsOf = { 10: 'up10', 60: 'up60', 70: 'uq70' }
       const [fewUuid = '', manyUuid = ''] = groups
       await people.setMember(false, fewUuid, uuidsOf[10], commandEvent('group.leave'))
@@ -280,7 +284,7 @@ onEngines('M3 S4 searches in many groups at once find their members while others
   const persons: string[] = []
   for (let n = 0; n < 12; n++) persons.push((await service.addEperson(`p${n}@example.org`)).uuid)
   const groups = new Map<string, Set<string>>()
-  // More than a list of names knows.
+  // More groups than a list of names covers.
   for (let n = 0; n < 20; n++) {
     const added = await people.createGroup({ name: `G${n}`, description: null }, commandEvent('group.add'))
     assert.ok(added !== 'exists')
@@ -299,7 +303,7 @@ onEngines('M3 S4 searches in many groups at once find their members while others
       await people.setMember(is, group, person, commandEvent(is ? 'group.join' : 'group.leave'))
       if (is) members.add(person)
       else members.delete(person)
-      // What was acknowledged is found by the next search, whatever else is going on.
+      // The next search finds acknowledged changes, whatever else is going on.
       const found = await find(group, is)
       assert.ok(found.rows.some(({ uuid }) => uuid === person))
     })

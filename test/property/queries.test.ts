@@ -25,7 +25,7 @@ import { allEngines, engines } from '../support/service/engines.ts'
 import { withTables } from '../support/service/exposed-tables.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Whatever is asked of whatever records: the answer is that of a plain reading of the query (support/query-oracle.ts). */
+/** Whatever the records and the query, the answer must be that of the oracle (support/query-oracle.ts). */
 test('Q14 Q20 Q21 Q22 Q23 any query of imported records answers on both engines, byte for byte, what a plain reading answers', async t => {
   const services = await Promise.all(allEngines.map(engine => startService(t, { engine })))
   await forSheets(runs(2, 20), async (sheet, seed) => {
@@ -67,7 +67,8 @@ async function importSheets(service: Service, all: readonly Sheet[]): Promise<vo
       collations: new Map(Object.entries(collations[name as keyof typeof collations])),
     })
     if (records.length % 2 === 1) continue
-    // A version may still hold old copies of records that were changed, or deleted and added again; no answer may show them.
+    // A version may still hold old copies of records that were changed, or deleted and added again; no answer
+    // may show them.
     const some = lines.filter((_, at) => at % 3 === 1)
     await changeText(service, some.join(''), { entity: name, kind: 'delete' })
     await changeText(service, changedLines(sheet).join(''), { entity: name, kind: 'update' })
@@ -75,7 +76,10 @@ async function importSheets(service: Service, all: readonly Sheet[]): Promise<vo
   await relate(service, 'things', 'owners')
 }
 
-/** Lines that change the records: a third of them get the values of their neighbours, and all but one of the deleted ones return. */
+/**
+ * Returns lines that change the records: a third of them get the values of their neighbors, and all but one
+ * of the deleted ones return.
+ */
 const changedLines = ({ key, records }: Sheet): readonly string[] =>
   records.flatMap((record, at) => {
     const keys = Object.fromEntries([key].flat().map(name => [name, record[name] ?? 'null']))
@@ -96,15 +100,15 @@ const everyQuery = (
   howOften: ReturnType<typeof runs>,
 ): Promise<void> =>
   fc.assert(
-    // Few answers depend on the engine, so the second one is asked only a quarter of the queries.
+    // Few answers depend on the engine, so the second one gets only a quarter of the queries.
     fc.asyncProperty(queries(world), fc.constantFrom(1, 1, 1, 2), (query, count) =>
       check(services.slice(0, count), world, query),
     ),
-    // A failure is made small for so long, and no longer.
+    // The time for making a failure smaller is limited.
     { ...howOften, interruptAfterTimeLimit: 60_000 },
   )
 
-/** On all services the same bytes, in both languages, and as lines. */
+/** Checks that all services answer with the same bytes, in both languages, and as lines. */
 async function check(services: readonly Service[], world: World, query: AskedQuery): Promise<void> {
   const text = printAst(query.ast)
   const expected = answerOf(world, query.entity, readJson(text), query.page)

@@ -16,8 +16,8 @@ import { engines } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
 /**
- * What a query tells a viewer is what a plain reading makes of their own plain lists. Those who wrote the queries know
- * everything that is in the store, and asks for it.
+ * A query must tell each viewer what the oracle makes of the viewer's own lists. The queries are written with
+ * knowledge of everything in the store.
  */
 for (const engine of engines)
   describe(`what queries tell on ${engine}`, () => {
@@ -48,7 +48,7 @@ for (const engine of engines)
 
     test('Q11 B4 Q14 a query tells everybody no more of the audit trail than their own list of it', async t => {
       const service = await startService(t, { engine, env: settings(viewerSettings(t)) })
-      // Who acts for another adds to the trail with each request.
+      // An administrator who acts on behalf of others adds to the trail with each request.
       const viewers = (await someViewers(service)).filter(({ headers }) => !('x-on-behalf-of' in headers))
       for (const { headers } of viewers)
         await fetch(`${service.address}/api/authn/login?user=root@example.org&password=wrong`, {
@@ -61,13 +61,13 @@ for (const engine of engines)
 
 const notes = 'zz-notes'
 
-/** Conditions are about what isn't shown, too. */
+/** Hides some metadata, because conditions are also about hidden fields. */
 const settings = (env: Readonly<Record<string, string>>) => ({
   ...env,
   CARREL_HIDDEN_METADATA: 'dc.description.provenance, dc.contributor.author, dc.date.issued',
 })
 
-/** An item with a value in every field. */
+/** Returns an item with a value in every field. */
 const complete = (item: PlannedItem, uuids: Uuids) => {
   const made = asNewItem(item, uuids)
   const files = item.bitstreams.map(({ name }) => name)
@@ -151,7 +151,7 @@ async function check(address: string, viewer: Viewer, world: World, query: Asked
     assertAnswer(answer, answerOf(world, query.entity, readJson(text), query.page), what, counts)
     return
   }
-  // Entities that the viewer may not read are told like ones that there aren't.
+  // An entity that the viewer may not read must be answered like one that doesn't exist.
   assert.equal(answer.status, 400, `${what}: ${answer.body}`)
   const twins = entitiesIn(text).filter(name => !world.entities.has(name))
   const other = twins.reduce((query, name) => renamed(query, name, twinOf(name)), text)
@@ -161,7 +161,7 @@ async function check(address: string, viewer: Viewer, world: World, query: Asked
   assert.equal(same(told.body), same(answer.body), what)
 }
 
-/** The entities that a query names. */
+/** Returns the entities that a query names. */
 function entitiesIn(text: string): readonly string[] {
   const found = [...text.matchAll(/"(?:from|subquery)","([-\w]+)"|"select_([-\w]+)"/g)]
   return found.map(([, one, other]) => one ?? other ?? '')
@@ -173,5 +173,5 @@ const renamed = (text: string, name: string, other: string) =>
     .replaceAll(`"subquery","${name}"`, `"subquery","${other}"`)
     .replaceAll(`"select_${name}"`, `"select_${other}"`)
 
-/** A name that no entity has, as far from all others. */
+/** Returns a name that no entity has, and that is as far from all others. */
 const twinOf = (name: string) => `${name.slice(0, -1)}q`

@@ -7,11 +7,11 @@ import { readAst } from '../../src/query/language/read-ast.ts'
 import { readPql } from '../../src/query/language/read-pql.ts'
 import { repeats, runs } from '../support/scale.ts'
 
-/** Whatever text comes as a query: it is read, or it is the client's mistake (Q14, Q23). */
+/** The readers of queries. Any text must be read, or be refused as the client's mistake (Q14, Q23). */
 
 const readers = { readPql, readAst }
 
-/** @returns what was read; undefined for what was refused as it should be */
+/** @returns the query, or undefined if it was properly refused */
 function nodeOrError(read: (text: string) => Node, text: string): Node | undefined {
   try {
     return read(text)
@@ -28,7 +28,7 @@ function nodeOrError(read: (text: string) => Node, text: string): Node | undefin
   }
 }
 
-/** The same query without places, so that queries can be compared. */
+/** Removes the places from a query, so that queries can be compared. */
 function plain(node: Node): unknown {
   if (node.kind === 'array') return node.items.map(plain)
   if (node.kind === 'object') return [...node.members].map(([key, member]) => [key, plain(member)])
@@ -36,7 +36,7 @@ function plain(node: Node): unknown {
   return value
 }
 
-/** What is read is within the bounds, and its JSON says all of it. */
+/** Asserts that a query is within the bounds, and that its JSON is complete. */
 function assertPrints(node: Node): void {
   const text = printAst(node)
   assert.doesNotThrow(() => JSON.parse(text))
@@ -149,7 +149,7 @@ for (const [name, read] of Object.entries(readers)) {
   })
 }
 
-/** Texts that would cost too much if each part of them were looked at more than a few times. */
+/** Texts that would cost too much if each part of them were examined more than a few times. */
 const hostile: Readonly<Record<string, (length: number) => string>> = {
   ...repeated([
     ' ',

@@ -12,11 +12,11 @@ import { databaseOf, test } from '../support/service/engines.ts'
 import { dropReader, exposeIn } from '../support/service/exposed-tables.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** What no answer may show: SQL, the engine's words, and files of the service. */
+/** Texts that must not appear in answers: SQL, the engine's messages, and files of the service. */
 const engineWords =
   /SQLITE|sqlite|PostgreSQL: |syntax error|no such (column|table|function)|relation "|json_each|carrel_\w+\(|\$\d+::|SELECT .* FROM|\.ts:\d/
 
-/** Of a problem: it repeats no long text. */
+/** Maximum length of a problem, which must not repeat long texts. */
 const maxProblem = 20_000
 
 type Question = ReturnType<ReturnType<typeof createQueries>>
@@ -63,7 +63,7 @@ test('Q14 Q7 whatever is asked, in any form: no 5xx, no words of the engine, and
 })
 
 async function withThings(t: TestContext): Promise<Service> {
-  // Roles belong to the server and stay when the database has gone.
+  // Roles belong to the server, and remain when the database is dropped.
   let database = ''
   atEnd(t, () => dropReader(database))
   const service = await startService(t)

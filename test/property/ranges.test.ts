@@ -7,10 +7,10 @@ import { contentOf, everybody, putItem } from '../support/data/repository.ts'
 import { runs } from '../support/scale.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Any Range header on any small file, compared with RFC 9110 §14. */
+/** The expected answer to a Range header on a small file, by RFC 9110 §14. */
 
 type Expected =
-  /** The field is ignored, and the whole file sent. */
+  /** The field is ignored, and the whole file is sent. */
   | { readonly kind: 'whole' }
   | { readonly kind: 'unsatisfiable' }
   | { readonly kind: 'parts'; readonly parts: readonly (readonly [first: bigint, last: bigint])[] }
@@ -19,14 +19,14 @@ type Expected =
 const maxParts = 50
 
 /**
- * The plain oracle: the grammar of §14.1.1 and §14.1.2 character by character, positions as whole numbers of any size.
- * Nothing here comes from src/.
+ * A simple oracle: the grammar of §14.1.1 and §14.1.2 character by character, with positions as integers of
+ * any size. Nothing here comes from src/.
  */
 function expected(header: string, length: number): Expected {
   const size = BigInt(length)
   const field = strip(header)
   const equals = field.indexOf('=')
-  // §14.1: range units are case-insensitive; §14.2: one that is not understood is ignored.
+  // §14.1: range units are case-insensitive; §14.2: an unknown one is ignored.
   if (equals < 0 || field.slice(0, equals).toLowerCase() !== 'bytes') return { kind: 'whole' }
   const elements = field
     .slice(equals + 1)
@@ -41,7 +41,7 @@ function expected(header: string, length: number): Expected {
     const [first, last] = [element.slice(0, dash), element.slice(dash + 1)]
     if (!isDigits(first) || !isDigits(last) || first + last === '') return { kind: 'whole' }
     if (first === '') {
-      // suffix-range: the last so many bytes, or all if there are fewer.
+      // suffix-range: the last bytes of this number, or all if there are fewer.
       const suffix = BigInt(last)
       if (suffix > 0n && size > 0n) parts.push([suffix > size ? 0n : size - suffix, size - 1n])
       continue
@@ -57,7 +57,7 @@ function expected(header: string, length: number): Expected {
   return parts.length > 1 && bytes > size ? { kind: 'whole' } : { kind: 'parts', parts }
 }
 
-/** OWS is spaces and tabs (§5.6.3). */
+/** Removes OWS, which is spaces and tabs (§5.6.3). */
 const strip = (text: string) => {
   let [from, to] = [0, text.length]
   while (from < to && (text[from] === ' ' || text[from] === '\t')) from++
@@ -118,7 +118,10 @@ test('F2 any Range header is parsed as RFC 9110 says', () => {
   )
 })
 
-/** Bytes that say where they are from would match by chance; these hold dashes and line ends as boundaries do, too. */
+/**
+ * Returns random contents with dashes and line breaks, which boundaries contain, too. Bytes that tell their
+ * position would match by chance.
+ */
 const contentsOf = (size: number) =>
   Buffer.from(Array.from(randomBytes(size), (byte, at) => (at % 5 === 0 ? 0x2d : at % 7 === 0 ? 0x0a : byte)))
 
@@ -139,7 +142,7 @@ async function withFiles(service: Service) {
 
 test('F2 any Range header is answered with exactly the named bytes, in order', async t => {
   const files = await withFiles(await startService(t))
-  // Only what can be sent in a header.
+  // Only characters that can be sent in a header.
   const sendable = header.filter(text => /^[\t\x20-\x7e\x80-\xff]*$/.test(text))
   await fc.assert(
     fc.asyncProperty(fc.constantFrom(...files), sendable, async ({ content, url }, text) => {
@@ -175,7 +178,10 @@ test('F2 any Range header is answered with exactly the named bytes, in order', a
   )
 })
 
-/** multipart/byteranges (§14.6), in the form of RFC 2046 §5.1.1; each part is as long as its Content-Range says. */
+/**
+ * Parses multipart/byteranges (§14.6) in the form of RFC 2046 §5.1.1; each part is as long as its
+ * Content-Range says.
+ */
 function partsIn(body: Buffer, type: string) {
   const boundary = /^multipart\/byteranges; boundary=([\w'()+,./:=?-]{1,70})$/.exec(type)?.[1]
   assert.ok(boundary, type)

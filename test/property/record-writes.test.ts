@@ -17,12 +17,15 @@ import { runs } from '../support/scale.ts'
 import { allEngines } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** Whatever single records are written, and whenever they are folded: everything reads as a new import of the same records does. */
+/**
+ * Entities whose records are written one at a time. Whenever versions are made, they must read like a new
+ * import of the same records.
+ */
 
 const names = ['things', 'owners', 'links'] as const
 const relations = [{ entities: ['things', 'owners'], fields: [['owner', 'number']] }] as const
 
-/** Whose record is written under whose key, or deleted. */
+/** A write: the record to copy, the key to write it under, or a deletion. */
 const written = fc.record({ from: fc.nat({ max: 999 }), key: fc.nat({ max: 999 }), isDeletion: fc.boolean() })
 const twelveWrites = fc.array(written, { minLength: 12, maxLength: 12 })
 
@@ -92,7 +95,7 @@ async function importAll(service: Service, all: readonly Sheet[]): Promise<void>
 
 function importSheet(service: Service, entity: string, { name, key }: Sheet, text: string) {
   const sheet = name as keyof typeof declaredTypes
-  // Only a field that some record has can be declared.
+  // A field can be declared only if some record has it.
   const there = (all: object) =>
     new Map(Object.entries(all).filter(([field]) => text.includes(`${JSON.stringify(field)}:`)))
   return importText(service, text, {
@@ -103,7 +106,7 @@ function importSheet(service: Service, entity: string, { name, key }: Sheet, tex
   })
 }
 
-/** A key of several parts has commas between them. */
+/** Returns a key as a part of an address; a composite key has commas between its values. */
 const segment = (values: readonly unknown[]): string =>
   encodeURIComponent(
     values
@@ -125,7 +128,7 @@ async function write(
   const record = parseWritten(line) as Readonly<Record<string, unknown>>
   const values = keyValues(entity, record)
   const texts = values.filter(value => typeof value === 'string')
-  // What no address can be, or means the folder above.
+  // Values that no address can contain, or that mean the parent folder.
   if (
     values.includes(null) ||
     texts.some(text => !text.isWellFormed() || /^\.{0,2}$/.test(text) || text.includes('\0'))
@@ -151,7 +154,7 @@ async function foldNow(service: Service, name: string): Promise<void> {
   await fold(await entityOf(service, name), service.storage.entities)
 }
 
-/** With an import of the records that there should be. */
+/** Compares the entities with an import of the expected records. */
 async function compare(
   service: Service,
   all: readonly Sheet[],

@@ -22,12 +22,13 @@ import {
 import { isLong } from '../support/scale.ts'
 import { test } from '../support/service/engines.ts'
 
-/** What is answered about entities and their records, to each kind of caller, against a plain model of it. */
-
 const json = { 'content-type': 'application/json' }
 const mergePatch = { 'content-type': 'application/merge-patch+json' }
 
-/** Ways to ask for a record, and to write one, that an answer of somebody who may not must not tell apart. */
+/**
+ * Keys of records. Callers without the right must get the same answer for each of them, however they read or
+ * write.
+ */
 const keys = ['1', '99', ...(isLong ? ['not a number', '1,2'] : [])]
 const readings: readonly Asking[] = [
   {},
@@ -44,10 +45,10 @@ const allWritings: readonly Asking[] = [
   { method: 'DELETE' },
   { method: 'DELETE', headers: { 'if-match': '"x"' } },
 ]
-/** One of each kind in CI. */
+/** The requests that write; in CI, one of each kind. */
 const writings = allWritings.filter((_, at) => isLong || at % 2 === 0)
 
-/** What the caller is told of an answer, besides what every answer has. */
+/** Returns the parts of an answer that differ between answers. */
 const told = ({ status, body, headers }: Answer, key: string) =>
   JSON.stringify([
     status,
@@ -77,7 +78,7 @@ async function checkRecords(world: World, plan: Plan, caller: Caller): Promise<v
     for (const asking of [...readings, ...writings]) {
       const { method = 'GET' } = asking
       const expected = refused(method)
-      // It would delete the record; a new one is deleted below.
+      // This request would delete the record; a new one is deleted below.
       if (!expected && method === 'DELETE' && !asking.headers) continue
       const answers = await Promise.all(
         keys.map(key => ask(world, caller, `${path}/${encodeURIComponent(key)}`, asking)),
@@ -107,7 +108,7 @@ async function checkRecords(world: World, plan: Plan, caller: Caller): Promise<v
   }
 }
 
-/** A new record, which is gone afterwards. */
+/** Writes a new record and deletes it. */
 async function writeOne(world: World, caller: Caller, path: string, what: string): Promise<void> {
   const [record, key] = [JSON.stringify({ id: 7, secret: 'x', ref: null }), `${path}/7`]
   const made = await ask(world, caller, key, { method: 'PUT', headers: json, body: record })
@@ -117,7 +118,7 @@ async function writeOne(world: World, caller: Caller, path: string, what: string
   assert.equal((await ask(world, caller, key, { method: 'DELETE' })).status, 204, what)
 }
 
-/** What belongs to a record is of another entity. */
+/** Checks related records, which belong to another entity. */
 async function checkRelated(world: World, plan: Plan, caller: Caller, entity: string): Promise<void> {
   for (const other of entityNames) {
     if (other === entity) continue
@@ -129,7 +130,10 @@ async function checkRelated(world: World, plan: Plan, caller: Caller, entity: st
   }
 }
 
-/** No answer has the records or the names of entities that its reader may not read, but those that were asked for. */
+/**
+ * Asserts that an answer has no records or names of entities that the caller may not read, except those in
+ * the request.
+ */
 function assertSilent(
   plan: Plan,
   caller: Caller,
@@ -181,7 +185,7 @@ async function checkDescriptions(world: World, plan: Plan, caller: Caller): Prom
   for (const path of [
     '/api/query/v4/nothing',
     '/api/query/v4/quartx',
-    // One document for all.
+    // The document is the same for all callers.
     ...(isLong || caller.name === 'nobody' ? ['/api/openapi.json'] : []),
     '/api/query/v4/items/x/nothing',
   ])
@@ -196,7 +200,7 @@ async function checkDescriptions(world: World, plan: Plan, caller: Caller): Prom
     const answer = await ask(world, caller, `/api/query/v4?${new URLSearchParams({ query })}`)
     const asked = entityNames.filter(name => query.includes(name))
     assertSilent(plan, caller, answer, asked, `${caller.name}: ${query}: ${answer.body}`)
-    // What isn't there and what may not be read is one answer.
+    // An entity that doesn't exist and one that may not be read give the same answer.
     for (const name of asked) {
       if (mayRead(plan, caller, name)) continue
       const twin = `${name.slice(0, -1)}7`

@@ -12,7 +12,7 @@ const page = (limit: number | null, offset: number, total = false): Page => ({
   offset,
   total,
 })
-/** What a store says that knows the total. */
+/** Returns if there are more rows, as a store that knows the total does. */
 const moreThan = ({ limit, offset }: Page, total: number | undefined) =>
   total === undefined || limit === null ? undefined : offset + limit < total
 const links = (one: Page, total: number | undefined) =>

@@ -14,7 +14,7 @@ import {
   temporaryFolder,
 } from '../support/service/service.ts'
 
-/** A client that has its CSRF pair already, so that its next POST is one request. */
+/** Returns a client that already has its CSRF pair, so that its next POST is one request. */
 async function ready(service: Service): Promise<Client> {
   const client = service.client()
   await client.csrfPair()
@@ -24,7 +24,7 @@ async function ready(service: Service): Promise<Client> {
 const times = <T>(count: number, make: (at: number) => Promise<T>): Promise<T[]> =>
   Promise.all(Array.from({ length: count }, (_, at) => make(at)))
 
-/** Asks without a pause until told to stop; a question that began after `end()` must be answered no. */
+/** Asks without a pause until told to stop. A question that began after `end()` must be answered with no. */
 function watch(isAccepted: () => Promise<boolean>) {
   let ended = false
   let [before, after, late] = [0, 0, 0]
@@ -147,7 +147,7 @@ test('T6 no token made with the old password is accepted after the password was 
   for (let round = 0; round < repeats(2, 4); round++) {
     const next = `password ${round}`
     const hash = await hashOf(next, true)
-    // Each round the change comes at another moment of the logins.
+    // In each round, the change comes at another moment of the logins.
     const logins = clients.slice(0, 1 + round).map(client => client.tryLogin(ruthEmail, password))
     if (round % 2 === 1) await service.client().get('/api')
     const changed = service.storage.people.setPassword(

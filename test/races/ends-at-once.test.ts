@@ -9,11 +9,11 @@ import { test } from '../support/service/engines.ts'
 import { anyOf, quickLogin, times } from '../support/service/nodes.ts'
 import { type Service, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** T12: a right ends while the last byte of a change arrives. */
+/** Number of people whose right ends while the last byte of a change arrives (T12). */
 const people = 8
 const rounds = repeats(20, 2_500)
 const total = people * rounds
-/** How long before or after the last byte the end is asked for, in ms. */
+/** Time in ms before or after the last byte within which the end is requested. */
 const spread = 50
 
 interface Change {
@@ -21,13 +21,13 @@ interface Change {
   readonly path: string
   readonly type?: string
   readonly body: object
-  /** Looks in the store. */
+  /** Looks into the store for the change. */
   isMade(): Promise<boolean>
 }
 
 const anAccessToken = 'an access token'
 
-/** Changes of one person, by what they make; each has a name that no other has. */
+/** Returns changes by one eperson, by their results; each has a unique name. */
 function changesOf({ address, storage }: Service, uuid: string, item: string) {
   const { accessTokens, people, repository } = storage
   return {
@@ -58,7 +58,7 @@ function changesOf({ address, storage }: Service, uuid: string, item: string) {
   }
 }
 
-/** Ways to end what the change relies on, each with what brings it back. */
+/** Returns ways to end the right on which a change relies, each with a function that restores it. */
 const ends = ({ storage, address }: Service, email: string) => {
   const { people } = storage
   return [
@@ -132,7 +132,7 @@ test(`T12 of ${total.toLocaleString('en')} changes whose rights end within ${spr
       const what = `${kind}, round ${round} of ${email}: ${late.status} ${late.text}`
       assert.equal(isNow, atEnd, `nothing is made after the end: ${what}`)
       const wasMade = (late.status ?? 500) < 300
-      // A new password takes the access tokens along (K5).
+      // A new password also revokes the access tokens (K5).
       if (!(kind === anAccessToken && takesTokens))
         assert.equal(wasMade, isNow, `the answer says what was done: ${what}`)
       assert.ok(wasMade || late.status === 401, what)

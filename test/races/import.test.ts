@@ -19,7 +19,7 @@ interface Versioned {
   readonly text: string
 }
 
-/** Each version has a size of its own, so that a mixture of two shows. */
+/** Returns the number of records of a version, which differs so that a mixture of two versions shows. */
 const sizeOf = (version: number) => 2_000 + 100 * version
 const versioned = (version: number): Versioned[] =>
   Array.from({ length: sizeOf(version) }, (_, id) => ({
@@ -216,7 +216,7 @@ test('D2 D4 an import that is killed at any moment leaves the old records whole,
   await restarted(t, service, body.new)
 })
 
-// Another moment of the same writer.
+// This test kills the same writer at another moment.
 if (isLong)
   test('D2 an import that is killed leaves other entities and later imports alone', async t => {
     const service = await startService(t)
@@ -227,7 +227,7 @@ if (isLong)
     })
     const ended = once(child, 'exit')
     child.stdin.on('error', () => {})
-    // Its input never ends: it is killed while it reads.
+    // The input never ends, so the import is killed while it reads.
     child.stdin.write(ndjson(versioned(1)))
     await sleep(400)
     child.kill('SIGKILL')
@@ -240,7 +240,7 @@ if (isLong)
     assert.equal(await bodyOf(service, listPath('thing')), '[{"id":2}]')
   })
 
-/** A service that starts again finds the store whole. */
+/** Asserts that a restarted service finds the store intact. */
 async function restarted(t: Parameters<typeof startService>[0], { stop, dataFolder }: Service, body: string) {
   await stop()
   const again = await startService(t, { dataFolder })

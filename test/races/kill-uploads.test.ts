@@ -10,7 +10,7 @@ import { startService, temporaryFolder } from '../support/service/service.ts'
 const admin = 'root@example.org'
 const rounds = repeats(1, 10)
 
-// The file comes before the row, whichever engine has that.
+// The file is stored before the row, whichever engine has the row.
 testOnOne(
   'I7 D4 SIGKILL while files are sent loses no file that was acknowledged, and no row is without its file',
   async t => {
@@ -37,7 +37,7 @@ testOnOne(
           acknowledge()
         }
       } catch (error) {
-        // The connection that breaks off is the end; everything else is a fault.
+        // A broken connection is the end; any other error is a fault.
         if (!(error instanceof TypeError && /fetch failed|terminated/.test(error.message))) throw error
       }
     }

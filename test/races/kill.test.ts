@@ -6,21 +6,22 @@ import { testOnOne } from '../support/service/engines.ts'
 import { carrel, type Served, serve } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
 
-/** SIGKILL at any moment loses nothing that was acknowledged (D4, T4). */
-
 const rounds = repeats(1, 4)
 const epersons = ['a', 'b', 'c', 'd'].map(name => `${name}@example.org`)
 const admin = 'admin@example.org'
 
-/** What one client was told before the service was killed. */
+/** The answers that one client received before the service was killed. */
 interface Acknowledged {
   readonly email: string
   logins: number
   refreshes: number
   logouts: number
-  /** Tokens from before a logout that was acknowledged. */
+  /** Tokens from before an acknowledged logout. */
   ended: string[]
-  /** Tokens since then; nothing is known about them once a logout is on its way. */
+  /**
+   * Tokens since then. They are discarded when a logout is on its way, because its outcome is unknown without
+   * an answer.
+   */
   valid: string[]
 }
 
@@ -53,7 +54,7 @@ async function keepBusy(served: Served, told: Acknowledged, acknowledge: () => v
       acknowledge()
     }
   } catch (error) {
-    // The connection that breaks off is the end; everything else is a fault.
+    // A broken connection is the end; any other error is a fault.
     if (!(error instanceof TypeError && /fetch failed|terminated/.test(error.message))) throw error
   }
 }
@@ -65,7 +66,7 @@ interface TrailEvent {
   readonly eperson: string
 }
 
-// On PostgreSQL, test/faults/node.test.ts kills a node in the middle of the same.
+// On PostgreSQL, test/faults/node.test.ts kills a node during the same requests.
 testOnOne(
   'D4 D9 SIGKILL during logins, refreshes and logouts loses nothing that was acknowledged, and the trail verifies',
   async t => {
@@ -117,12 +118,12 @@ testOnOne(
         assert.ok(count('login') >= logins, `${count('login')} of ${logins} logins of ${email}`)
         assert.ok(count('refresh') >= refreshes, `${count('refresh')} of ${refreshes} refreshes of ${email}`)
         assert.ok(count('logout') >= logouts, `${count('logout')} of ${logouts} logouts of ${email}`)
-        // One request of each client may have been on its way at each kill, no more.
+        // At each kill, at most one request of each client may have been on its way.
         assert.ok(
           count('login') + count('refresh') + count('logout') <= logins + refreshes + logouts + round + 1,
         )
       }
-      // Tokens whose logout was on its way may be either; the next round begins without them.
+      // Tokens whose logout was on its way may be valid or not; the next round begins without them.
       for (const told of all) told.ended = told.ended.slice(-20)
     }
     assert.equal(await served.stop(), 0)

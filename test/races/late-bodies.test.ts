@@ -13,11 +13,9 @@ import type { Route } from '../support/service/routes.ts'
 import { passwordOf, startService } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** T12: of every route with a body, every way in which a right can end, and every kind of token. */
-
 const nameOf = ({ method, url }: Route) => `${method} ${url}`
 
-/** They don't wait for a body, whatever comes. */
+/** Routes that don't wait for a body. */
 const withoutBody = new Set([
   'DELETE /api/admin/sessions',
   'DELETE /api/admin/sso/identities/:provider/:uuid',
@@ -35,7 +33,7 @@ const withoutBody = new Set([
 
 const form = '--b\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\n\r\nhello\r\n--b--\r\n'
 
-/** A body that the route waits for. */
+/** Returns a body that the route waits for. */
 function bodyFor({ method, url }: Route): readonly [type: string, body: string] {
   if (/\/content$|\/bundles\/:uuid\/bitstreams$|\/scripts\//.test(url))
     return ['multipart/form-data; boundary=b', form]
@@ -58,16 +56,16 @@ const takesBody = (route: Route) =>
   /^(POST|PUT|PATCH|DELETE)$/.test(route.method) && !withoutBody.has(nameOf(route))
 const isClosed = (route: Route) => rights.closed.includes(nameOf(route))
 const isForLogins = (route: Route) => rights.login.includes(nameOf(route))
-/** What an access token may reach, whatever its scope (K3). */
+/** True for routes that an access token may use, whatever its scope (K3). */
 const isForPrograms = ({ url }: Route) =>
   !/^\/api\/(authn|core\/sites|eperson|admin\/(secret|sessions|sso|tokens))(\/|$)/.test(url)
 
-/** Whose requests are on their way. */
+/** The eperson whose requests are on their way. */
 interface Victim {
   readonly client: Client
   readonly uuid: string
   readonly email: string
-  /** With a second session. */
+  /** A client with a second session. */
   readonly other: Client
   readonly group: string
 }
@@ -104,7 +102,7 @@ const done = async (answer: Promise<Response>) => {
 
 type Ending = (world: World, victim: Victim) => Promise<void>
 
-/** They end the session, so that its token is none: 401. */
+/** Ways to end a session, after which its token gets a 401. */
 const endings: Readonly<Record<string, Ending>> = {
   'a logout': (_, { other }) => done(other.post('/api/authn/logout')),
   'the end of the session, from another one': async (_, { other }) => {
@@ -142,7 +140,7 @@ const endings: Readonly<Record<string, Ending>> = {
   'being deleted': ({ admin }, { uuid }) => done(admin.delete(`/api/eperson/epersons/${uuid}`)),
 }
 
-/** They take rights and leave the session: 403 where only administrators may. */
+/** Ways to remove rights without ending the session, after which routes for administrators give a 403. */
 const losses: Readonly<Record<string, Ending>> = {
   'leaving the group': ({ admin }, { uuid, group }) =>
     done(admin.delete(`${groupsPath}/${group}/epersons/${uuid}`)),
@@ -150,7 +148,7 @@ const losses: Readonly<Record<string, Ending>> = {
     done(admin.delete(`${groupsPath}/${await administrators(admin)}/subgroups/${group}`)),
 }
 
-/** They end access tokens. */
+/** Ways to end access tokens. */
 const revocations: Readonly<Record<string, Ending>> = {
   'its revocation': async (_, { other }) => {
     const { _embedded } = await (await other.get('/api/authn/tokens')).json()
@@ -168,7 +166,7 @@ interface Held {
 
 const isOfUpload = ({ url }: Route) => url.startsWith('/api/uploads/')
 
-/** Of the client itself, because that of another isn't there for it. */
+/** Creates an upload of the client, because it doesn't see those of others. */
 async function newUpload(client: Client): Promise<string> {
   const made = await client.post('/api/uploads', undefined, {
     'tus-resumable': '1.0.0',
@@ -178,7 +176,7 @@ async function newUpload(client: Client): Promise<string> {
   return made.headers.get('location')?.split('/').at(-1) ?? ''
 }
 
-/** Requests to all of these routes, half sent. */
+/** Sends half of a request to each of these routes. */
 async function hold(
   world: World,
   routes: readonly Route[],
@@ -202,12 +200,13 @@ async function hold(
     })
     held.push({ route, sent })
   }
-  // Look-ups are made in the order of the requests: when this one is answered, it is known who sends the others.
+  // Look-ups are made in the order of the requests. When this one is answered, the callers of the others are
+  // known.
   await isKnown()
   return held
 }
 
-/** Nothing is done, and nothing shown. */
+/** Asserts that the requests are refused, and that nothing is done or shown. */
 async function requireRefused(
   held: readonly Held[],
   what: string,
@@ -221,11 +220,12 @@ async function requireRefused(
     assert.ok(statusOf(route).includes(status ?? 0), `${name}: ${status} ${text}`)
     if (wasEarly) early++
   }
-  // On a busy machine, what looks at a head may see the end. Most have to wait for their bodies, or nothing is shown.
+  // On a busy machine, the check of the head may already see the end. Most requests must wait for their
+  // bodies, or the test shows nothing.
   assert.ok(early < held.length / 2, `${early} of ${held.length} were answered before their bodies had come`)
 }
 
-/** How many successful changes of these epersons are in the audit trail. */
+/** Counts the successful changes of an eperson in the audit trail. */
 async function changesOf({ admin }: World, uuid: string): Promise<number> {
   const query = [
     'extract',
@@ -238,11 +238,11 @@ async function changesOf({ admin }: World, uuid: string): Promise<number> {
 }
 
 let turns = 0
-/** Where requests are held: in the long run everywhere, otherwise in turn. */
+/** Returns the services at which requests are held: all of them in the long run, otherwise one in turn. */
 const placesFor = (places: readonly string[]) =>
   isLong ? places : places.slice(turns++ % places.length).slice(0, 1)
 
-/** Another service on the same store: another process, or another node. */
+/** Starts another service on the same store, like another process or node. */
 const elsewhere = (t: TestContext, { service }: World) =>
   startService(t, { dataFolder: service.dataFolder, env: { CARREL_LOGIN_ON_BEHALF_OF: 'true' } })
 
@@ -269,10 +269,10 @@ test('T12 after every way to end a session, no request that still arrives on any
       await requireRefused(held, what, () => [403])
       assert.equal(await changesOf(world, victim.uuid), before, what)
     }
-  // Nothing was added to what was sent before.
+  // Nothing was added to the data sent before.
   const sizes = (await listUploads(uploadsIn(world.service.dataFolder))).map(({ offset }) => offset)
   assert.deepEqual(new Set(sizes), new Set([0]))
-  // Without an end, none of them is refused for its caller.
+  // Without such an end, no request is refused because of its caller.
   const victim = await newVictim(world)
   for (const { route, sent } of await hold(world, routes, victim.client, {
     address: world.service.address,

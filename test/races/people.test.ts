@@ -12,7 +12,7 @@ import { connectTo } from '../support/service/nodes.ts'
 import { startService } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** Administrators who change people and groups at the same time, on two nodes. */
+/** Returns the path of a group. Administrators change people and groups at the same time on two nodes. */
 const at = (uuid: string) => `${groupsPath}/${uuid}`
 const person = (uuid: string) => `${epersonsPath}/${uuid}`
 
@@ -142,7 +142,7 @@ test('M5 joining a group or being deleted while it goes leaves nothing behind', 
 
 test('I17 who is deleted while policies for them come and items are changed leaves no rule behind', async t => {
   const { service, admin, other } = await started(t)
-  // Changes of the same administrator wait for each other.
+  // Another administrator, because changes of the same one wait for each other.
   await service.addEperson('second@example.org', { admin: true })
   await other.login('second@example.org')
   const { repository } = service.storage
@@ -208,7 +208,7 @@ testOn(
         )
       const changed = isFirst ? change(admin, 'post', policy, {}) : change(admin, 'patch', item.path, state)
       await waiting(1)
-      // By command, which holds nothing that the withdrawal needs.
+      // The command holds no lock that the withdrawal needs.
       const removing: Promise<unknown> = isFirst
         ? other.delete(person(uuid)).then(({ status }) => status)
         : service.storage.people.deleteEperson(`of-${isFirst}@example.org`, commandEvent('eperson.delete'))

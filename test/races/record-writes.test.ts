@@ -14,7 +14,10 @@ import { type Service, startService, temporaryFolder } from '../support/service/
 import { until } from '../support/service/waiting.ts'
 
 const admin = 'admin@example.org'
-/** A text that makes new versions of an entity due by their bytes: in the long run they are due by the number of changes. */
+/**
+ * A text large enough that new versions of an entity become due by their bytes; in the long run they are due
+ * by the number of changes.
+ */
 const text = 'x'.repeat(repeats(40_000, 10))
 
 async function prepare(service: Service, count: number): Promise<void> {
@@ -33,7 +36,8 @@ async function loggedIn(address: string): Promise<Client> {
   return client
 }
 
-// On PostgreSQL, test/faults/node.test.ts kills a node amid logins and logouts; records there are for the long run.
+// On PostgreSQL, test/faults/node.test.ts kills a node during logins and logouts; records there are for the
+// long run.
 testOnOne('R9 SIGKILL while records are written loses none that was acknowledged', async t => {
   const dataFolder = temporaryFolder(t)
   const count = 40
@@ -47,7 +51,7 @@ testOnOne('R9 SIGKILL while records are written loses none that was acknowledged
     const work = async (writer: number) => {
       try {
         const client = await loggedIn(running.address)
-        // Each writer has records of its own, so that it knows what is there.
+        // Each writer has records of its own, so that it knows their state.
         for (let id = writer; ; id = (id + 8) % count) {
           const n = next++
           await putRecord(client, 'things', id, { n })
@@ -64,7 +68,7 @@ testOnOne('R9 SIGKILL while records are written loses none that was acknowledged
     const client = await loggedIn(served.address)
     const now = await list<{ id: number; n: number }>(client, 'things')
     assert.equal(now.length, count)
-    // What was on its way may have been written, too.
+    // Writes that were on their way may have been carried out, too.
     for (const [id, n] of told) assert.ok((now[id]?.n ?? -1) >= n, `record ${id}: ${now[id]?.n} is not ${n}`)
     const sorted = await list<{ n: number }>(client, 'things', { order_by: [{ field: 'n' }] })
     assert.deepEqual(
@@ -85,7 +89,7 @@ test('R1 R8 what one writes, everybody sees with their next request, on every no
   const before = await storedVersion(one)
   const clients = [await loggedIn(one.address), await loggedIn(other.address)] as const
   const model = new Map<number, number | undefined>(Array.from({ length: 30 }, (_, id) => [id, 0]))
-  // Enough for new versions.
+  // Enough writes for new versions.
   const work = async (part: number) => {
     for (let step = 0; step < repeats(60, 160); step++) {
       const id = randomInt(12) * 4 + part
@@ -115,7 +119,7 @@ test('R1 R8 what one writes, everybody sees with their next request, on every no
       (await list<{ id: number; n: number }>(client, 'things')).map(({ id, n }) => [id, n]),
       expected,
     )
-  // Versions were made in between.
+  // New versions were made in between.
   await until(
     'another version',
     () => storedVersion(one),

@@ -15,7 +15,7 @@ import { startService } from '../support/service/service.ts'
 
 const words = ['sea', 'Side', 'red', 'house', 'élan', 'elan', '東京', 'sea-side']
 
-/** Numbered records; each field is missing now and then. */
+/** Numbered records, in which each field is sometimes missing. */
 const records = Array.from({ length: 400 }, (_, id) => {
   const word = (n: number) => words[(id * n + (id >> 3)) % words.length] ?? ''
   return {
@@ -42,7 +42,7 @@ type Name = keyof typeof fields
 
 function textsOf({ title, note, more }: Stored, name: Name): string[] | undefined {
   if (name === 'title') return title === null ? undefined : [title]
-  // Numbers make it a field of JSON, in which only texts count.
+  // Numbers make this a field of JSON, in which only texts count.
   if (name === 'note') return note === null ? undefined : textsIn(note)
   if (more === null) return undefined
   return textsIn(name === 'more' ? more : more.tags)

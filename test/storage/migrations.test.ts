@@ -62,7 +62,7 @@ test('migrations are only ever appended', t => {
   assert.deepEqual(checksums, released[engine])
 })
 
-/** Another store than one of this program. @returns its settings, and how it is named */
+/** Functions that create a store of another program. They return its settings, and its name in messages. */
 const other = {
   sqlite: async (t: TestContext, sql: string) => {
     const settings = await emptyPlace(t)

@@ -6,8 +6,6 @@ import { field, type PlainRecord, planOn, run, textOf } from '../support/data/pl
 import { test } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
-/** Conditions and rows on imported records of all sizes and kinds, with and without room in the cache. */
-
 const text = (value: string): Constant => ({ kind: 'text', text: value })
 const number = (value: number | string): Constant => ({ kind: 'number', text: String(value) })
 
@@ -43,7 +41,7 @@ const rowsWith = (columns: readonly (readonly [string, Rows['columns'][number]['
 
 const ids = (rows: readonly PlainRecord[]) => rows.map(({ id }) => id)
 
-/** So many that their values are not read at once, and too large for a small cache. */
+/** Records so numerous that their values are not read at once, and too large for a small cache. */
 const many = Array.from({ length: 6_000 }, (_, n) => ({
   id: 3 * n,
   code: `C${((n * 7_919) % 6_000).toString().padStart(5, '0')}`,
@@ -106,7 +104,7 @@ test('Q20 text with a collation compares in its order, and equals only itself', 
   const collations = new Map([['name', 'de']])
   await importText(service, ndjson(records), { entity: 'names', key: 'id', collations })
   const german = new Intl.Collator('de')
-  // Texts that the collation takes for equal are in the order of code points.
+  // Texts that are equal in the collation are sorted by code points.
   const inOrder = (one: string, other: string) => german.compare(one, other) || (one < other ? -1 : 1)
   const name = field('name', 'text')
   for (const value of [...names, 'b', ''])

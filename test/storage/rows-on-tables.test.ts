@@ -12,8 +12,6 @@ import { test, testOn } from '../support/service/engines.ts'
 import { exposeIn, withTables } from '../support/service/exposed-tables.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
-/** What plans on tables show, and how large they may be. */
-
 const here = { network: '127.0.0.1', signal: () => new AbortController().signal } as const
 const administrator: Viewer = { kind: 'administrator' }
 const stranger: Viewer = { kind: 'reader', eperson: null, groups: new Set() }

@@ -24,7 +24,7 @@ interface Row {
 }
 
 const { isWellFormed } = String.prototype
-/** What both engines can hold. */
+/** Texts that both engines can store. */
 const storable = arbitraryText.filter(text => isWellFormed.call(text) && !text.includes('\0'))
 const words = ['sea', 'side', 'SEA', 'Straße', 'é', '東', '京', '한', 'a', 'b']
 const sentence = fc
@@ -46,7 +46,7 @@ const row: fc.Arbitrary<Row> = fc.record({
     { freq: 5 },
   ),
 })
-/** Of words that are in the row, mostly. */
+/** Returns a search for words that are mostly in the row. */
 const search = (of: Row) => {
   const known = [of.one ?? '', of.two ?? '', ...textsIn(of.json)]
     .flatMap(text => text.split(/(?=[\s,"'])/u))
@@ -82,7 +82,7 @@ interface Answers {
   readonly relevance: number
 }
 
-/** What the functions in JavaScript say. */
+/** Returns the results of the functions in JavaScript. */
 function expected(of: Row, query: TextQuery): Answers {
   const fields = fieldsOf(of)
   const found = matchesText(fields, query)
@@ -124,12 +124,15 @@ async function connect(t: TestContext): Promise<pg.Client> {
   return client
 }
 
-/** Characters from every block that has letters. */
+/** Characters from every block that contains letters. */
 const characters = Array.from({ length: 0x3_3480 - 1 }, (_, at) => at + 1)
   .filter(code => code < 0xd800 || code > 0xdfff)
   .map(code => String.fromCodePoint(code))
 
-/** @returns characters that only one of the two knows, because its version of Unicode is newer (Q27) */
+/**
+ * @returns characters that only one of PostgreSQL and Node knows, because its version of Unicode is newer
+ * (Q27)
+ */
 async function knownToOne(client: pg.Client): Promise<ReadonlySet<string>> {
   const { rows } = await client.query<{ text: string }>(
     'SELECT text FROM unnest($1::text[], $2::bool[]) AS t (text, known) WHERE unicode_assigned(text) <> known',
@@ -174,7 +177,8 @@ test('Q27 PostgreSQL reads every character as JavaScript does', async t => {
   const words = postgres.searchable({ sql: 't.text', isJson: false }, '$3')
   for (let at = 0; at < texts.length; at += 20_000) {
     const some = texts.slice(at, at + 20_000)
-    // A phrase that is nowhere: relevance counts the words, and each text must contain itself.
+    // A phrase that appears nowhere else, so that the relevance counts the words, and each text must contain
+    // itself.
     const { rows } = await client.query<{ text: string; found: boolean }>(
       `SELECT t.text, t.pattern = '  ' OR strpos(${words}, t.pattern) = 1 AND length(t.pattern) = length(${words}) AS found
        FROM unnest($1::text[], $2::text[]) AS t (text, pattern)`,

@@ -17,8 +17,9 @@ import { testOn } from '../support/service/engines.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
 /**
- * The cost of an answer doesn't depend on rows that its viewer may not read, so that its time tells nothing of them. The
- * figures are those of the engines' own plans, and don't depend on the pace of the machine.
+ * Returns a built-in entity. The cost of an answer must not depend on rows that its viewer may not read, so
+ * that its time tells nothing about them. The figures are those of the engines' own plans, and don't depend
+ * on the pace of the machine.
  */
 
 const entityNamed = (name: string): Entity => {
@@ -35,7 +36,7 @@ const fieldOf = ({ fields }: Entity, name: string): FieldRef => {
   assert.ok(field, name)
   return { name, path: [], type: field.type, ...(field.list && { list: true }) }
 }
-/** Every row that the viewer may not read has these values; of those that they may read, only some. */
+/** Values of every row that the viewer may not read; of the readable rows, only some have them. */
 const secret: Readonly<Record<string, string>> = {
   title: 'Secret',
   issued: '2021',
@@ -148,10 +149,13 @@ const grouped: Plan = {
   },
 }
 
-/** Of viewers who are in one and in several audiences. */
+/** Audiences of viewers: one, and several. */
 const viewers = [[1], [1, 2, 3]]
 
-/** By an audience, by a whole key, which is one row, or by the item whose files they are, of which there are few. */
+/**
+ * Accesses limited to the viewer: by an audience, by a whole key, which is one row, or by the item of a few
+ * files.
+ */
 const isOfViewer = /\baudience=|\buuid=|\(identifier=|\(item=/
 
 testOn('sqlite', 'Q14 no statement reads an index or a table but by what its viewer may read', t => {
@@ -241,7 +245,7 @@ testOn(
     await client.connect()
     await client.query('SET search_path = carrel')
     atEnd(t, () => client.end())
-    // Each statement takes long enough to leave out fields that are like others.
+    // Each statement takes long enough that fields similar to others are left out.
     const plans = plansOn({ items: ['title', 'type', 'created', 'identifier'], bitstreams: ['name', 'item'] })
     const tooMany: string[] = []
     for (const ids of viewers) {

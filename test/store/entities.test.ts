@@ -7,7 +7,7 @@ import { verifyTrail } from '../../src/storage/statements/verify-trail.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { storeTests } from '../support/service/stores.ts'
 
-/** The list of entities, what is declared of them, and the audit trail in the store. */
+/** Declares tests of the list of entities, of declarations, and of the audit trail in the store. */
 const test = storeTests()
 
 const fields: readonly Field[] = [
@@ -15,7 +15,7 @@ const fields: readonly Field[] = [
   { name: 'title', type: 'text', nullable: true },
 ]
 
-/** An entity with records 1 to `count`. */
+/** Returns an entity with records 1 to `count`. */
 const letters = (name: string, count: number, more: Partial<NewEntity> = {}): NewEntity => ({
   name,
   key: 'id',

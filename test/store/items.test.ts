@@ -4,7 +4,7 @@ import { commandEvent } from '../../src/cli/store.ts'
 import type { NewBitstream, NewItem } from '../../src/model/items.ts'
 import { storeTests } from '../support/service/stores.ts'
 
-/** Items, bundles, files, their readers and the site in the store. */
+/** Declares tests of items, bundles, files, their readers and the site in the store. */
 const test = storeTests()
 
 const window = { offset: 0, limit: 10 }

@@ -6,7 +6,7 @@ import type { Window } from '../../src/storage/window.ts'
 import { storeClient } from '../support/clients/store-client.ts'
 import { storeTests } from '../support/service/stores.ts'
 
-/** Epersons and groups in the store. */
+/** Declares tests of epersons and groups in the store. */
 const test = storeTests()
 
 const window = { offset: 0, limit: 10 }

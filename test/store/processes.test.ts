@@ -3,7 +3,7 @@ import { commandEvent } from '../../src/cli/store.ts'
 import type { NewProcess } from '../../src/model/processes.ts'
 import { storeTests } from '../support/service/stores.ts'
 
-/** Processes, alerts and the registry of metadata in the store. */
+/** Declares tests of processes, alerts and the metadata registry in the store. */
 const test = storeTests()
 
 const window = { offset: 0, limit: 10 }
@@ -46,7 +46,7 @@ test('PR2 the log of a process is kept line by line, and a line that comes again
 }) => {
   const begun = await processes.begin(asked('clean'), { owner: 'two', atOnce: null, waiting: 0 })
   assert.ok(begun && 'id' in begun)
-  // More than one statement adds, and in pieces of each size.
+  // More lines than one statement adds, so that pieces of each size are used.
   const numbers = Array.from({ length: 123 }, (_, at) => at + 1)
   const lines = numbers.map(n => ({ n, time: '2026-01-01T00:00:00.000Z', text: `line ${n} \0` }))
   const progress = { done: 3, total: 9, unit: 'files' }

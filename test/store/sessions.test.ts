@@ -10,7 +10,7 @@ import type { Storage } from '../../src/storage/storage.ts'
 import { storeClient } from '../support/clients/store-client.ts'
 import { storeTests } from '../support/service/stores.ts'
 
-/** Logins, sessions, single sign-on, access tokens and attempts in the store. */
+/** Declares tests of logins, sessions, single sign-on, access tokens and attempts in the store. */
 const test = storeTests()
 
 const window = { offset: 0, limit: 10 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { runInChild } from '../../src/threads/child.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** How many processes this one has begun that have not ended. */
+/** Counts the running processes that this one has started. */
 const children = () => process.getActiveResourcesInfo().filter(name => name === 'ProcessWrap').length
 
 test('work that can’t be sent to a process of its own fails, and leaves no process that waits for it', async () => {

@@ -5,7 +5,7 @@ import { type Client, createFairQueue, type FairQueue, Overloaded } from '../../
 import { answerOver, callsOver, handlerIn } from '../../src/threads/calls.ts'
 import { type QueueHandlers, remoteQueue, shareQueues } from '../../src/threads/queue.ts'
 
-/** A queue as another thread sees it, and what is called when that thread has ended. */
+/** Returns a queue as another thread sees it, and a function to be called when that thread has ended. */
 function remote(t: TestContext, queue: FairQueue) {
   const { port1, port2 } = new MessageChannel()
   const shared = shareQueues({ passwords: queue })
@@ -19,7 +19,7 @@ function clientOf(network: string): Client & { leave(): void } {
   return { network, signal: () => gone.signal, leave: () => gone.abort(new Error('gone')) }
 }
 
-/** Enough for messages to get to the other side and back. */
+/** Waits long enough for messages to reach the other side and come back. */
 const messages = async () => {
   for (let at = 0; at < 10; at++) await new Promise(resolve => setImmediate(resolve))
 }
@@ -49,7 +49,7 @@ test('L8 what waits in another thread for a client that has disconnected is neve
   await messages()
   client.leave()
   await assert.rejects(waiting, /gone/)
-  // Its place is free.
+  // Its place is free again.
   const next = queue.enter(clientOf('c'))
   leave()
   ;(await next)()

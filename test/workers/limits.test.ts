@@ -9,7 +9,7 @@ import { startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 import { type Connection, connectionsTo } from '../support/service/workers.ts'
 
-/** Limits are a service's, however many workers it has. */
+/** Settings with three workers. A limit applies to the whole service, however many workers it has. */
 const three = { CARREL_WORKERS: '3', CARREL_LOG_LEVEL: 'error' }
 const ruth = 'ruth@example.org'
 
@@ -20,7 +20,7 @@ testOn('sqlite', 'L7 D10 the limit of passwords that wait counts all workers', a
   const env = { ...three, CARREL_PASSWORD_CONCURRENCY: '1', CARREL_PASSWORD_QUEUE: '2' }
   const served = await serve(t, dataFolder, { env })
   const clients = Array.from({ length: 24 }, () => new Client(served.address))
-  // The CSRF pair first, so that the logins come at once.
+  // The CSRF pairs are requested first, so that the logins come at once.
   await Promise.all(clients.map(client => client.get('/api/security/csrf')))
   const answers = await Promise.all(clients.map(client => client.tryLogin(ruth, 'wrong')))
   const busy = answers.filter(({ status }) => status === 503)
@@ -35,10 +35,12 @@ testOn('postgres', 'E2 Q18 D10 the limit of long listings is divided among all w
   const token = await adminOf(own)
   const { CARREL_DATABASE_URL: url = '' } = await storeSettings(dataFolder)
   await addEvents(url, 1_500, 16_000)
-  // One network may have a quarter of each worker's listings: all get past that limit, also if they come to one worker.
+  // One network may have a quarter of each worker's listings. With this setting, all stay below that limit,
+  // even if they come to one worker.
   const env = { ...three, CARREL_DATABASE_POOL_SIZE: '4', CARREL_LISTINGS: '480' }
   const served = await serve(t, dataFolder, { env })
-  // Each is on a connection of its own, and nobody reads: they last. Of so many, each worker has some.
+  // Each listing is on a connection of its own and unread, so it lasts. With this number, each worker has
+  // some.
   const sent = Array.from({ length: 40 }, () =>
     open({ ...own, address: served.address }, '/api/query/v4/audit-events', token),
   )
@@ -65,7 +67,7 @@ testOn(
     const { CARREL_DATABASE_URL: url = '' } = await storeSettings(dataFolder)
     const served = await serve(t, dataFolder, { env: { ...three, CARREL_DATABASE_POOL_SIZE: '3' } })
     const connections = connectionsTo(t, served.address)
-    // On a slow machine some wait too long for their turn, and come again (E2).
+    // On a slow machine, some wait too long for their turn, and are sent again (E2).
     const ask = (one: Connection) =>
       until(
         'a page',
@@ -88,7 +90,7 @@ testOn(
     for (const { status } of (await asking).flat()) assert.equal(status, 200)
     isDone = true
     await counting
-    // Accounts and pages, a look-up for each worker, and two for housekeeping.
+    // Accounts and pages, a look-up for each worker, and two connections for housekeeping.
     assert.ok(most <= 3 + 3 + 3 + 2, `${most} connections`)
   },
 )

@@ -7,7 +7,10 @@ import { passwordOf, startService, temporaryFolder } from '../support/service/se
 import { until } from '../support/service/waiting.ts'
 import { type Connection, connectionsTo, endings } from '../support/service/workers.ts'
 
-/** The metrics are the service's, whichever worker counts and whichever answers. */
+/**
+ * Settings with three workers. Metrics are those of the service, whichever worker counts and whichever
+ * answers.
+ */
 const three = { CARREL_WORKERS: '3', CARREL_LOG_LEVEL: 'error', ...scraper.env }
 const ruth = 'ruth@example.org'
 const failed = { method: 'password', outcome: 'failure' }
@@ -30,7 +33,7 @@ test('D5 D10 a login that fails counts once, whichever worker answered, and ever
   await own.addEperson(ruth)
   const served = await serve(t, dataFolder, { env: three })
   const connections = connectionsTo(t, served.address, 12)
-  // Fewer than make the next one wait.
+  // Fewer wrong passwords than make the next one wait.
   const wrong = connections.slice(0, 9)
   const answers = await Promise.all(wrong.map(one => logIn(one, 'wrong')))
   for (const status of answers) assert.equal(status, 401)
@@ -41,7 +44,7 @@ test('D5 D10 a login that fails counts once, whichever worker answered, and ever
     assert.equal(found.of('carrel_logins_total', { outcome: 'success' }), 1)
     assert.equal(found.of('carrel_workers_running'), 3)
   }
-  // What is a worker's own is there for each.
+  // Figures of single workers are there for each.
   const found = await scrape(anyOf(connections))
   for (const worker of ['0', '1', '2']) {
     assert.ok(found.of('carrel_worker_heap_bytes', { worker }) > 0)
@@ -49,7 +52,7 @@ test('D5 D10 a login that fails counts once, whichever worker answered, and ever
   }
 })
 
-/** Refused tokens cost nothing, and are counted before the answer. */
+/** Labels of refused tokens, which cost nothing and are counted before the answer. */
 const refused = { kind: 'login', reason: 'malformed' }
 const refuse = (connections: readonly Connection[]) =>
   Promise.all(
@@ -71,7 +74,7 @@ testOn(
       async () => (await scrape(anyOf(before))).of('carrel_http_requests_total', { route }),
       count => count === before.length,
     )
-    // The worker that ends is in the middle of some, which will never be answered.
+    // The worker that ends is processing some logins, which will never be answered.
     const broken = Promise.allSettled(before.slice(0, 9).map(connection => logIn(connection, 'wrong')))
     await ends.begin('throw')
     await served.said(/a worker has ended and is replaced/)
@@ -113,7 +116,7 @@ testOn(
     await refuse(connections)
     const release = await ends.stall()
     const scraping = connections.map(scrape)
-    // Those on the other workers are answered while it does nothing.
+    // Requests on the other workers are answered while it is stalled.
     const first = await Promise.any(scraping)
     assert.equal(first.of('carrel_tokens_refused_total', refused), connections.length)
     release()

@@ -22,7 +22,7 @@ import { passwordOf, startService, temporaryFolder } from '../support/service/se
 import { inTime, until } from '../support/service/waiting.ts'
 import { connectionsTo, endings } from '../support/service/workers.ts'
 
-/** A worker that ends, as by an error that nobody caught, or for lack of memory. */
+/** Settings with three workers, one of which ends by an uncaught error, or for lack of memory. */
 const three = { CARREL_WORKERS: '3', CARREL_LOG_LEVEL: 'error' }
 const ruth = 'ruth@example.org'
 
@@ -43,7 +43,7 @@ for (const how of ['throw', 'run out of memory'] as const)
     assert.ok(answers.every(one => one.status === 'fulfilled'))
     await ends.begin(how)
     await served.said(/a worker has ended and is replaced/)
-    // Those of the others are still there; those of the one that ended are opened again, or break off once.
+    // Connections of the other workers remain; those of the ended one are opened again, or break off once.
     const later = await Promise.allSettled(connections.map(one => one.ask('/api/authn/status', status)))
     const good = later.filter(one => one.status === 'fulfilled')
     assert.ok(good.length >= connections.length / 3, `${good.length} of ${connections.length} go on`)
@@ -77,7 +77,7 @@ nodeTest(
     const served = await serve(t, temporaryFolder(t, 'sqlite'), { env, hasRealLimits: true })
     await postgres.hang()
     await ends.begin('throw')
-    // More often than a service would live through workers that end by their own fault.
+    // More often than a service tolerates from workers that end by their own fault.
     await until(
       'four workers that were replaced',
       () => served.output.stdout,
@@ -122,14 +122,14 @@ testOn('sqlite', 'D10 what a worker held when it ended is given back', async t =
   const ends = endings(t)
   const env = { ...three, ...ends.env, CARREL_PASSWORD_CONCURRENCY: '1', CARREL_PASSWORD_QUEUE: '1000' }
   const served = await serve(t, dataFolder, { env })
-  // Each holds the only place for a while, and the others wait for it, when their worker ends.
+  // Each login holds the only place for a while, and the others wait for it, when their worker ends.
   const logins = Promise.allSettled(
     Array.from({ length: 30 }, () => new Client(served.address).tryLogin(ruth, passwordOf(ruth))),
   )
   await ends.begin('throw')
   await ends.begin('throw')
   await logins
-  // A connection that was kept may be one to the worker that has ended.
+  // A kept connection may belong to the ended worker.
   await until(
     'a login',
     async () => {
@@ -152,14 +152,14 @@ testOn('sqlite', 'D10 when a worker ends, the store closes its listings, and onl
   const env = { ...three, CARREL_WORKERS: '2', ...listings, ...ends.env }
   const served = await serve(t, dataFolder, { env })
   const address = { ...own, address: served.address }
-  // Nobody reads, so they last.
+  // The listings are unread, so they last.
   const sent = Array.from({ length: 16 }, () => open(address, '/api/query/v4/audit-events', token))
   await Promise.all(sent.map(answerOf))
   await own.storage.trail.record(event)
   assert.equal(await isReadByNobody(own), false)
   await ends.begin('throw')
   await served.said(/a worker has ended and is replaced/)
-  // The other worker's listings still have their snapshot, also for other processes.
+  // The other worker's listings still have their snapshot, even as seen by other processes.
   assert.equal(await isReadByNobody(own), false)
   for (const one of sent) one.destroy()
   await untilReadByNobody(own)

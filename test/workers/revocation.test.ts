@@ -11,13 +11,13 @@ import { type Service, startService, temporaryFolder } from '../support/service/
 import { type Connection, connectionsTo, pipelineTo } from '../support/service/workers.ts'
 
 /**
- * Zero stale window over workers, services on one folder, and nodes: from the moment of an acknowledgement on, no
- * connection accepts the token, whichever worker it is on.
+ * Number of epersons. From the moment of an acknowledgement on, no connection accepts the token, whichever
+ * worker it belongs to, over workers, services on one folder, and nodes.
  */
 const persons = repeats(8, 16)
 
 interface Services {
-  /** In this process, on the same store: its changes come from another process. */
+  /** A service in this process on the same store, whose changes come to the others from another process. */
   readonly own: Service
   readonly addresses: readonly string[]
   readonly connections: readonly Connection[]
@@ -26,7 +26,7 @@ interface Services {
 async function start(t: TestContext, services: number, workers: number): Promise<Services> {
   const dataFolder = temporaryFolder(t)
   const own = await startService(t, { dataFolder })
-  // The default queue for database connections is too short for this many requests at once.
+  // The default queue for database connections is too short for this number of requests at once.
   const busy = { CARREL_DATABASE_QUEUE: '10000' }
   const env = { CARREL_WORKERS: String(workers), CARREL_LOG_LEVEL: 'error', ...busy }
   const served = await times(services, () => serve(t, dataFolder, { env }))
@@ -37,11 +37,14 @@ async function start(t: TestContext, services: number, workers: number): Promise
 const isAccepted = async (connection: Connection, token: string) =>
   isAuthenticated(await connection.ask('/api/authn/status', { headers: bearer(token) }))
 
-/** Asks over some connections at once, which are on different workers most of the time. */
+/** Asks over some connections at once, which mostly belong to different workers. */
 const answers = (connections: readonly Connection[], token: string) =>
   times(4, () => isAccepted(anyOf(connections), token))
 
-/** Ends sessions in these ways in turn, and asks with their tokens at once. @returns how often */
+/**
+ * Ends sessions in these ways in turn, and asks with their tokens at once. @returns the number of sessions
+ * ended
+ */
 async function endSessions({ own, connections }: Services, total: number): Promise<number> {
   const pair = pairIn(await anyOf(connections).ask('/api/security/csrf'))
   const { people } = own.storage
@@ -72,7 +75,7 @@ async function endSessions({ own, connections }: Services, total: number): Promi
   return ended
 }
 
-// Each day, two services with two workers each stand for them.
+// In the everyday run, two services with two workers each stand in for these.
 for (const workers of isLong ? [1, 3] : []) {
   const total = workers === 1 ? 2_000 : 20_000
   test(`T4 T6 D10 of ${total.toLocaleString('en')} logouts, new passwords and disabled accounts, each ends its token with its acknowledgement on ${workers} of ${workers} workers`, async t => {
@@ -182,8 +185,8 @@ async function askLate(t: TestContext, { own, addresses }: Services): Promise<vo
   const isAuthenticatedIn = (body: string | undefined) =>
     (JSON.parse(body ?? '{}') as { authenticated: boolean }).authenticated
 
-  // Each connection has so many requests in line that a worker's turn takes long, and that what is sent to it afterwards
-  // is read in the same turn.
+  // Each connection has so long a line of requests that a worker's turn takes long, and that requests sent to
+  // it afterwards are read in the same turn.
   const busy = statusWith(await quickLogin(own, busyOne))
   const pipelines = Array.from({ length: 12 }, () => pipelineTo(t, address))
   let isDone = false

@@ -7,7 +7,7 @@ import { serve } from '../support/service/process.ts'
 import { passwordOf, startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-/** One password at a time, of three workers. */
+/** Settings by which three workers together compare one password at a time. */
 const oneByOne = { CARREL_WORKERS: '3', CARREL_PASSWORD_CONCURRENCY: '1' }
 
 test('L8 D10 workers share the counts, and a right password passes a flood from another network', async t => {
@@ -16,7 +16,7 @@ test('L8 D10 workers share the counts, and a right password passes a flood from 
   await own.addEperson(ruthEmail)
   const env = { ...behindProxy, ...oneByOne, CARREL_PASSWORD_QUEUE: '8' }
   const { guess } = await guesserOf(await serve(t, dataFolder, { env }))
-  // Each is on a connection of its own. The queue has room for eight of them.
+  // Each guess is on a connection of its own. The queue has room for eight of them.
   const begun = performance.now()
   const most = () => mostLookedAt(10, performance.now() - begun)
   const flood = Array.from({ length: 30 }, () => guess('198.51.100.20', ruthEmail))
@@ -27,7 +27,7 @@ test('L8 D10 workers share the counts, and a right password passes a flood from 
   assert.ok(withStatus(401) <= most(), `${withStatus(401)} were looked at`)
   assert.equal(withStatus(401) + withStatus(429) + withStatus(503), 30)
   for (const { retryAfter, status } of answers) assert.ok(status === 401 || retryAfter >= 1)
-  // All of them together, and not each of them, looked at ten.
+  // All workers together, not each of them, compared ten passwords.
   const later = await Promise.all(Array.from({ length: 30 }, () => guess('198.51.100.20', ruthEmail)))
   const looked = [...answers, ...later].filter(({ status }) => status === 401).length
   assert.ok(looked >= 10 && looked <= most(), `${looked} were looked at, and at most ${most()} may be`)
@@ -57,7 +57,7 @@ test('L8 passwords of clients that have left are not hashed, and count as no gue
   const own = await startService(t, { dataFolder, realPasswords: true })
   await own.addEperson(ruthEmail)
   const { guess } = await guesserOf(await serve(t, dataFolder, { env: { ...behindProxy, ...oneByOne } }))
-  // If this process is stopped for a moment, the clients leave too late.
+  // If this process is paused for a moment, the clients leave too late.
   await until(
     'fewer than 25 of 50 passwords that are looked at',
     async () => {
@@ -69,7 +69,7 @@ test('L8 passwords of clients that have left are not hashed, and count as no gue
       await Promise.any(guesses)
       gone.abort()
       await Promise.allSettled(guesses)
-      // It is the last to have its turn.
+      // This login is the last to have its turn.
       assert.equal((await guess('192.0.2.7', ruthEmail, passwordOf(ruthEmail))).status, 200)
       return (await rowsOf(own)).filter(({ level }) => level === 1).length / 3
     },

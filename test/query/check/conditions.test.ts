@@ -87,7 +87,7 @@ test('Q20 not moves to the leaves', () => {
     [['not', ['not', ['=', 'name', 'x']]], compare(refs.name, '=', text('x'))],
     [['not', ['<', 'size', 1]], compare(refs.size, '>=', number('1'))],
     [['not', ['>=', 'name', 'x']], compare(refs.name, '<', text('x'))],
-    // What is no number is neither less nor more.
+    // A value that is not a number is neither less nor greater.
     [['not', ['<', 'data', 1]], compare(refs.data, '<', number('1'), true)],
     [['not', ['=', 'good', true]], compare(refs.good, '=', { kind: 'boolean', value: false })],
     [['not', ['null?', 'name', true]], { kind: 'null', field: refs.name, negated: true }],
@@ -227,6 +227,6 @@ test("Q24 latest_report? is a shorthand for PuppetDB's reports and events, where
     ['=', 'latest_report?'],
   ])
     assert.throws(() => plain(wrong), QueryError)
-  // Where nobody knows which is the latest, it is a field like any other.
+  // Without a definition of the latest report, it is a field like any other.
   assert.match(mistake(() => ask(['=', 'latest_report?', true])).message, /latest_report/)
 })

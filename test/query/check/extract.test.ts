@@ -141,7 +141,7 @@ test('Q27 a search can be sorted by relevance, and its words marked', () => {
   assert.equal(sorted.shape.columns.length, things.fields.length)
   const fields = [refs.name, { name: 'data.x', path: [], type: 'text' }]
   assert.deepEqual(sorted.shape.order, [{ by: { kind: 'relevance', fields, words }, descending: true }])
-  // A field of that name comes first.
+  // A field of that name takes precedence.
   assert.deepEqual(askBase(['from', 'counted', ['order_by', ['relevance']]]).page.order, [
     { field: 'relevance', descending: false },
   ])

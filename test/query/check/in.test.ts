@@ -46,7 +46,7 @@ test('Q21 in takes the rows of a subquery in both forms', () => {
     ['in', ['name'], ['from', 'facts', ['extract', ['certname'], condition]]],
     ['in', 'name', ['extract', 'certname', ['select_facts', condition]]],
     ['in', ['name'], ['extract', ['certname'], ['select_facts', condition]]],
-    // Which rows there are doesn't depend on their order.
+    // The rows don't depend on their order.
     ['in', 'name', ['from', 'facts', ['extract', 'certname', condition], ['order_by', ['name']]]],
   ])
     assert.deepEqual(where(query), expected, JSON.stringify(query))
@@ -107,7 +107,7 @@ test('Q21 several fields are compared with lists of values', () => {
   })
   const query = ['in', ['name', 'size'], ['array', [['x', 1]]]]
   assert.deepEqual(where(query), { kind: 'and', of: [equal(refs.name, 'x'), size('1', false)] })
-  // A null in one of the fields matches neither.
+  // A record with a null in one of the fields matches neither.
   const negated = where(['not', query])
   const parts = negated?.kind === 'and' ? negated.of : []
   assert.deepEqual(
@@ -205,7 +205,7 @@ test('Q25 a default condition is added unless the query mentions its fields', ()
     ask(['or', ['=', 'certname', 'x'], ['>', 'deactivated', '2026']], { entity: 'nodes' }).where,
   )
   assert.deepEqual(askBase(['from', 'nodes', ['limit', 1]], { entities }).where, active)
-  // Showing or sorting by a field is no condition.
+  // Showing a field, or sorting by it, is not a condition.
   assert.deepEqual(
     askBase(['from', 'nodes', ['extract', 'deactivated'], ['order_by', ['deactivated']]], { entities }).where,
     active,

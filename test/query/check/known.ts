@@ -5,7 +5,7 @@ import { type Context, check } from '../../../src/query/check/check.ts'
 import { QueryError } from '../../../src/query/language/node.ts'
 import { readAst } from '../../../src/query/language/read-ast.ts'
 
-/** Entities for the tests of the check, with every type of field. */
+/** The source of entities for the tests of the check, which have fields of every type. */
 const records: Source = { kind: 'records', version: '1', count: 1, bytes: 1, largest: 1 }
 
 export const entity = (
@@ -84,12 +84,12 @@ export function ask(query: unknown, { entity: name = 'things', ...more }: Asked 
   })
 }
 
-/** At the query base. */
+/** Checks a query at the query base. */
 export const askBase = (query: unknown, more: Asked = {}): Plan => ask(query, { entity: null, ...more })
 
 export const where = (query: unknown, more: Asked = {}) => ask(query, more).where
 
-/** The mistake that a query is refused for. */
+/** Returns the mistake for which a query is refused. */
 export function mistake(run: () => unknown): {
   message: string
   at: unknown

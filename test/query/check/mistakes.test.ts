@@ -4,7 +4,10 @@ import { check } from '../../../src/query/check/check.ts'
 import { readAst } from '../../../src/query/language/read-ast.ts'
 import { ask, askBase, entity, known, mayRead, mistake, things, where } from './known.ts'
 
-/** A query, the place of the mistake in it, what the message says, and the nearest legal value if there is one. */
+/**
+ * A query, the place of the mistake in it, an expression for the message, and the nearest legal value if
+ * there is one.
+ */
 type Mistake = readonly [query: unknown, pointer: string, message: RegExp, nearest?: string]
 
 function refuse(table: readonly Mistake[], run: (query: unknown) => unknown = where): void {
@@ -185,7 +188,7 @@ test('Q20 a number or a text that no database takes is refused', () => {
   const tooLarge = readAst('["=", "size", 1e1001]')
   const context = { entities: known, mayRead, entity: things, given: { total: false } }
   assert.match(mistake(() => check(tooLarge, context)).message, /1e1001 has more than 1,000 digits/)
-  // Records that were imported may have it.
+  // Imported records may contain NUL.
   assert.ok(where(['=', 'name', 'a\0b']))
   const stored = entity(
     'stored',

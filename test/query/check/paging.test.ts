@@ -82,7 +82,7 @@ test('Q14 the parameter order_by is read against what can be sorted', () => {
   }
   const names = (query: unknown) => sortable(query).fields.map(({ name }) => name)
   const all = things.fields.map(({ name }) => name)
-  // Of whole records it is the entity itself, so that orders which were asked for before are known again.
+  // For whole records, this is the entity itself, so that orders from earlier queries are found in the cache.
   assert.equal(sortable(['=', 'size', 1]), things)
   assert.deepEqual(names(['extract', ['size', 'data.os']]), [
     'size',

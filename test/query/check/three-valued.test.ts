@@ -6,9 +6,9 @@ import { runs } from '../../support/scale.ts'
 import { entity, where } from './known.ts'
 
 /**
- * Conditions are unknown where there is no value, and a record is listed only if its condition is true; only JSON that is
- * missing differs from every value. Here an evaluator
- * with three values reads the query, and one with two values the plan: they must list the same records.
+ * An entity whose conditions are unknown for missing values. A record is listed only if its condition is
+ * true; missing JSON, however, differs from every value. An evaluator with three values reads the query, and
+ * one with two values the plan: they must list the same records.
  */
 const small = entity('small', { n: 'integer', t: 'text', b: 'boolean', d: 'date-time', j: 'json' })
 const asked = { entity: 'small', entities: new Map([[small.name, small]]) }
@@ -25,7 +25,7 @@ const values: Readonly<Record<string, readonly Value[]>> = {
   j: [null, 1, 2, 'a', 'b', true, [1, 'a'], []],
 }
 
-/** Every value of every field, each beside some of the others. */
+/** Rows with every value of every field, each beside some of the others. */
 const rows: readonly Row[] = Object.entries(values).flatMap(([name, all]) =>
   all.flatMap((value, at) =>
     [0, 1, 2].map(shift => ({
@@ -67,7 +67,9 @@ function truthOf([operator, ...args]: Query, row: Row): Truth {
   )
 }
 
-/** JSON that is missing is equal to nothing, and all else may be. */
+/**
+ * The truth of a comparison with a missing value: false for JSON, which equals nothing, otherwise unknown.
+ */
 const equalToNull = (field: string): Truth => (field === 'j' ? false : null)
 
 function truthOfRows([fields, [, list]]: [readonly string[], Query], row: Row): Truth {
@@ -78,12 +80,12 @@ function truthOfRows([fields, [, list]]: [readonly string[], Query], row: Row): 
   )
 }
 
-/** What an expression sees of a value. */
+/** Returns the text that an expression is applied to. */
 const seen = (value: Value) => (typeof value === 'string' ? value : JSON.stringify(value))
 
 const isEqual = (value: Value, wanted: Value) => JSON.stringify(value) === JSON.stringify(wanted)
 
-/** As an engine reads a plan. */
+/** Evaluates a plan as an engine does. */
 function isListed(condition: Condition | null, row: Row): boolean {
   if (condition === null) return true
   switch (condition.kind) {
@@ -194,7 +196,7 @@ test('Q20 a comparison with null is unknown, and so is its negation; JSON that i
 })
 
 test('Q20 and, or and not have the truth tables of three-valued logic', () => {
-  // Each is true, false and unknown for some row, whatever the others are.
+  // Each condition is true, false and unknown for some row, whatever the others are.
   const inputs: readonly Query[] = [
     ['=', 'n', 1],
     ['=', 't', 'a'],

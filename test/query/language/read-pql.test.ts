@@ -6,13 +6,13 @@ import { readPql } from '../../../src/query/language/read-pql.ts'
 
 const astOf = (pql: string): string => printAst(readPql(pql))
 
-/** Each line of PQL, and the AST that means the same. */
+/** Asserts that each line of PQL has the same meaning as its AST. */
 function assertTranslated(lines: Readonly<Record<string, unknown>>): void {
   for (const [pql, ast] of Object.entries(lines))
     assert.equal(astOf(pql), JSON.stringify(ast), `translated: ${pql}`)
 }
 
-/** Inside of `nodes { … }`. */
+/** Checks conditions inside `nodes { … }`. */
 const conditions = (lines: Readonly<Record<string, unknown>>) =>
   assertTranslated(
     Object.fromEntries(
@@ -94,7 +94,7 @@ test('Q23 fields are words in any script, dotted paths, or texts in quotes', () 
   })
 })
 
-/** Fields may be, too. */
+/** Conditions on fields that are named like keywords. */
 const calledLikeKeywords = {
   'limit = 5': ['=', 'limit', 5],
   'order != 5': ['not', ['=', 'order', 5]],
@@ -228,7 +228,7 @@ test('Q23 every part knows its line and column', () => {
   const places = [query, query.items[1], both, and, ...first.items, ...second.items].map(node => node?.at)
   assert.deepEqual(
     places.map(at => at && 'line' in at && `${at.line}:${at.column}`),
-    // The operator, the field and the value; a character is one column, however it is encoded.
+    // The places of operator, field and value. A character is one column, however it is encoded.
     ['1:1', '1:1', '2:3', '2:3', '2:5', '2:3', '2:7', '4:5', '4:2', '4:8'],
   )
 })
@@ -253,7 +253,7 @@ test('Q23 a query of many thousand parts is read, and one with more than the bou
 test('Q23 neither PQL nor its AST is nested deeper than the bound', () => {
   const nested = (open: string, inside: string, close: string, times: number) =>
     `n { ${open.repeat(times)}${inside}${close.repeat(times)} }`
-  // Parentheses alone are in no AST.
+  // Parentheses alone don't appear in the AST.
   assert.equal(astOf(nested('(', 'a = 1', ')', 98)), '["from","n",["=","a",1]]')
   assert.ok(astOf(nested('!', 'a = 1', '', 98)))
   assert.ok(astOf(nested('x {', 'a = 1', '}', 98)))

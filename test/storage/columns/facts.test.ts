@@ -14,7 +14,7 @@ const entity: RecordEntity = {
   source: { kind: 'records', version: 'things.1', count: 0, bytes: 0, largest: 0 },
 }
 
-/** In a turn that asks the thread for nothing. */
+/** A turn that asks the thread for nothing. */
 const turn = { work: {} as Turn['work'], client: nobody } satisfies Turn
 
 test('Q10 what is made is kept if it takes at most half of the cache, and the rest is made again', async () => {

@@ -5,7 +5,7 @@ import { openColumn, packRanks } from '../../../src/storage/columns/columns.ts'
 import { type Edit, revisedColumn, revisedSlots } from '../../../src/storage/columns/revised-ranks.ts'
 import { runs } from '../../support/scale.ts'
 
-/** Of records with these values, in the order of the key; null is no value. */
+/** Returns the column of records with these values, in the order of the key; null is no value. */
 function columnOf(values: readonly (number | null)[]) {
   const distinct = [...new Set(values.filter(value => value !== null))].sort((one, other) => one - other)
   const ranks = Uint32Array.from(values, value =>

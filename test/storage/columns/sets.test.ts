@@ -88,7 +88,7 @@ test('Q20 bits and lists are the same selection', () => {
   )
 })
 
-/** Records with a few columns, and conditions on them. */
+/** A condition on records with a few columns. */
 interface Tree {
   readonly kind: 'and' | 'or' | 'leaf'
   readonly of: readonly Tree[]

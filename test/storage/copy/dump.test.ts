@@ -5,15 +5,15 @@ import { migrations } from '../../../src/storage/sqlite/schema.ts'
 import { createStore, runSql } from '../../support/service/databases.ts'
 import { testOn } from '../../support/service/engines.ts'
 
-/** What a copy brings along in another way, or leaves behind on purpose. */
+/** Tables and columns that a copy transfers in another way, or leaves out. */
 const left = [
-  // Good for one use, and the throttle of password guessing.
+  // Single-use tickets, and the throttle of password guessing.
   ...['ticket', 'attempt'],
-  // Versions of entities that a minute later no request reads.
+  // Versions of entities that no request reads a minute later.
   'retired',
-  // Counted again by triggers.
+  // Counters, which triggers compute again.
   ...['audience.items', 'audience.bitstreams', 'audience.bytes'],
-  // Carried over field by field.
+  // Tables copied field by field.
   ...['entity', 'state', 'stamp', 'secret', 'rank', 'store_schema'],
 ]
 

@@ -10,7 +10,7 @@ import {
 import { answerOver, callsOver } from '../../../src/threads/calls.ts'
 import { until } from '../../support/service/waiting.ts'
 
-/** The cache that event loops share, over real ports. */
+/** Joins the cache that event loops share, over real ports. */
 function join(server: CacheServer) {
   const { port1, port2 } = new MessageChannel()
   const gone: string[] = []
@@ -33,7 +33,7 @@ function join(server: CacheServer) {
     gone,
     /** The keys that this event loop has reported to the server as used. */
     reported,
-    /** @param making to wait for before there is a value */
+    /** @param making a promise to wait for before there is a value */
     get: async (version: string, what: string, bytes: number, making?: Promise<unknown>) => {
       const make = async () => {
         made.push(what)
@@ -45,7 +45,7 @@ function join(server: CacheServer) {
       return cache.get(version, what, bytes, make, value => value)
     },
     keepOnly: cache.keepOnly,
-    /** As a loop that ends. */
+    /** Leaves the cache like an event loop that ends. */
     end: () => {
       joined.leave()
       calls.end(new Error('the loop has ended'))
@@ -54,7 +54,7 @@ function join(server: CacheServer) {
   }
 }
 
-/** @param one undefined for any of them */
+/** Waits for a key in the list. @param one undefined for any key */
 const untilHas = (keys: readonly string[], one?: string) =>
   until(
     `${one ?? 'a key'} in the list`,

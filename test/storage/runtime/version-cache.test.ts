@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type RecordCache, VersionCache } from '../../../src/storage/runtime/version-cache.ts'
 
-/** Texts, in memory that threads can share. */
+/** Reads a text from memory that threads can share, or makes it. */
 const get = (
   memory: RecordCache,
   version: string,
@@ -100,7 +100,7 @@ test('D2 removing a value while it is being computed frees its room', async () =
     refuse(new Error('too late'))
     await assert.rejects(async () => failing, /too late/)
   }
-  // Three of thirty still fit.
+  // Three values of thirty bytes still fit.
   for (const name of ['a', 'b', 'c', 'a', 'b', 'c']) await get(memory, 'v', name, 30, make(name))
   assert.deepEqual(made, ['a', 'b', 'c'])
 })

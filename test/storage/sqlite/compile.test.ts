@@ -22,7 +22,7 @@ const entity: Entity = {
 const compile = (of: Entity, source: TableSource, page: Page, rows: VisibleRows) =>
   compileTable(listOf({ ...of, source }, page), () => rows)
 
-/** Too many to be read one after another. */
+/** More numbers than are read one after another. */
 const many = Array.from({ length: 17 }, (_, n) => n + 1)
 const everything: Page = { order: [], offset: 0, limit: null, total: false }
 const columns = `'id', t."id", 'full name', t."full name", 'enabled', json(iif(t."enabled", 'true', 'false')), 'groups', json(t."groups")`

@@ -5,7 +5,7 @@ import { createClock, nextMark } from '../../../src/storage/statements/clock.ts'
 const [minute, hour, day] = [60_000, 3_600_000, 86_400_000]
 const time = Date.UTC(2026, 0, 1)
 
-/** What a minute after another would do, with a clock that is so far ahead each time. */
+/** Returns the marks of successive minutes, with a clock that is ahead by these times. */
 function minutes(ahead: readonly number[]): number[] {
   let mark = time
   let suspect: Parameters<typeof nextMark>[2]
@@ -30,11 +30,11 @@ test('T11 a clock far ahead moves the mark only when it has gone on for ten minu
   const held = minutes(Array(12).fill(ahead))
   assert.deepEqual(held, [...Array(10).fill(0), ahead, ahead])
   assert.deepEqual(minutes([ahead, ahead, 0, ...Array(5).fill(ahead)]), Array(8).fill(0))
-  // One that jumps on and on never holds.
+  // A clock that keeps jumping ahead is never followed.
   assert.deepEqual(minutes(Array.from({ length: 30 }, (_, n) => ahead + n * hour)), Array(30).fill(0))
 })
 
-/** A store in memory, which does what the statements of the engines do. */
+/** Creates a clock with a store in memory that behaves like the statements of the engines. */
 function clockWith(mark: number) {
   const store = { mark }
   const clock = createClock({
@@ -52,7 +52,7 @@ test('T11 time goes on from the mark while the clock is behind', async t => {
   const now = clock.now()
   assert.ok(now >= start + hour)
   assert.ok(clock.behind() > hour - minute)
-  // Real time, which the machine's clock doesn't show.
+  // Real time passes, which the machine's clock doesn't show.
   while (clock.now() === now);
   t.mock.timers.enable({ apis: ['Date'], now: start - day })
   assert.ok(clock.now() > now)

@@ -17,7 +17,7 @@ const holds = (sign: number, comparison: Comparison) =>
     comparison
   ]
 
-/** Whether a value is found by the bound. */
+/** True if a value is found by the bound. */
 const finds = (bound: Bound, compare: (value: string) => number) =>
   bound === 'all' || (bound !== 'none' && holds(compare(bound.value), bound.comparison))
 

@@ -66,7 +66,7 @@ export class Client {
     })
   }
 
-  /** The CSRF pair in use. */
+  /** Returns the CSRF pair in use. */
   async csrfPair(): Promise<{ cookie: string; value: string }> {
     if (!this.#csrf || !this.#cookie) await (await this.get('/api/security/csrf')).arrayBuffer()
     assert.ok(this.#csrf && this.#cookie, 'the service hands out a CSRF pair')
@@ -77,7 +77,7 @@ export class Client {
     return this.post('/api/authn/login', new URLSearchParams({ user, password }))
   }
 
-  /** A POST of an encoded form, byte by byte as it stands. */
+  /** Sends an encoded form unchanged. */
   postForm(path: string, form: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
     return this.post(path, form, { 'content-type': 'application/x-www-form-urlencoded', ...headers })
   }

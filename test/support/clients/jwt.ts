@@ -46,7 +46,7 @@ export async function secretsOf(dataFolder: string): Promise<Buffer[]> {
 export const spellingsOf = (secret: Buffer): string[] =>
   (['base64url', 'base64', 'hex'] as const).map(encoding => secret.toString(encoding).replace(/=+$/, ''))
 
-/** HMAC-SHA256 of the purpose and the material under the secret. */
+/** Returns the HMAC-SHA256 of the purpose and the material under the secret. */
 export const derivedKey = (
   secret: Uint8Array | string,
   purpose: string,

@@ -13,7 +13,7 @@ import {
   signMetadata,
 } from '../../../support/providers/federation.ts'
 
-/** Metadata of a federation, as nobody careful or honest would make it. */
+/** Keys for a federation's metadata, which here is as no careful or honest federation would publish it. */
 const [federation, foreign] = [identity('federation'), identity('somebody else')]
 const [good, evil] = ['https://idp.good.example/idp', 'https://idp.evil.example/idp']
 const member = (entityId: string, more: Partial<Member> = {}) => memberXml({ entityId, ...more })
@@ -22,7 +22,7 @@ const signed = signMetadata(aggregate([member(good)]), federation)
 interface Reads {
   readonly certificates?: readonly string[]
   readonly entityId?: string
-  /** Bytes that come at once. */
+  /** Number of bytes that arrive at a time. */
   readonly piece?: number
 }
 
@@ -117,7 +117,7 @@ const hostile: readonly (readonly [name: string, xml: () => string, why: RegExp]
     () => signed.replace(good, evil).replace(/<ds:DigestValue>[^<]*/, '<ds:DigestValue>AAAA'),
     /not made with the key/,
   ],
-  // Wrapping: the signed root is somewhere else, and another one is in its place.
+  // Wrapping: the signed root is elsewhere, and another one takes its place.
   [
     'the signed root inside of the signature of another',
     () =>
