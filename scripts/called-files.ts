@@ -1,18 +1,19 @@
 import { type Profiler, Session } from 'node:inspector/promises'
 import { setImmediate } from 'node:timers/promises'
 
-/** In ms. Work has ended when its promise is settled and no file was called for this long. */
+/** In ms. Work has ended when its promise is settled and no file has been called for this long. */
 const quiet = 30
-/** Rounds before those that count. What is loaded or cached only once is so after them. */
+/** Rounds before the counted ones, so that things loaded or cached only once are not counted. */
 const warmUps = 3
 const rounds = 5
 const source = new URL('../src/', import.meta.url).href
 
 export interface CalledFiles {
   /**
-   * Does the work several times, and counts the files that it calls each time: what timers of other threads call is in some
-   * of the rounds only.
-   * @returns paths below `src/`, in the order in which a function of each was called first
+   * Does the work several times and finds the files called each time. Calls by timers of other threads happen
+   * in some rounds only.
+   *
+   * @returns paths below `src/`, in the order of the first call of a function in each
    */
   during(work: () => Promise<void>): Promise<readonly string[]>
 }
@@ -20,8 +21,8 @@ export interface CalledFiles {
 type Ask = (method: string, params?: object) => Promise<unknown>
 
 /**
- * Counts calls by the precise coverage of V8, in this thread and in the threads that it starts from now on.
- * Other threads are asked through the inspector's session of this one.
+ * Counts calls by V8's precise coverage, in this thread and in the threads that it starts from now on. Other
+ * threads are reached through this thread's inspector session.
  */
 export async function watchCalls(): Promise<CalledFiles> {
   const session = new Session()
@@ -36,7 +37,7 @@ export async function watchCalls(): Promise<CalledFiles> {
   await startCounting(here)
   await here('NodeWorker.enable', { waitForDebuggerOnStart: false })
 
-  /** @returns the files called since the last time */
+  /** @returns the files called since the previous call */
   async function take(): Promise<readonly string[]> {
     const taken = await Promise.all(
       [here, ...threads.values()].map(ask => ask('Profiler.takePreciseCoverage')),
@@ -44,7 +45,7 @@ export async function watchCalls(): Promise<CalledFiles> {
     return taken.flatMap(one => filesIn(one as Profiler.TakePreciseCoverageReturnType))
   }
 
-  /** Looks again after each turn of the event loop, which is what tells the order. */
+  /** Looks after each turn of the event loop, which reveals the order of the calls. */
   async function calledBy(work: Promise<void>): Promise<ReadonlySet<string>> {
     const called = new Set<string>()
     let isDone = false
@@ -110,7 +111,10 @@ function askThread(session: Session, sessionId: string): Ask {
   }
 }
 
-/** A function without a name at the start of a file is the file itself, which is called when it is loaded. */
+/**
+ * True for the code of a file as a whole, which is called on loading: a function without a name at the start
+ * of the file.
+ */
 const isWholeFile = ({ functionName, ranges }: Profiler.FunctionCoverage) =>
   functionName === '' && ranges[0]?.startOffset === 0
 

@@ -2,13 +2,13 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The walks of docs/architecture.md: which files to read, in order, to follow a request. */
+/** A walk of docs/architecture.md: the files to read, in order, to follow a request. */
 export interface DescribedWalk {
   readonly name: string
   readonly files: readonly {
-    /** Below `src/`. */
+    /** The path below `src/`. */
     readonly path: string
-    /** What stands after it in parentheses. */
+    /** The text in parentheses after the path. */
     readonly note: string
   }[]
 }
@@ -16,7 +16,7 @@ export interface DescribedWalk {
 const page = fileURLToPath(new URL('../docs/architecture.md', import.meta.url))
 const heading = /^\*\*([^*]+)\*\* \(\d+ files in \d+ folders\)\./m
 
-/** A file without a folder is beside the one before it. */
+/** Reads the walks from the page. A file without a folder is in the folder of the one before it. */
 export function describedWalks(): readonly DescribedWalk[] {
   const paragraphs = readFileSync(page, 'utf8').split('\n\n')
   return paragraphs.flatMap(paragraph => {
@@ -34,7 +34,7 @@ export function describedWalks(): readonly DescribedWalk[] {
   })
 }
 
-/** Writes into the page how many files a walk has. @param counts by the names of walks */
+/** Writes the number of files of each walk into the page. @param counts by the names of walks */
 export function writeCounts(counts: ReadonlyMap<string, string>): void {
   const text = readFileSync(page, 'utf8')
   const written = text.replaceAll(new RegExp(heading, 'gm'), (line, name: string) => {

@@ -11,13 +11,13 @@ import { watchCalls } from './called-files.ts'
 import { describedWalks, writeCounts } from './described-walks.ts'
 
 /**
- * Counts the files that each walk of docs/architecture.md goes through: those of which a function is called during one
- * request to a listening service with the demo's records, on the embedded store, in one event loop. Each request was
- * answered before, so that what is loaded, read and cached only once isn't counted. `npm run walks` prints the files and
- * writes their numbers into the page.
+ * Counts the files of each walk of docs/architecture.md: those of which a function is called during one
+ * request to a listening service with the demo's records, on the embedded store, in one event loop. Each
+ * request has been answered before, so that things loaded, read and cached only once are not counted.
+ * `npm run walks` prints the files and writes their numbers into the page.
  */
 
-// What the service repeats at intervals belongs to no request: here, it never does.
+// The service's repeated tasks belong to no request, so they never run here.
 mock.timers.enable({ apis: ['setInterval'] })
 const json = 'application/json'
 const calls = await watchCalls()
@@ -44,7 +44,7 @@ const renaming = (name: string) => [
   { op: 'replace', path: '/metadata/eperson.firstname', value: [{ value: name }] },
 ]
 
-/** @param n differs each time, so that no answer is a cached one */
+/** @param n differs each time, so that no answer comes from a cache */
 const walks: Readonly<Record<string, (n: number) => Promise<unknown>>> = {
   Status: () => send('/api/authn/status', as(asReader)),
   Login: () =>
@@ -79,7 +79,7 @@ const walks: Readonly<Record<string, (n: number) => Promise<unknown>>> = {
   'A download': () => send(`/api/core/bitstreams/${content}/content`, as(asReader)),
 }
 
-/** Notes at files that lead a reader on, and that no request calls. */
+/** Notes on files that guide a reader but are not called by any request. */
 const isOnTheWay = /^(interface|list|wiring)$/
 let allCalled = true
 const counts = new Map<string, string>()
@@ -140,7 +140,7 @@ function ask(query: string): Promise<string> {
   return send(`${config.queryBase}?${new URLSearchParams({ query, limit: '10' })}`, as(asReader))
 }
 
-/** @returns the UUID of what was added */
+/** @returns the UUID of the added object */
 async function add(path: string, body: object): Promise<string> {
   const added = await send(path, as(asAdministrator, 'POST', body))
   return (JSON.parse(added) as { readonly uuid: string }).uuid

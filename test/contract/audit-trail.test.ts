@@ -201,7 +201,7 @@ test('D9 verify names no more faults than it was asked for', async t => {
   assert.equal((await verify(storage, null, 100)).faults.length, 12)
 })
 
-/** What is tried by mistake. @param event the name of the table */
+/** Returns statements that someone may run by mistake. @param event the name of the table */
 const mistakes = (event: string) => [`UPDATE ${event} SET count = 2`, `DELETE FROM ${event}`]
 
 testOn('sqlite', 'D9 an event can be neither changed nor removed by mistake', async t => {

@@ -276,7 +276,7 @@ for (const engine of engines)
 
     test('Q6 R1 values of several kinds sort as jsonb does, imported or written one by one: texts, numbers, booleans, arrays, objects', async t => {
       const service = await startService(t, { engine })
-      // In their order. Those of one line are equal.
+      // In ascending order. Values separated by a space are equal.
       const places = [
         ...['""', '"Z"', '"a"', '-1', '0 -0', '9007199254740993', 'false', 'true', '[]', '["b"]', '[9]'],
         ...['[10] [10.0]', '[null,2]', '["a",[]]', '["a\\u0000",""]', '{}', '{"b":1}', '{"b":[1]}'],

@@ -46,7 +46,7 @@ test('Q6 keys of values of several kinds have the order of the values, however c
     `{"k":${value}}`,
     `[[${value}],""]`,
   ])
-  // The digits that were written mean nothing.
+  // The notation of a number makes no difference.
   for (const json of nested) assert.equal(mixedKey(parseWritten(json)), keyOf(json), json)
   const all = nested.map(read)
   for (const one of all) for (const other of all) assertOrder(one, other)

@@ -9,7 +9,7 @@ import { createDatabase, runSql } from '../support/service/databases.ts'
 import { engineIn, test } from '../support/service/engines.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
-/** Where there is no store, and how one is made. */
+/** Returns settings of a store that doesn't exist yet, and how to check whether it does. */
 async function nowhere(t: TestContext) {
   const folder = join(temporaryFolder(t, 'sqlite'), 'data')
   if (engineIn(t) === 'sqlite')

@@ -57,7 +57,7 @@ test('PR2 the log of a process is kept line by line, and a line that comes again
   assert.ok(log.lines.at(-1)?.text.startsWith('line 123'))
   assert.deepEqual((await processes.one(begun.id))?.progress, progress)
   assert.equal(await processes.keep(begun.id, 'another', news), 'lost')
-  // So does news whose commit went untold.
+  // The end repeats the same news, as after a commit whose answer was lost.
   const ending = { state: 'completed', result: null, fault: null } as const
   assert.equal(await processes.end(begun.id, 'two', ending, news), true)
   assert.deepEqual((await processes.lines(begun.id, 1, 1_000)).lines, log.lines)

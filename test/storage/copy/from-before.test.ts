@@ -34,7 +34,7 @@ test('D8 Q6 records of a backup of before the first release get the order that v
   ]
   const json = (id: number) => `{"id":${id},"any":${values[id]}}`
   const all = Uint32Array.from(values.keys())
-  // Numbers, texts, booleans, and nested values by their text.
+  // The earlier order: numbers, texts, booleans, then nested values by their text.
   const before = Uint32Array.of(0, 2, 3, 4, 5, 8, 7, 6, 1, 5)
   const now = [1, 0, 3, 5, 4, 7, 6, 6, 2, 4]
   const ranks = async (field: number) => (field === 0 ? all : before)
@@ -51,7 +51,7 @@ test('D8 Q6 records of a backup of before the first release get the order that v
     { fields, ranks },
     values.map((_, id) => json(id)),
   )
-  // The same records; two of them are in slots of the revision.
+  // A revision with the same records, two of which it has added.
   const entity = { name: 'things', key: 'id', read: 'anonymous', fields } as const
   const source = { kind: 'records', version: 'things.1', count: 10, bytes: 300, largest: 30 } as const
   const revision: Revision = {

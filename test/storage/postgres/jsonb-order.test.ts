@@ -30,9 +30,9 @@ testOn(
             'null',
             ...more.map(one => JSON.stringify(one)),
           ]
-            // jsonb has no NUL and no half of a surrogate pair.
+            // jsonb can't hold NUL or unpaired surrogates.
             .filter(json => !/\\u(0000|d[89a-f])/i.test(json))
-            // An empty array alone comes before all else, even before null.
+            // PostgreSQL sorts an empty array that is a whole value before everything else, even null.
             .filter(json => json !== '[]')
           const { rows } = await client.query<{ value: string }>(
             'SELECT value FROM unnest($1::text[]) WITH ORDINALITY AS one (value, n) ORDER BY value::jsonb, n',

@@ -16,7 +16,7 @@ export interface RawField {
   readonly nullable: boolean
   /** True if all values are arrays of texts. */
   readonly list?: boolean
-  /** JSON of a table, which sorts by its text as a whole. */
+  /** True for JSON of a table, which is sorted by its text as a whole. */
   readonly byText?: boolean
 }
 

@@ -115,7 +115,7 @@ export function compare({ type, collation, keepsZeros }: Typed, one: Json, other
     return difference < 0n ? -1 : Number(difference > 0n)
   }
   if (type === 'json') {
-    // Tables sort nested values of one size by their text.
+    // Tables sort nested values of the same size by their text.
     const isNested = one.kind === 'array' || one.kind === 'object'
     if (isNested && keepsZeros) return compareJsonSizes(one, other) || compareCodePoints(one.raw, other.raw)
     return compareJson(one, other)

@@ -1,4 +1,4 @@
-/** JSON without loss: each value has the text that it was written as. Nothing here comes from src/. */
+/** JSON without loss: each value keeps its text as written. Nothing here comes from src/. */
 export type Json =
   | { readonly kind: 'null' | 'boolean' | 'number'; readonly raw: string }
   | { readonly kind: 'text'; readonly raw: string; readonly text: string }

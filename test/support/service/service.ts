@@ -64,7 +64,10 @@ export interface StartOptions {
   readonly limits?: Partial<ClientLimits>
 }
 
-/** More time than the service has, so that a busy machine isn't taken for a database that doesn't answer. */
+/**
+ * Limits longer than the service's own, so that a slow machine isn't taken for a database that doesn't
+ * answer.
+ */
 export const patientLimits: ClientLimits = { connect: patience, statement: patience }
 
 export async function startService(t: TestContext, options: StartOptions = {}): Promise<Service> {
