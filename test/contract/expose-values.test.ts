@@ -447,7 +447,10 @@ function recordsIn(body: string, accept: string): unknown[] {
 
 const recordOf = (accept: string) => (record: RawRecord) =>
   accept === 'text/csv'
-    ? [...record.values()].map(value => (value === 'null' ? null : String(JSON.parse(value))))
+    ? [...record.values()].map(value =>
+        // A number keeps the digits that the table gives it.
+        value === 'null' ? null : value.startsWith('"') ? String(JSON.parse(value)) : value,
+      )
     : (JSON.parse(textOf(record)) as unknown)
 
 const manyRows = repeats(5_000, 20_000)
