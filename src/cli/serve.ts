@@ -31,7 +31,11 @@ export function serveCommand(): Command {
       const spawned = asked.workers > 1 ? [spawnWorker()] : []
       const storage = await openStore(asked, { create: true }, shared, announceLoss)
       try {
-        const fail = () => void inTime(storage.close()).finally(() => process.exit(1))
+        const fail = () => {
+          // Closing the store may leave nothing that keeps the process alive until the end of this.
+          process.exitCode = 1
+          void inTime(storage.close()).finally(() => process.exit(1))
+        }
         const stopHousekeeping = await keepHouse(storage, asked)
         const service = await listen(asked, { spawned, storage, shared, fail })
         const { config } = service

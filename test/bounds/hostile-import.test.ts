@@ -7,8 +7,7 @@ import type { TestContext } from 'node:test'
 import { createGzip } from 'node:zlib'
 import { isLong, repeats } from '../support/scale.ts'
 import { test, testOn } from '../support/service/engines.ts'
-import { withoutProgress } from '../support/service/faults.ts'
-import { carrelProcess } from '../support/service/process.ts'
+import { carrelProcess, withoutProgress } from '../support/service/process.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
 const megabyte = 1024 * 1024

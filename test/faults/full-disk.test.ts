@@ -14,9 +14,8 @@ import {
   letters,
   type SmallDisk,
   smallDisk,
-  withoutProgress,
 } from '../support/service/faults.ts'
-import { cleanEnvironment, type Finished, run, serve } from '../support/service/process.ts'
+import { cleanEnvironment, type Finished, run, serve, withoutProgress } from '../support/service/process.ts'
 import { passwordOf, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 

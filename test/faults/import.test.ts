@@ -15,9 +15,8 @@ import {
   letters,
   startCommand,
   withClient,
-  withoutProgress,
 } from '../support/service/faults.ts'
-import { serve } from '../support/service/process.ts'
+import { serve, withoutProgress } from '../support/service/process.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 

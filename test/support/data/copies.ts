@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test'
 import { commandEvent } from '../../../src/cli/store.ts'
 import type { Client } from '../clients/client.ts'
 import { runSql } from '../service/databases.ts'
-import { carrel, type Finished } from '../service/process.ts'
+import { carrel, type Finished, withoutProgress } from '../service/process.ts'
 import { type Service, startService } from '../service/service.ts'
 import { addNestedGroup } from './nested-groups.ts'
 import { asNewItem } from './policies.ts'
@@ -20,9 +20,6 @@ export function withoutPassword(address: string) {
   url.password = ''
   return { to: url.href, env }
 }
-
-/** Removes the progress, which is shown if the machine is slow (D1). */
-export const withoutProgress = (stderr: string) => stderr.replace(/^\S+ \[[=-]+\] \d+ %\n/gm, '')
 
 export function assertDone({ code, stdout, stderr }: Finished): string {
   assert.equal(code, 0, stdout + stderr)

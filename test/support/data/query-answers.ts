@@ -66,12 +66,22 @@ export async function worldOf(
     assert.equal(status, 200, body)
     const list = readJson(body)
     const records = list.kind === 'array' ? (list.items as readonly JsonObject[]) : []
-    const isTable = Object.values<string>(tableNames).includes(name)
+    const isTable = tables.includes(name)
     const known = isTable ? fields.map(field => ({ ...field, keepsZeros: true })) : fields
     entities.set(name, { name, key: [key].flat(), fields: known, records })
   }
   return { entities, relations }
 }
+
+/** Entities that are tables of the database: exposed ones, and those that are built in. */
+const tables: readonly string[] = [
+  ...Object.values(tableNames),
+  'items',
+  'bitstreams',
+  'epersons',
+  'groups',
+  'audit-events',
+]
 
 interface Described {
   readonly name: string

@@ -28,7 +28,7 @@ export interface Cell {
   readonly exact: boolean
   /** Maximum deviation of a double, whose last digits depend on the order of addition. */
   readonly within?: number
-  /** True for a field without an order, whose groups are sorted by their JSON as text. */
+  /** True for a field that is sorted by its JSON as text: JSON of a table, and one without an order in groups. */
   readonly byText?: true
 }
 
@@ -224,8 +224,8 @@ function scalar(node: Json, record: Ranked, { fields }: KnownEntity, exact: bool
     return { type: 'text', json: value ? toText(value, textOf(mask as Json)) : jsonNull, exact }
   }
   const place = placeOf(textOf(node), fields)
-  const isUnordered =
-    place.path.length === 0 && fields.find(one => one.name === place.name)?.sortable === false
+  const known = place.path.length === 0 ? fields.find(one => one.name === place.name) : undefined
+  const isByText = known?.sortable === false || (known?.type === 'json' && known.keepsZeros === true)
   const json = valueAt(record, place) ?? jsonNull
   return {
     type: place.type,
@@ -234,7 +234,7 @@ function scalar(node: Json, record: Ranked, { fields }: KnownEntity, exact: bool
     ...(place.keepsZeros && { keepsZeros: true }),
     json,
     exact,
-    ...(isUnordered && { byText: true }),
+    ...(isByText && { byText: true }),
   }
 }
 

@@ -148,10 +148,6 @@ export const eventCounts = (events: readonly Event[], eperson: string | undefine
 /** The beginning of a command line that runs `carrel`. */
 export const carrelProgram: readonly [string, ...string[]] = [process.execPath, entry]
 
-/** Removes the progress, which is shown if the machine is slow (D1). */
-export const withoutProgress = (stderr: string): string =>
-  stderr.replace(/^((reading|sorting|writing) \[.*\n)+/, '')
-
 export interface Command {
   readonly ended: Promise<Finished & { readonly signal: NodeJS.Signals | null }>
   kill(): void

@@ -273,3 +273,6 @@ async function untilAllRun(child: ChildProcess, address: string): Promise<void> 
     answer => !answer.includes('workers'),
   )
 }
+
+/** Removes the bars of progress, which a command writes if it takes a while (D1). */
+export const withoutProgress = (said: string): string => said.replaceAll(/^\S+ \[[=-]+\] +\d+ %\n/gm, '')
