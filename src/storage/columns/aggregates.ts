@@ -10,11 +10,11 @@ import { eachText, jsonAt, valueAt } from './values.ts'
 export interface Result {
   /** The value of a group as JSON. */
   json(id: number): string
-  /** What groups sort by, nulls last. */
+  /** Ranks of the groups, for sorting; nulls last. */
   ranks(ids: Uint32Array): Uint32Array
 }
 
-/** Records of a grouping, by the places of their numbers; undefined: all. */
+/** A grouping with the numbers of its records (undefined: all), and the number of records in each group. */
 export interface Grouped extends Grouping {
   readonly numbers: Uint32Array | undefined
   readonly counts: Uint32Array
@@ -59,7 +59,7 @@ function counted(ranks: Uint32Array, distinct: number, { ids, size, numbers }: G
   return counts
 }
 
-/** Group by group, so that one mark for each rank says whether the group has it. */
+/** Counts group by group, so that one mark for each rank is enough. */
 function countedDistinct(
   ranks: Uint32Array,
   distinct: number,
@@ -107,8 +107,8 @@ function extreme(name: 'min' | 'max', facts: FieldFacts, { ids, size, numbers }:
 }
 
 /**
- * Sums and averages. Integers are added exactly, whatever their size. Decimals are added with what is lost at each step kept
- * apart (Neumaier's sum), so that their order hardly matters.
+ * Sums and averages. Integers are added exactly, whatever their size. The rounding errors of decimals are
+ * summed separately (Neumaier's sum), so that their order hardly matters.
  */
 function summed(name: 'sum' | 'avg', facts: FieldFacts, groups: Grouped, tick: () => void): Result {
   const { ids, size, numbers } = groups
@@ -150,7 +150,7 @@ function summed(name: 'sum' | 'avg', facts: FieldFacts, groups: Grouped, tick: (
       )
   const sumOf = (id: number) => {
     const sum = sums[id] as number
-    // Of an overflow nothing is left to correct.
+    // An overflow can't be corrected.
     return Number.isFinite(sum) ? sum + (lost[id] as number) : sum
   }
   const json = (id: number) => {
@@ -170,7 +170,7 @@ function isWholeNumber(json: string): boolean {
   return exact === undefined ? Number.isInteger(value) : /^-?\d+$/.test(exact)
 }
 
-/** The sums of groups of whole numbers that doubles can't hold. */
+/** Sums whole numbers by group if doubles can't hold the sums. */
 function largeSums(
   { ids, numbers }: Grouped,
   ranks: Uint32Array,

@@ -12,24 +12,21 @@ import { findKeysTogether } from './search.ts'
 /** Reads records of a version by their slots. */
 type Read = (slots: Uint32Array) => Promise<readonly string[]>
 
-/** What single records change in the version that they were written to. */
+/** The changes of single records to their base version. */
 export interface Edits {
   readonly edits: readonly Edit[]
   readonly written: readonly LoadedChange[]
-  /** The slots of those that are written. */
+  /** The slots of `written`. */
   readonly slots: readonly number[]
 }
 
-/**
- * Where keys and values are in versions. A version never changes, so that each is looked up once, for all the changes that
- * come after.
- */
+/** Places of keys and values in a version. A version never changes, so each is looked up only once. */
 interface Places {
   readonly keys: Map<string, Place>
   readonly values: Map<number, Map<string, Place>>
 }
 
-/** Versions that single records are written to. */
+/** Maximum number of versions whose places are cached. */
 const maxVersions = 100
 
 export function createPlaces() {
@@ -65,7 +62,7 @@ export function createPlaces() {
         place: keys.get(change.key) as Place,
         sortKeys: sortKeys(base, change.values),
       }))
-      // What was written and deleted again changes nothing.
+      // A record that was added and deleted again changes nothing.
       .filter(({ change, place }) => change.json !== null || place.isThere)
       .sort(
         (one, other) =>
@@ -90,8 +87,8 @@ export function createPlaces() {
   }
 
   /**
-   * What the records that are written have in a field.
-   * @param first the slot of a record for each distinct value of the version, by rank
+   * Returns the values of the written records in a field.
+   * @param first for each rank of the base, the slot of a record that has it
    */
   async function valuesOf(
     base: RecordEntity,
@@ -133,7 +130,7 @@ export function createPlaces() {
 const countOf = ({ source }: RecordEntity, changes: Changed['changes']): number =>
   changes.reduce((count, { added }) => count + added, source.count)
 
-/** How a record is found by the sort keys of its key, as JSON. */
+/** A search for a record by the sort keys of its key, as JSON. */
 function keySearch(base: RecordEntity, slots: Uint32Array | null) {
   const orders = [base.key]
     .flat()

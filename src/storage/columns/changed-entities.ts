@@ -4,13 +4,13 @@ import type { Agreed, NewEntity, RecordEntity, Revision } from '../entities.ts'
 import { slotsOf } from './record-source.ts'
 
 /**
- * Single records that were written since the version of their entity was made (docs/decisions/0041). An entity that has
- * some is shown as a version of its own, which lies nowhere as a whole: it is derived from its base.
+ * Changes of single records since the version of their entity was made (docs/decisions/0041). An entity with
+ * changes is shown as a version of its own, which is not stored but derived from its base.
  */
 export interface Changed {
   /** The entity with the version that is stored as a whole, or is a revision of one. */
   readonly base: RecordEntity
-  /** All since then, oldest first. Change n is in slot n behind those of the base. */
+  /** All changes since then, oldest first. Change n is in slot n after those of the base. */
   readonly changes: readonly LoadedChange[]
 }
 
@@ -18,7 +18,7 @@ export interface LoadedChange extends RecordChange {
   readonly record: Readonly<Record<string, unknown>> | null
 }
 
-/** As a row of the store. */
+/** A change as a row of the store. */
 export interface ChangeRow {
   readonly seq: number
   readonly entity: string
@@ -28,13 +28,13 @@ export interface ChangeRow {
   readonly added: number
 }
 
-/** By the source, which copies of an entity share. */
+/** Changes by the entity's source, which copies of the entity share. */
 const changedOf = new WeakMap<RecordEntity['source'], Changed>()
 
-/** @returns undefined where no single record was written since the version was made */
+/** @returns undefined if no record was written since the version was made */
 export const changesOf = (entity: RecordEntity): Changed | undefined => changedOf.get(entity.source)
 
-/** The version of an entity that the store has. */
+/** The entity in the version that is stored. */
 export const baseEntity = (entity: RecordEntity): RecordEntity => changesOf(entity)?.base ?? entity
 
 /** The last change of each record. */
@@ -47,13 +47,13 @@ export function lastChanges({ changes }: Changed): ReadonlyMap<string, { change:
 }
 const latest = new WeakMap<Changed['changes'], ReturnType<typeof lastChanges>>()
 
-/** The records in the slots behind those of the base. Nothing refers to what is not a record any more. */
+/** The records in the slots after those of the base; '{}' in a slot to which nothing refers any more. */
 export const changedSlots = (changed: Changed): readonly string[] => {
   const last = lastChanges(changed)
   return changed.changes.map(({ key, json }, at) => (last.get(key)?.at === at && json !== null ? json : '{}'))
 }
 
-/** A revision of an entity with changes is one of its base, to which it also adds them. */
+/** Makes a revision of an entity with changes one of its base that adds the changes, too. */
 export function withChangedSlots(revision: Revision): Revision {
   const changed = changesOf(revision.of)
   if (!changed) return revision
@@ -62,7 +62,7 @@ export function withChangedSlots(revision: Revision): Revision {
 
 const separator = '+'
 
-/** The version that is stored, and the last change that is in it; 0: none. */
+/** Splits a version into the stored one and the `seq` of its last change; 0: none. */
 export function versionParts(version: string): { readonly stored: string; readonly seq: number } {
   const [stored = '', seq = '0'] = version.split(separator)
   return { stored, seq: Number(seq) }
@@ -105,20 +105,19 @@ function withChanges(base: RecordEntity, changes: readonly LoadedChange[]): Reco
 }
 
 export interface ChangedEntities {
-  /** The last change that is known. */
+  /** The `seq` of the last known change. */
   readonly last: number
   /**
    * @param stored all imported entities
    * @param rows changes after the last known one, in their order
-   * @returns the entities as they are with their changes; undefined: all rows have to be read, because an entity has another
-   *   version by now
+   * @returns the entities with their changes; undefined: an entity has a new version, so read all rows
    */
   apply(stored: readonly RecordEntity[], rows: readonly ChangeRow[]): readonly RecordEntity[] | undefined
-  /** The same with all rows that there are. */
+  /** Forgets the known changes and applies all rows of the store. */
   replace(stored: readonly RecordEntity[], rows: readonly ChangeRow[]): readonly RecordEntity[]
 }
 
-/** What an event loop knows of the changes of single records. */
+/** Keeps the changes of single records that an event loop knows. */
 export function createChangedEntities(): ChangedEntities {
   let known = new Map<string, { readonly version: string; readonly changes: readonly LoadedChange[] }>()
   let last = 0

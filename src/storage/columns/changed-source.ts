@@ -11,15 +11,15 @@ import { type RecordNumbers, type RecordSource, type RecordWork, slotsOf } from 
 import { findKeysTogether, searchIn } from './search.ts'
 
 /**
- * Reads entities with single records that were written since their version was made (docs/decisions/0041). What is known
- * of such an entity, its slots and the columns of its fields, is derived from what is known of its base.
+ * Reads entities with changes of single records since their version was made (docs/decisions/0041). Their
+ * slots and columns are derived from those of the base.
  */
 export function changedSource(source: RecordSource, cache: RecordCache): RecordSource {
-  /** Of the bases, and of orders that are made here. */
+  /** Facts about base versions, and about the changed ones that are sorted here. */
   const facts = new Facts(cache)
   const places = createPlaces()
 
-  /** Of a version that is stored: from memory, if it is there. */
+  /** Reads records of a stored version, from memory if they are loaded. */
   async function read(base: RecordEntity, slots: Uint32Array): Promise<readonly string[]> {
     const loaded = cache.peek<LoadedRecords>(base.source.version, 'records')
     if (!loaded) return split(await source.readShort(base, slots, '\n'))
@@ -32,7 +32,6 @@ export function changedSource(source: RecordSource, cache: RecordCache): RecordS
     return places.editsOf(changed, await facts.slots(turn, changed.base), readerOf(changed.base))
   }
 
-  /** Of an entity with changes or without. */
   async function columnOf(turn: Turn, entity: RecordEntity, field: number) {
     const changed = changesOf(entity)
     if (!changed) return turn.work.column(entity, field)
@@ -90,7 +89,6 @@ export function changedSource(source: RecordSource, cache: RecordCache): RecordS
     }
   }
 
-  /** The JSON of the records in these slots. */
   const recordsOf = (entity: RecordEntity, slots: Uint32Array) => mixed(entity, slots, read)
 
   return {
@@ -121,10 +119,7 @@ export function changedSource(source: RecordSource, cache: RecordCache): RecordS
   }
 }
 
-/**
- * The JSON of records, some of which were written since the version was made.
- * @param read those of the base
- */
+/** Returns the JSON of records by slot: those of the base by `read`, those after it from the changes. */
 export async function mixed(
   entity: RecordEntity,
   slots: Uint32Array,
@@ -140,7 +135,7 @@ export async function mixed(
   return Array.from(slots, slot => (slot < first ? records[next++] : of[slot - first]) ?? '{}')
 }
 
-/** Records are stored without line breaks. */
+/** Splits records at line breaks, which stored records don't contain. */
 export const split = (records: Uint8Array): readonly string[] =>
   records.length === 0
     ? []

@@ -6,10 +6,10 @@ import type { RecordEntity } from '../entities.ts'
 import { orderIn } from './look-up.ts'
 import { jsonAt, openValues, type PackedValues, Packer, typedAt } from './values.ts'
 
-/** What has a column: a field, a member inside it, or, with a mask, its text by `to_string`. */
+/** The source of a column: a field, a member inside it, or, with a mask, its text by `to_string`. */
 export type ColumnRef = FieldRef & { readonly mask?: string }
 
-/** @throws Error for relevance, which is made of several fields; what is highlighted counts without its marks */
+/** Highlighted text counts without marks. @throws Error for relevance, which is made of several fields */
 export function columnOf(scalar: Scalar): ColumnRef {
   switch (scalar.kind) {
     case 'field':
@@ -23,13 +23,12 @@ export function columnOf(scalar: Scalar): ColumnRef {
   }
 }
 
-/** The index of the field among those of the entity. */
 export const indexOf = ({ fields }: RecordEntity, { name }: ColumnRef): number =>
   fields.findIndex(field => field.name === name)
 
 export const isDerived = ({ path, mask }: ColumnRef): boolean => path.length > 0 || mask !== undefined
 
-/** Of a column among those of its entity. */
+/** Names a column within its entity. */
 export function nameOf(entity: RecordEntity, ref: ColumnRef): string {
   const at = `${indexOf(entity, ref)}`
   return isDerived(ref) ? `${at} ${JSON.stringify([ref.path, ref.mask])}` : at
@@ -40,7 +39,7 @@ interface ColumnType {
   readonly collation: string | undefined
 }
 
-/** How the values of a column compare. */
+/** The type and collation by which the values of a column compare. */
 export function typeOf(entity: RecordEntity, ref: ColumnRef): ColumnType {
   if (ref.mask !== undefined) return { type: 'text', collation: undefined }
   if (ref.path.length > 0) return { type: 'json', collation: undefined }
@@ -49,27 +48,26 @@ export function typeOf(entity: RecordEntity, ref: ColumnRef): ColumnType {
 }
 
 /**
- * A field of a version as numbers (docs/decisions/0035), in memory that threads share. A column has a rank for each record,
- * by its number: the place of its value among the distinct ones. Records without a value have the rank `distinct`.
+ * A field of a version as numbers (docs/decisions/0035), in memory that threads share: for each record, the
+ * rank of its value among the distinct ones. Records without a value have the rank `distinct`.
  */
 export interface Column {
   readonly distinct: number
   readonly ranks: Uint32Array
-  /** For each rank, null's included, how many records have a lower one; then how many records there are. */
+  /** For each rank, including null's, the number of records with a lower one; then the number of all. */
   readonly starts: Uint32Array
 }
 
-/** A column as it is kept: the number of distinct values, then the ranks and the starts. */
+/** A column as one array: the number of distinct values, then the ranks and the starts. */
 export type PackedColumn = Uint32Array<SharedArrayBuffer>
 
-/** @param ranks of all records; those that have no value have the highest, where `nullable` says that there are any */
+/** @param ranks of all records @param nullable true if the highest rank is that of records without a value */
 export function packColumn(ranks: Uint32Array, nullable: boolean): PackedColumn {
   let highest = -1
   for (let n = 0; n < ranks.length; n++) if ((ranks[n] as number) > highest) highest = ranks[n] as number
   return packRanks(ranks, nullable ? Math.max(highest, 0) : highest + 1)
 }
 
-/** The same where it is known how many distinct values there are. */
 export function packRanks(ranks: Uint32Array, distinct: number): PackedColumn {
   const count = ranks.length
   const packed = sharedNumbers(1 + count + distinct + 2)
@@ -91,7 +89,7 @@ export const openColumn = (packed: PackedColumn, count: number): Column => ({
   starts: packed.subarray(1 + count),
 })
 
-/** The numbers of all records by rank, then by number: those of one rank are `starts[rank]` to `starts[rank + 1]`. */
+/** Sorts record numbers by rank: those of one rank are at `starts[rank]` to below `starts[rank + 1]`. */
 export function postingsOf({ ranks, starts }: Column): Uint32Array<SharedArrayBuffer> {
   const next = starts.slice()
   const numbers = sharedNumbers(ranks.length)
@@ -103,7 +101,7 @@ export function postingsOf({ ranks, starts }: Column): Uint32Array<SharedArrayBu
   return numbers
 }
 
-/** The number of the first record with each rank but null's. */
+/** The number of the first record with each rank, except null's. */
 export function firstNumbers({ distinct, ranks }: Column): Uint32Array<SharedArrayBuffer> {
   const first = sharedNumbers(distinct + 1)
   for (let n = ranks.length - 1; n >= 0; n--) first[ranks[n] as number] = n
@@ -111,9 +109,9 @@ export function firstNumbers({ distinct, ranks }: Column): Uint32Array<SharedArr
 }
 
 /**
- * A column that is made of another: each distinct value of that one becomes some other value, such as a member inside it.
- * @param texts for each distinct value of the base, the other value as JSON; '' for null
- * @param type how those values compare
+ * Derives a column from another: each distinct value becomes a new one, such as a member inside it.
+ * @param texts for each distinct value of the base, the new value as JSON; '' for null
+ * @param type of the new values
  * @param tick called now and then; it may throw to stop
  */
 export function derive(
@@ -153,7 +151,7 @@ export function derive(
   }
 }
 
-/** The columns of rows that were read already. @param rows a JSON array of arrays without nulls */
+/** Makes columns of rows that were already read. @param rows a JSON array of arrays without nulls */
 export function columnsOfRows(
   rows: string,
   types: readonly FieldType[],

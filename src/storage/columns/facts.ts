@@ -11,45 +11,45 @@ import { type RecordWork, slotsOf } from './record-source.ts'
 import type { PackedFacts } from './tasks.ts'
 import type { PackedValues } from './values.ts'
 
-/** For whom something is made, in whose turn. */
+/** The client whose turn it is, and the work that runs in it. */
 export interface Turn {
   readonly work: RecordWork
   readonly client: Client
 }
 
-/** What an entry takes in the cache besides its bytes, so that small ones have an end, too. */
+/** Bytes counted for each cache entry besides its own, so that small ones are bounded, too. */
 export const entryBytes = 4_096
 
-/** What a condition or a row needs to know of a field. */
+/** The facts that a condition or a row needs about a field. */
 export interface Need {
   readonly ref: ColumnRef
-  /** Whether all its distinct values are needed. */
+  /** True if all its distinct values are needed. */
   readonly values: boolean
-  /** How many values will be looked up among them. */
+  /** Number of values to be looked up among them. */
   readonly lookups: number
-  /** Whether a few records may be meant. */
+  /** True if a few records may be selected, which postings find without a scan. */
   readonly postings: boolean
 }
 
-/** A field with so few distinct values gets its values at once: then nothing is looked up in records. */
+/** Maximum number of distinct values that are read at once, so that none is looked up in records. */
 const fewValues = 4_096
-/** After so many look-ups in records. */
+/** Number of look-ups in records after which all values of a field are read. */
 const manyLookups = 200
-/** With so few distinct values, none is rare enough for postings to be worth their memory. */
+/** Minimum number of distinct values for postings: with fewer, none is rare enough to be worth the memory. */
 const minDistinct = 64
 
 /**
- * Facts about the fields of versions (docs/decisions/0035). Each is made once, in the thread for long work, and kept in the
- * cache that all event loops share. What doesn't fit is made for one request.
+ * Facts about the fields of versions (docs/decisions/0035). Each is made once, in the thread for long work,
+ * and kept in the cache that all event loops share. A fact that doesn't fit is made for one request.
  */
 export class Facts {
   readonly #cache: RecordCache
   readonly #making = new Map<string, Promise<Cacheable>>()
-  /** How often something that was not at hand was wanted, by what it is kept as. */
+  /** Number of times that facts which were not at hand were wanted, by cache key. */
   readonly #wanted = new RecentlyUsed<string, { times: number }>(1_000)
   readonly #later: (work: (work: RecordWork) => Promise<unknown>) => void
 
-  /** @param later runs work that nobody waits for */
+  /** @param later runs work in the background */
   constructor(cache: RecordCache, later: (work: (work: RecordWork) => Promise<unknown>) => void = () => {}) {
     this.#cache = cache
     this.#later = later
@@ -60,7 +60,7 @@ export class Facts {
   }
 
   /**
-   * A value that is made at most once at a time, and kept if there is room.
+   * Returns a value, which is made at most once at a time and cached if there is room.
    * @param what names it within the version
    */
   async kept<T extends Cacheable>(
@@ -80,7 +80,7 @@ export class Facts {
         try {
           return (await running) as T
         } catch {
-          // Perhaps its client has gone: who still waits tries it.
+          // Its client may have disconnected; those who still wait try it themselves.
           client.signal().throwIfAborted()
           continue
         }
@@ -90,7 +90,7 @@ export class Facts {
       const done = () => void this.#making.delete(key)
       try {
         const made = await making
-        // Who asks before the cache has it gets the same.
+        // Calls that come before the cache has the value get this one.
         this.#keep(version, what, made, maxKept).then(done, done)
         return made
       } catch (error) {
@@ -100,7 +100,6 @@ export class Facts {
     }
   }
 
-  /** Keeps a value if there is room. */
   async #keep(
     version: string,
     what: string,
@@ -112,7 +111,7 @@ export class Facts {
     await this.#cache.get(version, what, bytes, async () => made, asIs)
   }
 
-  /** Values were looked up in records. A field that is asked about again and again gets its values. */
+  /** Notes look-ups in records. After many, all values of the field are read. */
   note(entity: RecordEntity, { ref, lookups }: Need): void {
     const need = { ref, values: true, lookups: 0, postings: true }
     this.makeLater(entity, `values ${nameOf(entity, ref)}`, lookups, manyLookups, turn =>
@@ -121,8 +120,8 @@ export class Facts {
   }
 
   /**
-   * What is wanted often enough is made without anybody waiting, once: if there is no room to keep it, making it again would
-   * not help.
+   * Makes a value in the background once it has been wanted often enough, and not again: if the cache has no
+   * room for it, making it again would not help.
    */
   makeLater(
     { source }: RecordEntity,
@@ -187,7 +186,7 @@ export class Facts {
     return loaded ? { starts: loaded.starts, json: loaded.json, slots } : null
   }
 
-  /** Those of `slots` that are at hand; undefined: they aren't. */
+  /** The result of `slots` if it is at hand; otherwise undefined. */
   peekSlots({ source }: RecordEntity): Uint32Array | null | undefined {
     return source.slots === undefined ? null : this.#cache.peek<Uint32Array>(source.version, 'slots')
   }
@@ -211,7 +210,7 @@ export class Facts {
     )
   }
 
-  /** A member inside a field of JSON, or a text made of it, as a column of its own. Both parts are kept. */
+  /** Derives a column of a member inside a JSON field, or of texts by `to_string`, and caches both parts. */
   async #derive(turn: Turn, entity: RecordEntity, ref: ColumnRef) {
     const { mask, ...field } = ref
     const base: ColumnRef = mask === undefined ? { ...field, path: [], type: 'json' } : field
@@ -245,7 +244,7 @@ export class Facts {
     )
   }
 
-  /** What a record with each distinct value of the column has in the field. */
+  /** Reads the field in one record for each distinct value of the column. */
   async #read(turn: Turn, entity: RecordEntity, field: ColumnRef, column: PackedColumn) {
     const { work, client } = turn
     const first = await this.firstSlots(turn, entity, column)
@@ -268,5 +267,5 @@ function wantedOf({ ref, values, lookups, postings }: Need, column: PackedColumn
 
 export const asIs = <T>(value: T): T => value
 
-/** The need of what only sorts by a field. */
+/** The need of a sort, which reads no values. */
 export const onlyRanks = { values: false, lookups: 0, postings: false } as const

@@ -16,30 +16,29 @@ import { textMatches } from './text-search.ts'
 
 /** Finds the records that match a condition (docs/decisions/0035). */
 export interface Filters {
-  /** @returns undefined unless they were found before, and are still kept */
+  /** @returns undefined unless they were found before and are still cached */
   peek(entity: RecordEntity, where: Condition): PackedSelection | undefined
   /**
-   * Finds them at once, on this thread, if all that is needed is at hand, and it takes no longer than asking the thread for
-   * long work.
-   * @param wanted how many of the first ones are enough; without it, all
+   * Finds them at once, on this thread, if all facts are at hand and asking another would take as long.
+   * @param wanted number of first records that is enough; undefined: all
    */
   quickly(entity: RecordEntity, where: Condition, wanted?: number): Quick | undefined
-  /** Finds them in the thread, and keeps them. */
+  /** Finds them in the thread for long work, and caches them. */
   readonly find: Find
 }
 
-/** How many records match, and the numbers of these, or of the first ones. */
+/** The number of matching records, and the record numbers of all of them or of the first. */
 interface Quick {
   readonly total: number
   readonly numbers: Uint32Array
 }
 
-/** The same condition is the same object in many requests, and its text may be long. */
+/** Names by condition: many requests share one object, whose JSON may be long. */
 const names = new WeakMap<Condition, string>()
 
 const maxName = 256
 
-/** What a condition is kept by. */
+/** Names a condition in the cache: by its JSON, or by a hash of it if that is long. */
 export function nameOfCondition(where: Condition): string {
   const known = names.get(where)
   if (known !== undefined) return known
@@ -49,10 +48,10 @@ export function nameOfCondition(where: Condition): string {
   return name
 }
 
-/** What its records are kept by. */
+/** Names the records that match a condition in the cache. */
 export const filterName = (where: Condition): string => `filter ${nameOfCondition(where)}`
 
-/** What is found on this thread: at most so many records, by at most so many look-ups, looking at at most so many. */
+/** Limits of what is found on this thread: records found, values looked up, and records looked at. */
 const quickRecords = 1_024
 const quickLookups = 128
 const quickCost = 8_192
@@ -130,7 +129,7 @@ export function createFilters(facts: Facts): Filters {
       const sought = prepare({ count, facts: found, where: node, records }, never)
       if (costOf(sought, count) > quickCost) {
         const first = wanted === undefined ? undefined : firstOf(sought, count, wanted)
-        // A filter that is asked again is as good as kept.
+        // A filter that is asked for twice is found and cached in the background.
         facts.makeLater(entity, filterName(where), 1, 2, turn => find(turn, entity, where))
         return first && { total: sought.most, numbers: first }
       }
@@ -147,7 +146,7 @@ const never = () => {}
 
 type QuickNode = TaskLeaf | { readonly kind: 'and' | 'or'; readonly of: readonly QuickNode[] }
 
-/** Whether a condition only looks values up. */
+/** True if a condition only looks values up. */
 function isQuick(node: OpenNode): node is QuickNode {
   switch (node.kind) {
     case 'and':

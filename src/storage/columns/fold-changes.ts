@@ -5,8 +5,8 @@ import { changesOf } from './changed-entities.ts'
 import { slotsOf } from './record-source.ts'
 
 /**
- * Single records that were written become part of a version (docs/decisions/0041), in the background. What the entity has
- * is the same before and after, so records may be written meanwhile.
+ * Makes changes of single records part of a new version (docs/decisions/0041), in the background. The entity
+ * has the same contents before and after, so records may be written meanwhile.
  */
 export interface Folding {
   close(): Promise<void>
@@ -14,16 +14,16 @@ export interface Folding {
 
 type Parts = Pick<Entities, 'all' | 'openVersion' | 'revise' | 'publish'>
 
-/** How often entities are looked at, in ms. */
+/** Time between two checks of all entities, in ms. */
 const interval = 250
-/** Changes of an entity that are worth a new version: a share of its records, within these. */
+/** Number of changes that is worth a new version: one in `share` records, from `fewest` to `most`. */
 const share = 200
 const fewest = 500
 const most = 4_000
-/** The same in bytes. */
+/** Size of changes that is worth a new version, in bytes. */
 const mostBytes = 4 * 1024 * 1024
 
-/** More changes are not taken before some are folded. */
+/** Maximum number and bytes of changes that wait to be folded. */
 const maxChanges = 20_000
 const maxChangedBytes = 16 * 1024 * 1024
 
@@ -47,7 +47,7 @@ export function foldChanges(parts: Parts): Folding {
         await fold(entity as RecordEntity, parts)
   }
   const timer = setInterval(() => {
-    // What fails now is tried again; until then the changes stay where they are.
+    // A fold that fails is tried again; until then the changes stay where they are.
     running ??= work()
       .catch(() => {})
       .finally(() => {
@@ -73,14 +73,14 @@ function isDue(entity: RecordEntity): boolean {
   )
 }
 
-/** Whether so many slots of replaced records are worth a version without them. */
+/** True if enough slots are of replaced records for a version without them to be worthwhile. */
 const isSparse = (entity: RecordEntity): boolean => slotsOf(entity) > 1_000 + 1.2 * entity.source.count
 
-/** Records that are read at a time, of no more than so many bytes if each is as large as the largest. */
+/** Maximum number of records read at a time, and of bytes if each were as large as the largest. */
 const maxRead = 1_000
 const readBytes = 8 * 1024 * 1024
 
-/** @returns false where another process has folded them, or the entity has been replaced */
+/** @returns false if another process has folded them, or the entity has been replaced */
 export async function fold(
   entity: RecordEntity,
   { openVersion, revise, publish }: Pick<Parts, 'openVersion' | 'revise' | 'publish'>,
@@ -104,7 +104,7 @@ export async function fold(
   }
 }
 
-/** Which of them have nulls is known now. */
+/** Returns the fields, `nullable` only if a record has null. */
 async function fieldsOf({ fields }: RecordEntity, version: OpenVersion): Promise<readonly Field[]> {
   const found: Field[] = []
   for (const [at, field] of fields.entries()) {

@@ -11,7 +11,7 @@ import { sortNumbers } from './sort-records.ts'
 import { openFacts, type PackedFacts } from './tasks.ts'
 import { jsonAt, type PackedValues, Packer, typedValue } from './values.ts'
 
-/** Rows of groups, as a thread takes them: fields are numbers of facts. */
+/** Rows of groups as a task: fields are positions in `facts`. */
 export interface GroupTask {
   readonly count: number
   /** null: all records. */
@@ -63,7 +63,7 @@ export function groupRows(task: GroupTask, tick: () => void): PackedRows {
       ? (keyResults[value.at] as Result)
       : aggregate(value.name, value.facts === null ? undefined : at(value.facts), groups, tick),
   )
-  /** The least and the greatest text of a field have its order, too. */
+  /** `min` and `max` of a text field have the field's collation. */
   const collationOf = (type: FieldType, value: GroupColumn['value']) => {
     if (value.kind === 'group') return keys[value.at]?.collation
     return type === 'text' && value.facts !== null ? at(value.facts).collation : undefined
@@ -91,17 +91,16 @@ export function groupRows(task: GroupTask, tick: () => void): PackedRows {
   return packRows(sorted.length, Array.from(sorted.subarray(task.offset, end)), json)
 }
 
-/** A column of rows. */
 interface RowColumn {
   readonly name: string
   readonly type: FieldType
   readonly collation: string | undefined
 }
 
-/** What a condition says of a row. Its fields are the names of columns; `json` reads the value of the column at a place. */
+/** A test of a row. `json` reads the value of the column at a place. */
 type RowTest = (json: (place: number) => string) => boolean
 
-/** @throws Error for a condition that rows can't be asked */
+/** Compiles a condition whose fields name columns. @throws Error if it can't be tested on rows */
 function rowTest(condition: Condition, columns: readonly RowColumn[]): RowTest {
   switch (condition.kind) {
     case 'and': {
@@ -125,7 +124,7 @@ function rowTest(condition: Condition, columns: readonly RowColumn[]): RowTest {
       if (!column) throw new Error('a condition on rows names no column')
       const type = field.path.length > 0 ? 'json' : column.type
       const test = condition.kind === 'null' ? () => true : testOf(condition, type, column.collation)
-      // To be null is not to have a value.
+      // `null` holds without a value: its test, which every value passes, must fail.
       const wanted = condition.kind === 'null' ? negated : !negated
       const ifMissing = condition.kind === 'null' ? !negated : holdsIfMissing(condition)
       return json => {
@@ -183,7 +182,7 @@ function sortedIds(
   return sorted.map(place => ids[place] as number)
 }
 
-/** Rows as they are kept: how many there are in all, how many of them are here, and these, packed as values are. */
+/** Rows as bytes: the number of all, the number on the page, and those, packed as values are. */
 export type PackedRows = Uint8Array<SharedArrayBuffer>
 
 const headBytes = 2 * Uint32Array.BYTES_PER_ELEMENT

@@ -2,24 +2,24 @@ import { TooMuch } from '../../model/errors.ts'
 import type { Column } from './columns.ts'
 import { Pairs } from './tuples.ts'
 
-/** Records in groups: each has the number of its group, in the order of the selection. */
+/** Records in groups: the number of each record's group, in the order of the selection. */
 export interface Grouping {
   readonly ids: Uint32Array
-  /** One more than the highest number of a group. */
+  /** One more than the highest group number. */
   readonly size: number
   /** The rank that all records of a group have in one of its columns. */
   rankOf(column: number, id: number): number
 }
 
-/** Numbers of groups are made of ranks while there are no more combinations than this. */
+/** Maximum number of combinations of ranks for which group numbers are computed, without hashing. */
 const maxCombinations = 2 ** 20
 
-/** More groups are not held in memory. */
+/** Maximum number of groups held in memory. */
 export const maxGroups = 1_000_000
 
 /**
- * Groups records by the ranks that they have in some columns, null's included. If the combinations of ranks are few, their
- * place among all is the number of the group, which is then in the order of the columns.
+ * Groups records by their ranks in some columns, including null's. If there are few combinations of ranks,
+ * the place of a combination among all is its group number, so that groups are in the order of the columns.
  * @param numbers of the records; undefined: all
  * @param tick called now and then; it may throw to stop
  */
@@ -96,7 +96,7 @@ export const tooManyGroups = (): TooMuch =>
     `The query makes more than ${maxGroups.toLocaleString('en')} groups. Group by fewer fields, or add a condition.`,
   )
 
-/** How many records each group has. */
+/** Counts the records of each group. */
 export function countIn({ ids, size }: Pick<Grouping, 'ids' | 'size'>): Uint32Array {
   const counts = new Uint32Array(size)
   for (let at = 0; at < ids.length; at++)

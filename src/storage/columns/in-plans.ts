@@ -17,7 +17,7 @@ type InPlan = Extract<OpenNode, { kind: 'in plan' }>
 /** Finds the records that match a condition. */
 export type Find = (turn: Turn, entity: RecordEntity, where: Condition) => Promise<PackedSelection>
 
-/** Makes the rows of a plan inside a condition a part of the task (docs/decisions/0037). */
+/** Turns the subqueries of a condition into memberships of the task (docs/decisions/0037). */
 export function createInPlans(facts: Facts, find: Find) {
   async function selectionOf(turn: Turn, plan: Plan, entity: RecordEntity): Promise<PackedSelection | null> {
     const { where, shape, page } = plan
@@ -33,7 +33,7 @@ export function createInPlans(facts: Facts, find: Find) {
     return turn.work.call('window', selection, entity.source.count, order, page.offset, page.limit)
   }
 
-  /** The ranks of an outer field by those of the inner one. */
+  /** Maps the ranks of the inner field to those of the outer one. */
   function translation(
     turn: Turn,
     inner: { readonly entity: RecordEntity; readonly ref: ColumnRef; readonly facts: PackedFacts },
@@ -96,7 +96,7 @@ function identity(distinct: number): Translation {
   return table
 }
 
-/** Rows that were read already. */
+/** Makes a membership of rows that were already read. */
 async function inRows(
   { work, client }: Turn,
   { fields, rows, negated }: Extract<PlanCondition, { kind: 'in rows' }>,

@@ -10,7 +10,7 @@ import { findPlace, orderIn, type Place, placesIn } from './look-up.ts'
 import { complement, noRanks, type RankSet, rankRange, ranksIn, ranksOf, tableOf } from './rank-sets.ts'
 import { eachText, type Values, valueAt } from './values.ts'
 
-/** What is known of a field in order to find the ranks that a condition is true for. */
+/** Facts about a field by which the ranks that fulfill a condition are found. */
 export interface FieldFacts {
   readonly type: FieldType
   readonly collation: string | undefined
@@ -18,19 +18,19 @@ export interface FieldFacts {
   /** The numbers of all records by rank, if they are at hand. */
   readonly postings: Uint32Array | null
   readonly values: Values | null
-  /** Reads the value of a rank where there are no `values`. */
+  /** Reads the value of a rank if `values` is null. */
   readonly read: ((rank: number) => unknown) | null
 }
 
-/** The constants of a condition that are found by halving, in the order of their places. */
+/** The constants of a condition that are found by binary search, in the order of their places. */
 export function soughtIn(condition: ValueCondition): readonly Constant[] {
   if (condition.kind === 'compare') return [condition.value]
   return condition.kind === 'in' ? condition.values : []
 }
 
 /**
- * The ranks of the values for which a condition is true.
- * @param places of the constants, where they are known already
+ * Finds the ranks of the values for which a condition is true.
+ * @param places of the constants, if they are already known
  * @param tick called now and then; it may throw to stop
  */
 export function ranksFor(
@@ -92,7 +92,7 @@ function placesOf(constants: readonly Constant[], facts: FieldFacts): readonly P
   })
 }
 
-/** A condition that only the values themselves can answer. */
+/** Tests every value, for a condition that only the values themselves can answer. */
 function scanned(condition: ValueCondition, facts: FieldFacts, tick: () => void): RankSet {
   const values = required(facts)
   const { distinct } = facts.column
@@ -146,7 +146,7 @@ function union(one: RankSet, other: RankSet, distinct: number): RankSet {
   return ranksIn(table)
 }
 
-/** Where the numbers, the booleans and the nested values of a JSON field begin; texts come first. */
+/** The ranks at which the numbers, booleans and nested values of a JSON field begin; texts come first. */
 export function kindsOf(values: Values): { numbers: number; booleans: number; nested: number } {
   const order = orderOf({ type: 'json' })
   const place = (key: string) =>
@@ -155,7 +155,7 @@ export function kindsOf(values: Values): { numbers: number; booleans: number; ne
   return { numbers: place(number), booleans: place(boolean), nested: place(nested) }
 }
 
-/** The ranks that compare and have a sum, without the end: of a JSON field its numbers, of others all. */
+/** The range of ranks that are ordered and summed: the numbers of a JSON field, all values of others. */
 export function numbersIn(facts: FieldFacts): { from: number; end: number } {
   if (facts.type !== 'json') return { from: 0, end: facts.column.distinct }
   const { numbers, booleans } = kindsOf(required(facts))
@@ -168,7 +168,7 @@ export function required({ values }: Pick<FieldFacts, 'values'>): Values {
 }
 
 /**
- * The condition as a test of a single value that is not null, with `negated` left out.
+ * Returns the condition as a test of a value that is not null, with `negated` left out.
  * @param collation of the field that the value comes from
  */
 export function testOf(

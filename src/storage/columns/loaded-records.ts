@@ -1,6 +1,6 @@
 /**
- * All records of an entity in memory, back to back. Copying a page out of it costs a tenth of reading it from the file.
- * It is one buffer, so that a reader thread can transfer it and the garbage collector has nothing to traverse.
+ * All records of an entity in memory, back to back. Copying a page costs a tenth of reading it from the file.
+ * It is one buffer, so that a thread can transfer it and the garbage collector has nothing to traverse.
  */
 export interface LoadedRecords {
   /** The position where record n starts, and the end of the last record. */
@@ -8,7 +8,7 @@ export interface LoadedRecords {
   readonly json: Buffer
 }
 
-/** A position must fit into 32 bits. */
+/** Maximum size in bytes: a position must fit into 32 bits. */
 export const maxLoadedBytes = 0xffff_ffff
 
 /** @param packed `count + 1` start positions, then the records */
@@ -37,5 +37,5 @@ export function pickRecords(
   return result
 }
 
-/** The numbers from one to another, without its end. */
+/** Lists the numbers from `from` to below `end`. */
 export const range = (from: number, end: number) => Array.from({ length: end - from }, (_, at) => from + at)

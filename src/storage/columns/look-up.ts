@@ -4,16 +4,13 @@ import { orderOf, type ValueOrder } from '../../model/value-order.ts'
 import { constantValue } from '../plans/json-values.ts'
 import { jsonAt, typedAt, type Values } from './values.ts'
 
-/** Where a value is among the distinct ones, or would be. */
+/** The place of a value among the distinct ones, or the one that it would have. */
 export interface Place {
   readonly at: number
   readonly isThere: boolean
 }
 
-/**
- * Halves.
- * @param compare how the value at a position compares with the one that is searched: less than 0 where it comes before it
- */
+/** Runs a binary search. @param compare returns less than 0 if the value comes before the wanted one */
 export function findPlace(length: number, compare: (at: number) => number): Place {
   let low = 0
   let high = length
@@ -36,7 +33,7 @@ interface Ordered {
 export const orderIn = ({ type, collation }: Ordered): ValueOrder =>
   orderOf({ type, ...(collation !== undefined && { collation }) })
 
-/** Finds constants among the values of a field. Most texts and numbers are compared without being read as JSON. */
+/** Finds constants among the values of a field. Most texts and numbers are compared without parsing JSON. */
 export function placesIn(values: Values, field: Ordered, constants: readonly Constant[]): Place[] {
   const order = orderIn(field)
   const isPlainText = field.type === 'text' && field.collation === undefined
@@ -55,7 +52,7 @@ export function placesIn(values: Values, field: Ordered, constants: readonly Con
   })
 }
 
-/** By the bytes of UTF-8, whose order is that of code points. @returns undefined if there may be an escape in the value */
+/** Compares UTF-8, whose order is that of code points. @returns undefined for an escape, or for no text */
 function compareText({ starts, json }: Values, rank: number, bytes: Uint8Array): number | undefined {
   let at = starts[rank] as number
   const end = (starts[rank + 1] as number) - 1
@@ -69,7 +66,7 @@ function compareText({ starts, json }: Values, rank: number, bytes: Uint8Array):
   return end - at - (bytes.length - n)
 }
 
-/** @returns undefined if a double may not hold the value */
+/** @returns undefined if a double may not hold the value exactly */
 function compareNumber(values: Values, rank: number, wanted: number): number | undefined {
   const { starts, json } = values
   const start = starts[rank] as number
@@ -90,8 +87,8 @@ const backslash = 0x5c
 const minus = 0x2d
 const zero = 0x30
 
-/** So many digits a double can hold. */
+/** Number of decimal digits that a double holds exactly. */
 export const plainDigits = 15
 
-/** The number of values that a look-up reads, about. */
+/** Approximate number of values that a look-up reads. */
 export const readsOfLookup = 20

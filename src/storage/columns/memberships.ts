@@ -6,18 +6,18 @@ import { noBits, numbersIn, openSelection, type PackedSelection } from './select
 import { noRank, type Translation } from './translate.ts'
 import { TupleSet } from './tuples.ts'
 
-/** Whether the values of some fields are those of a record of another selection (`in plan`). */
+/** The condition that some fields have the values of a record of another selection (`in plan`, `in rows`). */
 export interface Membership {
   readonly kind: 'member'
-  /** The numbers of the facts of the fields. */
+  /** The positions of the fields' facts. */
   readonly facts: readonly number[]
   readonly negated: boolean
-  /** For each field, whether null differs from all values; otherwise a record with a null doesn't match, negated or not. */
+  /** For each field, true if null differs from all values; if not, a record with null never matches. */
   readonly nullDiffers: readonly boolean[]
-  /** How many records the inner version has, and which of them are meant; null: all. */
+  /** Number of records of the inner version, and the selection of them; null: all. */
   readonly count: number
   readonly selection: PackedSelection | null
-  /** For each field, the column of the inner one, and the ranks of the outer one by those of the inner. */
+  /** For each field, the column of the inner one, and the translation of its ranks. */
   readonly inner: readonly { readonly column: PackedColumn; readonly translation: Translation }[]
 }
 
@@ -61,7 +61,7 @@ export function membersOf(
   const candidates = columns.map(({ translation, distinct }, place) =>
     candidatesIn(translation, distinct, outer[place]?.column.distinct ?? 0),
   )
-  /** Whether there is a tuple that begins as this one does. */
+  /** True if some tuple matches record n and begins with the ranks chosen for the places before. */
   const has = (place: number, n: number): boolean => {
     if (place === candidates.length) return tuples.has(tuple)
     const rank = outer[place]?.column.ranks[n] as number
@@ -83,7 +83,7 @@ export function membersOf(
   return { kind: 'records', selection: { kind: 'bits', words }, most: size }
 }
 
-/** Calls for each rank of the inner field and a rank of the outer one that it matches. */
+/** Calls `take` for each pair of an inner and an outer rank that match. */
 function eachPair(
   translation: Translation,
   distinct: number,
@@ -95,7 +95,7 @@ function eachPair(
     take(translation[at] as number, translation[at + 1] as number)
 }
 
-/** The ranks of the inner field that a rank of the outer one matches: of a list, also those of its elements. */
+/** Finds the inner ranks that match an outer rank; a list also matches its elements. */
 function candidatesIn(
   translation: Translation,
   distinct: number,

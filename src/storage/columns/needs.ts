@@ -6,7 +6,7 @@ import type { Need } from './facts.ts'
 import { soughtIn } from './leaves.ts'
 import type { TaskLeaf } from './tasks.ts'
 
-/** What has to be known of the fields of an entity, each field once. */
+/** The facts needed about the fields of an entity, each field once. */
 export class Needs {
   readonly #entity: RecordEntity
   readonly #places = new Map<string, number>()
@@ -20,7 +20,7 @@ export class Needs {
     return this.#needs
   }
 
-  /** @returns the place of the field's facts among all */
+  /** @returns the position of the field's facts in `all` */
   add(ref: FieldRef, need: Partial<Need> = {}): number {
     const name = nameOf(this.#entity, ref)
     const at = this.#places.get(name) ?? this.#needs.length
@@ -39,14 +39,14 @@ export class Needs {
 export type PlanCondition = Extract<Condition, { kind: 'in plan' | 'in rows' }>
 export type TextCondition = Extract<Condition, { kind: 'text' }>
 
-/** A condition as a task takes it, with what other entities or the words of texts decide still to be found. */
+/** A condition of a task whose subqueries and text searches are still to be resolved. */
 export type OpenNode =
   | TaskLeaf
   | { readonly kind: 'and' | 'or'; readonly of: readonly OpenNode[] }
   | { readonly kind: 'in plan'; readonly condition: PlanCondition; readonly facts: readonly number[] }
   | { readonly kind: 'text'; readonly condition: TextCondition }
 
-/** Adds what a condition needs. Conditions are as deep as queries may be, at most. */
+/** Adds the needs of a condition. Its depth is limited by that of queries. */
 export function openCondition(where: Condition, entity: RecordEntity, needs: Needs): OpenNode {
   switch (where.kind) {
     case 'and':
@@ -95,7 +95,7 @@ export function openCondition(where: Condition, entity: RecordEntity, needs: Nee
   }
 }
 
-/** True if two fields are the same one, so that their ranks need no translation. JSON objects are equal in any order of members. */
+/** True if two fields are the same and need no translation. JSON needs one: lists match by element, too. */
 export const isSameColumn = (entity: Entity, field: FieldRef, other: Entity, inner: FieldRef): boolean =>
   entity.source.kind === 'records' &&
   other.source.kind === 'records' &&

@@ -1,6 +1,6 @@
 /**
- * A set of ranks: ascending ranges that don't touch, each by its first rank and its end. Equal values have equal ranks, so
- * whatever a condition asks of a value, its answer is such a set (docs/decisions/0035).
+ * A set of ranks: ascending ranges that don't touch, each by its first rank and its end. Equal values have
+ * equal ranks, so any condition on a value is answered by such a set (docs/decisions/0035).
  */
 export type RankSet = Uint32Array
 
@@ -23,7 +23,7 @@ export function ranksOf(ranks: ArrayLike<number>): RankSet {
   return ranges.slice(0, size)
 }
 
-/** @param table of ranks, 1 for those of the set */
+/** @param table 1 for each rank of the set, otherwise 0 */
 export function ranksIn(table: Uint8Array): RankSet {
   let size = 0
   for (let rank = 0, before = 0; rank < table.length; rank++) {
@@ -62,7 +62,7 @@ export function complement(set: RankSet, distinct: number): RankSet {
   return ranges.slice(0, size)
 }
 
-/** How many records have a rank of the set. @param starts how many have a lower rank, for each rank */
+/** Counts the records with a rank of the set. @param starts of the column */
 export function sizeOf(set: RankSet, starts: Uint32Array): number {
   let size = 0
   for (let at = 0; at < set.length; at += 2)
@@ -70,7 +70,7 @@ export function sizeOf(set: RankSet, starts: Uint32Array): number {
   return size
 }
 
-/** Whether the set has the rank, by halving. */
+/** True if the set has the rank; a binary search. */
 export function hasRank(set: RankSet, rank: number): boolean {
   let low = 0
   let high = set.length >>> 1
@@ -88,7 +88,7 @@ export function tableOf(set: RankSet, length: number): Uint8Array {
   for (let at = 0; at < set.length; at += 2) {
     const from = set[at] as number
     const end = set[at + 1] as number
-    // Most ranges are too short for a call.
+    // Most ranges are so short that a call would take longer.
     if (end - from > 64) table.fill(1, from, end)
     else for (let rank = from; rank < end; rank++) table[rank] = 1
   }

@@ -3,7 +3,7 @@ import type { FieldRef } from '../../model/plan.ts'
 import { memberAt } from '../plans/json-values.ts'
 import { type PackedValues, Packer } from './values.ts'
 
-/** All records of a version, loaded. Threads share their memory. */
+/** All records of a version, loaded into memory that threads share. */
 export interface ReadableRecords {
   /** The position where each slot's record starts, and the end of the last. */
   readonly starts: Uint32Array
@@ -14,7 +14,7 @@ export interface ReadableRecords {
 
 export type Way = Pick<FieldRef, 'name' | 'path'>
 
-/** @returns what reads a field of a record; undefined for null */
+/** @returns a function that reads a field of a record; it returns undefined for null */
 export function fieldReader(field: Way): (json: string) => unknown {
   const cut = cutter(field)
   return json => {
@@ -29,7 +29,7 @@ function parsed(json: string, { name, path }: Way): unknown {
   return Object.hasOwn(record, name) ? memberAt(record[name], path) : undefined
 }
 
-/** Reads the value of a rank from a record that has it. @param numberOf the number of such a record */
+/** Returns a reader of values by rank. @param numberOf finds a record whose value has the rank */
 export function readerOf(
   records: ReadableRecords,
   field: Way,
@@ -42,14 +42,14 @@ export function readerOf(
 
 const slotIn = ({ slots }: ReadableRecords, n: number): number => (slots ? (slots[n] as number) : n)
 
-/** Reads records by their slots. */
+/** Returns a function that reads records by slot. */
 export function recordsIn({ starts, json }: ReadableRecords): (slot: number) => string {
   const bytes = Buffer.from(json.buffer, json.byteOffset, json.byteLength)
   return slot => bytes.toString('utf8', starts[slot], starts[slot + 1])
 }
 
 /**
- * What records have in a field, as JSON; '' for null.
+ * Packs the values that records have in a field, as JSON; '' for null.
  * @param tick called now and then; it may throw to stop
  */
 export function packValues(
@@ -71,9 +71,10 @@ export function packValues(
 const printed = (value: unknown) => (value === undefined || value === null ? '' : JSON.stringify(value))
 
 /**
- * Cuts a value out of a record without parsing it, which takes a third of the time.
- * @returns '' for null; undefined where the record has to be parsed: it may have another object inside, or the value is no
- *   plain scalar. Records are stored as `JSON.stringify` writes them, and of quotes in texts, each has a backslash before it.
+ * Cuts a value out of a record without parsing it, which takes a third of the time. Records are stored as
+ * `JSON.stringify` writes them, so that a quote inside a text always follows a backslash.
+ * @returns '' for null; undefined if the record has to be parsed: it may contain an object, or the value is
+ *   not a plain scalar
  */
 function cutter({ name, path }: Way): (json: string) => string | undefined {
   if (path.length > 0) return () => undefined

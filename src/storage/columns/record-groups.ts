@@ -16,14 +16,14 @@ import { openValues, type Values } from './values.ts'
 
 type GroupPlan = RecordPlan & { readonly shape: Rows }
 
-/** Whether rows show several records each. */
+/** True if rows show several records each. */
 export const isGrouped = ({ columns, groups, distinct }: Rows): boolean =>
   groups !== null || distinct || columns.some(({ value }) => value.kind === 'aggregate')
 
-/** Of a version that never changes, small results are kept, in bytes. */
+/** Maximum size in bytes of a result that is cached. */
 const maxKept = 64 * 1024
 
-/** Listings of rows that show several records each (docs/decisions/0035). They are made in the thread for long work. */
+/** Lists rows that show several records each (docs/decisions/0035), in the thread for long work. */
 export function createRecordGroups(source: RecordSource, { facts, filters }: RecordOrders) {
   async function make(turn: Turn, plan: GroupPlan): Promise<PackedRows> {
     const { entity, where } = plan
@@ -80,10 +80,10 @@ async function* pieces(
   }
 }
 
-/** What the thread has to know, but for the records and the facts. */
+/** Makes the task, without the records and the facts. */
 function taskOf({ shape, page }: GroupPlan, needs: Needs): Omit<GroupTask, 'count' | 'selection' | 'facts'> {
   const isAggregate = shape.columns.some(({ value }) => value.kind === 'aggregate')
-  // Without aggregates, rows that are listed once are groups of all columns.
+  // Without aggregates, distinct rows are groups by all columns.
   const scalars =
     shape.groups ??
     (isAggregate ? null : shape.columns.flatMap(({ value }) => (value.kind === 'aggregate' ? [] : value)))

@@ -20,13 +20,13 @@ import { fieldsOf, pieceOf, scalarColumns } from './rows.ts'
 /** The maximum number of records in a piece of a listing, which is also limited by `pieceBytes`. */
 const pieceRecords = 1_024
 
-/** Rows are made on this thread of so much JSON, and of so many columns, which takes about a millisecond. */
+/** Maximum length of the JSON and number of columns of rows made on this thread, in about a millisecond. */
 const quickLength = 65_536
 const quickColumns = 50
 
 export interface RecordListings {
   list(plan: RecordPlan, format: RecordFormat, client: Client): Promise<Listing>
-  /** @param runs whether it is run, so that it is known how long that takes */
+  /** @param runs true to run it and measure how long that takes */
   explain(plan: RecordPlan, client: Client, runs: boolean): Promise<Explanation>
   /** @param key of the record that the plan lists */
   record(plan: RecordPlan, key: string, client: Client): Promise<FoundRecord>
@@ -37,7 +37,7 @@ export interface RecordListings {
 }
 
 /**
- * Listings of imported entities (docs/decisions/0003). An order is a list of record numbers, and a page is a slice of it.
+ * Lists imported entities (docs/decisions/0003). An order is a list of slots, and a page is a slice of it.
  * @param engine reads versions
  * @param cache keeps orders and records
  */
@@ -46,7 +46,7 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
   const orders = createRecordOrders(source, cache)
   const groups = createRecordGroups(source, orders)
 
-  /** All records, if the cache has room for them and they are already loaded. Otherwise it may start loading them. */
+  /** Returns all records if they are loaded; otherwise starts loading them if the cache has room. */
   function loaded(entity: RecordEntity): LoadedRecords | undefined {
     const { version, bytes } = entity.source
     const count = slotsOf(entity)
@@ -104,7 +104,7 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
     const { entity, shape } = plan
     const columns = shape.kind === 'rows' ? scalarColumns(shape) : null
     const fields = columns ? fieldsOf(columns) : entity.fields
-    // With every change of a record, what is kept of the version before may go.
+    // With every change of a record, the order of the version before may be dropped.
     const held = changesOf(entity) ? await orders.of(plan, client) : undefined
     const open = await source.open(entity, client)
     const piece = async (at: number) => {
@@ -134,7 +134,7 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
     list: async (plan, format, client) => {
       const { entity, where, shape, page } = plan
       if (shape.kind === 'rows' && isGrouped(shape)) return groups({ ...plan, shape }, format, client)
-      // How many match is known only with their list.
+      // The number of matches is known only with their list.
       const found = where === null ? undefined : orders.of(plan, client)
       const matching = found instanceof Promise ? await found : found
       const count = matching ? matching.length : entity.source.count
@@ -145,7 +145,7 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
       if (from === end) return { ...counts, body: new Uint8Array() }
       const { largest } = entity.source
       const step = Math.max(1, Math.min(pieceRecords, Math.floor(pieceBytes / Math.max(largest, 1))))
-      // Longer pages, and CSV, which is converted record by record, are read in pieces. It holds nothing until it is begun.
+      // Longer pages, and CSV, which is converted by record, are read in pieces, with nothing held before.
       if (end - from > Math.min(step, shortPage) || format === 'csv')
         return { ...counts, body: longBody(plan, from, end, step, format, client) }
       const ordered = matching ?? orders.of(plan, client)
@@ -204,10 +204,10 @@ function linesIn(piece: Uint8Array): number {
   return lines
 }
 
-/** How many records are read at a time, which takes a few milliseconds. Others have their turn between two pieces. */
+/** Number of records read at a time, in a few milliseconds. Others have their turn between two pieces. */
 const loadStep = 2_048
 
-/** Reads the records of all slots, for all clients to come. @returns what `unpackRecords` takes */
+/** Reads the records of all slots. @returns them in the form that `unpackRecords` takes */
 export async function loadRecords(
   source: Pick<RecordSource, 'open'>,
   entity: RecordEntity,
@@ -238,7 +238,7 @@ export async function loadRecords(
   return packed
 }
 
-/** In bytes. */
+/** Size in bytes of all records when they are packed. */
 const packedLength = (entity: RecordEntity): number =>
   entity.source.bytes + (slotsOf(entity) + 1) * Uint32Array.BYTES_PER_ELEMENT
 

@@ -22,10 +22,10 @@ import { sortNumbers, toSlots } from './sort-records.ts'
 import { nameOfRelevance, type Relevance, relevanceOfAll } from './text-search.ts'
 import type { TaskOrder } from './work.ts'
 
-/** Slots in the order wanted. */
+/** Slots of records in the requested order. */
 export interface RecordList {
   readonly length: number
-  /** Without the end. */
+  /** The slots from place `from` to below `end`. */
   between(from: number, end: number): Uint32Array
 }
 
@@ -34,7 +34,7 @@ const listOf = (slots: Uint32Array): RecordList => ({
   between: (from, end) => slots.subarray(from, end),
 })
 
-/** In the order of the key, which is that of the slots. */
+/** A list in the order of the key, which is that of the slots. */
 const listOfSelected = (packed: PackedSelection): RecordList => ({
   length: packedSize(packed),
   between: (from, end) => numbersBetween(packed, from, end),
@@ -43,18 +43,18 @@ const listOfSelected = (packed: PackedSelection): RecordList => ({
 /** The slots of records in the order of a plan. */
 export interface RecordOrders {
   /**
-   * Of the records that match, or of all.
-   * @returns undefined: all, in the order of the key, which is that of the slots
+   * Lists the records that match, or all.
+   * @returns undefined for all in the order of the key, which is that of the slots
    */
   of(plan: RecordPlan, client: Client): Awaitable<RecordList | undefined>
   readonly facts: Facts
   readonly filters: Filters
 }
 
-/** The fields to sort by, and what an order is kept by. */
+/** The fields to sort by, and the name of the order in the cache. */
 interface Sort {
   readonly name: string
-  /** undefined: one of them is no field as a whole. */
+  /** undefined if one of them is not a whole field. */
   readonly fields: readonly SortField[] | undefined
   readonly refs: readonly (readonly [by: ColumnRef | Relevance, descending: boolean])[]
 }
@@ -64,7 +64,7 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
   const facts = new Facts(cache, work => void source.inTurn(nobody, work).catch(() => {}))
   const filters = createFilters(facts)
 
-  /** All records. */
+  /** Lists all records. */
   function ordered(entity: RecordEntity, sort: Sort | null, client: Client) {
     const { version, count, slots } = entity.source
     const wanted = sort ?? (slots === undefined ? null : orderOfKey)
@@ -74,7 +74,7 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
     if (known) return listOf(known)
     if (!fields) return listed(entity, null, name, wanted, client)
     const bytes = count * Uint32Array.BYTES_PER_ELEMENT + entryBytes
-    // Asked for in turn: who waits for what another makes must not wait in the line of the other's network.
+    // The cache is asked in turn, so that no client waits in the queue of another client's network.
     return source.inTurn(client, async work =>
       listOf(await cache.get(version, name, bytes, () => work.sort(entity, fields), asIs)),
     )
@@ -136,8 +136,8 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
       : facts.peek(entity, { ref: by, ...onlyRanks })?.column
 
   /**
-   * What takes no longer than asking the thread: a few records, found and sorted by what is at hand.
-   * @param end that of the page, if the first records are enough
+   * Lists a few records by facts at hand, which takes no longer than asking the thread.
+   * @param end of the page, if the first records are enough
    */
   function quickly(
     entity: RecordEntity,
@@ -189,7 +189,7 @@ function sortOfRows(entity: RecordEntity, { columns, order }: Rows): Sort | null
     isRelevance(by) || isDerived(by) ? [] : [[indexOf(entity, by), descending] as const],
   )
   return {
-    // Of plain fields, the order is the same as that of whole records.
+    // For plain fields, this is the name that `sortOf` gives to the order of whole records.
     name: refs
       .map(
         ([by, descending]) => `${isRelevance(by) ? nameOfRelevance(by) : nameOf(entity, by)},${descending}`,

@@ -3,19 +3,19 @@ import type { ValueOrder } from '../../model/value-order.ts'
 import { type Column, openColumn, type PackedColumn, packRanks } from './columns.ts'
 import type { Place } from './look-up.ts'
 
-/** Where a record of a new version comes from: the number that it has in the old one, or below 0, ~n for change n. */
+/** For each record of a new version, its number in the old one, or ~n (below 0) for written record n. */
 export type Origins = Int32Array
 
-/** What a changed record has in a field: null, a value of the old version by its rank, or a value of its own. */
+/** The value of a written record: its place in the old version, and a key to sort values that are new. */
 export type NewValue = null | { readonly place: Place; readonly key: string }
 
 export interface FieldRanks {
   readonly ranks: Uint32Array
-  /** How many distinct values there are; records without a value have this rank. */
+  /** Number of distinct values; records without a value have this rank. */
   readonly distinct: number
 }
 
-/** Values that the version lacks are named by their place among each other, as text that sorts so. */
+/** Makes new values. Those that the version lacks get keys that sort in their order. */
 export function newValues(
   keys: readonly (string | null)[],
   places: ReadonlyMap<string, Place>,
@@ -29,16 +29,16 @@ export function newValues(
   )
 }
 
-/** What single records change in a version, in the order of the key (docs/decisions/0041). */
+/** The change of a single record in a version (docs/decisions/0041). Edits are in the order of the key. */
 export interface Edit {
-  /** The number of the record, or before which one it would be. */
+  /** The number of the record, or of the one that it would come before. */
   readonly at: number
   readonly isThere: boolean
-  /** The number of the record that is there instead, among those that are written; -1: none. */
+  /** The index of the new record among those that are written; -1: it was deleted. */
   readonly written: number
 }
 
-/** @param count of the records before */
+/** @param count number of records before the edits */
 export function originsOf(count: number, edits: readonly Edit[]): Origins {
   const origins = new Int32Array(count + edits.length)
   let length = 0
@@ -56,9 +56,9 @@ export function originsOf(count: number, edits: readonly Edit[]): Origins {
 }
 
 /**
- * A column after the edits, as dense as that of an import: values that no record has any more leave no gap, and new ones get a
- * rank between their neighbours. One pass over the values, and one over the records.
- * @param values of the records that are written; keys sort as the values do
+ * Applies edits to a column, in one pass over values and one over records. It stays as dense as that of an
+ * import: values that no record has any more leave no gap, and new ones rank between their neighbors.
+ * @param values of the written records; keys sort as the values do
  */
 export function revisedColumn(
   packed: PackedColumn,
@@ -122,7 +122,7 @@ export function revisedColumn(
   return made
 }
 
-/** Does the same where only the ranks of a field are known. */
+/** Applies edits to a field of which only the ranks are known. */
 export function revisedRanks(
   old: FieldRanks,
   edits: readonly Edit[],
@@ -152,7 +152,7 @@ function addedValues(values: readonly NewValue[]) {
   return [...added.values()].sort((one, other) => one.at - other.at || (one.key < other.key ? -1 : 1))
 }
 
-/** @param slots of the records before; null: their numbers @param written the slots of the records that are written */
+/** @param slots of the records before; null: their numbers @param written slots of the written records */
 export function revisedSlots(
   slots: Uint32Array | null,
   count: number,

@@ -20,11 +20,11 @@ export const scalarColumns = ({ columns }: Rows): readonly ScalarColumn[] =>
     return { ...column, value }
   })
 
-/** Columns as CSV takes them. */
+/** Describes columns as fields, for CSV. */
 export const fieldsOf = (columns: readonly Column[]): Field[] =>
   columns.map(({ name, type }) => ({ name, type, nullable: true }))
 
-/** A piece of a listing. @param records joined by commas @param columns null: whole records */
+/** Writes a piece of a listing. @param records joined by commas @param columns null: whole records */
 export function pieceOf(
   records: string,
   format: RecordFormat,
@@ -36,7 +36,7 @@ export function pieceOf(
   return joinPieces(rows ?? [records], separators[format])
 }
 
-/** Rows of records, as JSON with the members in the order of the columns. @param records joined by commas */
+/** Writes records as JSON, with members in the order of the columns. @param records joined by commas */
 export function rowsOf(records: string, columns: readonly ScalarColumn[]): string[] {
   const names = columns.map(({ name }, at) => `${at === 0 ? '{' : ','}${JSON.stringify(name)}:`)
   const read = columns.map(({ value }) => readerOf(value))
@@ -70,7 +70,7 @@ const readField =
   record =>
     Object.hasOwn(record, name) ? memberAt(record[name], path) : undefined
 
-/** Of the fields that have a value. */
+/** Returns the searchable texts of the fields that have a value. */
 function searchedTexts(
   fields: readonly (readonly [field: FieldRef, value: ValueOf])[],
   record: Readonly<Record<string, unknown>>,
@@ -82,7 +82,7 @@ function searchedTexts(
   })
 }
 
-/** A value by `to_string`; undefined where it is neither a number nor an instant. */
+/** Formats a value by `to_string`. @returns undefined if it is neither a number nor an instant */
 function textBy(mask: string, type: FieldType, value: unknown): string | undefined {
   if (type === 'date-time')
     return typeof value === 'string' ? toChar({ instant: inUtc(value) }, mask) : undefined
@@ -91,7 +91,7 @@ function textBy(mask: string, type: FieldType, value: unknown): string | undefin
   return number === undefined ? undefined : toChar({ number }, mask)
 }
 
-/** The texts of values by `to_string`, as JSON. @param tick called now and then; it may throw to stop */
+/** Formats values by `to_string`, as JSON. @param tick called now and then; it may throw to stop */
 export function maskedValues(values: Values, type: FieldType, mask: string, tick: () => void): PackedValues {
   const packer = new Packer(values.length)
   for (let rank = 0; rank < values.length; rank++) {

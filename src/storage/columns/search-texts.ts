@@ -9,20 +9,18 @@ import { compact, noBits, type Selection, setBits } from './selections.ts'
 import { eachText, jsonAt, openValues, type PackedValues, type Values } from './values.ts'
 import { lookUp, openWordIndex, type PackedWords, WordIndexBuilder } from './word-index.ts'
 
-/** Search for words as a thread does it (Q27, docs/decisions/0038). */
-
-/** A field that is searched, as a thread takes it. */
+/** A field in which a task searches for words (Q27, docs/decisions/0038). */
 export interface SearchedField {
   readonly type: FieldType
   readonly column: PackedColumn
   readonly postings: Uint32Array<SharedArrayBuffer> | null
   readonly words: PackedWords
-  /** Only where words must stand in a row. */
+  /** Needed only for phrases of several words, and for relevance. */
   readonly values: PackedValues | null
 }
 
 export interface SearchTask {
-  /** How many records there are. */
+  /** Number of records in the version. */
   readonly count: number
   readonly fields: readonly SearchedField[]
   readonly words: TextQuery
@@ -42,7 +40,7 @@ export function indexWords(values: Values, type: FieldType, tick: () => void): P
   return builder.finish()
 }
 
-/** The words of a value of a field. What is no text in a field of text counts as its JSON. */
+/** Returns the words of a value. In a text field, a value that is not a text counts as its JSON. */
 function searchableOf(values: Values, type: FieldType, rank: number): string {
   const json = jsonAt(values, rank)
   if (json.startsWith('"')) return searchable([JSON.parse(json) as string])
@@ -67,7 +65,7 @@ export function searchTexts({ count, fields, words, negated }: SearchTask, tick:
       }),
       count,
     )
-  // In one field, all is decided by its values; otherwise each phrase may be in another one.
+  // In a single field, each value is tested with all phrases; otherwise phrases may be in different fields.
   const sought =
     opened.length === 1
       ? found(words)
@@ -86,7 +84,7 @@ export function searchTexts({ count, fields, words, negated }: SearchTask, tick:
   return without(select(known, count, tick), selection, count)
 }
 
-/** How well all records match, as a column. @param tick called now and then; it may throw to stop */
+/** Returns the relevance of all records as a column. @param tick called now and then; it may throw to stop */
 export function relevanceColumn({ count, fields, words }: SearchTask, tick: () => void): PackedColumn {
   const sums = new Float64Array(count)
   for (const { column: packed, type, values: kept, words: index } of fields) {

@@ -4,12 +4,12 @@ import { findPlace, orderIn, type Place } from './look-up.ts'
 import { fieldReader } from './readable-records.ts'
 import type { Among } from './record-source.ts'
 
-/** How keys are found among the values of a field by looking at a record for each value that is compared. */
+/** A binary search among the values of a field that reads a record for each value it compares. */
 export interface Search {
   readonly length: number
   /** The slot of the first record that has the value of this rank. */
   slot(rank: number): number
-  /** @returns how the value of a record compares with a key */
+  /** Compares the value of a record with a key. */
   compare(json: string, key: string): number
 }
 
@@ -29,14 +29,14 @@ export function searchIn({ source, fields }: RecordEntity, field: number, among:
   }
 }
 
-/** Where records are read one by one. */
+/** Runs one search after the other, where each record is quick to read. */
 export const findKeys = (
   { length, slot, compare }: Search,
   keys: readonly string[],
   read: (slot: number) => string,
 ): Place[] => keys.map(key => findPlace(length, rank => compare(read(slot(rank)), key)))
 
-/** Where reading takes a while: halves all searches together. */
+/** Runs all searches in lockstep, so that each step costs one read. */
 export async function findKeysTogether(
   { length, slot, compare }: Search,
   keys: readonly string[],

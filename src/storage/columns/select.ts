@@ -11,7 +11,7 @@ import {
   setBits,
 } from './selections.ts'
 
-/** A condition whose leaves are sets of ranks. `most` is how many records match at most. */
+/** A condition whose leaves are sets of ranks or of records. `most`: maximum number of matching records. */
 export type Sought =
   | {
       readonly kind: 'ranks'
@@ -45,8 +45,8 @@ export const soughtAll = (kind: 'and' | 'or', of: readonly Sought[], count: numb
 })
 
 /**
- * The records that match. What few records match is collected from postings, and what else is asked is asked of those only;
- * everything else is a pass over the ranks of all records, and a bit for each.
+ * Selects the records that match. If few records can match, they are collected from postings and only they
+ * are tested further; otherwise it passes over the ranks of all records and sets a bit for each match.
  * @param tick called now and then; it may throw to stop
  */
 export function select(sought: Sought, count: number, tick: () => void): Selection {
@@ -70,7 +70,7 @@ export function select(sought: Sought, count: number, tick: () => void): Selecti
   }
 }
 
-/** How many records `select` looks at, about. */
+/** Estimates the number of records that `select` looks at. */
 export function costOf(sought: Sought, count: number): number {
   switch (sought.kind) {
     case 'records':
@@ -88,13 +88,13 @@ export function costOf(sought: Sought, count: number): number {
   }
 }
 
-/** How many records are looked at for the first of those that match. */
+/** Maximum number of records that are scanned for the first matches. */
 const maxScanned = 32_768
 
 /**
- * The first records that match, of a condition on one field: how many match is known without looking at them.
- * @param wanted how many, at most
- * @returns undefined if they are not among the first records
+ * Finds the first matches of a condition on one field: the number of all matches is known without a scan.
+ * @param wanted maximum number
+ * @returns undefined for other conditions, or if the first `maxScanned` records have too few
  */
 export function firstOf(sought: Sought, count: number, wanted: number): Uint32Array | undefined {
   if (sought.kind !== 'ranks') return undefined
@@ -137,7 +137,7 @@ function addTo(words: Uint32Array, selection: Selection): void {
 
 const hasBit = (words: Uint32Array, n: number) => (((words[n >>> 5] as number) >>> (n & 31)) & 1) === 1
 
-/** Whether a record matches. @param times how often it will be asked, about */
+/** Returns a test of single records. @param times approximate number of calls */
 function tester(sought: Sought, times: number): (n: number) => boolean {
   switch (sought.kind) {
     case 'records': {
@@ -191,7 +191,7 @@ function collected(set: RankSet, { starts }: Column, postings: Uint32Array, coun
   return numbersIn({ kind: 'bits', words }, count)
 }
 
-/** Up to so many numbers are sorted; more are put into order by their bits. */
+/** Maximum number of record numbers that are sorted; more are put in order by setting bits. */
 const fewNumbers = 512
 
 const slicesOf = (set: RankSet, starts: Uint32Array, postings: Uint32Array) =>
@@ -207,7 +207,7 @@ function bitsOf({ ranks: set, column }: Extract<Sought, { kind: 'ranks' }>, coun
     : bitsIn(ranks, tableOf(set, distinct + 1), count)
 }
 
-/** One comparison for each record: a rank below `from` becomes a large number. */
+/** Takes one comparison for each record: minus `from`, a lower rank is a large unsigned number. */
 function bitsBetween(ranks: Uint32Array, from: number, end: number, count: number): Uint32Array {
   const words = noBits(count)
   const length = end - from

@@ -1,18 +1,17 @@
 import { sharedNumbers } from '../../lib/shared-memory.ts'
 
-/** A set of records by their numbers: those numbers, ascending, or a bit for each record. */
+/** A set of records: a list of their numbers, ascending, or a bit for each record. */
 export type Selection =
   | { readonly kind: 'list'; readonly numbers: Uint32Array }
   | { readonly kind: 'bits'; readonly words: Uint32Array }
 
 export const emptySelection: Selection = { kind: 'list', numbers: new Uint32Array() }
 
-/** Up to so many numbers, a list is no larger than the bits. */
+/** Maximum length of a list, up to which it takes no more memory than the bits. */
 export const maxListed = (count: number): number => Math.max(32, count >>> 5)
 
 export const noBits = (count: number): Uint32Array<ArrayBuffer> => new Uint32Array((count + 31) >>> 5)
 
-/** How many bits are set. */
 export function countBits(words: Uint32Array): number {
   let bits = 0
   for (let at = 0; at < words.length; at++) {
@@ -34,7 +33,7 @@ export function setBits(words: Uint32Array, numbers: Uint32Array): void {
   }
 }
 
-/** The numbers of the bits that are set, ascending. @param into has room for all */
+/** Lists the numbers of the bits that are set, ascending. @param into has room for all */
 export function listBits(words: Uint32Array, into: Uint32Array): void {
   let size = 0
   for (let at = 0; at < words.length; at++) {
@@ -52,14 +51,14 @@ export function listBits(words: Uint32Array, into: Uint32Array): void {
   }
 }
 
-/** All bits of records; those behind the last stay 0. */
+/** Sets the bits of all records; those after the last record stay 0. */
 export function allBits(count: number): Uint32Array<ArrayBuffer> {
   const words = noBits(count).fill(0xffff_ffff)
   if ((count & 31) !== 0 && words.length > 0) words[words.length - 1] = (1 << (count & 31)) - 1
   return words
 }
 
-/** The numbers of a selection, ascending. @param selection undefined: all records */
+/** Returns the numbers of a selection, ascending. @param selection undefined: all records */
 export function numbersIn(selection: Selection | undefined, count: number): Uint32Array {
   if (selection?.kind === 'list') return selection.numbers
   const numbers = new Uint32Array(selection ? countBits(selection.words) : count)
@@ -68,7 +67,7 @@ export function numbersIn(selection: Selection | undefined, count: number): Uint
   return numbers
 }
 
-/** Whichever form is smaller. */
+/** Makes a selection in the smaller of the two forms. */
 export function compact(words: Uint32Array, count: number): Selection {
   const size = countBits(words)
   if (size > maxListed(count)) return { kind: 'bits', words }
@@ -78,14 +77,14 @@ export function compact(words: Uint32Array, count: number): Selection {
 }
 
 /**
- * A selection as it is kept: its size, 1 for bits, how many numbers or words there are, and these. Behind bits, how many
- * are set before each block of them.
+ * A selection as one array: its size, 1 for bits or 0 for a list, the number of words or numbers, and these.
+ * After bits follows, for each block of them, the number of bits set before it.
  */
 export type PackedSelection = Uint32Array<SharedArrayBuffer>
 
 const headLength = 3
 
-/** In words. */
+/** Words in a block. */
 const blockLength = 32
 
 export function packSelection(selection: Selection): PackedSelection {
@@ -116,7 +115,7 @@ export const openSelection = (packed: PackedSelection): Selection => {
 
 export const packedSize = (packed: PackedSelection): number => packed[0] as number
 
-/** The numbers from a place to another, without its end, among those that are selected. */
+/** Returns the selected numbers from place `from` to below `end`. */
 export function numbersBetween(packed: PackedSelection, from: number, end: number): Uint32Array {
   const selection = openSelection(packed)
   if (selection.kind === 'list') return selection.numbers.subarray(from, end)
@@ -124,7 +123,7 @@ export function numbersBetween(packed: PackedSelection, from: number, end: numbe
   const before = packed.subarray(headLength + words.length)
   let low = 0
   let high = before.length
-  // The last block that begins at the place or before it.
+  // Finds the last block that begins at or before `from`.
   while (high - low > 1) {
     const middle = (low + high) >>> 1
     if ((before[middle] as number) <= from) low = middle

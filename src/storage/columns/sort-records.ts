@@ -1,8 +1,8 @@
 import { sharedNumbers } from '../../lib/shared-memory.ts'
 
 /**
- * Sorts records (docs/decisions/0003). The import stores a column of ranks for every field: for each record the rank of
- * its value among the field's distinct values, nulls last. Sorting by any fields is then a few stable counting sorts of
+ * The ranks of a field by which records are sorted (docs/decisions/0003): for each record, the rank of its
+ * value among the distinct ones, nulls last. Sorting by any fields is then a few stable counting sorts of
  * small integers. It costs the same for text, numbers and nulls, and needs no index for each order.
  */
 interface SortField {
@@ -11,9 +11,9 @@ interface SortField {
 }
 
 /**
- * @param count how many records there are; their numbers follow the key
+ * @param count number of records; their numbers follow the key
  * @param fields the first is the most significant
- * @returns the record numbers in that order, in memory that threads can share; ties are in the order of the key
+ * @returns the record numbers in that order, in memory that threads share; ties are in the order of the key
  */
 export function sortRecords(count: number, fields: readonly SortField[]): Uint32Array<SharedArrayBuffer> {
   const numbers = sharedNumbers(count)
@@ -23,7 +23,7 @@ export function sortRecords(count: number, fields: readonly SortField[]): Uint32
 
 /**
  * Sorts some of the records.
- * @param numbers theirs, in the order of the key; they may be overwritten
+ * @param numbers of the records, in the order of the key; they may be overwritten
  */
 export const sortNumbers = (
   numbers: Uint32Array<SharedArrayBuffer>,
@@ -42,7 +42,7 @@ function countingSorts(numbers: Uint32Array<SharedArrayBuffer>, fields: readonly
   return from
 }
 
-/** A counting sort passes over all ranks of a field, which are too many for a few records. */
+/** Maximum number of records sorted by comparison; a counting sort passes over all ranks of a field. */
 const few = 1_024
 
 const comparison = (fields: readonly SortField[]) => (one: number, other: number) => {
@@ -53,7 +53,7 @@ const comparison = (fields: readonly SortField[]) => (one: number, other: number
   return one - other
 }
 
-/** Replaces numbers of records by their slots, in place: the numbers stay in memory that threads can share. */
+/** Replaces record numbers by their slots, in place: they stay in memory that threads can share. */
 export function toSlots(numbers: Uint32Array, slots: Uint32Array): void {
   for (let at = 0; at < numbers.length; at++) numbers[at] = slots[numbers[at] as number] as number
 }
@@ -67,7 +67,7 @@ function countingSort(from: Uint32Array, to: Uint32Array, { ranks, descending }:
     const rank = ranks[isAll ? at : (from[at] as number)] as number
     if (rank > maxRank) maxRank = rank
   }
-  // Descending inverts the ranks, not the result, so that equal values keep the order of the later fields and the key.
+  // Descending inverts ranks, not the result: equal values keep the order of the later fields and the key.
   const [base, sign] = descending ? [maxRank, -1] : [0, 1]
   const starts = new Uint32Array(maxRank + 2)
   for (let at = 0; at < count; at++) {

@@ -12,8 +12,8 @@ import { emptySelection, openSelection, type PackedSelection, packedSize } from 
 import { openValues, type PackedValues } from './values.ts'
 
 /**
- * Work on a version as a thread takes it: plain data, and memory that threads share. The same code runs it for both engines,
- * and, if it is quick, on the thread that answers requests.
+ * Facts about a field as a task takes them: plain data, and memory that threads share. Tasks run the same
+ * code for both engines, and quick ones run on the thread that answers requests.
  */
 export interface PackedFacts {
   readonly type: FieldType
@@ -24,15 +24,15 @@ export interface PackedFacts {
   readonly values: PackedValues | null
 }
 
-/** A condition whose fields are numbers of facts. */
+/** A condition whose fields are positions in `facts`. */
 export type TaskNode =
   | TaskLeaf
   | { readonly kind: 'and' | 'or'; readonly of: readonly TaskNode[] }
   | Membership
-  /** Those that were found already. */
+  /** Records that were already found. */
   | { readonly kind: 'records'; readonly selection: PackedSelection }
 
-/** What is answered by the ranks of one field. */
+/** A condition that the ranks of one field answer. */
 export type TaskLeaf =
   | { readonly kind: 'none' }
   | { readonly kind: 'null'; readonly facts: number; readonly negated: boolean }
@@ -40,16 +40,16 @@ export type TaskLeaf =
       readonly kind: 'value'
       readonly facts: number
       readonly condition: ValueCondition
-      /** Of the constants, where the values are not at hand. */
+      /** The places of the constants, if the values are not at hand. */
       readonly places?: readonly Place[]
     }
 
 export interface FilterTask {
-  /** How many records there are. */
+  /** Number of records in the version. */
   readonly count: number
   readonly facts: readonly (PackedFacts & { readonly ref: FieldRef })[]
   readonly where: TaskNode
-  /** All records, to look values up in, if they are loaded. */
+  /** All records, in which values are looked up; null: they are not loaded. */
   readonly records: ReadableRecords | null
 }
 
@@ -95,7 +95,7 @@ export function prepare({ count, facts, where, records }: FilterTask, tick: () =
   return prepared(where)
 }
 
-/** The same for a thread to work with. */
+/** Opens packed facts in the thread that works with them. */
 export function openFacts(
   { ref, type, collation, column: packed, postings, values }: FilterTask['facts'][number],
   count: number,

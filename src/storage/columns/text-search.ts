@@ -9,7 +9,7 @@ import type { SearchedField, SearchTask } from './search-texts.ts'
 import type { PackedSelection } from './selections.ts'
 import type { PackedWords } from './word-index.ts'
 
-/** The records in whose texts the words are (Q27). The first search in a field makes the index of its words. */
+/** Finds the records whose texts contain the words (Q27). A field's first search builds its word index. */
 export async function textMatches(
   turn: Turn,
   entity: RecordEntity,
@@ -23,14 +23,14 @@ export async function textMatches(
   return whilePresent(turn.client, stop => turn.work.call('searchTexts', task, stop))
 }
 
-/** What a relevance is kept by. */
+/** Names a relevance in the cache. */
 export function nameOfRelevance({ fields, words }: Relevance): string {
   return `relevance ${hash('sha256', JSON.stringify([fields, words]), 'base64')}`
 }
 
 export type Relevance = Extract<Scalar, { kind: 'relevance' }>
 
-/** How well all records match, to sort them by. */
+/** Returns the relevance of all records as a column to sort by. */
 export async function relevanceOfAll(
   turn: Turn,
   entity: RecordEntity,
@@ -58,7 +58,7 @@ async function searchedField(
   const { column, postings, values } = await facts.make(turn, entity, need)
   const { type } = typeOf(entity, ref)
   const words = await facts.kept<PackedWords>(turn, entity, what, async () => {
-    // Between the two looks the index may have been dropped.
+    // The cache may have dropped the index since `isMade` was read.
     const known = values ?? (await facts.make(turn, entity, { ...need, values: true })).values
     if (!known) throw new Error('the values of a field are not at hand')
     const distinct = column[0] as number

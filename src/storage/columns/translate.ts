@@ -4,7 +4,7 @@ import { type FieldFacts, kindsOf } from './leaves.ts'
 import { findPlace, orderIn, readsOfLookup } from './look-up.ts'
 import { typedAt, type Values, valueAt } from './values.ts'
 
-/** Where a value of the inner field is none of the outer one's. */
+/** Stands in for the rank of a value that the outer field doesn't have. */
 export const noRank = 0xffff_ffff
 
 export type Translated = Pick<FieldFacts, 'type' | 'collation'> & {
@@ -13,9 +13,8 @@ export type Translated = Pick<FieldFacts, 'type' | 'collation'> & {
 }
 
 /**
- * For each rank of the inner field, the rank that the same value has in the outer one; `noRank` where it has none, and for
- * null, which comes last. Behind that, if the outer field has lists, pairs of ranks: an inner value, and a list that has it as
- * an element.
+ * For each rank of the inner field, null's last, the rank of the same value in the outer one, or `noRank` for
+ * none and for null. If the outer field has lists, pairs of ranks follow: a value, and a list with it.
  */
 export type Translation = Uint32Array<SharedArrayBuffer>
 
@@ -37,7 +36,7 @@ export function translate(inner: Translated, outer: Translated, tick: () => void
 /** Integers and other numbers have one order. */
 const orderKind = ({ type }: Pick<Translated, 'type'>) => (type === 'integer' ? 'number' : type)
 
-/** The values of the inner field are few. */
+/** Looks up each value of an inner field that has few. */
 function lookUp(inner: Translated, outer: Translated, table: Uint32Array, tick: () => void): void {
   const order = orderIn(outer)
   for (let rank = 0; rank < inner.values.length; rank++) {
@@ -50,7 +49,7 @@ function lookUp(inner: Translated, outer: Translated, table: Uint32Array, tick: 
   }
 }
 
-/** Both fields have the same order. */
+/** Merges two fields that have the same order. */
 function merge(inner: Translated, outer: Translated, table: Uint32Array, tick: () => void): void {
   const [innerKey, outerKey] = [keysOf(inner, outer), keysOf(outer, inner)]
   const end = outer.values.length
@@ -64,7 +63,7 @@ function merge(inner: Translated, outer: Translated, table: Uint32Array, tick: (
   }
 }
 
-/** Any two fields: the keys of the smaller one are held in memory. */
+/** Joins any two fields, with the keys of the smaller one in memory. */
 function join(inner: Translated, outer: Translated, table: Uint32Array, tick: () => void): void {
   const isInnerSmaller = inner.values.length <= outer.values.length
   const [small, large] = isInnerSmaller ? [inner, outer] : [outer, inner]
@@ -84,7 +83,7 @@ function join(inner: Translated, outer: Translated, table: Uint32Array, tick: ()
   }
 }
 
-/** Lists of the outer field that have a value of the inner one as an element. */
+/** Finds the lists of the outer field that contain a value of the inner one. */
 function elementPairs(inner: Translated, outer: Translated, tick: () => void): number[] {
   const { values } = outer
   const arrays = new Map<string, number[]>()
@@ -108,7 +107,7 @@ function elementPairs(inner: Translated, outer: Translated, tick: () => void): n
   return pairs
 }
 
-/** Keys that are equal where the values are: fields of one type by that, others as JSON, by kind and value. */
+/** Returns keys that are equal if the values are: by the type of both, or as JSON, by kind and value. */
 function keysOf(field: Translated, other: Pick<Translated, 'type'>): (rank: number) => string {
   const type = orderKind(field) === orderKind(other) ? field.type : 'json'
   // A field of text may hold other values, which count as their JSON.

@@ -1,11 +1,11 @@
 /**
- * A set of tuples of small integers. Two at a time become one: each pair that is added gets a number, which then makes a
- * pair with the next.
+ * A set of tuples of small integers. Each pair of the first two gets a number, which makes a pair with the
+ * next one, and so on.
  */
 export class TupleSet {
   readonly #pairs: readonly Pairs[]
 
-  /** @param sizes how many values each place may have @param most how many tuples are added at most */
+  /** @param sizes number of values at each place @param most maximum number of tuples */
   constructor(sizes: readonly number[], most: number) {
     this.#pairs = sizes.slice(1).map(size => new Pairs(size, most))
   }
@@ -33,7 +33,7 @@ export class Pairs {
   #mask: number
   #size = 0
 
-  /** @param second one more than the highest second number @param expected how many pairs there may be */
+  /** @param second one more than the highest second number @param expected estimated number of pairs */
   constructor(second: number, expected: number) {
     this.#second = Math.max(1, second)
     this.#mask = 2 ** Math.min(20, Math.max(4, Math.ceil(Math.log2(expected * 2 + 1)))) - 1
@@ -45,14 +45,14 @@ export class Pairs {
     return this.#size
   }
 
-  /** @returns the number of the pair; less than 0 where it was never added */
+  /** @returns the number of the pair; -1 if it was never added */
   find(first: number, second: number): number {
     const at = this.#place(first * this.#second + second)
     return this.#keys[at] === -1 ? -1 : (this.#numbers[at] as number)
   }
 
   add(first: number, second: number): number {
-    // Both are below 2^32, and so few that their product is exact: one is a number of a record or a pair.
+    // Both are below 2^32, and one is the number of a record or a pair, so that the product is exact.
     const key = first * this.#second + second
     let at = this.#place(key)
     if (this.#keys[at] !== -1) return this.#numbers[at] as number
@@ -66,7 +66,7 @@ export class Pairs {
   }
 
   #place(key: number): number {
-    // Both halves of the key, multiplied by large odd numbers.
+    // Mixes both halves of the key by multiplying them with large odd numbers.
     const low = key >>> 0
     const high = Math.floor(key / 0x1_0000_0000)
     let hash = Math.imul(low, 0x9e37_79b1) ^ Math.imul(high, 0x85eb_ca6b)

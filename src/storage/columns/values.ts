@@ -28,11 +28,11 @@ export const valueAt = (values: Values, rank: number): unknown => parseExact(jso
 export const typedAt = (values: Values, rank: number, type: FieldType): unknown =>
   typedValue(jsonAt(values, rank), type)
 
-/** In a field of text, what is no text counts as its JSON: a number as it was written. */
+/** In a text field, a value that is not a text counts as its JSON: a number as it was written. */
 export const typedValue = (json: string, type: FieldType): unknown =>
   type === 'text' && !json.startsWith('"') && json !== 'null' ? json : parseExact(json)
 
-/** More of the values of one field are not held in memory, in bytes. */
+/** Maximum size in memory of the values of one field, in bytes. */
 const maxBytes = 1024 ** 3
 
 /** Packs texts one after the other. */
@@ -42,7 +42,7 @@ export class Packer {
   #length = 0
   #size = 0
 
-  /** @param length how many texts there will be */
+  /** @param length number of texts to be added */
   constructor(length: number) {
     this.#starts = new Uint32Array(length + 1)
   }
@@ -73,7 +73,7 @@ export class Packer {
   }
 }
 
-/** @param places where each value of all parts, one after the other, belongs */
+/** @param places the place of each value, in the order of the parts */
 export function arrangeValues(parts: readonly Values[], places: Uint32Array): PackedValues {
   const lengths = new Uint32Array(places.length + 1)
   let at = 0
@@ -91,18 +91,18 @@ export function arrangeValues(parts: readonly Values[], places: Uint32Array): Pa
       const from = part.starts[n] as number
       const end = part.starts[n + 1] as number
       let to = lengths[places[at++] as number] as number
-      // Most values are too short for a call.
+      // Most values are so short that a call would take longer.
       for (let byte = from; byte < end; byte++) json[to++] = part.json[byte] as number
     }
   return packed
 }
 
-/** How many bytes of values are made into one string at a time. */
+/** Bytes of values that are decoded into one string at a time. */
 const sliceBytes = 64 * 1024
 
 /**
- * Calls for each value that is a text with that text, and with the JSON of any other. Making one string of many values and
- * cutting it takes a fifth of the time that it takes to make one for each.
+ * Calls `take` for each value, with its text or, if it is not a text, its JSON. Decoding many values into one
+ * string and cutting it takes a fifth of the time of decoding each.
  * @param tick called now and then; it may throw to stop
  */
 export function eachText(

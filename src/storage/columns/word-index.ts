@@ -6,22 +6,22 @@ import { findPlace } from './look-up.ts'
 import { countBits, listBits, noBits, setBits } from './selections.ts'
 
 /**
- * Which values of a field have a word (docs/decisions/0038): the distinct words in order, and for each the numbers of the
- * values, ascending. It lies in memory that threads share.
+ * The words of a field (docs/decisions/0038) in memory that threads share: the distinct words in order, and
+ * for each the numbers of the values that contain it, ascending.
  */
 export interface WordIndex {
-  /** How many distinct words there are. */
+  /** Number of distinct words. */
   readonly length: number
   /** The position where each word starts in `text`, and the end of the last. */
   readonly wordStarts: Uint32Array
-  /** The same in `values`. */
+  /** The position where the numbers of each word start in `values`, and the end of the last. */
   readonly starts: Uint32Array
   readonly values: Uint32Array
   /** The words in UTF-8, one after the other. */
   readonly text: Buffer
 }
 
-/** As it is kept: three lengths, and then the parts. */
+/** A word index as one array: three lengths, then the parts. */
 export type PackedWords = Uint32Array<SharedArrayBuffer>
 
 /** A list of numbers that grows. */
@@ -42,7 +42,7 @@ class Numbers {
     return this.#numbers[place]
   }
 
-  /** @param place of a number that is there */
+  /** @param place of an existing number */
   set(place: number, number: number): void {
     this.#numbers[place] = number
   }
@@ -52,14 +52,14 @@ class Numbers {
   }
 }
 
-/** The words of one field have at most so many places; each takes 12 bytes while the index is made. */
+/** Maximum number of places of words in one field; each takes 12 bytes while the index is built. */
 const maxPlaces = 100_000_000
 
 export class WordIndexBuilder {
   readonly #ids = new Map<string, number>()
-  /** Of each word, the last value that has it. */
+  /** The last value that contains each word. */
   readonly #last = new Numbers()
-  /** For each place of a word: which word, in which value. */
+  /** For each place of a word, the word; the value is in `#values`. */
   readonly #words = new Numbers()
   readonly #values = new Numbers()
 
@@ -128,7 +128,7 @@ export class WordIndexBuilder {
   }
 }
 
-/** Between words are blanks, and between texts something that is no character of words either. */
+/** Skips blanks, which are between words, and U+0001, which is between texts. */
 function nextWord(searchable: string, from: number): number {
   let at = from
   while (at < searchable.length && searchable.charCodeAt(at) <= 0x20) at++
@@ -163,9 +163,9 @@ export function openWordIndex(packed: PackedWords): WordIndex {
 }
 
 /**
- * The values that have all phrases, ascending.
- * @param count how many values there are
- * @param searchableOf reads a value, as `searchable` makes it: only there words stand in a row
+ * Finds the values that contain all phrases, ascending.
+ * @param count number of values
+ * @param searchableOf reads a value in the form of `searchable`, which alone tells if words are adjacent
  * @param tick called now and then; it may throw to stop
  */
 export function lookUp(
@@ -175,7 +175,7 @@ export function lookUp(
   searchableOf: (value: number) => string,
   tick: () => void,
 ): Uint32Array {
-  // What is rare comes first, and what must be read last.
+  // The index narrows the values down before any is read.
   const candidates = intersection(
     query.flatMap(({ words, prefix }) =>
       words.map((word, at) => valuesWith(index, word, prefix && at === words.length - 1, count)),
@@ -196,7 +196,7 @@ function valuesWith(index: WordIndex, word: string, isPrefix: boolean, count: nu
   const from = placeOf(index, word)
   const slice = (place: number, end: number) => values.subarray(starts[place], starts[end])
   if (!isPrefix) return from < length && wordAt(index, from) === word ? slice(from, from + 1) : noValues
-  // No word has this noncharacter, and it comes behind all that they have.
+  // No word contains this noncharacter, which sorts after all characters of words.
   const end = placeOf(index, `${word}\uffff`)
   if (end - from <= 1) return slice(from, end)
   const bits = noBits(count)
@@ -211,17 +211,17 @@ const noValues = new Uint32Array()
 const wordAt = ({ text, wordStarts }: WordIndex, place: number): string =>
   text.toString('utf8', wordStarts[place], wordStarts[place + 1])
 
-/** The first word that is not before this one. */
+/** The place of the first word that does not sort before this one. */
 const placeOf = (index: WordIndex, word: string): number =>
   findPlace(index.length, at => (wordAt(index, at) < word ? -1 : 1)).at
 
-/** Of at least one ascending list. */
+/** Intersects one or more ascending lists. */
 function intersection(lists: readonly Uint32Array[]): Uint32Array {
   const [first = noValues, ...others] = lists.toSorted((one, other) => one.length - other.length)
   return others.reduce(common, first)
 }
 
-/** If the first is much shorter, its numbers are looked up in the other one; otherwise both are walked. */
+/** Looks up the numbers of a list that is much shorter than the other; otherwise walks both. */
 function common(few: Uint32Array, many: Uint32Array): Uint32Array {
   const isShort = few.length * 16 < many.length
   const found = new Uint32Array(few.length)

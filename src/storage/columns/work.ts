@@ -29,7 +29,7 @@ export interface TaskOrder {
   readonly descending: boolean
 }
 
-/** A column and its values, of one of two versions. */
+/** One side of a translation: a column and its values. */
 export interface TranslatedSide extends Omit<Translated, 'values'> {
   readonly distinct: number
   readonly values: PackedValues
@@ -41,8 +41,8 @@ const openSide = ({ distinct, values, ...rest }: TranslatedSide): Translated => 
 })
 
 /**
- * What the thread for long work does for conditions and rows, the same on both engines. It all lies in memory that threads
- * share, and nothing here reads the store. What may take long asks now and then whether the client is still there.
+ * Work on conditions and rows in the thread for long work, for both engines. It reads memory that threads
+ * share, and never the store. Long steps stop when the client disconnects.
  */
 export const recordWork = {
   column: (ranks: Uint32Array, nullable: boolean): PackedColumn => packColumn(ranks, nullable),
@@ -52,18 +52,17 @@ export const recordWork = {
 
   postings: (column: PackedColumn, count: number) => postingsOf(openColumn(column, count)),
 
-  /** The slot of a record with each rank. */
+  /** Returns the slot of the first record with each rank. */
   firstSlots(column: PackedColumn, count: number, slots: Uint32Array | null) {
     const first = firstNumbers(openColumn(column, count))
     if (slots) toSlots(first, slots)
     return first
   },
 
-  /** What some records have in a field. */
   extract: (records: Iterable<string>, length: number, field: Way, stop: Stop): PackedValues =>
     limited(stop, () => packValues(records, length, field, mayGoOn)),
 
-  /** Slots in ascending order, in which they are read fastest, and where each was. */
+  /** Sorts slots, because ascending ones are read fastest, and returns the place that each had. */
   ascending(slots: Uint32Array, slotCount: number) {
     const places = new Uint32Array(slotCount + 1)
     for (let at = 0; at < slots.length; at++) places[slots[at] as number] = at + 1
@@ -79,14 +78,13 @@ export const recordWork = {
     return { slots: sorted, places: from }
   },
 
-  /** Values that were read in parts, put where they belong. */
+  /** Puts values that were read in parts into their places. */
   arrange: (parts: readonly PackedValues[], lengths: readonly number[], places: Uint32Array): PackedValues =>
     arrangeValues(
       parts.map((part, at) => openValues(part, lengths[at] as number)),
       places,
     ),
 
-  /** The texts of values by `to_string`, as JSON. */
   masked: (values: PackedValues, length: number, type: FieldType, mask: string, stop: Stop): PackedValues =>
     limited(stop, () => maskedValues(openValues(values, length), type, mask, mayGoOn)),
 
@@ -97,7 +95,6 @@ export const recordWork = {
   derive: (base: PackedColumn, count: number, texts: PackedValues, type: FieldType, stop: Stop) =>
     limited(stop, () => derive(base, count, texts, type, mayGoOn)),
 
-  /** What records that are loaded have in a field. */
   loadedValues: (records: ReadableRecords, slots: Uint32Array, field: Way, stop: Stop): PackedValues =>
     recordWork.extract(each(slots, recordsIn(records)), slots.length, field, stop),
 
@@ -113,11 +110,7 @@ export const recordWork = {
   searchTexts: (task: SearchTask, stop: Stop): PackedSelection =>
     limited(stop, () => packSelection(searchTexts(task, mayGoOn))),
 
-  /**
-   * Lists a selection.
-   * @param order of the list; the key decides last
-   * @returns the slots of its records
-   */
+  /** Lists the slots of a selection. @param order of the list; the key decides last */
   list(
     selection: PackedSelection | null,
     count: number,
@@ -129,7 +122,7 @@ export const recordWork = {
     return numbers
   },
 
-  /** A selection of those at some places of an ordered list. */
+  /** Selects a window of an ordered list. */
   window(
     selection: PackedSelection | null,
     count: number,
@@ -149,7 +142,6 @@ export const recordWork = {
     limited(stop, () => translate(openSide(inner), openSide(outer), mayGoOn)),
 }
 
-/** The numbers of a selection in some order. */
 function sorted(selection: PackedSelection | null, count: number, order: readonly TaskOrder[]) {
   const numbers = shareNumbers(numbersIn(selection ? openSelection(selection) : undefined, count))
   if (order.length === 0) return numbers
