@@ -1,8 +1,8 @@
 import { readDecimal } from '../../lib/decimals.ts'
 
 /**
- * Comparisons with constants that a column can't hold: of whole numbers with fractions, of times with more digits, of
- * texts with characters that the store lacks. Each becomes a comparison with a constant that the column can hold.
+ * Comparisons with constants that a column can't hold: fractions, times with more digits, and texts with
+ * characters that the store lacks. Each becomes a comparison with a constant that the column can hold.
  */
 export type Comparison = '=' | '<>' | '<' | '<=' | '>' | '>='
 
@@ -21,7 +21,7 @@ const opposite: Readonly<Record<Comparison, Comparison>> = {
 export const comparisonOf = (operator: Comparison, negated: boolean): Comparison =>
   negated ? opposite[operator] : operator
 
-/** The constant lies behind all values. */
+/** The bound for a constant above all values. */
 const above = (comparison: Comparison): Bound =>
   comparison === '<' || comparison === '<=' || comparison === '<>' ? 'all' : 'none'
 const below = (comparison: Comparison): Bound =>
@@ -35,10 +35,10 @@ function between(comparison: Comparison, value: string): Bound {
 }
 
 const maxInteger = 2n ** 63n - 1n
-/** Of a whole number with 64 bits. */
+/** Number of digits of the largest 64-bit integer. */
 const maxPower = 19
 
-/** For columns of whole numbers with 64 bits. @param number as JSON writes it */
+/** Returns the bound for a column of 64-bit integers. @param number as JSON writes it */
 export function integerBound(comparison: Comparison, number: string): Bound {
   const { isNegative, digits, exponent } = readDecimal(number)
   if (exponent > maxPower) return isNegative ? below(comparison) : above(comparison)
@@ -50,10 +50,10 @@ export function integerBound(comparison: Comparison, number: string): Bound {
   return isWhole ? { comparison, value: String(floor) } : between(comparison, String(floor))
 }
 
-/** PostgreSQL's `numeric` has 131,072 digits before the point and 16,383 behind it; this leaves room for sums. */
+/** PostgreSQL's `numeric` has 131,072 digits before the point, 16,383 after it; this leaves room for sums. */
 const numeric = { exponent: 130_000, fraction: 16_000 }
 
-/** For columns of the type `numeric`, in which infinity comes behind all numbers. @param number as JSON writes it */
+/** Returns the bound for a column of `numeric`, where infinity sorts last. @param number as JSON writes it */
 export function numericBound(comparison: Comparison, number: string): Bound {
   const { isNegative, digits, exponent } = readDecimal(number)
   const sign = isNegative ? '-' : ''
@@ -76,8 +76,9 @@ const instant = /^([+-]?\d{4,})-(\d\d-\d\dT\d\d:\d\d:)(\d\d)(?:\.(\d+))?Z$/
 export const digits = { time: 3, instant: 6 } as const
 
 /**
- * For columns of times with as many digits of seconds, of the years 0 to 9999.
+ * Returns the bound for a column of times in the years 0 to 9999.
  * @param text of a constant
+ * @param digits of fractions of seconds in the column
  * @returns a text of the form that the built-in tables have, with three digits or more
  */
 export function instantBound(comparison: Comparison, text: string, digits: number): Bound {
@@ -92,15 +93,15 @@ export function instantBound(comparison: Comparison, text: string, digits: numbe
 }
 
 /**
- * For columns of text that is sorted by code point. An unpaired surrogate is a code point of its own, which no store
- * holds.
- * @param hasNul whether a column may hold NUL, the first of all characters
+ * Returns the bound for a column of text sorted by code point. An unpaired surrogate is a code point of its
+ * own, which no store holds.
+ * @param hasNul true if a column may hold NUL, the first of all characters
  */
 export function textBound(comparison: Comparison, text: string, hasNul: boolean): Bound {
   const at = text.search(hasNul ? unpaired : unpairedOrNul)
   if (at < 0) return { comparison, value: text }
   const head = text.slice(0, at)
-  // Of what begins like the text up to there, only the beginning itself comes before a NUL.
+  // Among the texts that begin with `head`, only `head` itself sorts before one with NUL.
   if (text[at] === '\0') return between(comparison, head)
   if (comparison === '=' || comparison === '<>') return above(comparison)
   return { comparison: comparison.startsWith('<') ? '<' : '>=', value: `${head}\ue000` }

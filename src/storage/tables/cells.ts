@@ -4,21 +4,21 @@ import type { FieldRef, Scalar } from '../../model/plan.ts'
 /** A value in a statement: SQL, and what it needs to be compared, sorted and shown. */
 export interface Cell {
   /**
-   * `number`: a text, as JSON writes it; `numeric`: of PostgreSQL's type. `time`: a text of the built-in tables' form;
-   * `instant`: of PostgreSQL's type. `json`: JSON as text.
+   * `number`: a text, as JSON writes it; `numeric`: of PostgreSQL's type. `time`: a text of the built-in
+   * tables' form; `instant`: of PostgreSQL's type. `json`: JSON as text.
    */
   readonly kind: 'text' | 'integer' | 'number' | 'numeric' | 'boolean' | 'instant' | 'time' | 'json'
   readonly sql: string
   readonly nullable: boolean
-  /** The same in the form of an index, which may take a few more values for equal. */
+  /** The value in the form of an index, by which a few different values may be equal. */
   readonly indexed?: string
-  /** What a list sorts the field by, if that isn't the value itself. */
+  /** The SQL that lists sort by, if it isn't the value itself. */
   readonly sort?: string
-  /** Of JSON: whether it is sorted by its text, like a whole field, or by kind and value. */
+  /** True for JSON that is sorted by its text, like a whole field, and not by kind and value. */
   readonly sortsByText?: boolean
 }
 
-/** The same value, read from a select around it. What it was sorted and looked up by isn't there any more. */
+/** A value as an enclosing select reads it, without the SQL that it was sorted and looked up by. */
 export const outside = ({ sort: _, indexed: __, ...cell }: Cell, sql: string): Cell => ({
   ...cell,
   sql,
@@ -31,7 +31,7 @@ export const fieldNamed = (name: string, type: FieldType): Scalar => ({
   field: { name, path: [], type },
 })
 
-/** Makes a value one of a statement's. @returns the placeholder */
+/** Binds a value to a statement. @returns the placeholder */
 export type Bind<V> = (value: V) => string
 
 /** Values of a statement in the order of their placeholders. */
@@ -52,7 +52,7 @@ export function createBinder<V>(mark: '?' | '$'): Binder<V> {
   }
 }
 
-/** Joins terms to a tree that is as flat as can be: SQLite allows 1,000 levels (https://sqlite.org/limits.html). */
+/** Joins terms into a balanced tree: SQLite allows 1,000 levels (https://sqlite.org/limits.html). */
 export function joinBalanced(terms: readonly string[], operator: 'AND' | 'OR' | '||'): string {
   if (terms.length <= 2) return terms.join(` ${operator} `)
   const half = Math.ceil(terms.length / 2)

@@ -16,7 +16,7 @@ export interface Statement<V> {
 
 /** A database that statements are for, with the values that it binds. */
 export interface Database<V> {
-  /** Before the number of a placeholder. */
+  /** The character before the number of a placeholder. */
   readonly mark: '?' | '$'
   readonly dialect: (bind: Bind<V>) => Dialect
 }
@@ -28,7 +28,7 @@ export const builtInTable = ({ fields }: Entity, { table }: TableSource, rows: V
   name: quoteName(`${viewPrefixes[rows.kind]}${table}`),
   rows,
   isExposed: false,
-  // As in the embedded store, which keeps JSON as text.
+  // The embedded store keeps JSON as text, so both engines compare it as text.
   asText: fields.filter(field => field.type === 'json').map(field => field.name),
 })
 
@@ -36,11 +36,11 @@ export const builtInTable = ({ fields }: Entity, { table }: TableSource, rows: V
 export const endOf = ({ offset, limit }: Page): number | null =>
   limit === null ? null : Math.min(offset + limit, Number.MAX_SAFE_INTEGER)
 
-/** What a plan reads: the visible rows that fulfil the condition, and how its values are written. */
+/** The visible rows that fulfill a plan's condition, and the writer of its values. */
 interface Selection {
   readonly entity: Entity
   readonly writer: ValueWriter
-  /** Made last, because it finds the values that the others need. */
+  /** To be called last, because it computes the values that the others need. */
   readonly from: (order?: string) => string
   readonly condition: (condition: Condition, cell: (field: FieldRef) => Cell) => string
 }
@@ -77,7 +77,7 @@ function select(
 
 const orderClause = (order: string) => (order === '' ? '' : `ORDER BY ${order} `)
 
-/** Returns rows of one column, `json`: the record or row. */
+/** Selects one column, `json`: the record or row. */
 export function compilePage<V>(
   database: Database<V>,
   plan: Plan,
@@ -110,7 +110,7 @@ export function compilePage<V>(
   return { sql: `SELECT ${json} AS json ${read} ${orderClause(sorted)}${window()}`, values }
 }
 
-/** Counts the records or rows, or, if no total was requested, only far enough to tell whether more follow the page. */
+/** Counts the records or rows; if no total was requested, only far enough to tell if more follow the page. */
 export function compileTotal<V>(
   database: Database<V>,
   plan: Plan,
@@ -128,7 +128,7 @@ export function compileTotal<V>(
   return { sql: `SELECT count(*) AS count FROM (SELECT 1 ${from} LIMIT ${most}) AS counted`, values }
 }
 
-/** The rows of a subquery, each with values `c0`, `c1`, …: with its own visibility and hidden fields (Q11, Q19). */
+/** The rows of a subquery, with values `c0`, `c1`, …, and its own visibility and hidden fields (Q11, Q19). */
 function compileInner(plan: Plan, tableOf: TableOf, dialect: Dialect): Inner {
   const { shape, page, entity } = plan
   if (shape.kind !== 'rows') throw new Error('a subquery selects values')

@@ -18,25 +18,25 @@ import { type Cell, joinBalanced } from './cells.ts'
 import type { Dialect, Inner, InnerRows, Leaf, Outer } from './dialect.ts'
 import { keyOf } from './values.ts'
 
-/** What conditions are about. */
+/** The values that a condition refers to, in a dialect. */
 export interface Scope {
   readonly dialect: Dialect
   /** The whole value of a field, or of a column of rows. */
   readonly cell: (field: FieldRef) => Cell
-  /** The same of JSON, in the form that conditions read. */
+  /** The whole value of a JSON field, in the form that conditions read. */
   readonly parsed: (field: FieldRef) => string
   readonly inner: (plan: Plan) => Inner
-  /** As in `Source`. */
+  /** The condition `own` of a `Source`. */
   readonly own?: string | undefined
 }
 
-/** Conditions as SQL (Q20, Q21). What isn't true of a record may be false or NULL. */
+/** Compiles a condition to SQL (Q20, Q21). If it isn't true of a record, it is false or NULL. */
 export function compileCondition(condition: Condition, scope: Scope): string {
   const { dialect } = scope
   switch (condition.kind) {
     case 'and':
     case 'or': {
-      // An index is looked for of each alternative, which sees nothing but that (https://sqlite.org/optoverview.html#or_optimizations).
+      // An index is chosen for each alternative: https://sqlite.org/optoverview.html#or_optimizations
       const own = condition.kind === 'or' && scope.own !== undefined ? `${scope.own} AND ` : ''
       const terms = condition.of.map(one =>
         own === '' ? `(${compileCondition(one, scope)})` : `(${own}(${compileCondition(one, scope)}))`,
@@ -69,7 +69,7 @@ export function compileCondition(condition: Condition, scope: Scope): string {
         isJson: scope.cell(field).kind === 'json',
       }))
       const found = dialect.finds(values, condition.words)
-      // Where there is no value, nothing is known.
+      // A record without any value doesn't match, negated or not.
       const known = values.map(({ sql }) => `(${sql}) IS NOT NULL`).join(' OR ')
       return condition.negated ? `((${known}) AND NOT ${found})` : found
     }
@@ -110,7 +110,7 @@ function inValues({ field, values, negated }: Leaf<'in'>, { dialect, cell: find 
   return `${first === undefined ? '' : `${first} AND `}${keyOf(cell, dialect)} ${right}`
 }
 
-/** The comparison with a constant that a column of the kind can hold. */
+/** Returns the equivalent comparison with a constant that a column of the kind can hold. */
 function boundOf({ kind }: Cell, comparison: Comparison, value: Constant, dialect: Dialect): Bound {
   switch (kind) {
     case 'integer':

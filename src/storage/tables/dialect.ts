@@ -15,7 +15,7 @@ export interface ReadTable {
   readonly asText: readonly string[]
 }
 
-/** What a select reads of a table. */
+/** The part of a table that a select reads. */
 export interface Reading {
   readonly table: ReadTable
   readonly way: Way
@@ -23,18 +23,18 @@ export interface Reading {
   readonly isFiltered: boolean
   /** The quoted column that tells rows apart. */
   readonly key: string
-  /** Number of rows that are needed of the first ones. null: all; undefined: unknown, because the select is inside of another. */
+  /** Number of first rows that are needed. null: all; undefined: unknown, in a select inside another. */
   readonly first: number | null | undefined
 }
 
 /** The rows of a table that a select reads. */
 export interface Source {
-  /** @returns the name of a value that is found once for each row, and not wherever it is used; or the value itself */
+  /** @returns the name of a value that is computed once for each row, or the value itself */
   once(sql: string): string
   /** A condition that holds for every row, on the column with which the indexes of visible rows begin. */
   readonly own?: string
   /**
-   * `FROM … WHERE …`. To be asked for last, because it finds the values of `once`.
+   * `FROM … WHERE …`. To be called last, because it computes the values of `once`.
    * @param filter a condition; '' for none
    * @param order of the page; '' if it doesn't matter
    */
@@ -55,16 +55,16 @@ export interface Inner {
   readonly cells: readonly Cell[]
 }
 
-/** What stands in the place of a column of the table `items` for everybody but administrators (Q19). */
+/** Replaces a column of the table `items` for all but administrators (Q19). */
 export type Mask =
   | { readonly kind: 'null' }
   | { readonly kind: 'empty list' }
-  /** Metadata without these fields. They are made of characters that need no quoting in SQL or in a JSON path. */
+  /** Metadata without these fields, whose characters need no quoting in SQL or in a JSON path. */
   | { readonly kind: 'without'; readonly fields: readonly string[] }
 
 export type Leaf<K extends Condition['kind']> = Extract<Condition, { kind: K }>
 
-/** A value in a statement that words are looked for in; NULL: there is none. */
+/** A value in a statement that is searched for words; NULL: there is none. */
 export interface SearchedValue {
   /** Text, or JSON in the form that conditions read. */
   readonly sql: string
@@ -75,25 +75,25 @@ export interface SearchedValue {
 export interface Outer {
   readonly field: FieldRef
   readonly cell: Cell
-  /** In the form that conditions read. */
+  /** The value in the form that conditions read. */
   readonly value: string
   /** True if either side is JSON, so that both are compared as JSON. */
   readonly isJson: boolean
 }
 
 /**
- * How a database says what all statements on tables say: everything in which SQLite and PostgreSQL differ. It is made for one
+ * Everything in which SQLite and PostgreSQL differ in statements on tables. A dialect is made for one
  * statement, whose values it binds.
  */
 export interface Dialect {
   // Selects
   read(reading: Reading): Source
-  /** A select of one column: whole records as JSON. @param rows `FROM … WHERE … ORDER BY … LIMIT … OFFSET …` */
+  /** Selects one column: whole records as JSON. @param rows `FROM … WHERE … ORDER BY … LIMIT … OFFSET …` */
   recordPage(columns: readonly ShownColumn[], rows: string, table: ReadTable): string
   /** `LIMIT … OFFSET …` @param limit null: none */
   window(limit: number | null, offset: number): string
   bindNumber(value: number): string
-  /** A text in a place that doesn't say its type. */
+  /** Binds a text in a place that doesn't tell its type. */
   bindText(text: string): string
 
   // Values
@@ -107,22 +107,22 @@ export interface Dialect {
   /** Equal values have the same key, and no others. */
   keyOfJson(json: string): string
   keyOfNumber(number: string): string
-  /** What sorts the value, nulls last when each term is ascending and first when each is descending (Q6). */
+  /** Terms that sort the value: nulls last if all are ascending, first if all are descending (Q6). */
   sortTerms(cell: Cell): readonly string[]
-  /** As JSON. */
+  /** The value as JSON. */
   json(cell: Cell, table: ReadTable): string
   toChar(cell: Cell, mask: string): string
-  /** A whole number. */
+  /** The relevance, a whole number. */
   relevance(cells: readonly Cell[], words: TextQuery): string
-  /** An aggregate of what are numbers among the values. */
+  /** An aggregate of those values that are numbers. */
   ofNumbers(name: Exclude<Aggregate['name'], 'count' | 'count_distinct'>, cell: Cell): Cell
-  /** Of values that are no numbers. */
+  /** An aggregate of values that are not numbers. */
   extreme(name: 'min' | 'max', cell: Cell): string
 
   // Conditions
   /** False if no text of a column contains NUL. */
   readonly hasNul: boolean
-  /** Of a column of numbers. */
+  /** The bound for a column of numbers. */
   numberBound(comparison: Comparison, number: string): Bound
   /** A constant that a column of the kind can hold, to be compared with it. */
   constant(kind: Cell['kind'], value: string): string
@@ -137,19 +137,19 @@ export interface Dialect {
   matches(text: string, expression: string, negated: boolean): string
   /** JSON in the form that conditions read: with SQLite its text, with PostgreSQL `jsonb`. */
   parsed(json: string, once: Source['once']): string
-  /** A member of it; NULL also for JSON's null. */
+  /** A member of parsed JSON; NULL also for JSON's null. */
   memberOf(parsed: string, path: FieldRef['path']): string
-  /** What a leaf says of JSON. */
+  /** The condition of a leaf on JSON. */
   testJson(leaf: Leaf<'compare' | 'in' | 'matches' | 'path matches'>, parsed: string): string
   /** The condition that words are in the values; never NULL. */
   finds(values: readonly SearchedValue[], words: TextQuery): string
-  /** Rows that were read before, as those of an inner plan; NULL where no value of the field is equal. @param rows of `in rows` */
+  /** Rows of `in rows` as an inner plan; NULL in place of a value that no value of the field equals. */
   given(rows: string, kinds: readonly Cell['kind'][]): Inner
-  /** The value of an inner plan in the form in which those of both sides are equal. */
+  /** The value of an inner plan in the form in which both sides are compared. */
   comparable(cell: Cell, isJson: boolean): string
   /** The condition that JSON is among the values of a select of one column, as `comparable` makes them. */
   jsonAmong(outer: Outer, select: string, negated: boolean): string
-  /** The condition that values are those of an inner row. @param wanted the values of the inner row, by `comparable` */
+  /** The condition that values are those of an inner row. */
   among(outer: readonly Outer[], inner: InnerRows, negated: boolean): string
 }
 

@@ -4,7 +4,7 @@ import type { Condition, Plan, TextQuery } from '../../model/plan.ts'
 import { highlight } from '../../model/text-query.ts'
 import type { Listing } from '../entities.ts'
 
-/** @param count of the records or rows; null: unknown @param tells true if the total is a part of the answer */
+/** @param count of the records or rows; null: unknown @param tells true if the answer includes the total */
 export const listingOf = (
   { offset, limit }: Page,
   count: number | null,
@@ -33,7 +33,7 @@ export const isOfRecords = (shape: Plan['shape']): boolean =>
     !shape.distinct &&
     shape.columns.every(({ value }) => value.kind !== 'aggregate'))
 
-/** How many keys may be looked up one by one. */
+/** Maximum number of keys that are looked up one by one. */
 const maxKeys = 100
 
 /**
@@ -48,7 +48,7 @@ export function isByKey({ entity, where }: Pick<Plan, 'entity' | 'where'>, most 
   )
 }
 
-/** Whether the condition says which values the field has. */
+/** True if the condition lists the values that the field may have. */
 const names = (condition: Condition, field: string, most: number): boolean =>
   ((condition.kind === 'compare' && condition.operator === '=') ||
     (condition.kind === 'in' && condition.values.length <= most)) &&
@@ -56,7 +56,7 @@ const names = (condition: Condition, field: string, most: number): boolean =>
   condition.field.name === field &&
   condition.field.path.length === 0
 
-/** Whether the condition looks at nothing but its record. */
+/** True if the condition reads nothing but its record. */
 function isCheap(condition: Condition): boolean {
   if (condition.kind === 'and' || condition.kind === 'or') return condition.of.every(isCheap)
   return condition.kind !== 'in plan'
@@ -78,7 +78,7 @@ export interface Highlighted {
   readonly words: TextQuery
 }
 
-/** The columns in which what was found is marked. */
+/** The columns in which matches are marked. */
 export const highlightsIn = ({ shape }: Pick<Plan, 'shape'>): readonly Highlighted[] =>
   shape.kind === 'records'
     ? []
@@ -87,7 +87,7 @@ export const highlightsIn = ({ shape }: Pick<Plan, 'shape'>): readonly Highlight
       )
 
 /**
- * Marks what was found in rows that an engine has read: a statement shows the plain text of such a column.
+ * Marks matches in rows that an engine has read, because statements return plain text.
  * @param rows JSON objects, joined by commas
  */
 export function highlightRows(rows: string, columns: readonly Highlighted[]): string {

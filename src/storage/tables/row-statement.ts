@@ -3,22 +3,20 @@ import type { Aggregate, Condition, FieldRef, Rows, Scalar } from '../../model/p
 import { type Cell, fieldNamed, joinBalanced, outside } from './cells.ts'
 import type { ValueWriter } from './values.ts'
 
-/**
- * Rows of chosen values as SQL (Q22). Each part is made when it is asked for, because a statement must use all values that are bound.
- */
+/** Rows of chosen values as SQL (Q22). Parts are made on demand, as a statement must use all bound values. */
 export interface RowStatement {
-  /** What rows are selected from, grouped and filtered: `FROM … WHERE …`. To be asked for last. */
+  /** The source of the rows, grouped and filtered: `FROM … WHERE …`. To be called last. */
   readonly from: () => string
-  /** In the order of the columns. */
+  /** The values, in the order of the columns. */
   readonly cells: () => readonly Cell[]
-  /** Without `ORDER BY`; '' for a single row. */
+  /** Terms without `ORDER BY`; '' for a single row. */
   readonly order: () => string
 }
 
 interface Source {
   readonly entity: Entity
   readonly writer: ValueWriter
-  /** `FROM … WHERE …` of the records, when all of their values are written. */
+  /** `FROM … WHERE …` of the records. To be called when all their values are written. */
   readonly from: () => string
   /** @param cell finds the value of a column */
   readonly condition: (condition: Condition, cell: (field: FieldRef) => Cell) => string
@@ -27,7 +25,7 @@ interface Source {
 export function compileRows(shape: Rows, source: Source): RowStatement {
   const isGrouped = shape.groups !== null || shape.columns.some(({ value }) => value.kind === 'aggregate')
   if (!isGrouped && !shape.distinct) return ungrouped(shape, source)
-  // Rows that are listed once are groups of equal ones.
+  // Distinct rows are groups of equal ones.
   const groups = isGrouped ? (shape.groups ?? []) : shape.columns.map(({ value }) => value as Scalar)
   const grouped = groupRows(shape, groups, source)
   return isGrouped && shape.distinct ? distinctRows(shape, grouped, source) : grouped
@@ -100,7 +98,7 @@ function groupRows(shape: Rows, groups: readonly Scalar[], source: Source): RowS
     return outside(found.inner, `g.${found.name}`)
   }
   const all = [...values.values()]
-  // Without anything to select there is still a row for each group.
+  // A group has a row even if no value is selected.
   const selected = all.map(
     ({ name, inner, by }) => `${by ? writer.representative(inner) : inner.sql} AS ${name}`,
   )
@@ -116,7 +114,7 @@ function groupRows(shape: Rows, groups: readonly Scalar[], source: Source): RowS
   return { from, cells: () => cells, order: () => orderBy(writer, wanted, groups.map(cellOf)) }
 }
 
-/** Rows of groups that show only some of their values may be equal. */
+/** Lists equal rows once: groups of which only some values are shown may be equal. */
 function distinctRows(shape: Rows, rows: RowStatement, { writer }: Source): RowStatement {
   const inner = rows.cells()
   const selected = inner.map((cell, at) => `${writer.representative(cell)} AS d${at}`)

@@ -6,14 +6,14 @@ import { isByKey, isFiltered, isOfRecords } from './plan-shape.ts'
 /** Row visibility: which rows of a table a listing shows. */
 export type VisibleRows =
   | { readonly kind: 'all' }
-  /** The rows of these audiences, from the view `seen_<table>`; `hidden`: metadata fields that are not shown. */
+  /** The rows of these audiences, in the view `seen_<table>`; `hidden`: metadata fields not shown. */
   | { readonly kind: 'audiences'; readonly ids: readonly number[]; readonly hidden?: readonly string[] }
   /** The rows about this eperson, from the view `own_<table>`. */
   | { readonly kind: 'own'; readonly eperson: string }
 
 /**
- * `scan`: the table in the order of the list, without the rows that aren't visible; `collect`: all visible rows, audience by
- * audience; `merge`: of each audience the first rows in the order of the list.
+ * `scan`: the table in the order of the list, without the rows that aren't visible; `collect`: all visible
+ * rows, audience by audience; `merge`: of each audience the first rows in the order of the list.
  */
 export type Way = 'scan' | 'collect' | 'merge'
 
@@ -41,10 +41,10 @@ export function visibleRows(
 }
 
 /**
- * Whether it is cheaper to collect all visible rows and sort them than to scan the table in the order of the list and
- * skip invisible rows. It is, if the viewer sees only a small share of the rows (docs/decisions/0011).
- * @param visible how many rows the viewer sees
- * @param total how many rows the table has
+ * True if it is cheaper to collect all visible rows and sort them than to scan the table in the order of the
+ * list and skip invisible rows: the viewer sees only a small share of the rows (docs/decisions/0011).
+ * @param visible number of rows that the viewer sees
+ * @param total number of rows in the table
  * @param end the position after the last row of the page
  */
 export const isCollectingCheaper = (visible: number, total: number, end: number): boolean =>
@@ -53,7 +53,7 @@ export const isCollectingCheaper = (visible: number, total: number, end: number)
 /** Maximum number of audiences that are read one after another: each takes a search in an index. */
 const maxAudiences = { everything: 16, filtered: 500 }
 
-/** Of pages that end further on, the first rows of every audience would be too many. */
+/** Maximum end of a page whose rows are merged, since each audience is read up to there. */
 const maxMerged = 10_000
 
 /**
@@ -62,7 +62,7 @@ const maxMerged = 10_000
  */
 export function readByAudience(plan: Plan, rows: VisibleRows): Exclude<Way, 'scan'> | null {
   const { shape, page } = plan
-  // One record is one row to look at.
+  // One record is found by its key.
   if (rows.kind !== 'audiences' || isByKey(plan, 0)) return null
   const count = rows.ids.length
   if (count > maxAudiences[isFiltered(plan) ? 'filtered' : 'everything']) return null

@@ -7,20 +7,21 @@ import type { Dialect, Mask, ReadTable, Source } from './dialect.ts'
 /** Writes the values of a select. */
 export interface ValueWriter extends Pick<Dialect, 'bindText'> {
   scalar(scalar: Scalar): Cell
-  /** Over the records of a group. */
+  /** An aggregate over the records of a group. */
   aggregate(aggregate: Aggregate): Cell
   /** Equal values have the same key, and no others. */
   key(cell: Cell): string
   /** One value for a group of equal ones: always the same. */
   representative(cell: Cell): string
-  /** As JSON. */
+  /** The value as JSON. */
   json(cell: Cell): string
   /** Terms of an order, nulls last ascending and first descending (Q6). */
   sort(cell: Cell, descending: boolean): string
 }
 
 /**
- * Engines use it wherever the column is read, sorted by or compared with, so that nothing depends on a hidden value.
+ * Finds the mask of a column. It applies wherever the column is read, sorted by or compared, so that nothing
+ * depends on a hidden value.
  * @param hidden metadata fields
  * @returns undefined for a column that is shown as it is
  */
@@ -32,7 +33,7 @@ function maskOf(column: string, hidden: readonly string[] | undefined): Mask | u
   return { kind: column === 'authors' ? 'empty list' : 'null' }
 }
 
-/** A column as it is shown (Q19). The text of what stays is not changed, so that both engines print the same bytes. */
+/** A column as it is shown (Q19). Text that stays is unchanged, so that both engines print the same bytes. */
 export function shownColumn(name: string, column: string, { rows }: ReadTable, dialect: Dialect): string {
   const mask = maskOf(name, rows.kind === 'audiences' ? rows.hidden : undefined)
   return mask === undefined ? column : dialect.masked(column, mask)
@@ -75,7 +76,7 @@ export function createValueWriter({ dialect, table, field, once }: Parts): Value
     switch (value.kind) {
       case 'field':
       case 'highlight':
-        // What is marked in it is marked in the rows.
+        // `highlightRows` marks the matches.
         return cellFor(value.field)
       case 'relevance':
         return {
