@@ -1,23 +1,23 @@
 import type { Condition, Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
 
-/** How a plan is run (Q26), as plain JSON. */
+/** The explanation of a plan (Q26), as plain JSON. */
 export type Explanation = Readonly<Record<string, unknown>>
 
-/** What a statement does. */
+/** The steps of a statement. */
 export interface Steps {
-  /** As the database tells them. */
+  /** The steps in the words of the database. */
   readonly steps: readonly string[]
   readonly indexes: readonly string[]
   /** True if it reads all of a table. */
   readonly scans: boolean
-  /** If it was run. */
+  /** Present if it was run. */
   readonly ran?: { readonly rows: number; readonly milliseconds: number }
 }
 
 /**
  * Reads the steps of a statement.
- * @param index finds the name of an index in a step: its first group that is there
+ * @param index finds the name of an index in a step: the first group that isn't empty
  * @param scan finds a step that reads all of a table
  */
 export const stepsFrom = (steps: readonly string[], index: RegExp, scan: RegExp): Steps => ({
@@ -36,7 +36,7 @@ export const stepsFrom = (steps: readonly string[], index: RegExp, scan: RegExp)
   scans: steps.some(step => scan.test(step)),
 })
 
-/** The condition in the words of plans, with entities by their names. */
+/** The condition of a plan, with entities by their names. */
 const conditionOf = ({ where }: Plan): unknown =>
   where === null
     ? null
@@ -47,8 +47,8 @@ const conditionOf = ({ where }: Plan): unknown =>
       )
 
 /**
- * Others than administrators learn what was understood. How a statement is run depends on all rows, and how many of them
- * there are.
+ * Explains a plan. Only administrators see how it is run, because that depends on all rows and on their
+ * number; others see how it was understood.
  */
 export function explanationOf(
   engine: string,
@@ -68,7 +68,7 @@ export const stepsAsJson = (plan: Plan, sql: string, { steps, indexes, scans, ra
   ...(ran && { ran }),
 })
 
-/** Which index would help a plan that reads all of a table. */
+/** Suggests an index for a plan that reads all of a table. */
 function adviceOn({ entity, where }: Plan): string | null {
   const terms = where === null ? [] : where.kind === 'and' ? where.of : [where]
   const fields = new Set(terms.flatMap(selectiveField))

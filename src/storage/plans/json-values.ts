@@ -5,7 +5,7 @@ import { decimalKey } from '../../lib/sort-keys.ts'
 import type { Condition, Constant, PathElement } from '../../model/plan.ts'
 import { orderOf } from '../../model/value-order.ts'
 
-/** JSON values of records: their members, what they are equal to, and what conditions say of them (Q20). */
+/** JSON values of records: their members, their equality, and conditions on them (Q20). */
 
 const isNested = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && exactText(value) === undefined
@@ -26,7 +26,7 @@ export function memberAt(value: unknown, path: readonly (string | number)[]): un
   return found ?? undefined
 }
 
-/** The same text for equal values, and for no others. */
+/** Returns one text for equal values, and different ones for others. */
 export function canonicalJson(value: unknown): string {
   const number = numberText(value)
   if (number !== undefined) return decimalKey(number)
@@ -54,7 +54,7 @@ export function constantValue(constant: Constant): unknown {
 /** A test of a value that isn't null. */
 type Test = (value: unknown) => boolean
 
-/** What a comparison says of the sign of the difference. */
+/** Comparisons by the sign of the difference. */
 export const comparisons = {
   '=': (compared: number) => compared === 0,
   '<': (compared: number) => compared < 0,
@@ -118,7 +118,7 @@ function isSameJson(constant: unknown, value: unknown): boolean {
   )
 }
 
-/** Makes a test that passes if one element of a list does. @param isWhole true if the list itself may pass as well */
+/** Makes a test that passes if an element of a list does. @param isWhole true if the list may pass as well */
 const ofList =
   (test: Test, isWhole: boolean): Test =>
   value =>
@@ -126,7 +126,7 @@ const ofList =
       ? (isWhole && test(value)) || value.some(element => element !== null && test(element))
       : test(value)
 
-/** `~>` */
+/** A test by the operator `~>`. */
 function pathTest(elements: readonly PathElement[]): Test {
   const tests = elements.map(elementTest)
   return value =>

@@ -24,7 +24,7 @@ interface OnTables {
 
 const isOnRecords = (plan: Plan): plan is RecordPlan => plan.entity.source.kind === 'records'
 
-/** Runs any plan, those inside of it first if they can't be run in place. @param engine its name in explanations */
+/** Runs plans; subqueries that can't be run in place go first. @param engine its name in explanations */
 export function createPlanRunner(
   engine: string,
   records: OnRecords,
@@ -53,7 +53,7 @@ export function createPlanRunner(
 
 const noRows = async (): Promise<Listing> => ({ total: undefined, more: undefined, body: new Uint8Array() })
 
-/** Of the rows of a plan that other engines or entities need, so many are held in memory, and so many bytes. */
+/** Maximum number and bytes of rows held in memory for a subquery that can't be run in place. */
 const maxRows = 1_000_000
 const maxBytes = 64 * 1024 * 1024
 
@@ -68,7 +68,7 @@ type List = (plan: Plan) => Promise<Listing>
 const resolvePlans = async (plan: Plan, list: List): Promise<Plan> =>
   plan.where === null ? plan : { ...plan, where: await resolve(plan.where, plan.entity, list) }
 
-/** Whether there are plans inside of the plan's condition. */
+/** True if there are plans inside the plan's condition. */
 const hasPlans = ({ where }: Plan): boolean => where !== null && hasPlan(where)
 
 const hasPlan = (where: Condition): boolean =>
@@ -94,8 +94,8 @@ async function resolve(where: Condition, outer: Entity, list: List): Promise<Con
 }
 
 /**
- * Whether a condition on the entity can take the plan as it is. Tables of one kind become one statement. Imported records
- * take plans that list fields of imported records, each row for one of them.
+ * True if a condition on the entity can take the plan as it is. Tables of one kind become one statement.
+ * Imported records take plans that list fields of imported records, one record a row.
  */
 function runsInPlace({ source }: Entity, { entity, shape, page }: Plan): boolean {
   if (source.kind !== 'records') return entity.source.kind === source.kind
@@ -138,8 +138,8 @@ async function* linesOf(body: Listing['body']): AsyncIterable<string> {
 }
 
 /**
- * What an engine gets has the types of the fields that it is compared with, so that JSON's `true` isn't taken for a text.
- * @returns undefined for a row that has a null, or a value of another kind than the field
+ * Converts a row to the types of the fields it is compared with, so that JSON's `true` isn't taken for text.
+ * @returns undefined for a row with a null, or with a value of another kind than the field
  */
 function rowIn(line: string, columns: readonly Column[], fields: readonly FieldRef[]): string | undefined {
   const row = parseExact(line) as Readonly<Record<string, unknown>>
@@ -157,7 +157,7 @@ function rowIn(line: string, columns: readonly Column[], fields: readonly FieldR
 const isNumber = (value: unknown) => typeof value === 'number' || exactText(value) !== undefined
 const isText = (value: unknown) => typeof value === 'string'
 
-/** Whether a field of a type may have such a value. */
+/** Tests, by the type of a field, if it may have a value. */
 const mayEqual: Readonly<Record<FieldRef['type'], (value: unknown) => boolean>> = {
   text: isText,
   integer: isNumber,

@@ -7,7 +7,7 @@ interface Waiting<C> {
 }
 
 /**
- * Calls that arrive while others are answered share the next batch.
+ * Answers calls in batches: those that arrive while others are answered share the next one.
  * @param answer gives a result for each call; an error rejects that one
  * @param most maximum number of calls in a batch
  */
@@ -46,7 +46,7 @@ export function inBatches<C>(
         queue.push({ call, resolve: resolve as (result: never) => void, reject })
         running ??= run()
       }),
-    /** Answers what has arrived, and nothing more. */
+    /** Answers the calls that have arrived, and refuses others. */
     close: async () => {
       isClosed = true
       await running

@@ -9,21 +9,21 @@ import { type CacheHandlers, createCacheServer, joinCache } from './shared-cache
 import { type RecordCache, VersionCache } from './version-cache.ts'
 
 /**
- * What the event loops of one process share of a store (docs/decisions/0018): threads, and the cache of orders and
- * records.
+ * Parts of a store that the event loops of one process share (docs/decisions/0018), such as threads, and the
+ * cache of orders and records.
  */
 export interface Shared {
   readonly threads: Threads
   readonly cache: RecordCache
   /** Long listings that hold a connection or a cursor each. */
   readonly listings: Counter
-  /** How full the cache is, counted over all loops. */
+  /** Bytes and entries of the cache, counted over all loops. */
   readonly cacheUsage: () => CacheUsage
-  /** The file, which stays open as long as the main thread's store. */
+  /** Opens a file, which stays open as long as the main thread's store. */
   keepOpen(path: string): Promise<KeptOpen>
   /** Device and inode of the file at the path, when the main thread first asked. */
   readonly idOf: (path: string) => Promise<string>
-  /** Which of how many loops this is, from 0; null: the main thread's, which also looks after the store. */
+  /** Position of the loop among all, from 0; null: the main thread's, which also looks after the store. */
   readonly loop: Loop | null
 }
 
@@ -32,11 +32,11 @@ export interface Loop {
   readonly of: number
 }
 
-/** @returns a loop's part of what is divided among them */
+/** @returns a loop's part of a number that is divided among all */
 export const partFor = (loop: Loop | null, whole: number): number =>
   loop === null ? whole : Math.floor(whole / loop.of) + (loop.at < whole % loop.of ? 1 : 0)
 
-/** What a loop calls in the main thread. */
+/** Functions of the main thread that loops call. */
 export interface SharedHandlers extends CacheHandlers {
   connect(name: string, slot: number, data: unknown): MessagePort
   descriptorOf(path: string): number
@@ -92,10 +92,7 @@ interface JoinedParts extends Pick<OtherShared, 'loop' | 'listings'>, Pick<OwnSh
 
 const usageIn = (usage: OwnShared['usage']) => () => ({ bytes: usage[0] ?? 0, entries: usage[1] ?? 0 })
 
-/**
- * The parts of another loop.
- * @param main the calls to the main thread
- */
+/** Makes the shared parts of another loop. @param main the calls to the main thread */
 export function joinShared(
   main: Calls<SharedHandlers>,
   { cacheSize, loop, listings, usage }: JoinedParts,

@@ -7,15 +7,15 @@ type Groups = readonly Group[]
 const maxKept = 1_000
 
 /**
- * Keeps sets of groups with everything that they are in, by the uuids that were asked for, as long as groups stay as they are.
- * @param stateOf of the groups: changes when they do
+ * Caches sets of groups with all groups that they are in, by the uuids asked for, until a group changes.
+ * @param stateOf returns a number that changes when groups do
  */
 export function keepParents(
   stateOf: () => Awaitable<number>,
   read: (groups: Groups) => Awaitable<Groups>,
 ): (groups: Groups) => Awaitable<Groups> {
   const kept = new Map<string, Groups>()
-  /** Before they were read. */
+  /** The state before `kept` was read. */
   let keptState = -1
 
   function find(groups: Groups, state: number): Awaitable<Groups> {
@@ -23,7 +23,7 @@ export function keepParents(
     keptState = state
     const asked = groups.map(({ uuid }) => uuid).join()
     const keep = (found: Groups): Groups => {
-      // What was read is at least as new as the state that was asked for before.
+      // The groups were read after their state, so they are at least as new.
       if (keptState === state) kept.set(asked, found)
       return found
     }

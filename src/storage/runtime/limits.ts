@@ -1,6 +1,6 @@
 import { type Client, Overloaded } from '../../lib/fair-queue.ts'
 
-/** What a thread looks at now and then during a statement: not 0 when the client has disconnected. */
+/** A flag that a thread reads now and then during a statement: not 0 if the client has disconnected. */
 export type Stop = Int32Array<SharedArrayBuffer>
 
 let stop: Stop | null = null
@@ -24,7 +24,7 @@ export function limited<T>(whose: Stop | null, work: () => T): T {
   return work()
 }
 
-/** For `OpenOptions`: statements of one thread run one after the other. */
+/** True while the statement of `limited` may go on. The statements of one thread run one after the other. */
 export function mayGoOn(): boolean {
   if (stop !== null && Atomics.load(stop, 0) !== 0) throw new Error('the client has disconnected')
   if (performance.now() < deadline) return true
@@ -33,7 +33,7 @@ export function mayGoOn(): boolean {
   )
 }
 
-/** One for each connection, like its signal. */
+/** One flag for each connection, like its signal. */
 const stops = new WeakMap<AbortSignal, Stop>()
 
 function stopOf(gone: AbortSignal): Stop {
@@ -56,5 +56,5 @@ export async function whilePresent<T>({ signal }: Client, work: (stop: Stop) => 
   }
 }
 
-/** The approximate size of a piece of a listing in bytes, on both engines (Q10). A larger record is a piece of its own. */
+/** Approximate size of a piece of a listing in bytes (Q10). A larger record is a piece of its own. */
 export const pieceBytes = 128 * 1024

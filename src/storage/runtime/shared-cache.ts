@@ -2,8 +2,8 @@ import type { Calls } from '../../threads/calls.ts'
 import { type Cacheable, cacheKey, type RecordCache, VersionCache } from './version-cache.ts'
 
 /**
- * One cache for all event loops of a process: its bytes are counted once, and each value is computed by one loop and read
- * by all. The main thread keeps the entries; each loop keeps views of those that it has used.
+ * One cache for all event loops of a process: its bytes are counted once, and each value is computed by one
+ * loop and read by all. The main thread keeps the entries; each loop keeps views of those that it has used.
  */
 export interface CacheServer {
   /**
@@ -14,7 +14,7 @@ export interface CacheServer {
 }
 
 export interface CacheHandlers {
-  /** @returns 'make' to the loop that has to compute the value and give it to `cachePut`, or to call `cacheFail` */
+  /** @returns 'make' to the loop that has to compute the value for `cachePut`, or to call `cacheFail` */
   cacheGet(version: string, what: string, bytes: number): Promise<Cacheable | 'make'>
   cachePut(key: string, value: Cacheable): void
   cacheFail(key: string): void
@@ -29,10 +29,7 @@ interface Making {
   readonly reject: (error: Error) => void
 }
 
-/**
- * @param maxBytes the size of the cache
- * @param usage where its bytes and entries are added up
- */
+/** @param maxBytes the size of the cache @param usage where its bytes and entries are added up */
 export function createCacheServer(maxBytes: number, usage?: Float64Array<ArrayBufferLike>): CacheServer {
   const loops = new Map<object, (key: string) => void>()
   const making = new Map<string, Making>()
@@ -58,7 +55,7 @@ export function createCacheServer(maxBytes: number, usage?: Float64Array<ArrayBu
       }
       const value = cache.get(version, what, bytes, make, made => made)
       if (isOurs) {
-        // Those who wait for it try themselves.
+        // If it fails, those who wait for it try themselves.
         if (value instanceof Promise) value.catch(() => {})
         return 'make'
       }
@@ -68,7 +65,7 @@ export function createCacheServer(maxBytes: number, usage?: Float64Array<ArrayBu
     }
   }
 
-  /** Only the loop that was told to make a value may give it. */
+  /** Takes a pending value. Only the loop that was told to make it may give it. */
   function take(loop: object, key: string): Making | undefined {
     const found = making.get(key)
     if (found?.loop !== loop) return undefined
@@ -100,7 +97,7 @@ export function createCacheServer(maxBytes: number, usage?: Float64Array<ArrayBu
   }
 }
 
-/** How often a loop says what it has used, in ms. */
+/** Time between two reports of a loop on the entries that it has used, in ms. */
 const reportInterval = 1_000
 
 /**
@@ -111,7 +108,7 @@ export function joinCache(
   server: Calls<CacheHandlers>,
   maxBytes: number,
 ): RecordCache & { drop(key: string): void } {
-  /** The main thread says what goes. */
+  /** The loop's views, without a limit: the main thread decides which entries are dropped. */
   const known = new VersionCache(Number.POSITIVE_INFINITY)
   let used = new Set<string>()
 

@@ -1,11 +1,11 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 
-/** What is cached lies in memory that all event loops of the process can share. */
+/** A cached value, in memory that all event loops of the process can share. */
 export type Cacheable = Uint32Array<SharedArrayBuffer> | Uint8Array<SharedArrayBuffer>
 
-/** A cache of what was computed from versions of entities. A version never changes, so an entry is never stale. */
+/** A cache of values computed from versions of entities, which never change, so that no entry is stale. */
 export interface RecordCache {
-  /** Whether an entry of this size is worth caching: it must not evict everything else. */
+  /** True if an entry of this size is worth caching: it must not evict everything else. */
   hasRoomFor(bytes: number): boolean
   /** @returns the value if it is at hand; undefined if it has to be computed or is on its way */
   peek<T>(version: string, what: string): T | undefined
@@ -13,7 +13,7 @@ export interface RecordCache {
    * @param what names the value within the version
    * @param bytes the size of the value
    * @param make computes the value if it is not cached; concurrent callers share its promise
-   * @param open makes what is returned of the value, once
+   * @param open converts the value, once, to the one that is returned
    */
   get<C extends Cacheable, T>(
     version: string,
@@ -42,13 +42,10 @@ export class VersionCache implements RecordCache {
   readonly #usage: Float64Array<ArrayBufferLike>
   #bytes = 0
   #uses = 0
-  /** Entries by last use, the oldest last, as they were when they were sorted: sorting for each miss would take long. */
+  /** Entries by last use, oldest last. They are not sorted again at each miss, which would take long. */
   #sorted: { readonly key: string; readonly entry: Entry; readonly used: number }[] = []
 
-  /**
-   * @param removed is told which entries are gone
-   * @param usage where its bytes and entries are added up
-   */
+  /** @param removed is told which entries are gone @param usage where its bytes and entries are added up */
   constructor(
     maxBytes: number,
     removed: (key: string) => void = () => {},
@@ -97,7 +94,7 @@ export class VersionCache implements RecordCache {
     return making
   }
 
-  /** Hits are frequent and misses are rare, so finding out what was used last is left to misses. */
+  /** Hits are frequent and misses are rare, so only misses find out which entries were used last. */
   #evict(newest: Entry): void {
     while (this.#bytes > this.#maxBytes) {
       const oldest = this.#sorted.pop()
@@ -109,12 +106,12 @@ export class VersionCache implements RecordCache {
       }
       const { key, entry, used } = oldest
       if (entry === newest) return
-      // What was used since, or is gone, is not among the oldest any more.
+      // An entry that was used since is not among the oldest any more.
       if (entry.used === used) this.#remove(key, entry)
     }
   }
 
-  /** The entry was used elsewhere. */
+  /** Notes that another loop has used the entry. */
   use(key: string): void {
     const entry = this.#entries.get(key)
     if (entry) entry.used = ++this.#uses
@@ -124,7 +121,7 @@ export class VersionCache implements RecordCache {
     for (const [key, entry] of this.#entries) if (!versions.has(entry.version)) this.#remove(key, entry)
   }
 
-  /** The entry has gone elsewhere. */
+  /** Removes an entry that the main thread has dropped. */
   drop(key: string): void {
     const entry = this.#entries.get(key)
     if (entry) this.#remove(key, entry)
