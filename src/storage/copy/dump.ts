@@ -6,14 +6,14 @@ import type { Database } from '../sqlite/driver.ts'
 /** Everything that an embedded store holds at one moment, to be copied to another engine. */
 export interface Dump {
   readonly tables: readonly DumpedTable[]
-  /** Of the store that is copied. The copy has an id of its own (docs/decisions/0016). */
+  /** Id of the store that is copied. The copy has an id of its own (docs/decisions/0016). */
   readonly storeId: string
-  /** A time that has certainly been there, in ms since 1970 (docs/decisions/0024). */
+  /** A time that has certainly been reached, in ms since 1970 (docs/decisions/0024). */
   readonly mark: number
   /** Oldest first. */
   readonly secrets: readonly { readonly secret: Uint8Array; readonly made: string }[]
   readonly entities: readonly DumpedEntity[]
-  /** Whether the store has changed since, so that the dump is out of date. */
+  /** True if the store has changed since, so that the dump is out of date. */
   hasChanged(): boolean
   close(): void
 }
@@ -40,7 +40,7 @@ export interface DumpedEntity {
   readonly description: Description
   readonly version: string
   readonly count: number
-  /** RFC 3339. */
+  /** Time of the import, in the format of RFC 3339. */
   readonly imported: string
   records(): Iterable<string>
   ranks(field: number): Uint32Array
@@ -48,9 +48,10 @@ export interface DumpedEntity {
 }
 
 /**
- * Every table of a store, but for counts of attempts and single-use tickets, which stay behind, and for entities, whose
- * records are copied with them. A table comes after those that it refers to. What runs meanwhile counts as interrupted in the
- * copy, because no owner says there that it runs; the chains of the trail go on under the same secrets (docs/decisions/0027).
+ * All tables of a store except counts of attempts and single-use tickets, which are not copied, and entities,
+ * which are copied with their records. A table comes after those that it refers to. Processes that run
+ * meanwhile count as interrupted in the copy, where they have no owner; the chains of the trail go on under
+ * the same secrets (docs/decisions/0027).
  */
 export const tables = [
   ...['eperson', 'epersongroup', 'subgroup', 'membership', 'identity', 'provider_session', 'session'],
@@ -77,7 +78,7 @@ export function columnsOf(db: Database, table: string): Pick<DumpedTable, 'colum
 const bytesAtOnce = 16e6
 
 /**
- * How many rows to read at a time, so that memory stays bounded where they are large.
+ * Number of rows to read at a time, so that memory stays bounded if they are large.
  * @param largest the bytes of the largest row @param most the maximum number of rows
  */
 export const rowsAtOnce = (largest: number, most: number): number =>

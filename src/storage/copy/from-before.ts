@@ -10,10 +10,10 @@ import { definitionOf } from '../statements/entity-rows.ts'
 import { columnsOf, tables } from './dump.ts'
 import { entityPath } from './snapshot.ts'
 
-/** The last schema of before the first release, whose backups can be restored. */
+/** The last schema before the first release, of which backups can be restored. */
 export const lastBefore = 21
 
-/** Brings the database of a restored backup of before the first release to the first schema. */
+/** Converts the database of a restored backup from before the first release to the first schema. */
 export function convertBefore(folder: string): void {
   const file = databaseFile(folder)
   if (isOfFirst(file)) return
@@ -92,7 +92,7 @@ function addEntity(db: Database, row: EntityBefore): void {
 }
 
 /**
- * Ranks the fields of JSON again, because values of several kinds and nested ones had another order. No key is JSON.
+ * Ranks JSON fields again: values of several kinds and nested ones had another order. No key is JSON.
  * @param fields of the entity, as JSON
  */
 export function rankJson(
@@ -147,8 +147,8 @@ function addValues(
 }
 
 /**
- * The new rank of each old one. Equal values get one, and null, which has no key, the last. SQLite sorts the keys, on disk if
- * they are large.
+ * Returns the new rank of each old one. Equal values get one rank; null, which has no key, gets the last.
+ * SQLite sorts the keys, on disk if they are large.
  */
 function newRanks(db: Database, count: number): Uint32Array {
   const distinct = db.get<{ n: number }>('SELECT count(DISTINCT key) n FROM temp.value')?.n ?? 0

@@ -13,7 +13,7 @@ import { columnsOf, type Dump, type DumpedValue, tables } from './dump.ts'
 
 /**
  * Opens the store in the folder, read-only: nothing of it is changed, not even its schema.
- * @throws StoreUnavailable when there is none, it can't be read, or it has another schema than this version of Carrel
+ * @throws StoreUnavailable if there is none, it can't be read, or it has another schema than this Carrel
  */
 export function openDump(dataFolder: string): Dump {
   requireStore(dataFolder)

@@ -41,7 +41,7 @@ export function checkSnapshot(db: Database, schema: number, paths: readonly stri
 }
 
 interface Renewal {
-  /** Whether everyone has to log in again. */
+  /** True if everyone has to log in again. */
   readonly endSessions: boolean
   /** CARREL_TOKEN_SECRET, newest first. */
   readonly tokenSecrets: readonly string[]
@@ -49,8 +49,8 @@ interface Renewal {
 }
 
 /**
- * Makes a store of the snapshot in this folder: brings it to this version's schema, and gives it an id of its own, so that
- * it removes nothing from the folder of files of the store that was backed up.
+ * Makes a store of the snapshot in this folder: brings it to this version's schema, and gives it an id of its
+ * own, so that it removes nothing from the folder of files of the store that was backed up.
  */
 export function renewSnapshot(folder: string, { endSessions, tokenSecrets, event }: Renewal): void {
   convertBefore(folder)
@@ -61,13 +61,13 @@ export function renewSnapshot(folder: string, { endSessions, tokenSecrets, event
     transaction(db, () => perform(db, openTrail(keyring())))
     transaction(db, () => {
       db.run('UPDATE state SET store = ?', randomBytes(16).toString('hex'))
-      // What is good for one use may have been used since the backup.
+      // Single-use tickets may have been used since the backup.
       db.run('DELETE FROM ticket')
-      // What was counted against guessing is about another time.
+      // Counts of attempts at guessing are out of date.
       db.run('DELETE FROM attempt')
       if (endSessions) {
         perform(db, sessions.changes.endAll(event, Date.now()))
-        // Some may have been revoked since the backup.
+        // Tokens may have been revoked since the backup.
         db.run('DELETE FROM access_token')
       } else recordEvent(db, event)
       // From here on only the last chain grows.

@@ -20,9 +20,9 @@ const maxRows = 1_000
 const maxRecords = 5_000
 
 /**
- * Snapshots of a store on PostgreSQL, written as an embedded store. One read-only transaction with one snapshot
- * (https://www.postgresql.org/docs/current/transaction-iso.html#XACT-REPEATABLE-READ) reads all of it, while any number of
- * nodes change it.
+ * Snapshots of a store on PostgreSQL, written as an embedded store. One read-only transaction with one
+ * snapshot (https://www.postgresql.org/docs/current/transaction-iso.html#XACT-REPEATABLE-READ) reads all of
+ * it, while any number of nodes change it.
  */
 export const snapshotsOfPostgres =
   (url: string): TakeSnapshot =>
@@ -69,7 +69,7 @@ export const snapshotsOfPostgres =
     }
   }
 
-/** Locks the records of all entities, so that no node removes those of a version that is replaced meanwhile. */
+/** Locks the records of all entities, so that no node removes those of a version that is replaced. */
 async function lockedEntities(db: Connection) {
   const rows = await db.rows<EntityRow & { changed: string }>(
     'SELECT name, definition, changed FROM entity ORDER BY name',
@@ -81,7 +81,7 @@ async function lockedEntities(db: Connection) {
   return entities
 }
 
-/** Of the copy, which is whole: it has no base. */
+/** The version in the copy, which is stored as a whole: it has no base. */
 const versionOf = ({ name, source }: RecordEntity) => `${name}.${source.version.replace('.', '-')}`
 
 async function copyTable(
@@ -111,7 +111,7 @@ async function copyTable(
   }
 }
 
-/** Which store it is, and where its stamps and its time go on. */
+/** Copies the id of the store, and the values from which its stamps, ids and time go on. */
 async function copyState(db: Connection, copy: Database): Promise<void> {
   const [state] = await db.rows<{
     store: string

@@ -8,12 +8,12 @@ import { baseOf } from '../sqlite/record-versions.ts'
 import { readSecrets, secretText } from '../sqlite/secrets.ts'
 import { entityPath, openStaged, type Snapshot, type TakeSnapshot } from './snapshot.ts'
 
-/** How often a snapshot is tried while imports replace entities. */
+/** Maximum number of attempts while imports replace entities. */
 const maxAttempts = 5
 
 /**
- * Snapshots of the embedded store in a folder, while other processes change it. `VACUUM INTO` copies the database in one
- * read transaction (https://sqlite.org/lang_vacuum.html#vacuuminto), without what was deleted from it.
+ * Snapshots of the embedded store in a folder, while other processes change it. `VACUUM INTO` copies the
+ * database, without deleted data, in one read transaction (https://sqlite.org/lang_vacuum.html#vacuuminto).
  */
 export const snapshotsOfSqlite =
   (dataFolder: string): TakeSnapshot =>
@@ -33,7 +33,7 @@ async function trySnapshot(
   staging: string,
   known: ReadonlySet<string>,
 ): Promise<Snapshot | undefined> {
-  // A replaced version is removed a minute later, and copying a large database takes longer. What is open stays readable.
+  // A replaced version is removed a minute later, while a large database is copied; open files stay readable.
   const opened = new Map<string, FileHandle>()
   const openVersions = async (db: Database): Promise<boolean> => {
     for (const version of versionsIn(db)) {
@@ -52,7 +52,7 @@ async function trySnapshot(
   const db = openDatabase(databaseFile(dataFolder), { mode: 'write' })
   try {
     await openVersions(db)
-    // SQLite would make it readable for others; into an empty file it copies, too.
+    // SQLite would create a file that others can read, but it also copies into an empty one.
     await writeFile(copy, '', { mode: 0o600 })
     db.run('VACUUM INTO ?', copy)
   } catch (error) {
@@ -66,7 +66,7 @@ async function trySnapshot(
     return await openStaged(staging, [], async copied => {
       if (!(await openVersions(copied))) throw new VersionGone()
       const versions = versionsIn(copied)
-      // Versions that were replaced between the two.
+      // Closes versions that were replaced between the two reads.
       for (const [version, file] of opened) if (!versions.includes(version)) await file.close()
       return versions.map(version => ({ path: entityPath(version), file: opened.get(version) }))
     })
@@ -79,7 +79,7 @@ async function trySnapshot(
 
 class VersionGone extends Error {}
 
-/** Those of all entities, and those that they share records with. */
+/** The versions of all entities, and those that they share records with. */
 function versionsIn(db: Database): readonly string[] {
   const versions = db.all<{ version: string }>('SELECT version FROM entity').map(({ version }) => version)
   return [...new Set(versions.flatMap(version => [baseOf(version) ?? version, version]))]

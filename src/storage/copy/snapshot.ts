@@ -3,16 +3,16 @@ import { join } from 'node:path'
 import { type Database, openDatabase } from '../sqlite/driver.ts'
 
 /**
- * A whole store at one moment, as the files of an embedded store, whichever engine it is on (docs/decisions/0025). The
- * contents of bitstreams are not among them.
+ * A whole store at one moment, as the files of an embedded store, whichever engine it is on
+ * (docs/decisions/0025). The contents of bitstreams are not among them.
  */
 export interface Snapshot {
   readonly files: readonly SnapshotFile[]
-  /** Which store it is. */
+  /** Id of the store. */
   readonly storeId: string
   /** The schema of the embedded store. */
   readonly schema: number
-  /** Entities that are tables of the operator. Their rows belong to others. */
+  /** Entities that are tables of the operator, whose rows are not in the snapshot. */
   readonly exposed: readonly ExposedEntity[]
   /** The snapshot's own database, read-only. */
   readonly db: Database
@@ -20,9 +20,9 @@ export interface Snapshot {
 }
 
 export interface SnapshotFile {
-  /** In a data folder: `carrel.db`, `secret` or `entities/<version>.db`. */
+  /** Path in a data folder: `carrel.db`, `secret` or `entities/<version>.db`. */
   readonly path: string
-  /** undefined: the caller has this version of an entity already, and a version never changes. */
+  /** undefined if the caller already has this version of an entity; a version never changes. */
   readonly file: FileHandle | undefined
 }
 
@@ -35,7 +35,7 @@ export interface ExposedEntity {
   readonly read: string
 }
 
-/** Makes snapshots of a store. @param known versions of entities that the caller has already, by their paths */
+/** Makes snapshots of a store. @param known paths of the versions of entities that the caller already has */
 export type TakeSnapshot = (
   staging: string,
   known: ReadonlySet<string>,

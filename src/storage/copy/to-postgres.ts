@@ -32,14 +32,13 @@ type LoadProgress = (part: string, share: number) => void
 
 /** The maximum number of rows that are read back at a time. */
 const maxRows = 10_000
-/** How many rows are between two steps of the progress. */
+/** Number of rows between two reports of progress. */
 const progressStep = 10_000
 
 /**
- * Copies a whole embedded store to an empty database, in one transaction: after a failure the database is still empty.
+ * Copies a whole embedded store to an empty database, in one transaction: after a failure it is still empty.
  * @param tokenSecrets CARREL_TOKEN_SECRET, newest first
- * @throws CopyError when the database is not empty, when what arrived is not what was sent, or when the store changed
- *   during the copy
+ * @throws CopyError if the database is not empty, other data arrived than was sent, or the store changed
  */
 export async function copyToPostgres(
   url: string,
@@ -60,7 +59,7 @@ export async function copyToPostgres(
     const loaded = await loadDump(db, dump, progress)
     if (dump.hasChanged())
       throw new CopyError('the store changed while it was being copied; stop the service and copy again')
-    // The trail says which store this is a copy of; until the copy is finished, that one owns the folder of files.
+    // The trail says which store this is a copy of; until the copy is finished, that owns the file folder.
     await perform(db, loadKey(keyring()))
     await recordEvent(db, { ...event, object: dump.storeId })
     await db.exec('COMMIT')
@@ -205,7 +204,7 @@ async function continueSequences(db: Connection): Promise<void> {
       (SELECT max(event) FROM trail_head), 1))`)
 }
 
-/** Tables whose ids the store gives. */
+/** Tables whose ids the database assigns. */
 const numbered = ['provider_session', 'process', 'metadata_schema', 'metadata_field', 'trail_key']
 const continued = (table: string) =>
   `SELECT setval(pg_get_serial_sequence('${table}', 'id'), greatest((SELECT max(id) FROM ${table}), 1));`
@@ -224,14 +223,14 @@ function copyValue(value: DumpedValue): string {
 
 const escapes: Readonly<Record<string, string>> = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' }
 
-/** Whether the database has a store. */
+/** True if the database has a store. */
 export const hasStore = (url: string): Promise<boolean> => connected(url, hasSchema)
 
 /** A second restore may have been as fast as this one. */
 const alreadyThere = () => new OperatorError('the database has got a store meanwhile; nothing was restored')
 
 /**
- * Loads the store of a folder into a database without one, in one transaction: there is a whole store, or none.
+ * Loads the store of a folder into a database without one, in one transaction: wholly or not at all.
  * @throws OperatorError if the database has a store
  */
 export async function loadIntoEmpty(url: string, folder: string, progress: LoadProgress): Promise<void> {
