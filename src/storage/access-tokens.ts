@@ -5,11 +5,11 @@ import type { Part, Window } from './window.ts'
 
 /** Access tokens of programs, as every engine keeps them (docs/decisions/0040). */
 export interface AccessTokens {
-  /** @returns undefined also if the eperson's password was changed since it was made */
+  /** @returns undefined if there is none, or the eperson's password was changed since it was made */
   find(id: string): Awaitable<StoredAccessToken | undefined>
-  /** Of one eperson, or of all, the oldest first. */
+  /** Lists the tokens of one eperson, or of all (null), oldest first. */
   list(eperson: string | null): Awaitable<readonly AccessToken[]>
-  /** Of all, in the same order. */
+  /** A page of all tokens, oldest first. */
   page(window: Window): Awaitable<Part<AccessToken>>
   add(
     token: Omit<StoredAccessToken, 'used'>,
@@ -17,15 +17,15 @@ export interface AccessTokens {
   ): Promise<'added' | 'name-taken' | 'too-many' | 'no-eperson'>
   /**
    * Ends it on every node at once.
-   * @param eperson whose it must be; null: anybody's
-   * @returns whether there was such a token
+   * @param eperson the owner that the token must have; null: any
+   * @returns false if there was no such token
    */
   revoke(id: string, eperson: string | null, event: AuditEvent): Promise<boolean>
-  /** @returns how many there were */
+  /** @returns the number of removed tokens */
   revokeAll(eperson: string, event: AuditEvent): Promise<number>
-  /** Keeps when it was used, if that is a minute later than what is kept. */
+  /** Records a use, at most once per `useInterval`. */
   noteUse(id: string, at: number): Promise<void>
 }
 
-/** In ms: how exact the last use is. */
+/** Precision in ms of the recorded time of last use. */
 export const useInterval = 60_000

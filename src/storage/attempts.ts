@@ -3,11 +3,11 @@ import type { Count, Keys, Scope } from '../model/throttle.ts'
 
 /** Counts of attempts to guess a password, shared by all nodes and event loops (L8, docs/decisions/0023). */
 export interface Attempts {
-  /** Counts nothing. */
+  /** Reads the standing of an attempt without counting it. */
   look(attempt: Attempt): Awaitable<Standing>
-  /** Counts the attempt as a failure, unless it has to wait. Of several at once, each sees the ones before. */
+  /** Counts the attempt as a failure, unless it has to wait. Concurrent attempts see each other. */
   begin(attempt: Attempt): Promise<Begun>
-  /** The password was right: what `begin` has counted is as if it had not been. */
+  /** Removes what `begin` counted, because the password was right. */
   takeBack(attempt: Attempt, begun: Begun): Promise<void>
 }
 
@@ -15,21 +15,21 @@ export interface Attempt {
   readonly keys: Keys
   /** null: there is no such account. */
   readonly eperson: string | null
-  /** Where it comes from, in the form of `networkOf`. */
+  /** The network of the client, as `networkOf` writes it. */
   readonly network: string
 }
 
 export interface Standing {
-  /** How many ms it has to wait; 0: it may go on. */
+  /** Time in ms that the attempt has to wait; 0: none. */
   readonly wait: number
-  /** Whether the account has logged in from this network within 90 days. */
+  /** True if the account has logged in from this network within 90 days. */
   readonly isFamiliar: boolean
 }
 
 export interface Begun extends Standing {
-  /** How many ms the next attempt has to wait, if this one fails. */
+  /** Time in ms that the next attempt has to wait if this one fails. */
   readonly pause: number
-  /** What it counted, and what was there before. Empty if it has to wait. */
+  /** The counts that it changed, with their values before and after. Empty if it has to wait. */
   readonly counted: readonly Counted[]
 }
 

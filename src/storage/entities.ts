@@ -15,13 +15,14 @@ export interface Entities {
   /** All entities by name: built-in, imported and exposed. */
   all(): Awaitable<ReadonlyMap<string, Entity>>
   /**
-   * Lists a page. The check of the plan has asked who may read its entities; row visibility is applied here, in all of
-   * them.
+   * Lists a page. The check of the plan has applied the read rules of its entities; row visibility is applied
+   * here, to all of them.
    */
   list(plan: Plan, viewer: Viewer, format: RecordFormat, client: Client): Promise<Listing>
   /**
-   * How the plan would be run, as plain JSON (Q26). Who isn't an administrator only learns what was understood.
-   * @param runs whether to run it, and to say how long it took
+   * Explains how the plan would be run, as plain JSON (Q26). Viewers who aren't administrators only learn how
+   * the query was understood.
+   * @param runs true to run it and report the time it took
    */
   explain(
     plan: Plan,
@@ -31,8 +32,8 @@ export interface Entities {
   ): Promise<Readonly<Record<string, unknown>>>
   /**
    * Replaces the entity's records in one step: readers see the old ones until then.
-   * @param event null: the records stay what they are, so there is nothing to record
-   * @returns who may read the entity now; undefined where the version to replace is not the entity's version any more
+   * @param event null: the records stay the same, so there is nothing to record
+   * @returns the entity's read rule; undefined if the version to replace is no longer the entity's
    */
   publish(entity: NewEntity, records: NewRecords, event: AuditEvent | null): Promise<ReadRule | undefined>
   /** Opens the version that an imported entity has now. */
@@ -46,30 +47,30 @@ export interface Entities {
   changeReadRule(name: string, read: ReadRule, event: AuditEvent): Promise<boolean>
   /**
    * Changes who may write single records of an imported entity, on all nodes at once.
-   * @param write null: nobody
+   * @param write null: no one may
    * @returns false where there is no such imported entity
    */
   changeWriteRule(name: string, write: WriteRule | null, event: AuditEvent): Promise<boolean>
   /**
-   * Reads one record by its key, whatever condition every query has (Q25).
+   * Reads one record by its key. The entity's default condition does not apply (Q25).
    * @param plan whose condition is that key, of an imported entity
    * @param key as `recordKey` names it
    */
   record(plan: Plan, key: string, client: Client): Promise<FoundRecord>
   /**
-   * Writes one record, durably and for everybody at once (docs/decisions/0041).
+   * Writes one record, durably and visibly to all requests at once (docs/decisions/0041).
    * @returns false where the record or the version of the entity has changed since they were read
-   * @throws Overloaded if so much has been written that new versions lag behind
+   * @throws Overloaded if new versions lag too far behind the writes
    */
   writeRecord(write: RecordWrite, event: AuditEvent): Promise<boolean>
   /**
-   * Changes what is declared of an imported or exposed entity, on all nodes at once.
+   * Changes some declarations of an imported or exposed entity, on all nodes at once.
    * @returns false where there is no such entity
    */
   describe(name: string, change: DescriptionChange, event: AuditEvent): Promise<boolean>
   /**
-   * Replaces all that is declared of an imported or exposed entity, in one step and on all nodes at once.
-   * @param of the tag (`entityTag`) of the entity that it was made for
+   * Replaces all declarations of an imported or exposed entity, in one step and on all nodes at once.
+   * @param of the tag (`entityTag`) of the entity that the declarations were made for
    * @returns `changed` where the entity has another tag by now
    */
   declare(
@@ -79,7 +80,7 @@ export interface Entities {
     event: AuditEvent,
   ): Promise<'declared' | 'changed' | 'missing'>
   /**
-   * @param of the tag of the entity that is meant; undefined: whatever it is now
+   * @param of the tag that the entity must have; undefined: any
    * @returns false where there is no such entity, `changed` where it has another tag by now
    */
   drop(name: string, event: AuditEvent, of?: string): Promise<boolean | 'changed'>
@@ -88,8 +89,8 @@ export interface Entities {
   /** Tables and views that can be exposed, by name; undefined if the engine has no such tables. */
   readonly tables: ((search: TableSearch) => Promise<FoundTables>) | undefined
   /**
-   * The foreign keys between the table of an exposed entity and those of others, in both directions, where all of their
-   * columns are shown; undefined if the engine has no such tables.
+   * The foreign keys between the table of an exposed entity and those of others, in both directions, where
+   * all of their columns are shown; undefined if the engine has no such tables.
    */
   readonly foreignKeys: ((name: string) => Promise<readonly ForeignKey[]>) | undefined
   /** A folder for temporary files. */
@@ -97,7 +98,7 @@ export interface Entities {
 }
 
 export interface TableSearch {
-  /** Part of its name with its schema. */
+  /** A part of the table's name with its schema. */
   readonly text: string
   readonly offset: number
   readonly limit: number
@@ -121,18 +122,18 @@ export interface FoundTable {
 export interface FoundRecord {
   /** undefined: there is none. */
   readonly json: string | undefined
-  /** Its last change that is not in the stored version; 0: none. */
+  /** The number of its last change that is not in the stored version; 0: none. */
   readonly seq: number
 }
 
 export interface RecordWrite extends Omit<RecordChange, 'seq'> {
-  /** As it was when the record was read. */
+  /** The entity as it was when the record was read. */
   readonly entity: RecordEntity
   /** The `seq` of the record that was read. */
   readonly before: number
 }
 
-/** Between the entities that show the tables. */
+/** A foreign key, as a relation between the entities that show its tables. */
 export interface ForeignKey extends Relation {
   readonly entity: string
 }
@@ -140,10 +141,10 @@ export interface ForeignKey extends Relation {
 export type Expose = (request: ExposeRequest, event: AuditEvent) => Promise<Entity>
 
 export interface ExposeRequest {
-  /** Of the entity. */
+  /** The name of the entity. */
   readonly name: string
   readonly schema: string
-  /** Or view. */
+  /** The table or view. */
   readonly table: string
   /** null: the primary key. */
   readonly key: readonly string[] | null
@@ -152,26 +153,28 @@ export interface ExposeRequest {
   /** null: all columns. */
   readonly fields: readonly string[] | null
   /**
-   * What is declared of the entity from now on; without it, what is declared already. It is asked before anything changes,
-   * and may throw to stop.
+   * Returns the declarations of the entity from now on; without it, the existing ones stay. It is called
+   * before anything changes, and may throw to stop.
    */
   readonly declare?: (entity: Omit<Entity, 'read'>) => Description
-  /** As in `Entities.declare`; null: there must be none of this name. */
+  /**
+   * The tag that the entity must have, see `Entities.declare`; null: there must be no entity of this name.
+   */
   readonly of?: string | null
   /**
-   * Whether looking through the table ends at the time limit of statements, because somebody waits for the answer. A command
-   * takes as long as it takes.
+   * True if reading the table ends at the time limit of statements, because a client waits for the answer.
+   * Commands have no such limit.
    */
   readonly isBounded?: boolean
 }
 
-/** The entity isn't any more the one that a change was made for. */
+/** The entity is no longer the one that a change was made for. */
 export class EntityChanged extends Error {}
 
 /** A table can't be exposed as requested. The message says why, and what would help. */
 export class ExposeError extends OperatorError {}
 
-/** The JSON of records, one by one or some at a time. */
+/** The JSON of records, one by one or in batches. */
 export type NewRecords = Iterable<string> | AsyncIterable<readonly string[]>
 
 /** The state that an entity must still have when its records are replaced. */
@@ -189,35 +192,39 @@ export interface NewEntity {
   readonly fields: readonly Field[]
   /** null: the rule that the entity has; a new entity is for administrators (D7). */
   readonly read: ReadRule | null
-  /** The version that it replaces; null: there must be no entity of this name; undefined: whichever there is. */
+  /**
+   * The version that it replaces; null: there must be no entity of this name; undefined: whichever there is.
+   */
   readonly replaces?: string | null
   /**
-   * Asked before anything is written, and again where the entity has become another one since. It may throw to stop. Not
-   * together with `replaces`.
+   * Called before anything is written, and again if the entity has changed since. It may throw to stop. Never
+   * given together with `replaces`.
    */
   readonly agree?: () => Promise<Agreed>
-  /** The records are those of the version that it replaces, so single records that were written since stay. */
+  /**
+   * True if the records are those of the version that it replaces, so that single records written since stay.
+   */
   readonly keepsNewer?: boolean
-  /** What is declared of it from now on; without it, what is declared already. */
+  /** The declarations of the entity from now on; without it, the existing ones stay. */
   readonly declare?: Description
   /**
-   * For each record, by number, the rank of its value among the field's distinct values; nulls last. The array may be used
-   * again for the next field.
+   * For each record, by number, the rank of its value among the field's distinct values; nulls last. The
+   * array may be used again for the next field.
    */
   ranks(field: number): Awaitable<Uint32Array>
 }
 
 export type RecordEntity = Entity & { readonly source: { readonly kind: 'records' } }
-/** A plan on its records. */
+/** A plan on the records of an imported entity. */
 export type RecordPlan = Plan & { readonly entity: RecordEntity }
 
 /** A version of an imported entity, of which some records are to be changed (docs/decisions/0019). */
 export interface OpenVersion {
   /** The slot of each record, in the order of the key. */
   slots(): Awaitable<Uint32Array>
-  /** As in `NewEntity`. */
+  /** Ranks, see `NewEntity.ranks`. */
   ranks(field: number): Awaitable<Uint32Array>
-  /** How many distinct values a field has, where its definition doesn't tell which rank is that of nulls. */
+  /** Number of distinct values of a field, needed where its definition doesn't tell the rank of nulls. */
   distinct?(field: number): Awaitable<number>
   /** The JSON of the records in these slots. */
   read(slots: Uint32Array): Awaitable<readonly string[]>
@@ -229,14 +236,14 @@ export interface Revision extends Omit<NewEntity, 'replaces' | 'agree' | 'declar
   readonly of: RecordEntity
   /** The slot of each record, in the order of the key. */
   readonly slots: Uint32Array
-  /** The records in the slots behind those of the other version. */
+  /** The records in the new slots, which follow those of the other version. */
   readonly added: readonly string[]
 }
 
 export interface Listing {
-  /** How many records or rows the page is one of, ignoring limit and offset; undefined unless it was requested. */
+  /** Number of records or rows, ignoring limit and offset; undefined unless it was requested. */
   readonly total: number | undefined
-  /** Whether records follow this page; undefined without a limit. */
+  /** True if records follow this page; undefined without a limit. */
   readonly more: boolean | undefined
   /** Records joined by the separator of the format (`,` or a line break), whole or in pieces. */
   readonly body: Uint8Array | AsyncIterable<Uint8Array>

@@ -17,11 +17,11 @@ export type SubjectOf = Pick<Identity, 'provider' | 'subject'>
 export type Linked = Changed | 'taken' | 'other-subject'
 
 /**
- * The data of single sign-on (docs/decisions/0010): which eperson an identity is, which sessions began at which provider,
- * and single-use tickets.
+ * The data of single sign-on (docs/decisions/0010): the epersons that identities belong to, the providers at
+ * which sessions began, and single-use tickets.
  */
 export interface Identities {
-  /** What `recognize` would return, without changing anything. */
+  /** Returns what `recognize` would, without changing anything. */
   whoIs(identity: Identity, matching: Matching): Awaitable<Recognized>
   /** Finds, links or creates the eperson of an identity, and updates their names from it (X3). */
   recognize(identity: Identity, matching: Matching, event: AuditEvent): Promise<Recognized>
@@ -30,16 +30,18 @@ export interface Identities {
    * @returns undefined if the eperson has been disabled, deleted or logged out since then
    */
   begin(login: ProviderLogin, event: AuditEvent): Promise<Begun | undefined>
-  /** Whether anybody has such a session, without changing anything. */
+  /** True if there is such a session. */
   isAtProvider(which: ProviderSessionFilter): Awaitable<boolean>
-  /** Ends every token of the epersons who have such a session (T4). @returns how many epersons had one */
+  /** Ends every token of the epersons who have such a session (T4). @returns the number of these epersons */
   endAtProvider(which: ProviderSessionFilter, event: AuditEvent): Promise<number>
 
-  /** @param eperson a UUID: only theirs */
+  /** @param eperson a uuid; undefined: the identities of all */
   listIdentities(eperson?: string): Awaitable<readonly LinkedIdentity[]>
-  /** Of all epersons, in the same order. */
+  /** A page of the identities of all epersons, by e-mail address and provider. */
   pageOfIdentities(window: Window): Awaitable<Part<LinkedIdentity>>
-  /** Links the eperson to a subject. Nobody has two subjects at a provider, and no subject is two epersons. */
+  /**
+   * Links the eperson to a subject. Each eperson has at most one at a provider, and each subject one eperson.
+   */
   link(email: string, subject: SubjectOf, event: AuditEvent): Promise<Linked>
   /** Unlinks the eperson from their subject, and ends their tokens, which another person may hold. */
   unlink(email: string, provider: string, event: AuditEvent): Promise<Changed>
@@ -48,13 +50,13 @@ export interface Identities {
   forgetSessions(begunBy: Date): Promise<void>
 
   /**
-   * Removes old ones, too. All times are milliseconds since 1970.
-   * @param certain by when others have certainly expired
+   * Stores a ticket, and removes expired ones. All times are milliseconds since 1970.
+   * @param certain a time that has certainly passed: tickets that expired by then are removed
    * @returns false if a ticket with this id exists already
    */
   keepTicket(id: string, content: string, expires: number, certain: number): Promise<boolean>
   /** @returns its content; undefined if there is no such ticket or it has expired */
   readTicket(id: string, now: number): Awaitable<string | undefined>
-  /** Reads and removes a ticket that has not expired. Of any number of callers on any number of nodes, only one receives it. */
+  /** Reads and removes a ticket that has not expired. Of all callers on all nodes, only one receives it. */
   takeTicket(id: string, now: number): Promise<string | undefined>
 }

@@ -1,41 +1,44 @@
-/** What an engine knows of its store without opening it as a service does: reading it changes nothing (D8). */
+/** Facts about a store, read without opening it as a service does: reading changes nothing (D8). */
 export interface StoreFacts {
-  /** How far the store's schema is behind this Carrel's; below 0: it is newer. */
+  /** Number of migrations that the store lacks; below 0: its schema is newer. */
   readonly migrationsMissing: number
-  /** Enabled epersons in the group of administrators. */
+  /** Number of enabled epersons directly in the group of administrators. */
   readonly administrators: number
-  /** When the newest event of the trail was recorded, in ms since 1970; null: there is none. */
+  /** Time of the newest event of the trail, in ms since 1970; null: there is none. */
   readonly newestEvent: number | null
-  /** The same of the newest backup among the newest events. */
+  /** Time of the newest backup among the `searchedEvents` newest events, in ms since 1970; null: none. */
   readonly newestBackup: number | null
-  /** When the secret that signs was made, in ms since 1970; null: unknown. */
+  /** Time when the signing secret was made, in ms since 1970; null: unknown. */
   readonly secretMade: number | null
-  /** Whether it has bitstreams; false if its schema is another one. */
+  /** True if it has bitstreams; false if its schema is not this Carrel's. */
   readonly hasFiles: boolean
   /** null: the embedded store. */
   readonly server: ServerFacts | null
 }
 
-/** How many events, from the newest on, are searched for a backup. */
+/** Number of newest events that are searched for a backup. */
 export const searchedEvents = 1_000_000
 
-/** What a database server says of itself. */
+/** Facts about a database server. */
 export interface ServerFacts {
-  /** As in server_version_num: 180000. */
+  /** The value of `server_version_num`, such as 180000. */
   readonly version: number
   readonly encoding: string
-  /** How far its clock is ahead of this machine's, in ms. */
+  /** Time in ms by which its clock is ahead of this machine's. */
   readonly clockAhead: number
-  /** What limits the connections of a node. */
+  /** Limits on the connections of a node. */
   readonly connectionLimits: readonly ConnectionLimit[]
-  /** Whether a commit is on disk when it is acknowledged: the settings that say otherwise. */
+  /** Settings with which a commit may be acknowledged before it is on disk. */
   readonly unsafeSettings: readonly string[]
   readonly isEncrypted: boolean
   /** null: none is configured. */
   readonly replica: ReplicaFacts | null
 }
 
-/** How many connections there may be at once, and are: to the server by ordinary roles, of this role, to this database. */
+/**
+ * Maximum and current number of connections: to the server by ordinary roles, of the role, or to the
+ * database.
+ */
 export interface ConnectionLimit {
   readonly of: 'server' | 'role' | 'database'
   readonly max: number
@@ -44,12 +47,12 @@ export interface ConnectionLimit {
 
 export type ReplicaFacts =
   | { readonly kind: 'unreachable'; readonly reason: string }
-  /** It takes writes, or holds another store. */
+  /** The server takes writes, or holds another store. */
   | { readonly kind: 'no-replica'; readonly reason: string }
   | {
       readonly kind: 'replica'
-      /** How much of the primary's log it has still to replay. */
+      /** Bytes of the primary's log that it has yet to replay. */
       readonly bytesBehind: number
-      /** Since the newest transaction that it knows; null: unknown. */
+      /** Time in seconds since the newest transaction that it has; null: unknown. */
       readonly secondsBehind: number | null
     }

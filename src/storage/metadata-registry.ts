@@ -3,12 +3,12 @@ import type { AuditEvent } from '../model/audit-events.ts'
 import type { MetadataField, MetadataSchema } from '../model/metadata-registry.ts'
 import type { Part, Window } from './window.ts'
 
-/** The registry of metadata (docs/decisions/0052). Each change is an event with what differs. */
+/** The registry of metadata (docs/decisions/0052). Each change records an event with the differences. */
 export interface MetadataRegistry {
-  /** By prefix. */
+  /** A page of the schemas, by prefix. */
   schemas(window: Window): Awaitable<Part<MetadataSchema>>
   schema(id: number): Awaitable<MetadataSchema | undefined>
-  /** By name. */
+  /** A page of the fields that a search finds, by name. */
   fields(search: FieldSearch, window: Window): Awaitable<Part<MetadataField>>
   field(id: number): Awaitable<MetadataField | undefined>
   addSchema(wanted: WantedSchema, event: AuditEvent): Promise<MetadataSchema | 'exists' | 'full'>
@@ -17,7 +17,7 @@ export interface MetadataRegistry {
     namespace: string,
     event: AuditEvent,
   ): Promise<MetadataSchema | 'exists' | undefined>
-  /** Removes it with its fields. @returns whether it was there */
+  /** Removes a schema with its fields. @returns false if there was no such schema */
   removeSchema(id: number, event: AuditEvent): Promise<boolean>
   addField(
     schema: number,
@@ -25,14 +25,14 @@ export interface MetadataRegistry {
     event: AuditEvent,
   ): Promise<MetadataField | 'exists' | 'full' | 'no-schema'>
   changeField(id: number, scopeNote: string | null, event: AuditEvent): Promise<MetadataField | undefined>
-  /** @returns whether it was there */
+  /** @returns false if there was no such field */
   removeField(id: number, event: AuditEvent): Promise<boolean>
 }
 
 export type WantedSchema = Omit<MetadataSchema, 'id'>
 export type WantedField = Omit<MetadataField, 'id' | 'schema'>
 
-/** All that is given must hold. */
+/** Conditions that must all hold. */
 export interface FieldSearch {
   /** The prefix of its schema. */
   readonly schema?: string | undefined
@@ -40,6 +40,6 @@ export interface FieldSearch {
   readonly qualifier?: string | undefined
   /** The whole name. */
   readonly name?: string | undefined
-  /** In lower case: how the name begins, or what follows one of its dots. */
+  /** In lower case: the beginning of the name, or of the part after one of its dots. */
   readonly begins?: string | undefined
 }

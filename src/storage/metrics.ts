@@ -1,9 +1,9 @@
 import type { QueueMeasures } from '../lib/tally.ts'
 import type { Queue } from '../model/measures.ts'
 
-/** What an operator's monitoring shows of the store (D5). Reading it costs the store next to nothing. */
+/** Metrics of the store for an operator's monitoring (D5). Reading them costs the store next to nothing. */
 export interface StoreMetrics {
-  /** Bytes on disk. Empty where the files are a database server's. */
+  /** Bytes on disk. Empty if the files belong to a database server. */
   sizes(): Promise<Readonly<Partial<Record<StorePart, number>>>>
   /** This event loop's connections to a database server. */
   pools(): readonly PoolMetrics[]
@@ -11,7 +11,7 @@ export interface StoreMetrics {
   listings(): number
   /** The cache of orders and records, which all event loops share. */
   cache(): CacheUsage
-  /** Counts from now on what waits for the store, in each of its queues. */
+  /** Starts counting the work that waits in each of the store's queues. */
   countQueues(measuresOf: (name: Queue) => QueueMeasures): void
 }
 

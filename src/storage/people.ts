@@ -5,26 +5,26 @@ import type { AuditEvent } from '../model/audit-events.ts'
 import type { Part, Window } from './window.ts'
 
 /**
- * Epersons and groups, and groups in groups (contract sections 2, 6 and 7, docs/decisions/0039). Every change is one
- * transaction with its audit event. Commands name epersons by e-mail address and groups by name. Changes by uuid are those
- * of administrators over HTTP: what they have changed is added to the event, and none of them leaves a store without an
- * administrator who may log in.
+ * Epersons and groups, and groups in groups (contract sections 2, 6 and 7, docs/decisions/0039). Every change
+ * is one transaction with its audit event. Commands name epersons by e-mail address and groups by name.
+ * Changes by uuid are those of administrators over HTTP: what they have changed is added to the event, and
+ * none of them leaves a store without an administrator who may log in.
  */
 export interface People {
   /** Finds disabled epersons too. */
   eperson(uuid: string): Awaitable<Eperson | undefined>
   /** @param email in upper or lower case */
   credentials(email: string): Awaitable<Credentials | undefined>
-  /** The epersons that a search finds, by e-mail address. */
+  /** A page of the epersons that a search finds, by e-mail address. */
   findEpersons(search: EpersonSearch, window: Window, client: Client): Awaitable<Part<Eperson>>
-  /** All of them, for commands: no request reads them. */
+  /** All epersons, for commands. No request reads them. */
   listEpersons(): Awaitable<readonly ListedEperson[]>
   listGroups(): Awaitable<readonly ListedGroup[]>
   /** @returns undefined when there is no such group */
   groupMembers(name: string): Awaitable<readonly Eperson[] | undefined>
   /** The groups with these ids, and everything that they are in. */
   groupsByUuid(uuids: readonly string[]): Awaitable<readonly Group[]>
-  /** Those of these groups that there are, in any order. */
+  /** The groups with these names that exist, in any order. */
   groupsByName(names: readonly string[]): Awaitable<readonly Group[]>
   /** The groups with these names, in the order given. Missing ones are created. */
   ensureGroups(names: readonly string[]): Promise<readonly Group[]>
@@ -33,9 +33,10 @@ export interface People {
   /** Ends the eperson's tokens (T6). */
   setEnabled(email: string, enabled: boolean, event: AuditEvent): Promise<Changed>
   /**
-   * Ends the eperson's tokens (T6), but for those of the session that makes the change, and their access tokens.
-   * @param checked the current password that was verified; if it was changed since then, the result is `unchanged` and
-   *   no event is recorded
+   * Ends the eperson's access tokens, and their login tokens (T6) except for those of the session that makes
+   * the change.
+   * @param checked the current password that was verified; if it was changed since then, the result is
+   * `unchanged` and no event is recorded
    */
   setPassword(
     whose: OneEperson,
@@ -45,7 +46,10 @@ export interface People {
   ): Promise<Changed>
   deleteEperson(email: string, event: AuditEvent): Promise<Changed>
   addGroup(name: string, event: AuditEvent): Promise<Group | 'exists'>
-  /** Memberships, also as a special group, end at once on every node. @returns where it is named, when it is in use */
+  /**
+   * Memberships, also as a special group, end at once on every node.
+   * @returns the rules that name it, if any
+   */
   deleteGroup(name: string, event: AuditEvent): Promise<'changed' | 'no-group' | GroupUse>
   join(group: string, email: string, event: AuditEvent): Promise<Changed | 'no-group'>
   leave(group: string, email: string, event: AuditEvent): Promise<Changed | 'no-group'>
@@ -60,8 +64,8 @@ export interface People {
   removeEperson(uuid: string, event: AuditEvent): Promise<'changed' | 'no-eperson' | 'last-administrator'>
 
   /**
-   * Takes their agreement from all epersons, so that DSpace's interface asks them again. Their sessions go on.
-   * @returns how many had one
+   * Removes the agreement of all epersons, so that DSpace's interface asks them again. Their sessions go on.
+   * @returns the number of epersons who had agreed
    */
   resetAgreements(event: AuditEvent): Promise<number>
 
@@ -72,7 +76,7 @@ export interface People {
 
   group(uuid: string): Awaitable<GroupDetails | undefined>
   createGroup(group: NewGroup, event: AuditEvent): Promise<GroupDetails | 'exists'>
-  /** @returns where the old name is named, if it can't change because of that */
+  /** @returns the rules that name the old name, if these prevent the change */
   changeGroup(
     uuid: string,
     change: GroupChange,
@@ -90,7 +94,7 @@ export interface People {
     eperson: string,
     event: AuditEvent,
   ): Promise<'changed' | 'unchanged' | 'no-group' | 'no-eperson' | 'last-administrator'>
-  /** Adds a group to another, or removes it. Everybody below it gets a new stamp. */
+  /** Adds a group to another, or removes it. Every eperson below it gets a new stamp. */
   setSubgroup(
     isIncluded: boolean,
     parent: string,
@@ -114,18 +118,18 @@ export interface People {
     'changed' | 'no-group' | OneRefused<'no-subgroup' | 'circle' | 'too-deep' | 'last-administrator'>
   >
 
-  /** The groups with everything that they are in, through any number of levels. As it is at this moment, on every node. */
+  /** The groups and all that they are in, through any number of levels, current on every node. */
   withParents(groups: readonly Group[]): Awaitable<readonly Group[]>
   /** The groups that an eperson is in, through any number of levels, by name; also of a disabled one. */
   groupsOf(eperson: string): Awaitable<readonly GroupDetails[]>
   /**
-   * The way from an eperson to their groups: the groups that they are directly in, and which group is in which among all that
-   * these and some more are in. At most `maxInclusions` of the latter.
-   * @param eperson null: nobody
+   * Explains an eperson's groups: those that they are directly in, and the inclusions among these, `more` and
+   * all groups above them, at most `maxInclusions`.
+   * @param eperson null: none
    * @param more uuids of groups
    */
   membershipsOf(eperson: string | null, more: readonly string[]): Awaitable<Memberships>
-  /** By name. */
+  /** A page of the groups that a search finds, by name. */
   findGroups(search: GroupSearch, window: Window, client: Client): Awaitable<Part<GroupDetails>>
 }
 
@@ -137,7 +141,7 @@ export interface Memberships {
 
 export const maxInclusions = 10_000
 
-/** The one of several for which nothing was changed. */
+/** The one of several changes that was refused, so that none was made. */
 export interface OneRefused<Why> {
   readonly why: Why
   readonly uuid: string
@@ -156,13 +160,13 @@ export interface NewPerson {
   readonly profile: Profile
 }
 
-/** Only what changes. */
+/** The members that change. */
 export interface EpersonChange {
   readonly email?: string
   readonly firstName?: string | null
   readonly lastName?: string | null
   readonly enabled?: boolean
-  /** null: the field goes. */
+  /** null removes the field. */
   readonly profile?: Readonly<Record<string, string | null>>
 }
 
@@ -176,7 +180,7 @@ export type GroupChange = Partial<NewGroup>
 export interface GroupSearch {
   /** Part of a name, or a whole uuid, in lower case; '' for all. */
   readonly text: string
-  /** Only those that are directly in this group, or are neither in it nor this group itself; null: all. */
+  /** `is`: groups directly in this one; otherwise those neither in it nor this group itself. null: all. */
   readonly inside: { readonly group: string; readonly is: boolean } | null
 }
 
@@ -184,13 +188,13 @@ export interface GroupSearch {
 export type OneEperson = { readonly email: string } | { readonly uuid: string }
 
 export interface EpersonSearch {
-  /** Part of a name or of an e-mail address, or a whole uuid, in lower case; '' for everybody. */
+  /** Part of a name or of an e-mail address, or a whole uuid, in lower case; '' for all. */
   readonly text: string
   /** null: all. */
   readonly membership: Membership | null
 }
 
-/** Only those who are in this group, or are not. */
+/** A condition: being directly in a group, or not. */
 export interface Membership {
   readonly group: string
   readonly is: boolean
@@ -232,7 +236,7 @@ export interface ListedGroup extends Group {
   readonly members: number
 }
 
-/** Where access rules name a group. They name it by its name, so a new group of that name would be let in. */
+/** Access rules that name a group. They use its name, so a new group of that name would be let in. */
 export interface GroupUse {
   readonly entities: readonly string[]
   readonly items: number

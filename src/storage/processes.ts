@@ -12,17 +12,20 @@ import type {
 import type { AllowedSessions } from '../model/sessions.ts'
 import type { Part, Window } from './window.ts'
 
-/** Processes and their logs (docs/decisions/0042). A program that runs one says so again and again; otherwise it counts as interrupted. */
+/**
+ * Processes and their logs (docs/decisions/0042). A program that runs one gives signs of life; without them,
+ * the process counts as interrupted.
+ */
 export interface Processes {
-  /** @returns undefined if as many run or wait already as may */
+  /** @returns the rival that excludes it; undefined if no more processes may run or wait */
   begin(process: NewProcess, place: Place): Promise<Process | Rival | undefined>
-  /** Lets a process run that waits, if it is its turn. */
+  /** Lets a waiting process run if it is its turn. */
   promote(id: number, place: Place): Promise<Turn>
-  /** Keeps what has happened since the last time, and says that it still runs. */
+  /** Records news of a process, and a sign of life. */
   keep(id: number, owner: string, news: News): Promise<Standing>
-  /** The same without saying anything. */
+  /** Reads the standing of a process without recording a sign of life. */
   look(id: number, owner: string): Awaitable<Standing>
-  /** @returns whether it is its owner's to end: it may count as interrupted already */
+  /** @returns false if it is no longer its owner's, because it was marked as interrupted for example */
   end(id: number, owner: string, how: Ending, news: News): Promise<boolean>
   /** Asks its owner to end it. @returns its state before; undefined: there is none */
   cancel(id: number, event: AuditEvent): Promise<ProcessState | undefined>
@@ -30,13 +33,13 @@ export interface Processes {
   remove(id: number, event: AuditEvent): Promise<ProcessState | undefined>
   one(id: number): Awaitable<Process | undefined>
   find(search: ProcessSearch, window: Window): Awaitable<Part<Process>>
-  /** The lines after one, and how many were not kept. */
+  /** The lines after line `after`, and the number of lines that were not kept. */
   lines(id: number, after: number, limit: number): Awaitable<Log>
-  /** Whose processes run or wait. */
+  /** The owners of processes that run or wait. */
   owners(): Awaitable<readonly string[]>
-  /** Keeps that the processes of these owners, and those that nobody has heard of for long, are interrupted. */
+  /** Marks the processes of these owners, and those silent for longer than `silentFor`, as interrupted. */
   interrupt(owners: readonly string[]): Promise<void>
-  /** Removes the oldest that have ended. */
+  /** Removes processes that ended before a time, and ended ones that are not among the newest `most`. */
   prune(before: string, most: number): Promise<void>
 }
 
@@ -45,26 +48,25 @@ export interface Rival {
   readonly rival: number
 }
 
-/** Where a process runs. */
+/** The program that runs a process, and its limits. */
 export interface Place {
-  /** The program that runs it. */
   readonly owner: string
-  /** How many it runs at once; null: any number. */
+  /** Maximum number of processes at once; null: unlimited. */
   readonly atOnce: number | null
-  /** How many may wait. */
+  /** Maximum number of waiting processes. */
   readonly waiting: number
 }
 
 /** `gone`: it is not its owner's any more. */
 export type Turn = 'runs' | 'waits' | 'gone'
-/** `lost`: it counts as interrupted, or was removed. */
+/** `lost`: it has ended, was marked as interrupted, or was removed. */
 export type Standing = 'wanted' | 'cancelled' | 'lost'
 
-/** What has happened since it was last kept. */
+/** Progress of a process since it was last recorded. */
 export interface News {
   readonly progress: Progress | null
   readonly lines: readonly LogLine[]
-  /** How many lines there were in all, with those that are not kept. */
+  /** Number of lines written in all, including those that are not kept. */
   readonly written: number
 }
 
@@ -84,11 +86,11 @@ export interface ProcessSearch {
 
 export interface Log {
   readonly lines: readonly LogLine[]
-  /** How many lines were written beyond the bound. */
+  /** Number of lines written beyond the bound. */
   readonly left: number
 }
 
-/** What is shown to everybody on every page (`/api/system/systemwidealerts`). */
+/** A message shown on every page (`/api/system/systemwidealerts`). */
 export interface Alert {
   readonly id: number
   readonly message: string
@@ -106,9 +108,9 @@ export interface Alerts {
   change(alert: Alert, event: AuditEvent): Promise<Alert | undefined>
 }
 
-/** Characters of a line of a log, and lines of a log that are kept. */
+/** Maximum characters of a line of a log, and maximum lines of a log that are kept. */
 export const maxLine = 1_000
 export const maxLines = 2_000
 
-/** In ms. So long after its owner was last heard of, a process counts as interrupted. */
+/** Time in ms without a sign of life after which a process counts as interrupted. */
 export const silentFor = 60_000

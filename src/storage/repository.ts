@@ -15,12 +15,14 @@ import type {
 import type { ReaderRule, Readers, Viewer } from '../model/readers.ts'
 import type { Part, Window } from './window.ts'
 
-/** Items and their bitstreams (contract section 10). Callers evaluate `readers`; only pages of what
- * a viewer sees are of that alone. */
+/**
+ * Items and their bitstreams (contract section 10). Callers evaluate `readers`, except for `bitstreamsIn`,
+ * which returns only what the viewer may read.
+ */
 export interface Repository {
   item(uuid: string): Awaitable<Item | undefined>
   bitstream(uuid: string): Awaitable<Bitstream | undefined>
-  /** All of an item, in the order in which `putItems` received them. An item may have very many: no request reads them. */
+  /** All bitstreams of an item, in their order. An item may have very many, so no request reads them. */
   bitstreamsOf(item: string): Awaitable<readonly Bitstream[]>
   /** The bundles of an item, in their order. */
   bundles(item: string, window: Window): Awaitable<Part<Bundle>>
@@ -39,26 +41,33 @@ export interface Repository {
   /** The items after this identifier, by code point. @param after '' for the first page */
   listItems(after: string, max: number): Awaitable<readonly ListedItem[]>
   /**
-   * Adds items, and updates those whose identifier exists: all of them, or none if it fails. An existing item keeps its
-   * uuid, and so does a bitstream with the same bundle and name. Without readers, they keep their own (D7).
+   * Adds items, and updates those whose identifier exists: all of them, or none if it fails. An existing item
+   * keeps its uuid, and so does a bitstream with the same bundle and name. Without readers, they keep their
+   * own (D7).
    * @param event a template for the event of each changed item; `event` and `object` are filled in
    */
   putItems(items: readonly NewItem[], event: AuditEvent): Promise<readonly PutOutcome[]>
-  /** @returns undefined if there is no such item or bitstream; `no-eperson` as of `change` */
+  /**
+   * @returns undefined if there is no such item or bitstream; `no-eperson` if a rule names an eperson who
+   * does not exist
+   */
   setReaders(change: AccessChange, event: AuditEvent): Promise<ReadersOutcome | undefined>
-  /** What somebody changes over HTTP. @param event a template: `event`, `object` and `changes` are filled in */
+  /**
+   * Applies a change made over HTTP.
+   * @param event a template: `event`, `object` and `changes` are filled in
+   */
   change(change: ItemChange, event: AuditEvent): Promise<ItemOutcome>
   /** The audiences with a rule for this reader that some item or bitstream has, in the order of their ids. */
   audiencesWith(reader: ReaderRule['reader']): Awaitable<readonly CountedAudience[]>
   /** The uuids of the items, or of the bitstreams, of an audience, in their order. */
   objectsOf(kind: ObjectKind, audience: number, window: Window): Awaitable<readonly string[]>
-  /** What clients said of the rules of an item or a bitstream. */
+  /** The notes of clients about the rules of an item or a bitstream. */
   policyNotes(object: string): Awaitable<readonly PolicyNote[]>
   /** The service itself, as an object with metadata. */
   site(): Awaitable<Site>
-  /** The bytes of all bitstreams together: a content counts for each that has it. */
+  /** Total bytes of all bitstreams. A content that several bitstreams share counts for each. */
   bytes(): Awaitable<number>
-  /** @returns whether there was such an item */
+  /** @returns false if there was no such item */
   deleteItem(identifier: string, event: AuditEvent): Promise<boolean>
 
   /** The unique id of this store. A folder of files belongs to one store (docs/decisions/0012). */
@@ -70,7 +79,7 @@ export interface Repository {
   contents(after: string, max: number): Awaitable<readonly Content[]>
   /** A few of the bitstreams with this content, as `<identifier of the item>, <bundle>/<name>`. */
   holders(sha256: string): Awaitable<readonly string[]>
-  /** Those of these hashes whose content at least one bitstream has. */
+  /** The hashes among these whose content at least one bitstream has. */
   contentsInUse(sha256: readonly string[]): Awaitable<ReadonlySet<string>>
 }
 
@@ -78,7 +87,7 @@ export type BundlePlace = Pick<Bitstream, 'item' | 'bundle'>
 
 export interface Site {
   readonly metadata: Metadata
-  /** Grows with every change. 0: it was never changed. */
+  /** Grows with every change; 0: it was never changed. */
   readonly revision: number
 }
 
@@ -86,7 +95,7 @@ export type ObjectKind = 'item' | 'bitstream'
 
 export type ReadersOutcome = 'changed' | 'unchanged' | 'no-eperson'
 
-/** Readers that items and bitstreams have in common, and how many have them. */
+/** Readers that items and bitstreams share, with the number of each. */
 export interface CountedAudience {
   readonly id: number
   readonly readers: Readers
@@ -94,5 +103,5 @@ export interface CountedAudience {
   readonly bitstreams: number
 }
 
-/** `taken`: it is another item than was seen, and stays as it is. */
+/** `taken`: another run has put the item since it was looked up, and it stays as it is. */
 export type PutOutcome = 'added' | 'changed' | 'unchanged' | 'taken'

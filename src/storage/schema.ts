@@ -1,15 +1,15 @@
 import { StoreUnavailable } from '../model/errors.ts'
 
-/** @param place the folder or database that has a store of before the first release */
+/** @param place the folder or database of a store from before the first release */
 export const madeBefore = (place: string): StoreUnavailable =>
   new StoreUnavailable(
     `the store in ${place} was made before the first release of Carrel; make a backup with the Carrel that made it (\`carrel backup\`), and restore that with this one (\`carrel restore\`)`,
   )
 
 /**
- * The tables that both engines have, with the same columns and types, in SQLite's words. Times are text in RFC 3339, UTC;
- * what is compared or added up is milliseconds since 1970; a boolean is 0 or 1; texts compare by code point (Q6). What one
- * engine has besides (triggers, views, indexes in its own words) is in its `schema.ts`.
+ * The tables that both engines have, with the same columns and types, in SQLite's dialect. Times are text in
+ * RFC 3339, UTC, or milliseconds since 1970 where they are compared or added up; a boolean is 0 or 1; texts
+ * compare by code point (Q6). Triggers, views and indexes that only one engine has are in its `schema.ts`.
  */
 const tables = `
   CREATE TABLE eperson (

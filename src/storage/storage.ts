@@ -12,16 +12,16 @@ import type { Repository } from './repository.ts'
 import type { Secrets, Sessions } from './sessions.ts'
 import type { Trail } from './trail.ts'
 
-/** Is called when the store has lost files, with what to do, and with null when they are back. */
+/** Called when the store has lost files, with advice, and with null when they are back. */
 export type ReportLoss = (message: string | null) => void
 
 /**
- * The storage interface (docs/decisions/0002). Each engine implements all of it, and features depend only on it.
- * Reads on the path of every request may return a value at once (`Awaitable`). Writes return promises that resolve only
- * after the change is on disk: nothing acknowledged is lost.
+ * The storage interface (docs/decisions/0002). Each engine implements all of it, and features depend only on
+ * it. Reads on the path of every request may return a value at once (`Awaitable`). Writes return promises
+ * that resolve only after the change is on disk: nothing acknowledged is lost.
  */
 export interface Storage {
-  /** Whether opening it created it. */
+  /** True if opening the store created it. */
   readonly isNew: boolean
   readonly people: People
   readonly accessTokens: AccessTokens
@@ -37,7 +37,9 @@ export interface Storage {
   readonly processes: Processes
   readonly registry: MetadataRegistry
   readonly alerts: Alerts
-  /** Rejects with `StoreUnavailable` if the store does not answer, or its files are not those that were opened. */
+  /**
+   * Rejects with `StoreUnavailable` if the store doesn't answer, or its files aren't those that were opened.
+   */
   ping(): Awaitable<void>
   close(): Promise<void>
 }

@@ -4,38 +4,38 @@ import type { Checkpoint, EventRow, SignedHead, TrailKey } from '../model/trail.
 
 /** The audit trail (D9, docs/decisions/0027). Changes of the store record their events themselves. */
 export interface Trail {
-  /** Adds an event that comes with no change. Repeated failures of one network are counted. */
+  /** Adds an event that belongs to no change. Repeated failures of one network are counted. */
   record(event: AuditEvent): Promise<void>
   /**
-   * Signs where the chains have got to.
-   * @returns whether there was anything new
+   * Signs the ends of the chains.
+   * @returns false if there was nothing new
    */
   checkpoint(): Promise<boolean>
   /**
-   * Removes some of the events before a time, the oldest first, and leaves a signed marker.
+   * Removes some of the events before a time, oldest first, and leaves a signed marker.
    * @param before in RFC 3339, UTC
-   * @returns how many; 0: there are no more
+   * @returns the number of removed events; 0: there are no more
    */
   pruneSome(before: string): Promise<number>
-  /** Reads the whole trail at one moment, while it goes on. */
+  /** Reads a snapshot of the whole trail while events are added to it. */
   read<T>(work: (trail: TrailReader) => Promise<T>): Promise<T>
 }
 
-/** One moment of the trail. Rows come as they are needed, so that memory stays small. */
+/** A snapshot of the trail. Rows come as they are needed, so that memory stays small. */
 export interface TrailReader {
-  /** Those that the secrets of the service open, newest first. */
+  /** The keys that the secrets of the service open, newest first. */
   readonly keys: readonly TrailKey[]
-  /** How many keys no secret opens. */
+  /** Number of keys that no secret opens. */
   readonly locked: number
-  /** How many events there are. @param before of those before this time; null: of all */
+  /** Counts the events. @param before in RFC 3339, UTC: only those before this time; null: all */
   count(before: string | null): Awaitable<number>
-  /** By number. */
+  /** All checkpoints, by number. */
   checkpoints(): Rows<Checkpoint>
-  /** By chain and place; those without a chain first. */
+  /** All events, by chain and place; those without a chain first. */
   chained(): Rows<StoredEvent>
-  /** What checkpoints have signed, by chain and place; without markers, which say where chains go on. */
+  /** The heads that checkpoints have signed, by chain and place, without markers. */
   heads(): Rows<SignedHead & { readonly checkpoint: number }>
-  /** By id. @param range from (including) and to (excluding), in RFC 3339, UTC */
+  /** The events of a range, by id. @param range from (including) and to (excluding), in RFC 3339, UTC */
   events(range: TimeRange): Rows<StoredEvent>
 }
 
@@ -46,7 +46,7 @@ export interface TimeRange {
   readonly until: string | null
 }
 
-/** An event as it is found: anything may have been changed. */
+/** An event as stored. Anything in it may have been changed. */
 export type StoredEvent = Omit<EventRow, 'chain' | 'place'> & {
   readonly id: number
   readonly chain: number | null

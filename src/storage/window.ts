@@ -6,6 +6,6 @@ export interface Window {
 
 export interface Part<T> {
   readonly rows: readonly T[]
-  /** How many elements the whole list has. */
+  /** Number of elements in the whole list. */
   readonly total: number
 }
