@@ -40,7 +40,7 @@ export const accessTokens = {
   changes: {
     *add({ id, eperson, name, hash, scope, networks, created, expires }, event) {
       yield* rights(event, 'own')
-      // Locked, so that tokens made at once see each other.
+      // The lock makes concurrent additions see each other.
       const owner = yield* row<{ password_stamp: number }>(
         'SELECT password_stamp FROM eperson WHERE uuid = $1 AND enabled = 1 FOR NO KEY UPDATE',
         eperson,
@@ -103,13 +103,13 @@ export const accessTokens = {
   },
 } satisfies StatementsOf<AccessTokens>
 
-/** For a change of the eperson that changes their stamp, too. @returns how many there were */
+/** Removes an eperson's access tokens. The caller changes the stamp. @returns the number of removed tokens */
 export const endAccessTokens = (eperson: string): Change<number> =>
   run('DELETE FROM access_token WHERE eperson = $1', eperson)
 
 const columns = 'id, eperson, name, scope, networks, created, expires, used'
 
-/** Those that no change of the password has ended. */
+/** Access tokens that no change of the password has ended. */
 const alive = `access_token t WHERE password_stamp = (SELECT password_stamp FROM eperson WHERE uuid = t.eperson)`
 
 type AccessTokenRow = Omit<AccessToken, 'scope' | 'networks'> & {

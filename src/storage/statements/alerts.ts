@@ -3,7 +3,7 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Alert, Alerts } from '../processes.ts'
 import { insert, type Read, record, rights, rows, type StatementsOf, update } from './statements.ts'
 
-/** System-wide alerts: there is one at most, because that is what DSpace's interface can edit. */
+/** System-wide alerts. There is one at most, because DSpace's interface can edit only one. */
 export const alerts = {
   reads: { all: () => alertsIn() },
   changes: {

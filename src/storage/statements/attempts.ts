@@ -33,7 +33,7 @@ export const attempts = {
       const state = yield* stateOf(attempt)
       const begun = begunIn(state)
       yield* put(attempt, new Map(begun.counted.map(({ scope, after }) => [scope, after])))
-      // More than an attempt can add: what is forgotten doesn't pile up.
+      // Removes more rows than an attempt adds, so that expired ones don't pile up.
       yield* run(
         `DELETE FROM attempt WHERE key IN
            (SELECT key FROM attempt WHERE expires < $1 ORDER BY expires LIMIT 10 FOR UPDATE SKIP LOCKED)`,
@@ -50,7 +50,7 @@ export const attempts = {
 } satisfies StatementsOf<Attempts>
 
 interface State {
-  /** ms since 1970, by the clock that all who share the store go by. */
+  /** The store's time in ms since 1970: the clocks of nodes may differ. */
   readonly now: number
   readonly isFamiliar: boolean
   readonly counts: ReadonlyMap<Scope, Count>
@@ -58,7 +58,7 @@ interface State {
 
 const keysOf = ({ keys }: Attempt): readonly string[] => scopes.map(scope => keys[scope])
 
-/** One statement, with the time: every attempt waits for it. */
+/** Reads everything, including the time, in one statement, because every attempt waits for it. */
 function* stateOf(attempt: Attempt): Read<State> {
   const found = yield* rows<Count & { key: string; now: number; isFamiliar: number }>(
     stateSql,
@@ -87,7 +87,7 @@ const stateSql = {
   postgres: stateAt(storeTime.postgres),
 }
 
-/** In one order for all, so that attempts at once see each other and none waits in a circle. */
+/** Locks the counts in one order, so that concurrent attempts see each other and don't deadlock. */
 const lockCounts = (attempt: Attempt): Change<void> =>
   lock(
     `INSERT INTO attempt (key, level, at, expires) SELECT unnest(CAST($1 AS TEXT[])), 0, 0, 0
@@ -107,7 +107,7 @@ const standingIn = ({ counts, isFamiliar, now }: State): Standing => ({
   isFamiliar,
 })
 
-/** Counts a failure more, unless the attempt has to wait. */
+/** Counts one more failure, unless the attempt has to wait. */
 function begunIn(state: State): Begun {
   const standing = standingIn(state)
   if (standing.wait > 0) return { ...standing, pause: 0, counted: [] }
@@ -120,7 +120,7 @@ function begunIn(state: State): Begun {
   }
 }
 
-/** The count without the attempt that is taken back. Others may have been counted since. */
+/** The count without the attempt that is taken back, although others may have been counted since. */
 function leftOf({ scope, before, after }: Counted, counts: ReadonlyMap<Scope, Count>): Count {
   const { level, at } = counts.get(scope) ?? nothing
   if (level === after.level && at === after.at) return before ?? nothing

@@ -12,13 +12,14 @@ import { type Read, rows } from './statements.ts'
 /** All audiences of a store, held in memory. */
 export interface Audiences {
   add(id: number, readers: Readers): void
-  /** Adds those that the store has besides. */
+  /** Adds the audiences of the store that are not in memory yet. */
   readNew(): Read<void>
   /** The highest id so far, or 0. Ids are assigned in ascending order, and an audience never changes. */
   readonly lastId: number
   /**
-   * @param how `listed`: in lists and queries; `by address`: also what is in none
-   * @returns the ids of the audiences that admit the viewer, ascending; the same object until something changes
+   * @param how `listed`: in lists and queries; `by address`: also objects that are in none of these
+   * @returns the ascending ids of the audiences that admit the viewer; the same object until something
+   * changes
    */
   admitting(viewer: Viewer, how?: Seen): readonly number[]
 }
@@ -26,15 +27,15 @@ export interface Audiences {
 export type Seen = 'listed' | 'by address'
 
 /**
- * Results that are cached, and ids in all of them together: one for each combination of groups that a viewer is in, and
- * one more for each eperson that rules name.
+ * Maximum number of cached results, and of ids in all of them. There is one result for each combination of
+ * groups of a viewer, and one more for each eperson that rules name.
  */
 const maxCached = 1_000
 const maxCachedIds = 1_000_000
 
 export function createAudiences(): Audiences {
   const all: Audience[] = []
-  /** Those with a rule for one eperson, by their uuid. */
+  /** Audiences with a rule for a single eperson, by the uuid of the eperson. */
   const naming = new Map<string, Audience[]>()
   const cache = new Map<string, readonly number[]>()
   let cachedIds = 0
@@ -80,12 +81,12 @@ export function createAudiences(): Audiences {
 
       if (viewer.kind === 'administrator') return cached(how, () => seen(all, viewer))
       const groups = [...viewer.groups].sort()
-      // Only whether viewers are logged in and their groups matter, not who they are …
+      // Viewers with the same groups share a result, apart from being logged in or not.
       const shared = () =>
         cached(JSON.stringify([how, viewer.eperson !== null, ...groups]), () =>
           seen(all, { ...viewer, eperson: viewer.eperson === null ? null : noOneInParticular }),
         )
-      // … unless a rule names them.
+      // Rules that name the viewer add to the shared result.
       const own = naming.get(viewer.eperson ?? noOneInParticular)
       if (!own) return shared()
       return cached(JSON.stringify([how, { eperson: viewer.eperson }, ...groups]), () =>
@@ -98,5 +99,5 @@ export function createAudiences(): Audiences {
 
 type Audience = readonly [id: number, readers: Readers]
 
-/** The uuid of no eperson. */
+/** A uuid that no eperson has. */
 const noOneInParticular = ''

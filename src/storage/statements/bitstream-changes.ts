@@ -11,7 +11,6 @@ import { isSeenByAll, lockBundle, touchItem } from './bundle-changes.ts'
 import { accessObject, itemDifferences } from './items.ts'
 import { type Change, now, record, row, rows, run, update } from './statements.ts'
 
-/** Changes of files. */
 export function* addBitstream(change: AddBitstream, event: AuditEvent): Change<ItemOutcome> {
   const bundle = yield* lockBundle(change.bundle)
   if (!bundle) return 'gone'
@@ -71,7 +70,7 @@ interface ExistingBitstream {
   readonly sha256: string
 }
 
-/** The bitstream, with its item locked. */
+/** Finds a bitstream, and locks its item. */
 function* lockBitstream(uuid: string): Change<ExistingBitstream | undefined> {
   const item = yield* row<{ identifier: string }>(
     `SELECT identifier FROM item
@@ -127,7 +126,7 @@ const objectOf = (file: ExistingBitstream) => accessObject({ identifier: file.id
 
 export function* deleteBitstreams(uuids: readonly string[], event: AuditEvent): Change<ItemOutcome> {
   const files: ExistingBitstream[] = []
-  // In one order, so that no two such changes wait for each other.
+  // The items are locked in one order, so that two such changes don't deadlock.
   for (const uuid of [...new Set(uuids)].toSorted()) {
     const file = yield* lockBitstream(uuid)
     if (!file) return 'gone'
@@ -172,7 +171,7 @@ export function* orderBitstreams(
     if (!moved || to > after.length) return 'gone'
     after.splice(to, 0, moved)
   }
-  // The places that the bundle has among all files of the item stay; others are in them.
+  // The bundle keeps its places among all files of the item; only the files in them change.
   let moved = 0
   let seen = 0
   for (const [at, { uuid: file, place }] of after.entries()) {
@@ -183,7 +182,7 @@ export function* orderBitstreams(
     yield* run('UPDATE bitstream SET place = $1 WHERE uuid = $2', wanted, file)
   }
   if (moved === 0) return 'unchanged'
-  // The order of one file is none.
+  // A change of place of one visible file is not counted as a visible change of order.
   yield* touchItem(bundle.item, seen > 1)
   const names = (list: readonly { readonly name: string }[]) => ({ order: list.map(({ name }) => name) })
   const object = `${bundle.identifier}, ${bundle.name}`

@@ -12,7 +12,7 @@ export interface ExistingBundle {
   readonly primary_bitstream: string | null
 }
 
-/** Changes of bundles. The item is locked first, always, so that no two changes wait for each other. */
+/** Finds a bundle, and locks its item. Items are always locked first, so that two changes don't deadlock. */
 export function* lockBundle(uuid: string): Change<ExistingBundle | undefined> {
   const item = yield* row<{ uuid: string; identifier: string }>(
     `SELECT uuid, identifier FROM item
@@ -27,15 +27,15 @@ export function* lockBundle(uuid: string): Change<ExistingBundle | undefined> {
 }
 
 /**
- * Tells that the item was changed.
- * @param isSeen whether all who may read the item see the change; others learn nothing of it, not even when it was
+ * Records that an item was changed.
+ * @param isSeen true if all who may read the item see the change; others don't even learn its time
  */
 export function* touchItem(uuid: string, isSeen: boolean): Change<void> {
   yield* run('UPDATE item SET revision = revision + 1 WHERE uuid = $1', uuid)
   if (isSeen) yield* run('UPDATE item SET modified = $1 WHERE uuid = $2', now(), uuid)
 }
 
-/** Finds out whether all who may read the item may read a file of it. To be asked before the file is deleted. */
+/** True if all who may read the item may read this file of it. Called before the file is deleted. */
 export function* isSeenByAll(file: string): Change<boolean> {
   const sql = `SELECT 1 AS one FROM bitstream b JOIN item i ON i.uuid = b.item
      WHERE b.uuid = $1 AND b.audience = i.audience`
@@ -67,7 +67,7 @@ export function* addBundle(
   return 'changed'
 }
 
-/** With the files in it. */
+/** Deletes a bundle with its files. */
 export function* deleteBundle(uuid: string, event: AuditEvent): Change<ItemOutcome> {
   const bundle = yield* lockBundle(uuid)
   if (!bundle) return 'gone'

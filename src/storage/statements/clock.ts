@@ -2,11 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, plausibleStep } from '../clock.ts'
 import { run, type StatementsOf } from './statements.ts'
 
-/** The mark in a store: a time that has certainly been, in ms since 1970; 0: none yet. */
+/** The mark in a store: a time that has certainly passed, in ms since 1970; 0: none yet. */
 export interface Mark {
-  /** A recent value. Called very often. @param hasLooked true if the caller has just looked something up in the store */
+  /**
+   * Returns a recent value. Called very often.
+   * @param hasLooked true if the caller has just read from the store
+   */
   read(hasLooked: boolean): number
-  /** Moves it, unless it is ahead of that, or was reset since `from` was read. */
+  /** Raises the mark to `to`, unless it is that high already or was reset since `from` was read. */
   raise(to: number, from: number): Promise<void>
 }
 
@@ -24,23 +27,23 @@ export const clock = {
 const proof = 10 * 60 * 1000
 /** In ms. A larger difference from the elapsed time is a jump. */
 const maxDeviation = 60 * 1000
-/** While the machine's clock is behind, time passes this much slower: what is ahead by a little meets it again. */
+/** Relative speed of time while the machine's clock is behind, so that it catches up with a small lead. */
 const rate = 0.999
 
 /** Minimum time between two writes of the mark that expired tokens cause, in ms. */
 const keepInterval = 1_000
 
-/** The clocks at one moment, in ms: that of the machine, and the one that only counts. */
+/** Two clocks at one moment, in ms: the machine's, and the monotonic one. */
 interface Reading {
   readonly wall: number
   readonly at: number
 }
 
 /**
- * Where the mark may move. A clock that jumped far ahead moves it only after a while: if it is soon put right, nobody's
- * session has ended.
- * @param time how far time has got
- * @param suspect when the clock was first seen to be too far ahead
+ * Returns the next mark. A clock that jumped far ahead moves the mark only after `proof`: if it is put right
+ * before then, no session has ended.
+ * @param time the time by the current mark
+ * @param suspect the reading that first found the clock too far ahead
  */
 export function nextMark(time: number, { wall, at }: Reading, suspect: Reading | undefined) {
   if (wall - time <= plausibleStep) return { mark: Math.max(wall, time), suspect: undefined }
@@ -49,7 +52,7 @@ export function nextMark(time: number, { wall, at }: Reading, suspect: Reading |
   return at - suspect.at < proof ? { mark: time, suspect } : { mark: wall, suspect: undefined }
 }
 
-/** The clock of every engine: the machine's, or the one that goes on from the mark, whichever is ahead. */
+/** The clock of both engines: the machine's, or the one that goes on from the mark, whichever is ahead. */
 export function createClock({ read, raise }: Mark): Clock {
   let stored = 0
   let anchor: Reading = { wall: 0, at: 0 }
@@ -62,7 +65,7 @@ export function createClock({ read, raise }: Mark): Clock {
     const at = performance.now()
     const mark = read(hasLooked)
     if (mark !== stored) {
-      // A lower one was reset by the operator.
+      // A lower mark was reset by the operator.
       if (mark < stored || mark > timeAt(at)) anchor = { wall: mark, at }
       stored = mark
     }
@@ -72,7 +75,7 @@ export function createClock({ read, raise }: Mark): Clock {
   async function advance(): Promise<void> {
     const time = marked()
     const reading = { wall: Date.now(), at: performance.now() }
-    // There is nothing to compare the first one with.
+    // The first reading has nothing to be compared with.
     const next = anchor.wall === 0 ? { mark: reading.wall, suspect } : nextMark(time, reading, suspect)
     suspect = next.suspect
     anchor = { wall: next.mark, at: reading.at }
@@ -87,7 +90,7 @@ export function createClock({ read, raise }: Mark): Clock {
 
   let keptAt = Number.NEGATIVE_INFINITY
   let keeping: Promise<void> | undefined
-  /** Those who come while it is being kept share the next time, which is read after they came. */
+  /** Writes the mark. Callers share the first write that reads the time after they came. */
   async function keepNext(): Promise<void> {
     const pause = keptAt + keepInterval - performance.now()
     if (pause > 0) await sleep(pause)

@@ -38,7 +38,7 @@ interface EntityChanges
   forgetRetired(versions: readonly string[]): Promise<number>
 }
 
-/** Changes of the list of entities. Those that have files or tables to look after are wrapped by the engines. */
+/** Changes of the list of entities. Engines wrap those that also involve files or tables. */
 export const entities = {
   reads: {},
   changes: {
@@ -66,12 +66,12 @@ export const entities = {
   },
 } satisfies StatementsOf<EntityChanges>
 
-/** Only one transaction at a time changes the list. */
+/** Locks the list of entities: one transaction at a time changes it. */
 export const lockList = (): Change<number> => run('UPDATE state SET entities = entities + 1')
 
 /**
  * Points an entity at a version.
- * @returns the entity before, and who may read it now; undefined where it has another version than the one to replace
+ * @returns the entity before, and its read rule now; undefined if its version is not the one to replace
  */
 export function* pointEntity(
   published: PublishedEntity,
@@ -90,14 +90,14 @@ export function* pointEntity(
     ...(slots !== undefined && { slots }),
     imported: now(),
   }
-  // The declarations of the entity stay (Q21, Q25).
+  // Without new declarations, the existing ones stay (Q21, Q25).
   const after = { name, key, fields, read, source, ...(published.declare ?? descriptionOf(before ?? {})) }
   yield* putEntity(after)
   if (event) yield* record({ ...event, object: name, changes: entityChanges(before, after) })
   return { before, read }
 }
 
-/** @returns the entity that is gone */
+/** @returns the dropped entity; false if there was none; `changed` if it has another tag than `of` */
 export function* dropEntity(
   name: string,
   event: AuditEvent,
@@ -123,7 +123,7 @@ function* describe(name: string, change: DescriptionChange, event: AuditEvent): 
   return (yield* declare(name, described, event)) === 'declared'
 }
 
-/** @param change undefined: the entity isn't the one that is meant */
+/** @param change returns undefined if the entity is not the intended one */
 function* declare(
   name: string,
   change: (before: Entity) => Declared | undefined,
@@ -153,7 +153,7 @@ export const putEntity = (entity: Entity): Change<number> =>
     '(name) DO UPDATE SET definition = excluded.definition, version = excluded.version, changed = excluded.changed',
   )
 
-/** The version of an entity, which has another one or none from now on, goes when nobody reads it any more. */
+/** Retires the version of an entity that gets another one or none. It is removed once no request reads it. */
 function* retireVersionOf(name: string): Change<void> {
   const [entity] = yield* rows<{ version: string }>(
     'SELECT version FROM entity WHERE name = $1 AND version IS NOT NULL',
@@ -166,7 +166,7 @@ export function* retire(version: string): Change<void> {
   yield* insert('retired', { version, at: yield* clock() }, 'DO NOTHING')
 }
 
-/** Retired versions that are being read, or are pointed at once more, stay for a while. */
+/** Marks retired versions as in use, because they are being read or pointed at again. */
 export function* keepRetired(versions: readonly string[]): Change<void> {
   yield* run('UPDATE retired SET at = $1 WHERE version = ANY($2)', yield* clock(), versions)
 }
@@ -174,7 +174,7 @@ export function* keepRetired(versions: readonly string[]): Change<void> {
 /** Time in ms for which a replaced version is kept for requests that have just looked it up. */
 const retiredGrace = 60_000
 
-/** @returns the number of versions that were old, and not yet forgotten */
+/** Forgets those of these versions that are old. @returns the number of forgotten versions */
 export function* forgetRetired(versions: readonly string[]): Change<number> {
   const sql = 'DELETE FROM retired WHERE version = ANY($1) AND at < $2'
   return yield* run(sql, versions, (yield* clock()) - retiredGrace)
@@ -192,13 +192,14 @@ export function* retiredVersions(): Read<readonly RetiredVersion[]> {
   return found.map(({ version, at }) => ({ version, isOld: at < before }))
 }
 
-/** More than this many imports of one entity, and bursts of writes, are not expected while one is being published. */
+/** Maximum number of attempts: more imports and bursts of writes are not expected during one publication. */
 const maxAttempts = 20
 
 /**
- * Points an entity at its new version, as it was agreed. Where it has become another one meanwhile, it is asked for again.
- * @param first what was agreed before the version was written
- * @param point undefined: the entity is another one by now
+ * Points an entity at its new version as agreed. If the entity has changed meanwhile, asks for a new
+ * agreement.
+ * @param first the agreement from before the version was written
+ * @param point returns undefined if the entity has changed
  */
 export async function pointAgreed<T>(
   agree: NewEntity['agree'],

@@ -3,7 +3,6 @@ import { type ChangeRow, createChangedEntities } from '../columns/changed-entiti
 import type { RecordEntity } from '../entities.ts'
 import { type Read, row, rows } from './statements.ts'
 
-/** Rows of the list of entities. */
 export type EntityRow = { readonly name: string; readonly definition: string }
 
 export const toEntity = ({ name, definition }: EntityRow): Entity => ({
@@ -20,7 +19,7 @@ export function* findEntity(name: string): Read<Entity | undefined> {
   return found && toEntity(found)
 }
 
-/** As they were when their versions were made, by name. */
+/** Imported entities as they were when their versions were made, by name. */
 export function* importedEntities(): Read<readonly RecordEntity[]> {
   const found = yield* rows<EntityRow>(
     'SELECT name, definition FROM entity WHERE version IS NOT NULL ORDER BY name',
@@ -32,13 +31,15 @@ type ListRow =
   | ({ definition: null; name: string } & Omit<ChangeRow, 'entity'>)
   | { definition: string; name: string; seq: null }
 
-/** One statement, which sees the store at one moment: a new version of an entity has the changes that are gone. */
+/**
+ * One statement sees one moment of the store: changes that are gone are in the new version of their entity.
+ */
 const select = `SELECT name, definition, CAST(NULL AS BIGINT) AS seq, NULL AS key, NULL AS key_values, NULL AS json,
     CAST(NULL AS BIGINT) AS added FROM entity WHERE CAST($2 AS INTEGER) = 1
   UNION ALL SELECT entity, NULL, seq, key, key_values, json, added FROM record_change WHERE seq > $1 ORDER BY seq`
 
 export interface EntityList {
-  /** Those that were imported or exposed, by name, without the single records that were written since. */
+  /** Imported and exposed entities by name, without the single records that were written since. */
   readonly stored: readonly Entity[]
   /**
    * @param isSame true if no entity has changed since the last time, so that only single records are read
@@ -47,7 +48,7 @@ export interface EntityList {
   read(isSame?: boolean): Read<readonly Entity[]>
 }
 
-/** The entities as an event loop knows them. */
+/** Caches the entities for an event loop. */
 export function createEntityList(): EntityList {
   const changed = createChangedEntities()
   let stored: readonly Entity[] = []

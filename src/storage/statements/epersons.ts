@@ -22,7 +22,7 @@ import { dropReader } from './reader-changes.ts'
 import { keepOnly } from './sessions.ts'
 import { type Change, nextStamp, record, rights, row, rows, run, type SomeOf, update } from './statements.ts'
 
-/** Epersons: by command, where e-mail addresses name them, and over HTTP. */
+/** Epersons: commands name them by e-mail address, requests over HTTP by uuid. */
 export const epersons = {
   reads: {
     eperson: epersonWith,
@@ -146,7 +146,7 @@ function* changeOne(uuid: string, change: EpersonChange, event: AuditEvent) {
   if (isSame(before, after)) return before
   const taken = 'SELECT 1 AS one FROM eperson WHERE email_key = $1 AND uuid <> $2'
   if (yield* row(taken, emailKey(after.email), uuid)) return 'exists' as const
-  // A change that takes the address at the same time makes a conflict, and the retry finds it.
+  // A concurrent change that takes the address causes a conflict, and the retry finds it.
   yield* update('eperson', { ...epersonValues(after), stamp: yield* nextStamp() }, { uuid })
   if (before.enabled && !after.enabled) {
     yield* endTokens(uuid)
@@ -164,7 +164,7 @@ function* removeOne(uuid: string, event: AuditEvent) {
   return 'changed' as const
 }
 
-/** The rules that let them in go, too. */
+/** Deletes an eperson, and the rules that name them. */
 function* drop(uuid: string): Change<void> {
   yield* dropReader(uuid)
   yield* run('DELETE FROM eperson WHERE uuid = $1', uuid)

@@ -12,11 +12,11 @@ import { type Change, insert, now, type Read, record, row, rows, run } from './s
 export const groupWith = (uuid: string): Read<GroupDetails | undefined> =>
   row('SELECT uuid, name, description FROM epersongroup WHERE uuid = $1', uuid)
 
-/** The group's row is locked until the change ends: a deletion waits. */
+/** Finds a group, and locks its row until the change ends, so that a deletion waits. */
 export const keepGroup = (uuid: string): Change<Group | undefined> =>
   row<Group>('SELECT uuid, name FROM epersongroup WHERE uuid = $1 FOR KEY SHARE', uuid)
 
-/** The same, by its name. */
+/** Finds a group by its name, and locks its row in the same way. */
 export const groupNamed = (name: string): Change<Group | undefined> =>
   row<Group>('SELECT uuid, name FROM epersongroup WHERE name = $1 FOR KEY SHARE', name)
 
@@ -32,7 +32,7 @@ const membershipChanges = {
   leave: 'DELETE FROM membership WHERE epersongroup = $1 AND eperson = $2',
 }
 
-/** @param group whose row is kept @param eperson whose row is locked */
+/** Adds an eperson to a group or removes them. The caller has locked both rows. */
 export function* changeMembership(
   way: 'join' | 'leave',
   group: Group,
@@ -51,7 +51,7 @@ interface Rules {
     readonly read: string
     readonly write?: string | null
   }[]
-  /** Those that items or bitstreams have. */
+  /** Audiences that items or bitstreams have. */
   readonly audiences: readonly {
     readonly readers: string
     readonly items: number
@@ -59,7 +59,7 @@ interface Rules {
   }[]
 }
 
-/** @returns where rules name the group; undefined when none does */
+/** @returns the rules that name the group; undefined if none does */
 export function* useOfGroup(group: string): Read<GroupUse | undefined> {
   const entities = yield* rows<EntityRow>('SELECT name, definition FROM entity ORDER BY name')
   const audiences = yield* rows<Rules['audiences'][number]>(

@@ -2,9 +2,12 @@ import { administratorGroup, type Group } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { type Change, lock, nextStamp, type Read, rights, row, rows, run, TakenBack } from './statements.ts'
 
-/** Groups in groups, as SQL (docs/decisions/0039). UNION visits each group once, whatever leads to it. */
+/** Groups in groups, as SQL (docs/decisions/0039). UNION visits each group once, even on several paths. */
 
-/** A CTE `mine` of the groups that an eperson is in, through any number of levels. @param eperson SQL of the uuid */
+/**
+ * A CTE `mine` of the groups that an eperson is in, through any number of levels.
+ * @param eperson SQL of the uuid
+ */
 export const mine = (eperson: string): string => `WITH RECURSIVE mine (id) AS (
   SELECT m.epersongroup FROM membership m WHERE m.eperson = ${eperson}
   UNION SELECT s.parent FROM subgroup s JOIN mine ON s.child = mine.id)`
@@ -21,20 +24,21 @@ export const above = (groups: string): string => `WITH RECURSIVE above (id) AS (
 export const oneGroup = 'SELECT uuid FROM epersongroup WHERE uuid = $1'
 
 /**
- * Waits until nobody else changes groups or memberships, and keeps them waiting until the change ends: of two changes that
- * would make a circle together, the later one sees the earlier one, and those who join meanwhile are stamped. Readers don't
- * wait. Every change of a membership locks its group's row, and so this table, first.
+ * Locks groups and memberships until the change ends, and waits for other changes of them. Of two changes
+ * that would make a circle together, the later one sees the earlier one, and epersons who join meanwhile get
+ * a new stamp. Readers don't wait. Every change of a membership first locks its group's row, and so this
+ * table.
  */
 export function* lockGroups(): Change<void> {
   yield* lock('LOCK TABLE epersongroup IN EXCLUSIVE MODE')
-  // Its count of changes grows with them (`stampBelow`), and it comes before sessions (`rights`).
+  // `stampBelow` counts changes in this row, and it is locked before sessions (`rights`).
   yield* lock('SELECT 1 FROM state FOR NO KEY UPDATE')
 }
 
-/** Waits until nobody changes all groups, and keeps those who would waiting until the change ends. */
+/** Waits for changes that hold `lockGroups`, and makes later ones wait until this change ends. */
 export const keepGroups = (): Change<void> => lock('LOCK TABLE epersongroup IN ROW SHARE MODE')
 
-/** The number of levels that there are below a group, or above it, itself included. */
+/** Counts the levels below or above a group, itself included. Stops at one more than `max`. */
 export function* levels(group: string, way: 'below' | 'above', max: number): Read<number> {
   const [from, to] = way === 'below' ? ['parent', 'child'] : ['child', 'parent']
   const found = yield* row<{ levels: number }>(
@@ -49,8 +53,8 @@ export function* levels(group: string, way: 'below' | 'above', max: number): Rea
 }
 
 /**
- * True if anybody who may log in is an administrator.
- * @param without the uuid of an eperson or a group, as if there were none
+ * True if at least one enabled eperson is an administrator.
+ * @param without the uuid of an eperson or a group to leave out
  */
 export function* hasAdministrator(without = ''): Read<boolean> {
   const found = yield* row(
@@ -66,7 +70,7 @@ export function* hasAdministrator(without = ''): Read<boolean> {
 }
 
 /**
- * Takes a change back that leaves nobody who could administer the service over HTTP.
+ * Takes a change back if it leaves the service without an enabled administrator.
  * @param mayEnd true if the change could take the rights of an administrator
  * @param refusal its result if it is taken back
  */
@@ -76,10 +80,11 @@ export function* keepingAdministrator<T, R>(
   refusal: R,
   change: Change<T>,
 ): Change<T | R> {
-  // Two changes at once could each leave a different administrator: the lock lets the later one see the earlier one.
+  // Two changes at once could each leave a different administrator: the lock makes the later one see the
+  // earlier one.
   yield* mayEnd ? lockGroups() : keepGroups()
   yield* rights(event, 'own')
-  // Where there is none, nothing can take them away.
+  // Without any administrator before, there is nothing to protect.
   const mustStay = mayEnd && (yield* hasAdministrator())
   const result = yield* change
   if (mustStay && !(yield* hasAdministrator())) throw new TakenBack(refusal)
@@ -87,8 +92,8 @@ export function* keepingAdministrator<T, R>(
 }
 
 /**
- * Gives everybody below a group a new stamp. If it, or one below it, may be a special group in a token, it is
- * not known whose token that is, so every eperson gets one.
+ * Gives every eperson below a group a new stamp. If the group or one below it may be a special group in a
+ * token, it is unknown whose token that is, so every eperson gets one.
  */
 export function* stampBelow(group: string): Change<void> {
   const special = yield* row(
@@ -109,7 +114,7 @@ export function* stampBelow(group: string): Change<void> {
   )
 }
 
-/** Gives every eperson a new stamp: a token may name a group as a special group (G2), and it is not known whose. */
+/** Gives every eperson a new stamp: a token of any of them may have a group as a special group (G2). */
 export function* stampAll(): Change<void> {
   yield* groupsChanged()
   yield* run('UPDATE eperson SET stamp = $1', yield* nextStamp())
@@ -117,13 +122,13 @@ export function* stampAll(): Change<void> {
 
 const groupsChanged = (): Change<number> => run('UPDATE state SET groups = groups + 1')
 
-/** The groups, and everything that they are in. */
+/** The groups, and all groups that they are in. */
 export function* withParents(groups: readonly Group[]): Read<readonly Group[]> {
   const given = new Set(groups.map(({ uuid }) => uuid))
   return [...groups, ...(yield* allAbove([...given])).filter(({ uuid }) => !given.has(uuid))]
 }
 
-/** The groups with these uuids, in this order, and then everything that they are in, by name. */
+/** The groups with these uuids, in this order, and then all groups that they are in, by name. */
 export function* groupsByUuid(uuids: readonly string[]): Read<readonly Group[]> {
   const all = yield* allAbove(uuids)
   const given = uuids.flatMap(uuid => all.find(group => group.uuid === uuid) ?? [])

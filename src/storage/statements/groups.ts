@@ -28,7 +28,7 @@ import {
 } from './people-rows.ts'
 import { type Change, record, rights, row, rows, run, type SomeOf, TakenBack, update } from './statements.ts'
 
-/** Groups, and who and what is in them: by command, where names name them, and over HTTP. */
+/** Groups with their members and subgroups: commands name them by name, requests over HTTP by uuid. */
 export const groups = {
   reads: {
     group: groupWith,
@@ -109,7 +109,7 @@ export const groups = {
         if (use) return use
       }
       yield* update('epersongroup', { name, name_key: nameKey(name), description }, { uuid })
-      // Sessions have the names of their groups.
+      // Cached sessions hold the names of their groups.
       if (isRenamed) yield* stampBelow(uuid)
       yield* record(groupEvent(event, before, after))
       return after
@@ -129,7 +129,7 @@ export const groups = {
         'last-administrator' as const,
         changeMember(isMember, group, eperson, event),
       ),
-    // In one order everywhere, so that no two changes wait for each other.
+    // Epersons are locked in one order everywhere, so that two changes don't deadlock.
     addMembers: (group, epersons, event) =>
       allOrNone(false, event, epersons.toSorted(), uuid => changeMember(true, group, uuid, event)),
     setSubgroup: (isIncluded, parent, child, event) =>
@@ -217,7 +217,7 @@ function* changeSubgroup(isIncluded: boolean, parent: string, child: string, eve
   return 'changed' as const
 }
 
-/** Takes everything back if one of the changes can't be made. */
+/** Makes all changes, or takes all back if one of them can't be made. */
 function allOrNone<R extends string>(
   mayEnd: boolean,
   event: AuditEvent,

@@ -34,7 +34,9 @@ import {
   type StatementsOf,
 } from './statements.ts'
 
-/** Single sign-on (docs/decisions/0010). A login at a provider begins its session in `hot.ts` of each engine. */
+/**
+ * Single sign-on (docs/decisions/0010). A login at a provider begins its session in `hot.ts` of each engine.
+ */
 export const identities = {
   reads: {
     whoIs: (identity, matching) => whoIs(identity, matching),
@@ -67,7 +69,7 @@ export const identities = {
         `DELETE FROM provider_session WHERE eperson IN (SELECT eperson ${sessionsAt}) RETURNING eperson`,
         ...filterOf(which),
       )
-      // In one order for all, so that no two wait for each other.
+      // Epersons are locked in one order everywhere, so that two changes don't deadlock.
       const epersons = [...new Set(ended.map(({ eperson }) => eperson))].toSorted()
       for (const eperson of epersons) {
         yield* endTokens(eperson)
@@ -166,7 +168,7 @@ function* recognize(identity: Identity, matching: Matching, event: AuditEvent): 
   const found = yield* whoIs(identity, matching)
   if (found.kind === 'refused') return found
   const eperson = found.eperson ?? (yield* create(identity, event))
-  // Another request has created them since, and it is found in this same transaction.
+  // Another request has created the eperson since, and this same transaction finds them.
   if (!eperson) return yield* recognize(identity, matching, event)
   if (found.kind !== 'known') yield* addLink(identity, eperson.uuid)
   if (found.kind === 'linked')
@@ -183,11 +185,13 @@ function* create({ email, firstName, lastName }: Identity, event: AuditEvent): C
   return added
 }
 
-/** Fails where another request has linked the same meanwhile. PostgreSQL then runs the whole change again, which finds it. */
+/**
+ * Fails if another request has added the same link meanwhile. PostgreSQL then runs the whole change again.
+ */
 const addLink = ({ provider, subject }: Pick<Identity, 'provider' | 'subject'>, eperson: string) =>
   insert('identity', { provider, subject, eperson, linked: now() })
 
-/** Takes over the names that a provider tells. */
+/** Updates an eperson's names to those from the provider. */
 function* rename(uuid: string, { firstName, lastName }: Identity): Change<void> {
   const names = 'coalesce($1, first_name), coalesce($2, last_name)'
   const renamed = yield* row<Pick<EpersonRow, 'first_name' | 'last_name'>>(

@@ -4,7 +4,10 @@ import { count, type Read, row } from './statements.ts'
 
 type Facts = Pick<StoreFacts, 'administrators' | 'newestEvent' | 'newestBackup' | 'hasFiles'>
 
-/** What a store tells of itself on either engine. @param isCurrent false if its schema may be another one */
+/**
+ * Facts that are read in the same way on both engines.
+ * @param isCurrent false if the schema may be another one
+ */
 export function* factsOf(isCurrent: boolean): Read<Facts> {
   const administrators = yield* count(
     `eperson e JOIN membership m ON m.eperson = e.uuid

@@ -128,7 +128,7 @@ function* forget(uuid: string): Change<void> {
   yield* run('DELETE FROM item WHERE uuid = $1', uuid)
 }
 
-/** @returns whether there was such an item */
+/** @returns false if there was no such item */
 export function* deleteNamed(identifier: string, event: AuditEvent): Change<boolean> {
   const found = yield* row<{ uuid: string }>('SELECT uuid FROM item WHERE identifier = $1', identifier)
   if (!found) return false
@@ -136,25 +136,25 @@ export function* deleteNamed(identifier: string, event: AuditEvent): Change<bool
   return (yield* deleteItem(change, event)) === 'changed'
 }
 
-/** @param lock keeps it as it is until the change ends */
+/** @param lock SQL that locks the row until the change ends */
 export function* siteIn(lock = ''): Read<Site> {
   const found = yield* row<{ metadata: string; revision: number }>(
     `SELECT metadata, revision FROM site${lock}`,
   )
-  // It has no row until it is changed.
+  // There is no row before the first change.
   return {
     metadata: found ? (JSON.parse(found.metadata) as Metadata) : {},
     revision: found?.revision ?? 0,
   }
 }
 
-/** The metadata of the site become others. */
+/** Replaces the metadata of the site. */
 export function* editSite({ site, revision, metadata }: EditSite, event: AuditEvent): Change<ItemOutcome> {
   const before = yield* siteIn(' FOR UPDATE')
   if (before.revision !== revision) return 'stale'
   const changes: { changes?: Changes } = itemDifferences({ metadata: before.metadata }, { metadata })
   if (changes.changes === undefined) return 'unchanged'
-  // There is no row to lock before the first change: of two that are the first, this refuses the later one.
+  // Before the first change there is no row to lock: of two concurrent ones, this refuses the later one.
   const changed = yield* run(
     `INSERT INTO site (id, metadata, revision) VALUES (1, $1, $2) ON CONFLICT (id) DO UPDATE
        SET metadata = excluded.metadata, revision = excluded.revision WHERE site.revision = excluded.revision - 1`,

@@ -11,9 +11,8 @@ import {
 import { type Readers, readersText, type Visibility } from '../../model/readers.ts'
 import { type Change, lock, row, rows, run } from './statements.ts'
 
-/** Shared by the changes of items, of their files and of their readers. */
+/** Statements and columns shared by the changes of items, files and readers. */
 
-/** An item in the store. */
 export interface ExistingItem {
   readonly uuid: string
   readonly identifier: string
@@ -28,7 +27,7 @@ export interface ExistingItem {
   readonly readers: string
 }
 
-/** The item, locked until the transaction ends. @param condition of one item, with the value $1 */
+/** Locks an item until the transaction ends. @param condition SQL that selects one item by $1 */
 export const lockItem = (condition: string, value: string): Change<ExistingItem | undefined> =>
   row(
     `SELECT uuid, identifier, metadata, collections, withdrawn, discoverable, modified, revision, fingerprint, audience,
@@ -64,7 +63,7 @@ export function itemColumns({ metadata, collections }: Pick<NewItem, 'metadata' 
 
 type Shown = { readonly metadata: Metadata; readonly [name: string]: unknown }
 
-/** @returns whether two states of an item differ for those who don't see the hidden fields */
+/** True if two states of an item differ for readers who don't see the hidden fields. */
 export function seenDifference(before: Shown, after: Shown, hidden: readonly string[]): boolean {
   const shown = ({ metadata, ...rest }: Shown) => ({ ...rest, metadata: metadataWithout(metadata, hidden) })
   return itemDifferences(shown(before), shown(after)).changes !== undefined
@@ -73,7 +72,10 @@ export function seenDifference(before: Shown, after: Shown, hidden: readonly str
 /** The readers of a new item for which none are given: administrators only. */
 export const defaultReaders = readersText([])
 
-/** @returns the canonical text of the readers @throws RangeError if it is longer than every engine can store */
+/**
+ * @returns the canonical text of the readers
+ * @throws RangeError if it is longer than every engine can store
+ */
 export function checkedReaders(identifier: string, readers: Readers): string {
   const text = readersText(readers)
   if (Buffer.byteLength(text) <= maxReadersBytes) return text
@@ -84,13 +86,14 @@ export function checkedReaders(identifier: string, readers: Readers): string {
 export const accessObject = ({ identifier, file }: Pick<AccessChange, 'identifier' | 'file'>): string =>
   file ? `${identifier}, ${file.bundle}/${file.name}` : identifier
 
-/** Names a bitstream that has some content, and how many of them are named at most. */
+/** SQL of a name for a bitstream with a content, and the maximum number of such names. */
 export const holderExpression = "identifier || ', ' || bundle || '/' || name"
 export const maxHolders = 3
 
 /**
  * Finds audiences by their readers, and adds those that are missing.
- * @param readers in their canonical text @returns the numbers of the audiences with these readers
+ * @param readers in their canonical text
+ * @returns a function from each of these texts to the id of its audience
  */
 export function* numbersOf(readers: readonly string[]): Change<(readers: string) => number> {
   let numbers = yield* found(readers)
@@ -112,7 +115,11 @@ export function* numbersOf(readers: readonly string[]): Change<(readers: string)
   }
 }
 
-/** @param readers in their canonical text @returns the number of the audience with these readers, which is added if it is missing */
+/**
+ * Finds the audience with these readers, or adds it.
+ * @param readers in their canonical text
+ * @returns its id
+ */
 export function* audienceWith(readers: string): Change<number> {
   return (yield* numbersOf([readers]))(readers)
 }
@@ -125,7 +132,7 @@ function* found(readers: readonly string[]): Change<ReadonlyMap<string, number>>
 
 type Values = Readonly<Record<string, unknown>>
 
-/** Characters of what an event tells of each side. Of more, it tells only what was changed. */
+/** Maximum characters of the JSON of each side in an event. A longer side only names its members. */
 const maxLength = 16_000
 
 /**
@@ -141,7 +148,7 @@ export function itemDifferences(before: Values | null, after: Values | null): { 
 const told = (side: Values): Values =>
   JSON.stringify(side).length <= maxLength ? side : { 'too long to tell': Object.keys(side).slice(0, 100) }
 
-/** With a member for each field of metadata, such as `metadata.dc.title`. */
+/** Gives each field of metadata a member of its own, such as `metadata.dc.title`. */
 const flat = (values: Values): Values =>
   Object.fromEntries(
     Object.entries(values).flatMap(([name, value]) =>

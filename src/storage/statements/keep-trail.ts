@@ -3,7 +3,7 @@ import { countRepeats } from '../../lib/repeats.ts'
 import { type AuditEvent, detached } from '../../model/audit-events.ts'
 import type { Trail } from '../trail.ts'
 
-/** Time in ms between two signatures of the heads. Events of this time could be cut off the end unnoticed. */
+/** Time in ms between two signatures of the heads. Later events could be cut off the end unnoticed. */
 const checkpointInterval = 10_000
 /** Time in ms between two rounds of pruning. */
 const pruneInterval = 60_000
@@ -13,13 +13,13 @@ const prunePause = 50
 const day = 24 * 3600 * 1000
 
 export interface KeptTrail {
-  /** Signs what is new, for the last time. */
+  /** Signs the newest events, for the last time. */
   close(): Promise<void>
 }
 
 /**
- * Signs checkpoints, and removes events that are older than they are to be kept.
- * @param retention in days; null: for ever
+ * Signs checkpoints, and removes events that are older than the retention.
+ * @param retention in days; null: forever
  */
 export function keepTrail(
   trail: { readonly checkpoint: () => Promise<unknown> } & Pick<Trail, 'pruneSome'>,
@@ -28,7 +28,7 @@ export function keepTrail(
   let isClosed = false
   let running: Promise<unknown> = Promise.resolve()
   const run = (work: () => Promise<unknown>) => {
-    // A round that fails is followed by the next; it must not end the process.
+    // A failed round is followed by the next; it must not end the process.
     running = running.then(work).catch(() => {})
     return running
   }
@@ -62,12 +62,12 @@ export async function pruneOlder(
 
 export interface RepeatedFailures {
   record(event: AuditEvent): Promise<void>
-  /** Records what was counted. */
+  /** Records the counted failures. */
   close(): Promise<void>
 }
 
 /**
- * Counts identical failures of one network (D9), so that nobody can fill the audit trail by failing.
+ * Counts identical failures of one network (D9), so that failures can't fill the audit trail.
  * @param record writes one event
  */
 export function countFailures(record: (event: AuditEvent) => Promise<void>): RepeatedFailures {

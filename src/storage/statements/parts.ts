@@ -15,8 +15,8 @@ import type { Change, Read, Statements } from './statements.ts'
 import { trail } from './trail.ts'
 
 /**
- * The parts of the storage that are written once. Each has all methods of its interface, but for those that an engine adds
- * because it does them in its own way.
+ * The parts of the storage that are written once. Each has all methods of its interface, except those that
+ * the engines implement in their own ways.
  */
 export const parts = {
   accessTokens,
@@ -51,15 +51,15 @@ type Searching<F> = F extends (...args: infer A) => Statements<infer R>
 
 type Work = (...args: readonly unknown[]) => Statements<unknown>
 
-/** The ways in which an engine runs what a part does. */
+/** The functions with which an engine runs the statements of a part. */
 interface Runners {
   read(work: Read<unknown>): Awaitable<unknown>
-  /** @param method its name */
+  /** @param method the name of the change */
   change(method: string, work: () => Change<unknown>, args: readonly unknown[]): Promise<unknown>
   search(method: string, args: readonly unknown[], client: Client): Awaitable<unknown>
 }
 
-/** Makes a part of its statements. */
+/** Makes a part from its statements. */
 export function offer<N extends PartName>(name: N, { read, change, search }: Runners): Offered<N> {
   const { reads, changes, searches = {} } = statementsOf(name)
   const offered: Record<string, (...args: readonly unknown[]) => unknown> = {}

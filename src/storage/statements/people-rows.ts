@@ -13,7 +13,9 @@ import type { AuditEvent, Changes } from '../../model/audit-events.ts'
 import type { EpersonChange, NewPerson } from '../people.ts'
 import { type Change, insert, nextStamp, now, type Read, row, run } from './statements.ts'
 
-/** Rows of epersons. Every change of one gives them a new stamp, so that no node or thread keeps using what it cached. */
+/**
+ * Rows of epersons. Every change of one gives them a new stamp, so that no node or thread uses stale data.
+ */
 export const epersonColumns = 'uuid, email, first_name, last_name, enabled, profile'
 
 export type EpersonRow = {
@@ -47,7 +49,7 @@ export const epersonValues = ({ email, firstName, lastName, enabled, profile }: 
 
 export const epersonWith = (uuid: string): Read<Eperson | undefined> => eperson('uuid = $1', uuid)
 
-/** Their row is locked until the change ends. */
+/** Finds an eperson, and locks their row until the change ends. */
 export const lockEperson = (uuid: string): Change<Eperson | undefined> =>
   eperson('uuid = $1 FOR UPDATE', uuid)
 
@@ -83,7 +85,7 @@ export function* changeStamp(uuid: string): Change<void> {
   yield* run('UPDATE eperson SET stamp = $1 WHERE uuid = $2', yield* nextStamp(), uuid)
 }
 
-/** Ends every login token, and what was made from one. */
+/** Ends every login token, and the tokens that were made from one. */
 export function* endTokens(uuid: string, newKey: Uint8Array = randomBytes(32)): Change<void> {
   const sql = 'UPDATE eperson SET session_key = $1, stamp = $2 WHERE uuid = $3'
   yield* run(sql, newKey, yield* nextStamp(), uuid)
@@ -95,11 +97,11 @@ export function applyChange(before: Eperson, change: EpersonChange): Eperson {
   return { ...before, ...rest, profile: Object.fromEntries(merged) as Profile }
 }
 
-/** Nothing has changed, so there is nothing to record. */
+/** True if nothing has changed, so that there is nothing to record. */
 export const isSame = (before: Eperson | GroupDetails, after: Eperson | GroupDetails): boolean =>
   isDeepStrictEqual(before, after)
 
-/** The event of a change, with what it has changed, by the names that the answers of the API have. */
+/** The event of a change, with the changed values under the names that the API's answers use. */
 export function epersonEvent(event: AuditEvent, before: Eperson | null, after: Eperson | null): AuditEvent {
   const eperson = (after ?? before)?.uuid ?? null
   const isSwitched = before !== null && after !== null && before.enabled !== after.enabled
@@ -126,7 +128,7 @@ const told = ({ email, enabled, firstName, lastName, profile }: Eperson) => ({
 })
 const toldOfGroup = ({ name, description }: GroupDetails) => ({ name, 'dc.description': description })
 
-/** What is null on one side and missing on the other doesn't differ. */
+/** Lists the differences. Null on one side and missing on the other count as equal. */
 const changesOf = (before: object | null, after: object | null): Changes =>
   differences(before, after, (one, other) => (one ?? null) === (other ?? null))
 

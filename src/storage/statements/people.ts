@@ -6,7 +6,6 @@ import { groups } from './groups.ts'
 import { type EpersonRow, epersonColumns, toEperson } from './people-rows.ts'
 import { count, type Read, rows, type StatementsOf, type Value } from './statements.ts'
 
-/** Epersons and groups. */
 export const people = {
   reads: { ...epersons.reads, ...groups.reads },
   searches: { findEpersons, findGroups },
@@ -14,11 +13,11 @@ export const people = {
 } satisfies StatementsOf<People>
 
 /**
- * Pages of epersons and groups, in the order of an index. A search for a text passes an index that has all that it looks in
- * (docs/decisions/0048).
+ * Pages of epersons and groups, in the order of an index. A search for a text scans an index that covers all
+ * columns that it searches (docs/decisions/0048).
  */
 
-/** Up to this number, the members of a group are read at once. Those of a larger one are looked up one by one. */
+/** Maximum number of members of a group that are read at once. In larger groups, each is looked up. */
 const few = 5_000
 
 function* findEpersons({ text, membership }: EpersonSearch, { offset, limit }: Window): Read<Part<Eperson>> {
@@ -43,7 +42,7 @@ function* findEpersons({ text, membership }: EpersonSearch, { offset, limit }: W
   const from = `eperson WHERE ${conditions.join(' AND ')}`
   const asked = [...values]
   const page = `FROM ${from} ORDER BY email_key LIMIT ${place(limit)} OFFSET ${place(offset)}`
-  // SQLite reads nothing but the index to find the addresses, and PostgreSQL plans for how many members a group has.
+  // Without a group, SQLite finds the addresses in the index alone. With one, PostgreSQL plans by its size.
   const wanted = membership
     ? page
     : `FROM eperson WHERE email_key IN (SELECT email_key ${page}) ORDER BY email_key`
@@ -59,7 +58,7 @@ function* findEpersons({ text, membership }: EpersonSearch, { offset, limit }: W
   return { rows: found.map(toEperson), total }
 }
 
-/** Only an index is read up to the beginning of the page. */
+/** All epersons. Up to the beginning of the page, only an index is read. */
 function* everybody(offset: number, limit: number): Read<Part<Eperson>> {
   const found = yield* rows<EpersonRow>(
     `SELECT ${epersonColumns} FROM eperson

@@ -153,7 +153,7 @@ function* silence(): Read<number> {
 /** The state as all but the owner see it. $1: `silence` */
 const seenState = "CASE WHEN ended IS NULL AND beat <= $1 THEN 'interrupted' ELSE state END"
 
-/** A process that has been silent is still its owner's, until it was kept that it is interrupted. */
+/** A silent process is still its owner's until it is marked as interrupted. */
 function* standingOf(id: number, owner: string, locking = ''): Read<Standing> {
   const found = yield* row<{ cancelled: number }>(
     `SELECT cancelled FROM process WHERE id = $1 AND owner = $2 AND ended IS NULL${locking}`,
@@ -168,7 +168,9 @@ function* lockedState(id: number): Change<ProcessState | undefined> {
   return (yield* row<{ state: ProcessState }>(sql, yield* silence(), id))?.state
 }
 
-/** Processes that exclude each other begin one at a time. This lock comes before that of turns. */
+/**
+ * Looks for a rival. Processes that may have one begin one at a time. This lock comes before that of turns.
+ */
 function* rivalOf({ kind, aloneIn, parameters }: NewProcess): Change<Rival | undefined> {
   if (aloneIn === undefined) return undefined
   yield* lock('SELECT pg_advisory_xact_lock(hashtextextended($1, 43))', kind)
@@ -183,12 +185,12 @@ function* rivalOf({ kind, aloneIn, parameters }: NewProcess): Change<Rival | und
   return rival && { rival: rival.id }
 }
 
-/** The event loops of an owner take turns, one after the other. */
+/** Makes the event loops of an owner wait for each other. */
 function* takeTurn({ owner, atOnce }: Place): Change<void> {
   if (atOnce !== null) yield* lock('SELECT pg_advisory_xact_lock(hashtextextended($1, 42))', owner)
 }
 
-/** The number of processes of an owner, and the one that has waited longest. */
+/** The numbers of running and waiting processes of an owner, and the one that has waited longest. */
 function* busyOf(owner: string): Read<{ running: number; waiting: number; first: number | null }> {
   const found = yield* row<{ running: number; waiting: number; first: number | null }>(
     `SELECT count(*) FILTER (WHERE state = 'running') AS running, count(*) FILTER (WHERE state = 'scheduled') AS waiting,
@@ -205,7 +207,7 @@ function* keepNews(id: number, { progress, lines, written }: News): Change<void>
     'UPDATE process SET beat = $1, progress = coalesce($2, progress), written = $3 WHERE id = $4',
     ...[yield* clock(), progress && JSON.stringify(progress), written, id],
   )
-  // Lines of news whose commit was not acknowledged, because the connection broke, come again.
+  // Lines come again if the connection broke before their commit was acknowledged.
   yield* insertAll(
     'process_line',
     lines.map(({ n, time, text }) => ({ process: id, n, time, text })),
@@ -243,7 +245,7 @@ const conditionOf = ({ eperson, kind, states }: ProcessSearch): [where: string, 
   states ?? null,
 ]
 
-/** The order of a search, with the number as the last word. Values of the client never reach it. */
+/** The order of a search, with the id as a tie-breaker. It contains no values of the client. */
 const orderOf = ({ order: { by, falling } }: ProcessSearch): string => {
   const way = falling ? 'DESC' : 'ASC'
   return by === 'id' ? `id ${way}` : `coalesce(${by}, '') ${way}, id ${way}`

@@ -55,7 +55,8 @@ interface GivenReaders {
 }
 
 /**
- * The readers that are given for an item and for each of its bitstreams. Those of the item apply to its bitstreams too.
+ * The readers that are given for an item and for each of its bitstreams. Those of the item apply to its
+ * bitstreams too.
  * @throws RangeError before anything is changed
  */
 function givenReaders({ identifier, readers, bitstreams }: NewItem): GivenReaders {
@@ -103,7 +104,6 @@ function* putItem(item: NewItem, given: GivenReaders, { numberOf, hidden }: Know
     yield* putBundles(added.uuid, item, true)
     return 'added'
   }
-  // It stays locked until the transaction ends.
   const existing = yield* lockItem('identifier = $1', item.identifier)
   if (!existing) throw new Error('the item was deleted while it was being changed')
   if (isTaken(item, existing.fingerprint)) return 'taken'
@@ -127,7 +127,7 @@ function* putItem(item: NewItem, given: GivenReaders, { numberOf, hidden }: Know
     { modified: isSeen ? time : existing.modified, isOfFiles: files.length > 0 },
   )
   yield* run('UPDATE item SET fingerprint = $1 WHERE uuid = $2 AND fingerprint <> $1', item.fingerprint, uuid)
-  // It is shown as its state says.
+  // The audiences follow from the item's state and writers, too.
   const writers = writeRules(readReaders(existing.readers))
   const state = stateOf(existing)
   if (state.withdrawn || !state.discoverable || writers.length > 0)
@@ -135,7 +135,7 @@ function* putItem(item: NewItem, given: GivenReaders, { numberOf, hidden }: Know
   return isChanged ? 'changed' : 'unchanged'
 }
 
-/** Another run has put the item since it was looked for, and not this one. @param fingerprint of what is there */
+/** True if another run has put the item since it was looked up. @param fingerprint of the stored item */
 const isTaken = ({ seen, fingerprint: own }: NewItem, fingerprint: string): boolean =>
   seen !== undefined && fingerprint !== seen && fingerprint !== own
 
@@ -162,7 +162,10 @@ function* updateItem(
   return changed > 0
 }
 
-/** The columns of a bitstream besides its uuid, item and creation time. `bundle` and `name` identify it within its item. */
+/**
+ * The columns of a bitstream except uuid, item and creation time. `bundle` and `name` identify it in its
+ * item.
+ */
 type BitstreamValues = Readonly<{
   bundle: string
   name: string
@@ -181,8 +184,8 @@ const changing = ['place', 'description', 'mime_type', 'size', 'sha256', 'audien
 const keyOf = ({ bundle, name }: Pick<BitstreamValues, 'bundle' | 'name'>) => JSON.stringify([bundle, name])
 
 /**
- * The bitstreams that an item should have. A bitstream without given readers keeps its audience (D7); a new one gets the
- * item's.
+ * The bitstreams that an item should have. A bitstream without given readers keeps its audience (D7); a new
+ * one gets the item's.
  * @param given the audiences that are given for the bitstreams, in their order
  * @param audience the item's audience
  */
@@ -206,7 +209,7 @@ function wantedBitstreams(
 }
 
 interface BitstreamChanges {
-  /** uuids. */
+  /** The uuids of bitstreams. */
   readonly removed: readonly string[]
   readonly changed: readonly BitstreamRow[]
   readonly added: readonly BitstreamValues[]
@@ -229,7 +232,7 @@ function bitstreamChanges(
   }
 }
 
-/** The files that an ingest changes, as they were and as they are. */
+/** The files that an ingest changes, before and after. */
 function changedFiles(
   before: readonly BitstreamRow[],
   { removed, changed, added }: BitstreamChanges,
@@ -252,7 +255,9 @@ function* changeBitstreams(item: string, { removed, changed, added }: BitstreamC
   )
 }
 
-/** Gives an item the bundles of its files, in the order of their first ones. What is there keeps its UUID. */
+/**
+ * Gives an item the bundles of its files, in the order of their first files. Existing ones keep their uuid.
+ */
 function* putBundles(item: string, { bitstreams }: NewItem, isNew: boolean): Change<void> {
   const names = [...new Set(bitstreams.map(({ bundle }) => bundle))]
   const before = isNew

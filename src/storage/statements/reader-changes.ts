@@ -26,8 +26,8 @@ import {
 import { type Change, insert, record, row, rows, run } from './statements.ts'
 
 /**
- * Gives an item and its files the audiences that follow from its state and from who may write. Files keep the rules of
- * their own.
+ * Gives an item and its files the audiences that follow from its state and its writers. Files keep their own
+ * read rules.
  */
 export function* showAs(
   { uuid, readers }: Pick<ExistingItem, 'uuid' | 'readers'>,
@@ -37,12 +37,12 @@ export function* showAs(
   const next = (text: string) => readersText(readersWith(readRules(readReaders(text)), writers, state))
   const ofItem = yield* audienceWith(next(readers))
   yield* run('UPDATE item SET audience = $1 WHERE uuid = $2', ofItem, uuid)
-  // Many files have few audiences.
+  // Many files share few audiences.
   const audiences = yield* rows<{ id: number; readers: string }>(
     'SELECT id, readers FROM audience WHERE id IN (SELECT audience FROM bitstream WHERE item = $1)',
     uuid,
   )
-  // An audience that is final already stays as it is, so no file is changed twice.
+  // An audience that is already right stays, so no file is changed twice.
   for (const one of audiences) {
     const to = yield* audienceWith(next(one.readers))
     if (to !== one.id)
@@ -51,8 +51,8 @@ export function* showAs(
 }
 
 /**
- * Locks the epersons that rules name, so that none of them is deleted before the rules are there. They are locked before
- * items are, as a deletion does (docs/decisions/0065).
+ * Locks the epersons that rules name, so that none of them is deleted before the rules are stored; false if
+ * one is missing. Epersons are locked before items, as a deletion does (docs/decisions/0065).
  */
 function* areThere(rules: Readers): Change<boolean> {
   for (const uuid of [...epersonsIn(rules)].sort())
@@ -63,7 +63,9 @@ function* areThere(rules: Readers): Change<boolean> {
 /** Maximum number of audiences that are read at a time. */
 const audiencesAtOnce = 1_000
 
-/** Takes the rules for an eperson from all items and files. Their row is locked, and is deleted next. */
+/**
+ * Removes the rules for an eperson from all items and files. The caller has locked their row, to delete it.
+ */
 export function* dropReader(eperson: string): Change<void> {
   const reader = `eperson:${eperson}`
   const naming = `%${JSON.stringify(reader)}%`
@@ -83,7 +85,7 @@ export function* dropReader(eperson: string): Change<void> {
       const others = rules.filter(rule => rule.reader !== reader)
       if (others.length === rules.length) continue
       isAgain = true
-      // Items are locked before their files change, always: a change that is under way ends first.
+      // Items are always locked before their files change: a change under way ends first.
       yield* run(
         `UPDATE item SET revision = revision + 1
          WHERE audience = $1 OR uuid IN (SELECT item FROM bitstream WHERE audience = $1)`,
@@ -138,7 +140,7 @@ function* give({ uuid, audience: before }: ExistingItem, file: string | null, re
     yield* run(shared, number, uuid, before)
     yield* run('UPDATE item SET audience = $1 WHERE uuid = $2', number, uuid)
   }
-  // Only administrators see who may read.
+  // The rules are visible to administrators only.
   yield* touchItem(uuid, false)
 }
 
@@ -147,7 +149,7 @@ const told = (before: string, after: string) => {
   return itemDifferences(side(before), side(after))
 }
 
-/** Changes who may read or write something, and what clients note of the rules. */
+/** Replaces the rules of an item or file, and the notes of clients about them. */
 export function* setPolicies(change: SetPolicies, event: AuditEvent): Change<ItemOutcome> {
   const { object, seen, rules, notes } = change
   const known = yield* areThere(rules)
@@ -169,7 +171,7 @@ export function* setPolicies(change: SetPolicies, event: AuditEvent): Change<Ite
     yield* insert('policy', { id, object, rule, name: called, description, type })
   if (next === before) return 'unchanged'
   yield* give(item, file ? object : null, next)
-  // Those who may write see all files.
+  // Writers see all files.
   if (!file) yield* showAs({ uuid: object, readers: next }, writers, stateOf(item))
   yield* record({ ...event, event: 'item.access', object: name, ...told(before, next) })
   return 'changed'

@@ -34,8 +34,8 @@ export interface Writing {
 export type WriteOutcome = boolean | RightsChanged | StoreUnavailable
 
 /**
- * True for an entity e whose records are there, with ranks. The embedded store's writer looks at their files before and
- * after each change.
+ * SQL that is true for an entity e whose records and ranks are there. The embedded store's writer checks the
+ * files instead, before and after each change.
  */
 export const hasRecords = {
   sqlite: 'true',
@@ -54,7 +54,7 @@ const versionsOf = (isThere: string) =>
    WHERE e.name = ANY($1) AND e.version IS NOT NULL`
 const versions = { sqlite: versionsOf(hasRecords.sqlite), postgres: versionsOf(hasRecords.postgres) }
 
-/** Makes writes that share a transaction, in their order. */
+/** Makes several writes in one transaction, in their order. */
 export function* writeRecords(batch: readonly Writing[]): Change<readonly WriteOutcome[]> {
   // One transaction at a time, so that changes become visible in the order of their numbers.
   const state = yield* row<{ records: number }>('SELECT records FROM state FOR UPDATE')
@@ -94,8 +94,8 @@ export function* writeRecords(batch: readonly Writing[]): Change<readonly WriteO
 
 /**
  * Removes the changes that are in a new version.
- * @param version that the entity has
- * @returns false where the new version is not made from all that the entity has
+ * @param version the current version of the entity
+ * @returns false if the new version was not made from the current state of the entity
  */
 export function* takeChanges(
   { name, replaces, agreed, keepsNewer = false }: TakenChanges,

@@ -118,7 +118,7 @@ export const registry = {
   },
 } satisfies StatementsOf<MetadataRegistry>
 
-/** One change at a time: fields are added to a schema that stays, and bounds hold. */
+/** Allows one change at a time, so that a field's schema stays and limits hold. */
 function* alone(event: AuditEvent): Change<void> {
   yield* rights(event, 'shared')
   yield* lock('LOCK TABLE metadata_schema IN SHARE ROW EXCLUSIVE MODE')
@@ -157,7 +157,7 @@ function* fieldWith(id: number): Read<MetadataField | undefined> {
   return found && toField(found)
 }
 
-/** A field in the audit trail. */
+/** A field as the audit trail records it. */
 const factsOf = ({ id, element, qualifier, scopeNote }: MetadataField) => ({
   id,
   element,

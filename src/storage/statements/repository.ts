@@ -11,7 +11,7 @@ import { addAudiences, putItems } from './put-items.ts'
 import { setReaders } from './reader-changes.ts'
 import { count, partOf, type Read, rights, row, rows, type StatementsOf, type Value } from './statements.ts'
 
-/** The engines know which audiences admit a viewer, and which fields of metadata only administrators see. */
+/** Methods for which engines supply the audiences that admit a viewer, and the hidden fields of metadata. */
 type Written = Omit<Repository, 'bitstreamsIn' | 'putItems'> & {
   /** @param admitting the audiences that admit the viewer; null: all */
   bitstreamsIn(
@@ -46,7 +46,7 @@ export const repository = {
     firstIn: ({ item, bundle }) =>
       bitstreamWith('item = $1 AND bundle = $2 ORDER BY place LIMIT 1', item, bundle),
     bitstreamsIn({ item, bundle }, admitting, { offset, limit }) {
-      // + keeps both engines from using an index of it, and so from reading all that the viewer sees.
+      // The + keeps both engines from using an index on the audience, which reads all that the viewer sees.
       const seen = admitting === null ? '' : ' AND +audience = ANY($3)'
       const values = [item, bundle, ...(admitting === null ? [] : [admitting])]
       const where = `item = $1 AND bundle = $2${seen}`
@@ -56,7 +56,8 @@ export const repository = {
         count(`bitstream WHERE ${where}`, ...values),
       )
     },
-    // '/' follows '.', so these are the names that begin with the name and a dot. + leaves the index to them.
+    // '/' follows '.', so these names begin with the name and a dot. The + keeps the index for this
+    // condition.
     thumbnailOf: ({ item, name }) =>
       bitstreamWith(
         "item = $1 AND bundle = 'THUMBNAIL' AND name >= $2 AND name < $3 ORDER BY +place LIMIT 1",
@@ -96,7 +97,7 @@ export const repository = {
         'SELECT id, readers, items, bitstreams FROM audience WHERE strpos(readers, $1) > 0 ORDER BY id',
         JSON.stringify(reader),
       )
-      // Those that are used and really have a rule for this reader, whose name may be a part of another text.
+      // Keeps used audiences that have a rule for this reader, whose name may also be a part of another text.
       return found
         .map(one => ({ ...one, readers: readReaders(one.readers) }))
         .filter(

@@ -76,10 +76,10 @@ export const sessions = {
   },
 } satisfies StatementsOf<Omit<Sessions, keyof HotSessions>>
 
-/** Maximum number of rows that are looked at in one step. */
+/** Number of rows in a step, which goes on to the last row of an eperson. */
 const step = 2_000
 
-/** Ends all sessions but one, which must still be alive. @param own undefined: all */
+/** Ends all sessions but one, if that one is still alive. @param own undefined: ends all */
 export function* keepOnly(uuid: string, own: KeptSession | undefined): Change<void> {
   const known = yield* lockState(uuid)
   if (!known) return
@@ -107,7 +107,7 @@ interface State {
   readonly text: string | null
 }
 
-/** The state of an eperson's sessions. Their row is locked until the change ends. */
+/** Reads the state of an eperson's sessions, and locks their row until the change ends. */
 function* lockState(uuid: string): Change<State | undefined> {
   return yield* row<State>(
     `SELECT session_key AS "sessionKey", session_state AS text FROM eperson WHERE uuid = $1 FOR NO KEY UPDATE`,

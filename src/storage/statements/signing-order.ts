@@ -1,14 +1,14 @@
 /**
- * Time in ms before a process signs with a new secret. Every event loop and every node looks for new
- * secrets once a second, so by then all of them accept it (T7).
+ * Time in ms before a process signs with a new secret. Every event loop and every node looks for new secrets
+ * once a second, so by then all of them accept it (T7).
  */
 const signingDelay = 2_500
 
 interface Secret {
-  /** Tells secrets apart. */
+  /** Identifies the secret. */
   readonly id: number | string
   readonly secret: Uint8Array
-  /** In ms, since it was made. */
+  /** Age in ms. */
   readonly age: number
 }
 
@@ -22,11 +22,13 @@ export interface SigningOrder {
 interface Known {
   readonly id: number | string
   readonly secret: Uint8Array
-  /** When this process may start to sign with it, on the clock of performance.now(). */
+  /** Time from which this process may sign with it, on the clock of performance.now(). */
   readonly signsFrom: number
 }
 
-/** Puts the signing secret first. A new secret that others may not have read yet is accepted, but not signed with. */
+/**
+ * Puts the signing secret first. New secrets are accepted, but don't sign until all others have read them.
+ */
 export function createSigningOrder(): SigningOrder {
   let secrets: readonly Known[] = []
   let current: readonly Uint8Array[] = []

@@ -5,9 +5,9 @@ import type { TrailKey } from '../../model/trail.ts'
 import type { Part } from '../window.ts'
 
 /**
- * Work of a store, written once for both engines (docs/decisions/0066): a generator whose steps an engine runs, those of a
- * change in one transaction. SQL is PostgreSQL's, in the words that SQLite knows, too; `forSqlite` takes from it what it
- * doesn't.
+ * Work of a store, written once for both engines (docs/decisions/0066): a generator whose steps an engine
+ * runs, those of a change in one transaction. SQL is PostgreSQL's, in words that SQLite also knows;
+ * `forSqlite` translates the rest.
  */
 export type Statements<T> = Generator<Step, T, unknown>
 /** Runs in a transaction, which may be repeated after a conflict. */
@@ -15,8 +15,8 @@ export type Change<T> = Statements<T>
 export type Read<T> = Statements<T>
 
 /**
- * The statements of an interface: methods that return promises change the store, all others read it. Searches are told which
- * client asks, because they may take long.
+ * The statements of an interface: methods that return promises change the store, all others read it. Searches
+ * get the client that asks, because they may take long.
  */
 export type StatementsOf<I> = {
   readonly reads: {
@@ -27,7 +27,7 @@ export type StatementsOf<I> = {
   /** Each runs in one snapshot of an embedded store. Their last argument, the client, is left out. */
   readonly searches?: { readonly [K in keyof I as I[K] extends Searching<I[K]> ? K : never]: Written<I[K]> }
 }
-/** Some of them: a file for a subject of a larger part. */
+/** Some statements of an interface, for a file about a part of it. */
 export type SomeOf<I> = {
   readonly reads: Partial<StatementsOf<I>['reads']>
   readonly changes: Partial<StatementsOf<I>['changes']>
@@ -42,26 +42,27 @@ type Work = (...args: never) => unknown
 
 export type Step =
   | { readonly kind: 'rows' | 'run'; readonly sql: Sql; readonly values: readonly Value[] }
-  /** Reads that don't wait for each other, where there are several connections. */
+  /** Reads that run concurrently if there are several connections. */
   | { readonly kind: 'together'; readonly reads: readonly Read<unknown>[] }
-  /** Waits for other transactions, and keeps them waiting until this one ends. The embedded store has one writer. */
+  /** Waits for other transactions, and makes them wait until this one ends. SQLite has one writer. */
   | { readonly kind: 'lock'; readonly sql: string; readonly values: readonly Value[] }
   | { readonly kind: 'stamp' }
   | { readonly kind: 'clock' }
   | { readonly kind: 'rights'; readonly events: readonly Relying[]; readonly lock: SessionLock }
   | { readonly kind: 'event'; readonly event: AuditEvent }
-  /** The key that events are sealed with. `to`: the one from now on. */
+  /** Reads the key that events are sealed with, or sets it to `to`. */
   | { readonly kind: 'key'; readonly to?: TrailKey | undefined }
 
 /** A list is for `= ANY($n)`. */
 export type Value = string | number | null | Uint8Array | readonly string[] | readonly number[]
-/** One text for both, or, where they share no words, one for each. */
+/** One text for both engines, or one for each. */
 export type Sql = string | { readonly sqlite: string; readonly postgres: string }
 
 export type Relying = Pick<AuditEvent, 'reliesOn'>
 /**
- * The lock on the sessions that a change relies on, so that none of them ends before it is committed. `shared`: for
- * changes that touch no eperson, of which several may be under way. `own`: for those that may change the caller, too.
+ * The lock on the sessions that a change relies on, so that none of them ends before it is committed.
+ * `shared`: for changes that touch no eperson, of which several may be under way. `own`: for those that may
+ * change the caller, too.
  */
 export type SessionLock = 'shared' | 'own'
 
@@ -69,7 +70,6 @@ export function* rows<T>(sql: Sql, ...values: readonly Value[]): Statements<read
   return (yield { kind: 'rows', sql, values }) as readonly T[]
 }
 
-/** The first row. */
 export function* row<T>(sql: Sql, ...values: readonly Value[]): Statements<T | undefined> {
   return (yield* rows<T>(sql, ...values))[0]
 }
@@ -97,10 +97,15 @@ export function* run(sql: Sql, ...values: readonly Value[]): Statements<number> 
 export const insert = (table: string, columns: Columns, unless = ''): Statements<number> =>
   insertAll(table, [columns], unless)
 
-/** Numbers of rows that one statement adds, or all where fewer are left. They are few, because each text is kept. */
+/**
+ * Numbers of rows per statement; fewer than the last go into one. There are few, because each text is kept.
+ */
 const sizes = [50, 10]
 
-/** Adds rows, which have the same columns, in few statements. @returns the number of rows that were added or changed */
+/**
+ * Adds rows, which have the same columns, in few statements.
+ * @returns the number of rows that were added or changed
+ */
 export function* insertAll(table: string, all: readonly Columns[], unless = ''): Statements<number> {
   let changed = 0
   let left = all
@@ -155,9 +160,9 @@ export function* clock(): Statements<number> {
 }
 
 /**
- * Keeps the sessions that a change relies on as they are until its transaction ends (T12). Every change whose event relies on
- * some does this before it looks at anything else. Locks are taken in this order everywhere, so that no two transactions
- * wait for each other: the groups, the row of the store's state, these, all others.
+ * Locks the sessions that a change relies on until its transaction ends (T12). Every change whose event
+ * relies on some does this before it reads anything else. Locks are taken in this order everywhere, so that
+ * no two transactions deadlock: the groups, the row of the store's state, these sessions, all others.
  * @throws RightsChanged unless they are as they were when the request was admitted
  */
 export function* rights(event: Relying, kind: SessionLock): Statements<void> {
@@ -202,11 +207,11 @@ export const storeTime = {
   postgres: 'CAST(extract(epoch FROM clock_timestamp()) * 1000 AS BIGINT)',
 }
 
-/** Rows may be locked for a change, which SQLite has no words for: it has one writer. */
+/** Row locks, which SQLite lacks: it has one writer. */
 const locking = / FOR (?:NO KEY UPDATE|UPDATE|KEY SHARE|SHARE)(?: SKIP LOCKED)?/g
 const translated = new Map<string, string>()
 
-/** Another mark for values, another way to pass a list of them, and another name for a function. */
+/** Translates SQL: no row locks, other marks for values, and other words for lists and `strpos`. */
 export function forSqlite(sql: Sql): string {
   const given = typeof sql === 'string' ? sql : sql.sqlite
   const known = translated.get(given)

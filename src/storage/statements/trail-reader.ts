@@ -2,12 +2,12 @@ import type { Checkpoint, CheckpointKind, SignedHead } from '../../model/trail.t
 import type { OpenedKeys } from '../../model/trail-keys.ts'
 import { eventColumns, type Rows, type StoredEvent, type TrailReader } from '../trail.ts'
 
-/** The rows of a statement, as they are needed. */
+/** Reads the rows of a statement one by one, as they are needed. */
 export type EachRow = <T>(sql: string, ...values: readonly (string | null)[]) => Rows<T>
 
 /**
- * One moment of the trail.
- * @param each reads in one snapshot
+ * A snapshot of the trail.
+ * @param each reads rows in one snapshot
  * @param chained all events by chain and place; those without a chain first
  */
 export const trailReader = (

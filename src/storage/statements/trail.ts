@@ -30,8 +30,8 @@ interface TrailChanges extends Pick<Trail, 'pruneSome'> {
 }
 
 /**
- * Changes of the audit trail other than new events (docs/decisions/0027), for any number of chains. Each reads the last
- * checkpoint first, so of two nodes the later one finds a conflict.
+ * Changes of the audit trail other than new events (docs/decisions/0027), for any number of chains. Each
+ * reads the last checkpoint first, so that of two nodes the later one finds a conflict.
  */
 export const trail = {
   reads: {},
@@ -62,7 +62,8 @@ export const trail = {
 } satisfies StatementsOf<TrailChanges>
 
 /**
- * Gets the keys, and begins the trail of a store that has none yet. Nodes that start together wait for each other.
+ * Loads the keys, and begins the trail of a store that has none yet. Nodes that start together wait for each
+ * other.
  * @param secrets of the service, the one that signs first
  */
 export function* openTrail(secrets: readonly Uint8Array[]): Change<void> {
@@ -76,7 +77,7 @@ export function* signAll(): Change<void> {
   yield* signEnds(yield* lastCheckpoint(), 0)
 }
 
-/** Seals with the newest key from now on, and brings all of them up to date with the secrets. */
+/** Seals with the newest key from now on, and rewraps keys for the current secrets. */
 export function* loadKey(secrets: readonly Uint8Array[]): Change<void> {
   const plan = planKeys(yield* keyRows(), secrets)
   for (const { id, wrapped } of plan.rewrapped)
@@ -85,7 +86,7 @@ export function* loadKey(secrets: readonly Uint8Array[]): Change<void> {
   yield* sealWith(plan.current)
 }
 
-/** Seals with the newest key from now on that another event loop has loaded. */
+/** Seals from now on with the newest key, which another event loop has loaded. */
 export function* takeKey(secrets: readonly Uint8Array[]): Change<void> {
   yield* sealWith((yield* readKeys(secrets)).keys[0])
 }
@@ -100,7 +101,7 @@ const keyRows = () => rows<KeyRow>('SELECT id, wrapped FROM trail_key ORDER BY i
 type Link = Pick<Checkpoint, 'n' | 'detail' | 'mac'>
 const linkColumns = 'n, detail, mac'
 
-/** The newest checkpoint of a pruning: it says where each chain goes on. */
+/** The newest checkpoint of a pruning, which tells where each chain goes on. */
 type Marker = Pick<Checkpoint, 'n' | 'detail' | 'heads'>
 
 const lastCheckpoint = () => row<Link>(`SELECT ${linkColumns} FROM trail_checkpoint ORDER BY n DESC LIMIT 1`)
@@ -116,10 +117,10 @@ function* lastMarker(): Read<Marker | undefined> {
   return { ...marker, heads: yield* rows<SignedHead>(sql, marker.n) }
 }
 
-/** Number of ids before the last one seen that are read again: PostgreSQL gives an id before its event is committed. */
+/** Number of last seen ids that are read again: PostgreSQL gives an id before its event is committed. */
 const lateIds = 10_000
 
-/** The ends of chains that no checkpoint has signed, among events after an id. In a chain, ids are in the order of places. */
+/** The unsigned ends of chains, among events after an id. In a chain, ids are in the order of places. */
 const endsAfter = (id: string) =>
   `SELECT chain, place, id AS event, time, hash FROM event e
    WHERE id IN (SELECT max(id) FROM event WHERE id > ${id} AND chain IS NOT NULL AND hash IS NOT NULL GROUP BY chain)
@@ -157,12 +158,14 @@ function* keep(
   )
 }
 
-/** Events, and checkpoints, that are removed at a time: the writer must not be kept for long. */
+/**
+ * Maximum number of events, and of checkpoints, removed at a time, so that the writer isn't held for long.
+ */
 const pruneLimit = 1_000
 
 /**
- * Some of the oldest events, those of a chain in their order and from its beginning on. The clock may have been set back:
- * an older one behind one that isn't older stays.
+ * Some of the oldest events, those of a chain in their order and from its beginning on. The clock may have
+ * been set back: an old event that follows a newer one in its chain stays.
  */
 function* oldEvents(before: string, marker: Marker | undefined): Read<readonly SignedHead[]> {
   const found = yield* rows<SignedHead>(
@@ -176,7 +179,8 @@ function* oldEvents(before: string, marker: Marker | undefined): Read<readonly S
   for (const [chain, events] of Map.groupBy(found, one => one.chain)) {
     let last: Pick<SignedHead, 'place' | 'event'> = starts.get(chain) ?? { place: 0, event: 0 }
     for (const one of events.toSorted((a, b) => a.place - b.place)) {
-      // By id, because SQLite has no index by place. Places are skipped only if the clock or the table was tampered with.
+      // By id, because SQLite has no index by place. Places are skipped only after tampering with clock or
+      // table.
       const skipped = 'SELECT 1 AS one FROM event WHERE id > $1 AND id < $2 AND chain = $3 LIMIT 1'
       if (one.place > last.place + 1 && (yield* row(skipped, last.event, one.event, chain))) break
       old.push(one)
@@ -187,7 +191,7 @@ function* oldEvents(before: string, marker: Marker | undefined): Read<readonly S
 }
 
 /**
- * The first checkpoint to keep: the first that has signed what stays.
+ * The first checkpoint to keep: the first that has signed events that stay.
  * @param removed the ids of events that go now
  */
 function* firstKept(
@@ -213,10 +217,10 @@ function* firstKept(
   return { first, firstPrevious }
 }
 
-/** Only a connection that is closed by then could still add to a chain, in ms. */
+/** Time in ms after which no connection adds to a chain any more, because it is closed by then. */
 const goesOnFor = 24 * 3600 * 1000
 
-/** The heads of the last marker that the new one has to repeat: of chains that go on, or may, or that are still spoken of. */
+/** The heads to repeat from the last marker: of chains that (may) go on, or are in checkpoints that stay. */
 function* carriedHeads(
   marker: Marker | undefined,
   added: readonly SignedHead[],

@@ -19,11 +19,11 @@ export interface Fault {
 }
 
 export interface Verdict {
-  /** The first of them. */
+  /** The first faults, up to the limit. */
   readonly faults: readonly Fault[]
   readonly events: number
   readonly checkpoints: number
-  /** When the trail began, and how many events it took in then. */
+  /** Time when the trail began, and number of events that it took in then. */
   readonly begun: { readonly time: string; readonly events: number } | null
   /** Number of events that were pruned, and the time before which they were recorded. */
   readonly pruned: { readonly events: number; readonly before: string } | null
@@ -38,15 +38,15 @@ interface Options {
   readonly kept: string | null
 }
 
-/** Events between two reports of progress. */
+/** Number of events between two reports of progress. */
 const progressStep = 10_000
 
 /** Ends the verification. */
 class Enough extends Error {}
 
 /**
- * Verifies the audit trail (D9, docs/decisions/0027). Needs memory for what the last pruning has left, and no more.
- * @param progress is told how much is done, 0 to 1
+ * Verifies the audit trail (D9, docs/decisions/0027). Keeps only the heads of the last pruning in memory.
+ * @param progress receives the share that is done, 0 to 1
  */
 export async function verifyTrail(
   trail: TrailReader,
@@ -104,7 +104,7 @@ const add = (summary: Summary, checkpoint: Checkpoint, kept: string | null): Sum
   isKept: summary.isKept || checkpointName(checkpoint) === kept,
 })
 
-/** Says where each chain, and the chain of checkpoints, goes on. */
+/** Finds the newest marker, which tells where each chain, and the chain of checkpoints, goes on. */
 async function newestMarker(trail: TrailReader): Promise<Checkpoint | undefined> {
   let newest: Checkpoint | undefined
   for await (const checkpoint of trail.checkpoints()) if (checkpoint.kind === 'prune') newest = checkpoint
@@ -123,7 +123,7 @@ async function* readCheckpoints(
   for await (const checkpoint of trail.checkpoints()) {
     const { n, time } = checkpoint
     if (n !== next) blame(null, time, `checkpoints are missing: ${next} should come before ${n}`)
-    // After a gap, what it was signed with is unknown.
+    // After a gap, the previous signature is unknown.
     else if (!trail.keys.some(key => isSame(key.sign(previous, checkpoint), checkpoint.mac)))
       blame(null, time, `the checkpoint ${n} is not as it was signed`)
     next = n + 1
@@ -141,7 +141,9 @@ function readDetail(marker: Checkpoint) {
   }
 }
 
-/** Checks that each event is sealed, follows the one before in its chain, and is what checkpoints have signed. */
+/**
+ * Checks that each event is sealed, follows the one before in its chain, and is what checkpoints have signed.
+ */
 async function* readEvents(
   trail: TrailReader,
   marker: Checkpoint | undefined,
@@ -177,7 +179,7 @@ type Starts = ReadonlyMap<number, SignedHead>
 const isUpTo = (head: SignedHead, { chain, place }: { readonly chain: number; readonly place: number }) =>
   head.chain < chain || (head.chain === chain && head.place <= place)
 
-/** Checkpoints that have signed more than is there, of chains before this one. */
+/** Reports signed events that are missing at the end of chains before this one. */
 async function finish(
   heads: Heads,
   last: ChainCheck | undefined,
@@ -223,13 +225,15 @@ function peekable<T>(rows: Rows<T>) {
 /** Names something that is not as it was written, by the id and time of its event. */
 type Blame = (event: number | null, time: string | null, problem: string) => void
 
-/** Where the check of a chain has got to. */
+/** Progress of the check of a chain. */
 class ChainCheck {
   readonly number: number
   place: number
   readonly #keys: TrailKey[]
   readonly #blame: Blame
-  /** Possible hashes of the event before; none: unknown. The second one is the right one. */
+  /**
+   * Possible hashes of the event before; none: unknown. The stored one, then those that it should have had.
+   */
   #before: readonly Uint8Array[]
 
   constructor(number: number, start: SignedHead | undefined, keys: readonly TrailKey[], blame: Blame) {
@@ -260,7 +264,7 @@ class ChainCheck {
     })
     if (missing === 0 && !right) this.#blame(id, time, 'it was changed, inserted or moved')
     const [newest] = this.#keys
-    // Mostly the same key serves for the next one.
+    // The next event was most likely sealed with the same key.
     if (right && right !== newest) this.#keys.sort((a, b) => Number(b === right) - Number(a === right))
     const expected = right
       ? []
