@@ -4,7 +4,9 @@ import type { Database } from './driver.ts'
 import { perform } from './perform.ts'
 import type { SharedSnapshot } from './shared-snapshot.ts'
 
-/** @returns a function that gives the audiences that admit a viewer (docs/decisions/0011), including new ones */
+/**
+ * @returns a function that gives the audiences that admit a viewer (docs/decisions/0011), including new ones
+ */
 export function sqliteAudiences(
   db: Database,
   snapshot: SharedSnapshot,

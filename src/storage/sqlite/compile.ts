@@ -28,7 +28,6 @@ const database: Database<number | string> = { mark: '?', dialect: sqliteDialect 
 export interface TablePlan {
   /** Counts the rows that the viewer sees, and all rows; null if neither is needed. */
   readonly counts: Statement | null
-  /** How the page is read. */
   readonly scan: Access
   /** The same page, if collecting and sorting all visible rows is cheaper; null: never. */
   readonly collect: Access | null
@@ -36,7 +35,7 @@ export interface TablePlan {
   readonly audiences: number
   /** The position after the last row of the page; null: it has no limit. */
   readonly end: number | null
-  /** Whether there is a condition, so that nobody knows how many rows are read. */
+  /** True if there is a condition, so that the number of rows read is unknown. */
   readonly isFiltered: boolean
   /** Columns of the rows in which words are marked. */
   readonly highlights: readonly Highlighted[]
@@ -45,11 +44,13 @@ export interface TablePlan {
 export interface Access {
   /** Returns rows of one column: the record as JSON. */
   readonly page: Statement
-  /** Counts the records or rows, ignoring limit and offset; null: `counts` says it, or nobody asks. */
+  /**
+   * Counts the records or rows, ignoring limit and offset; null: `counts` says it, or it was not requested.
+   */
   readonly total: Statement | null
 }
 
-/** @returns which rows of a table the viewer sees */
+/** Returns the rows of a table that the viewer sees. */
 export type Visible = (source: TableSource) => VisibleRows
 
 export function compileTable(plan: Plan, visible: Visible): TablePlan {
@@ -75,7 +76,7 @@ export function compileTable(plan: Plan, visible: Visible): TablePlan {
   }
 }
 
-/** @throws if its rows are elsewhere: plans of imported entities are read before (docs/decisions/0037) */
+/** @throws if the entity is no table: plans of imported entities don't get here (docs/decisions/0037) */
 function sourceOf({ source }: Entity): TableSource {
   if (source.kind !== 'table') throw new Error('a statement can only read tables')
   return source
@@ -97,10 +98,13 @@ function compileCounts({ table, rows: rule }: TableSource, { name, rows }: ReadT
   return { sql: `SELECT count(*) AS seen, 0 AS "all" ${from} WHERE t.eperson = ?1`, values: [rows.eperson] }
 }
 
-/** How much larger the table has to be than what the viewer sees of it, for looking that up row by row. */
+/** Factor by which the table must exceed the visible rows before these are looked up one by one. */
 const lookupCost = 4
 
-/** @param visible and @param total the result of `counts` @returns the statements, and about how many rows they read */
+/**
+ * @param visible and `total` are the result of `counts`
+ * @returns the statements, and about how many rows they read
+ */
 export function choosePage(plan: TablePlan, visible: number, total: number) {
   const { scan, collect, end, isFiltered, audiences } = plan
   if (audiences > 0) {

@@ -8,27 +8,31 @@ import { choosePage, type TablePlan } from './compile.ts'
 import { type Database, openDatabase } from './driver.ts'
 import { queryFunctions } from './functions.ts'
 
-/** In KiB. A cursor reads each page of the file once. */
+/** Page cache in KiB. A cursor reads each page of the file once. */
 const cursorCache = 64
 /**
- * In bytes. While a cursor reads its snapshot, SQLite can't begin the write-ahead log again, and it grows with each change.
- * From this size on, cursors read the rest of their rows into files of their own.
+ * Size of the write-ahead log in bytes from which cursors read the rest of their rows into files of their
+ * own. While a cursor reads its snapshot, SQLite can't restart the log, which grows with each change.
  */
 const largeLog = 6 * 1024 * 1024
-/** In bytes. From this size on, cursors that nobody reads break off, because copying their rows takes too long. */
+/**
+ * Size of the log in bytes from which unread cursors break off, because copying their rows takes too long.
+ */
 const tooLargeLog = 10 * 1024 * 1024
-/** In bytes. From this size on, cursors break off also while they are read, the one that waited longest to be asked first. */
+/**
+ * Size of the log in bytes from which cursors break off even while they are read, the longest idle one first.
+ */
 const fullLog = 12 * 1024 * 1024
-/** In ms. Nobody reads a cursor that was not asked for so long. */
+/** Time in ms without a request after which a cursor counts as unread. */
 const unreadAfter = 2_000
-/** Of the log, in ms. */
+/** Interval in ms at which the size of the log is checked. */
 const watchInterval = 200
-/** In bytes, of all such files together. */
+/** Maximum size in bytes of all files of spilled rows together. */
 const maxSpilled = 256 * 1024 * 1024
 
 /** A listing of a table in pieces, which all show the state in which it began. */
 export interface Cursor {
-  /** How many rows the viewer sees; null if nobody asked. */
+  /** Number of rows that the viewer sees; null if it was not requested. */
   readonly total: number | null
   /** @returns the next piece; null after the last one */
   next(stop: Stop): Uint8Array<ArrayBuffer> | null
@@ -43,7 +47,9 @@ export interface StoreFile {
 
 type Counts = { seen: number | null; all: number | null }
 
-/** Counts the visible rows, and chooses the cheaper statement. It runs in the transaction that reads the page. */
+/**
+ * Counts the visible rows, and chooses the cheaper statement. It runs in the transaction that reads the page.
+ */
 export function choose(db: Database, plan: TablePlan) {
   const { counts } = plan
   const { seen, all } = (counts && db.get<Counts>(counts.sql, ...counts.values)) ?? { seen: 0, all: 0 }
@@ -55,7 +61,7 @@ export function choose(db: Database, plan: TablePlan) {
   return { page: access.page, reads, total }
 }
 
-/** Those of this thread that read a snapshot. */
+/** Cursors of this thread that read a snapshot. */
 const reading = new Set<{ readonly file: string; asked: number; spill(): void; breakOff(): void }>()
 let spilled = 0
 const tooMuchChange = 'The store changes too much to keep the state of so long a listing.'
@@ -68,7 +74,7 @@ export function openCursor(
   toPiece: (json: string[]) => Uint8Array<ArrayBuffer>,
   stop: Stop,
 ): Cursor {
-  // It has its own connection: it keeps reading its snapshot while other reads see the newest state.
+  // A cursor has its own connection: it keeps reading its snapshot while other reads see the newest state.
   const db = openDatabase(file, { mode: 'read', cache: cursorCache, mayGoOn, ...queryFunctions })
   try {
     db.exec('BEGIN')
@@ -110,7 +116,7 @@ function cursorOver(
   const snapshot = {
     file,
     asked: performance.now(),
-    /** Reads one piece more into the file, and ends the snapshot after the last one. */
+    /** Reads one more piece into the file, and ends the snapshot after the last one. */
     spill: () => {
       try {
         const piece = readRows(null)
@@ -153,7 +159,7 @@ function cursorOver(
   }
 }
 
-/** One piece of each cursor in turn, so that other calls are answered in between. */
+/** Relieves the log by one piece of each cursor in turn, so that other calls are answered in between. */
 function relieve(): void {
   let isLarge = false
   for (const cursor of [...reading].sort((a, b) => a.asked - b.asked)) {
@@ -162,7 +168,7 @@ function relieve(): void {
     isLarge = true
     if (size >= fullLog) {
       cursor.breakOff()
-      // By the time that it is the next one's turn, the log may have begun again.
+      // By the turn of the next cursor, SQLite may have restarted the log.
       break
     }
     if (size >= tooLargeLog && performance.now() - cursor.asked > unreadAfter) cursor.breakOff()
@@ -182,7 +188,7 @@ interface SpillFile {
   close(): void
 }
 
-/** A file without a name, which is gone when the process is. */
+/** Creates a file without a name, which disappears with the process. */
 function createSpillFile(folder: string): SpillFile {
   const path = join(folder, `listing.${randomUUID()}`)
   const descriptor = openSync(path, 'wx+', 0o600)

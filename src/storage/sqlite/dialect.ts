@@ -9,7 +9,7 @@ import { keyOf } from '../tables/values.ts'
 import type { Search, searchFunctions } from './functions.ts'
 import { readRows } from './row-selection.ts'
 
-/** How SQLite says what statements on tables say. What it lacks, functions of ours do (`functions.ts`). */
+/** The SQL of statements on tables in SQLite. `functions.ts` adds the functions that it lacks. */
 
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
@@ -41,7 +41,8 @@ export function sqliteDialect(bind: Bind<number | string>): Dialect {
       const members = columns.map(({ name, type, sql }) => `${literal(name)}, ${memberJson(type, sql)}`)
       return `SELECT json_object(${members.join(', ')}) AS json ${rows}`
     },
-    // SQLite accepts OFFSET only after LIMIT; -1 means no limit (https://sqlite.org/lang_select.html#limitoffset).
+    // SQLite accepts OFFSET only after LIMIT; -1 means no limit
+    // (https://sqlite.org/lang_select.html#limitoffset).
     window: (limit, offset) => `LIMIT ${bind(limit ?? -1)} OFFSET ${bind(offset)}`,
     bindNumber: bind,
     bindText: bind,
@@ -53,7 +54,7 @@ export function sqliteDialect(bind: Bind<number | string>): Dialect {
       return `json_remove(${[column, ...mask.fields.map(one => literal(`$."${one}"`))].join(', ')})`
     },
     member: memberOf,
-    // So are all texts.
+    // SQLite compares all texts by code point.
     byCodePoint: text => text,
     keyOfJson: json => `carrel_canonical(${json})`,
     keyOfNumber: number => `carrel_number_key(${number})`,
@@ -61,7 +62,7 @@ export function sqliteDialect(bind: Bind<number | string>): Dialect {
     json,
     toChar: ({ kind, sql }, mask) =>
       `${kind === 'time' ? 'carrel_time_to_char' : 'carrel_number_to_char'}(${sql}, ${bind(mask)})`,
-    // What JavaScript returns is a REAL, which is written with a point.
+    // A number from JavaScript is a REAL, which would be written with a decimal point.
     relevance: (cells, words) => {
       const values = cells.map(({ sql, kind }) => ({ sql, isJson: kind === 'json' }))
       return `CAST(${callOf('carrel_relevance', values, words)} AS INTEGER)`
@@ -74,7 +75,7 @@ export function sqliteDialect(bind: Bind<number | string>): Dialect {
     constant: (kind, value) => {
       if (!isWholeNumber(kind)) return bind(value)
       const number = wholeNumber(kind, value)
-      // As a number where that is exact, because SQLite doesn't use an index for every CAST.
+      // Bound as a number if that is exact, because SQLite doesn't use an index for every CAST.
       return `CAST(${bind(Number.isSafeInteger(Number(number)) ? Number(number) : number)} AS INTEGER)`
     },
     oneOf: (kind, values, negated) => {
@@ -83,7 +84,7 @@ export function sqliteDialect(bind: Bind<number | string>): Dialect {
         : JSON.stringify(values)
       return `${negated ? 'NOT ' : ''}IN (SELECT value FROM json_each(${bind(list)}))`
     },
-    // As in the indexes (`sortTerms`).
+    // The term is that of the indexes (`sortTerms`).
     indexTerm: ({ nullable, sql }) => (nullable ? `(${sql} IS NULL) = 0` : undefined),
     matches: (text, expression, negated) =>
       `carrel_matches(${text}, ${bind(expression)}) = ${Number(!negated)}`,
@@ -127,27 +128,27 @@ export function sqliteDialect(bind: Bind<number | string>): Dialect {
   return dialect
 }
 
-/** SQLite has no column types for booleans or JSON. */
+/** SQL of a cell's JSON. SQLite has no column types for booleans or JSON. */
 function json({ kind, sql }: Cell): string {
   if (kind === 'json' || kind === 'number') return `coalesce(${sql}, 'null')`
   if (kind === 'boolean') return `CASE ${sql} WHEN 1 THEN 'true' WHEN 0 THEN 'false' ELSE 'null' END`
   return `json_quote(${sql})`
 }
 
-/** The same for a field of a whole record. */
+/** SQL of the JSON of a field of a whole record. */
 function memberJson(type: Field['type'], sql: string): string {
   if (type === 'boolean') return `json(iif(${sql}, 'true', 'false'))`
   return type === 'json' ? `json(${sql})` : sql
 }
 
-/** As in the indexes. For a column without nulls, the first term would only keep SQLite from using its index. */
+/** The terms of the indexes. Without nulls, the first term would only keep SQLite from using the index. */
 function sortTerms({ kind, sql, nullable, sortsByText }: Cell): readonly string[] {
   const known = nullable ? [`${sql} IS NULL`] : []
   if (kind === 'number') return [...known, `carrel_number_key(${sql})`]
   return [...known, kind === 'json' && !sortsByText ? `carrel_sort_key(${sql})` : sql]
 }
 
-/** @param wanted selects canonical texts */
+/** @param wanted SQL that selects canonical texts */
 function amongJson(
   { field, value }: Pick<Outer, 'field' | 'value'>,
   wanted: string,
@@ -161,7 +162,7 @@ function amongJson(
   return differsIfMissing(field) ? `(${found}) IS NOT 1` : `${value} IS NOT NULL AND NOT ${found}`
 }
 
-/** A value of a row that was read before. */
+/** SQL of a value of a row that was read before. */
 function givenValue(kind: Cell['kind'], at: number): string {
   const value = `r.value ->> ${at}`
   const when = (types: string, sql: string) =>
@@ -173,7 +174,7 @@ function givenValue(kind: Cell['kind'], at: number): string {
   return when("'text'", kind === 'time' ? `carrel_time(${value})` : value)
 }
 
-/** The canonical text of any value. */
+/** SQL of the canonical text of any value. */
 function canonical({ kind, sql }: Cell): string {
   if (kind === 'json' || kind === 'number') return `carrel_canonical(${sql})`
   if (kind === 'boolean') return `carrel_canonical(iif(${sql}, 'true', 'false'))`

@@ -11,6 +11,8 @@ export {
   transaction,
 } from '../../lib/sqlite.ts'
 
-/** @throws StoreUnavailable, like each statement, if the file can't be opened, is locked, or the disk is full */
+/**
+ * @throws StoreUnavailable, like each statement, if the file can't be opened, is locked, or the disk is full
+ */
 export const openDatabase = (path: string, options: OpenOptions): Database =>
   openSqlite(path, options, (why, cause) => new StoreUnavailable(`${path}: ${why}`, { cause }))

@@ -32,19 +32,19 @@ import { trailIn } from './trail.ts'
 
 interface SqliteOptions {
   readonly dataFolder: string
-  /** Whether to create a store where there is none. */
+  /** True to create a store where there is none. */
   readonly create: boolean
   /** Metadata fields that only administrators see (Q19). */
   readonly hiddenMetadata: readonly string[]
   /** CARREL_TOKEN_SECRET, newest first. */
   readonly tokenSecrets: readonly string[]
-  /** How long events are kept, in days; null: for ever. */
+  /** Retention of events in days; null: forever. */
   readonly eventsRetention: number | null
-  /** What the event loops of this process share. */
+  /** State that the event loops of this process share. */
   readonly shared: Shared
-  /** Of a statement of a listing, in ms. */
+  /** Time limit of a statement of a listing, in ms. */
   readonly statementTimeout: number
-  /** Is called when files of the store aren't in their place any more, with what to do; with null when they are again. */
+  /** Called when files of the store are no longer in place, with advice, and with null when they are back. */
   readonly report: ReportLoss
 }
 
@@ -141,7 +141,8 @@ export async function openEngine({
           window,
         ),
       putItems: (items, event) => repository.putItems(items, event, hiddenMetadata),
-      // `carrel copy` copies to PostgreSQL only. A store that was restored from a backup of a copy has its event.
+      // `carrel copy` copies to PostgreSQL only. A store restored from a backup of a copy has the copy's
+      // event.
       copiedFrom: () => null,
     },
     secrets,
@@ -156,7 +157,7 @@ export async function openEngine({
     processes: part('processes'),
     registry: part('registry'),
     ping: async () => {
-      // First, because the writer remembers a loss for all event loops.
+      // The writer is asked first, because it remembers a loss for all event loops.
       await writer.check()
       files.require()
       db.get('SELECT one FROM state')
@@ -165,7 +166,7 @@ export async function openEngine({
       clearInterval(reporting)
       await failures.close()
       await kept?.close()
-      // It may be writing a version.
+      // Entities close before the writer, because they may be writing a version.
       await entities.close()
       await writer.close()
       await readerThreads.close()
@@ -175,7 +176,7 @@ export async function openEngine({
   }
 }
 
-/** The first page, and the one with the last number of an event: almost every change adds one to the audit trail. */
+/** The first page, and those with the last event number and the state: almost every change writes to them. */
 function busyParts(db: Database): readonly FilePart[] {
   const length = db.get<{ page_size: number }>('PRAGMA page_size')?.page_size ?? 0
   return db
@@ -185,7 +186,7 @@ function busyParts(db: Database): readonly FilePart[] {
     .map(({ rootpage }) => ({ from: (rootpage - 1) * length, length }))
 }
 
-/** Which files the path and its neighbours led to when the main thread opened them. */
+/** The ids of the files that the main thread opened. */
 async function idsOf(file: string, shared: Shared): Promise<OpenedFiles['ids']> {
   const { database, log, index } = pathsOf(file)
   const [databaseId = '', logId = '', indexId = ''] = await Promise.all(
@@ -194,7 +195,7 @@ async function idsOf(file: string, shared: Shared): Promise<OpenedFiles['ids']> 
   return { database: databaseId, log: logId, index: indexId }
 }
 
-/** Looks also while nobody asks. */
+/** Reports losses even when there are no requests. */
 function reportLosses(files: FilesInPlace, report: ReportLoss): NodeJS.Timeout {
   let known: string | null = null
   return setInterval(() => {
@@ -204,7 +205,7 @@ function reportLosses(files: FilesInPlace, report: ReportLoss): NodeJS.Timeout {
   }, lookAgainAfter).unref()
 }
 
-/** What the operating system says of the folder; anything else stays what it is. */
+/** Reports an error of the operating system as one of the data folder; other errors stay as they are. */
 function asUnusable(error: unknown, dataFolder: string): unknown {
   const reason = systemReason(error)
   if (reason === undefined) return error

@@ -34,7 +34,7 @@ import {
 import type { SharedSnapshot } from './shared-snapshot.ts'
 import { createTableListings } from './table-listings.ts'
 
-/** How often unused versions are removed, in ms. */
+/** Interval in ms at which unused versions are removed. */
 const sweepInterval = 60_000
 /** Time in ms after the start at which leftovers of killed programs are first removed. */
 const firstSweepAfter = 1_000
@@ -49,13 +49,12 @@ interface Parts {
   readonly file: string
   readonly changes: Offered<'entities'>
   readonly readerThreads: ReaderThreads
-  /** @returns the audiences that admit a viewer */
   readonly audiencesOf: (viewer: Viewer) => readonly number[]
   /** Metadata fields that only administrators see (Q19). */
   readonly hiddenMetadata: readonly string[]
 }
 
-/** @returns whether a program was killed while it wrote the file, or the journal beside it */
+/** True if a program was killed while it wrote the file, or the journal beside it. */
 const isUnfinished = (name: string): boolean => isLeftOver(name.replace(/-journal$/, ''))
 
 const versionsOf = (entities: readonly Entity[]): readonly string[] =>
@@ -99,7 +98,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
 
   /** Removes files that nothing refers to. */
   async function sweep(): Promise<void> {
-    // In this order: what is replaced in between counts as in use, and keeps its base.
+    // The order matters: a version that is replaced in between counts as in use, and keeps its base.
     const inUse = perform(db, importedEntities()).map(({ source }) => source.version)
     const retired = perform(db, retiredVersions())
     const kept = [...inUse, ...retired.filter(({ isOld }) => !isOld).map(({ version }) => version)]
@@ -131,7 +130,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       await sweep()
       return read
     } finally {
-      // It was not published. A version that was, and was replaced since, may be the base of another one.
+      // Removes the file unless it was published: even if it was replaced since, it may be a base.
       const sql = 'SELECT 1 FROM entity WHERE version = ?1 UNION ALL SELECT 1 FROM retired WHERE version = ?1'
       if (!db.get(sql, entity.version)) rmSync(fileOf(entity.version), { force: true })
     }
@@ -140,7 +139,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
   const attempt = () => void sweep().catch(() => {})
   const isMain = shared.loop === null
   const sweeping = isMain ? setInterval(attempt, sweepInterval).unref() : undefined
-  // Not before: most commands end sooner.
+  // Most commands end before the first sweep.
   const firstSweep = isMain ? setTimeout(attempt, firstSweepAfter).unref() : undefined
 
   const visibleTo = (viewer: Viewer) => (source: TableSource) =>

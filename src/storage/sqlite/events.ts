@@ -6,10 +6,10 @@ import type { Database, Prepared } from './driver.ts'
 /** The audit trail. Every event is in a chain (docs/decisions/0027). */
 export function recordEvent(db: Database, event: AuditEvent): void {
   const { last, insert } = statementsOf(db)
-  // Other processes write to the store too: before a transaction, only the table knows where the chain has got to.
+  // Other processes write to the store too: before a transaction, only the table tells the end of the chain.
   const [before, chain, place, hash] = ends.get(db) ?? ((last.get() ?? []) as End)
   const id = (before ?? lastIdOf(db)) + 1
-  // The events before may all have been pruned.
+  // All earlier events may have been pruned.
   const row = eventRow(event, now(), chain ?? newChain(), (place ?? 0) + 1)
   const added = eventHash(hash ?? nothingBefore, id, keyOf(db).seal(row))
   insert.run(id, ...valuesOf(row), row.changes, row.chain, row.place, added)
@@ -19,13 +19,13 @@ export function recordEvent(db: Database, event: AuditEvent): void {
 /** The last event: its id, chain, place and hash. */
 type End = [id?: number, chain?: number | null, place?: number | null, hash?: Uint8Array | null]
 
-/** As long as a transaction goes on. */
+/** The last event of each connection, for the length of a transaction. */
 const ends = new WeakMap<Database, End>()
 
-/** To be called when a transaction begins, and when a part of it was rolled back. */
+/** Called when a transaction begins, and when a part of it was rolled back. */
 export const forgetEnd = (db: Database): boolean => ends.delete(db)
 
-/** What the writer's connections seal events with. */
+/** The keys with which the writer's connections seal events. */
 const keys = new WeakMap<Database, TrailKey | undefined>()
 
 export const sealWith = (db: Database, key: TrailKey | undefined) => keys.set(db, key)
@@ -52,7 +52,7 @@ function statementsOf(db: Database) {
   return prepared
 }
 
-/** An id is never given twice, also in a store that was restored after all of its events had been pruned. */
+/** The last id ever given to an event, even if all events were pruned before the store was restored. */
 export const lastIdOf = (db: Database): number =>
   db.get<{ id: number }>(
     `SELECT max(coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'event'), 0),

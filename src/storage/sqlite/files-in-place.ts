@@ -3,14 +3,14 @@ import { basename, dirname } from 'node:path'
 import { StoreUnavailable } from '../../model/errors.ts'
 
 /**
- * Whether the files of the store are still those that this process has opened. SQLite goes on with a file that was
- * removed or replaced, and what it acknowledges then is gone with the process (docs/decisions/0022). Nothing here opens a
- * file: closing it would take away the locks of SQLite (docs/decisions/0005).
+ * Checks that the files of the store are still those that this process has opened. SQLite goes on with a file
+ * that was removed or replaced, and what it acknowledges then is gone with the process (docs/decisions/0022).
+ * Nothing here opens a file: closing it would take away the locks of SQLite (docs/decisions/0005).
  */
 export interface FilesInPlace {
   /** @throws StoreUnavailable saying which file is not in its place, and what to do */
   require(): void
-  /** The same, but it looks at most once a second. */
+  /** Like `require`, but looks at most once a second. */
   requireLately(): void
   /** @returns what has happened to the first file that is not in its place */
   find(): Loss | undefined
@@ -22,13 +22,13 @@ export interface Loss {
   readonly message: string
 }
 
-/** What the main thread has opened, for all threads of the process. */
+/** The files that the main thread has opened, for all threads of the process. */
 export interface OpenedFiles {
   /** The path of the database. */
   readonly file: string
-  /** The descriptor of the index, which all threads read by. */
+  /** The descriptor through which all threads read the index. */
   readonly index: number
-  /** The descriptor of the database, which shows what others write over it. */
+  /** The descriptor of the database, which shows what other programs write over it. */
   readonly database: number
   /** The parts of the database that most changes write to. */
   readonly busy: readonly FilePart[]
@@ -36,7 +36,7 @@ export interface OpenedFiles {
   readonly ids: Readonly<Record<Loss['file'], string>>
 }
 
-/** In bytes. */
+/** A range of a file, in bytes. */
 export interface FilePart {
   readonly from: number
   readonly length: number
@@ -49,15 +49,15 @@ export const pathsOf = (file: string): Readonly<Record<Loss['file'], string>> =>
   index: `${file}-shm`,
 })
 
-/** How often it is looked at least, in ms. */
+/** Interval in ms between two looks. */
 export const lookAgainAfter = 1_000
 
-/** While other processes write, a look may fall between two of their steps. So many in a row can't. */
+/** While other processes write, a look may fall between two of their steps, but not this many in a row. */
 const maxLooks = 100
 
 export function createFilesInPlace({ file, index, database, busy, ids }: OpenedFiles): FilesInPlace {
   const paths = Object.entries(pathsOf(file)) as [Loss['file'], string][]
-  /** In bytes, when everything was in its place. */
+  /** Size of the database in bytes when all files were last in place. */
   let databaseSize = 0
   /** Loss by truncation or overwriting, which is permanent. */
   let damaged: Loss | undefined
@@ -92,7 +92,7 @@ export function createFilesInPlace({ file, index, database, busy, ids }: OpenedF
     found = look()
     return found
   }
-  // How large the database is now.
+  // The first look sets `databaseSize`.
   find()
   const refuse = (loss: Loss | undefined) => {
     if (loss) throw new StoreUnavailable(loss.message)
@@ -105,9 +105,11 @@ export function createFilesInPlace({ file, index, database, busy, ids }: OpenedF
   }
 }
 
-/** In bytes: the first copy of the header of the index (https://sqlite.org/walformat.html, section 2.1). */
+/**
+ * Length in bytes of the first copy of the index's header (https://sqlite.org/walformat.html, section 2.1).
+ */
 export const headerLength = 48
-/** In bytes: both copies, and after them how far the log has been copied into the database (section 2.2). */
+/** Length in bytes of both copies and of the record of how far the log has been copied (section 2.2). */
 const copiedLength = 132
 
 /** @throws StoreUnavailable if SQLite has closed the index: its connections end when the store is damaged */
@@ -121,15 +123,19 @@ function readHeader(index: number, length = headerLength): Buffer {
 }
 
 /**
- * SQLite writes to the database only when it copies frames of the log into it, and its index counts those. While the count
- * stays, the parts that most changes write to must stay, too: an older store that was copied over the file differs in them.
- * @returns a function that tells whether another program has written to the file since the last call
+ * SQLite writes to the database only when it copies frames of the log into it, and its index counts those.
+ * While the count stays, the parts that most changes write to must stay, too: an older store that was copied
+ * over the file differs in them.
+ * @returns a function that returns true if another program has written to the file since the last call
  */
 function createOverwriteCheck(index: number, database: number, busy: readonly FilePart[]): () => boolean {
   let known = ''
   let content = Buffer.alloc(0)
 
-  /** @returns the log's generation and the number of its frames that are in the database; undefined during a copy */
+  /**
+   * @returns the log's generation and the number of its frames that are in the database; undefined during a
+   * copy
+   */
   function copied(): string | undefined {
     const header = readHeader(index, copiedLength)
     if (header.length < copiedLength) return undefined
@@ -157,10 +163,10 @@ function createOverwriteCheck(index: number, database: number, busy: readonly Fi
 }
 
 /**
- * The log has at least the frames that the index counts. The database may lack pages that are still in the log, and
- * VACUUM makes it smaller, but then the index says how many pages are left.
- * @param databaseSize how large it was before, in bytes
- * @returns the file that is smaller than SQLite must think
+ * The log has at least the frames that the index counts. The database may lack pages that are still in the
+ * log, and VACUUM makes it smaller, but then the index says how many pages are left.
+ * @param databaseSize the previous size of the database, in bytes
+ * @returns the file that is smaller than SQLite expects
  */
 function shortFile(
   header: Buffer,
@@ -168,7 +174,7 @@ function shortFile(
   databaseSize: number,
 ): Loss['file'] | undefined {
   if (header.length < headerLength) return 'index'
-  // In the byte order of the machine, which here is always this one.
+  // The index is in the byte order of the machine that wrote it, which is this one.
   const numbers = new DataView(header.buffer, header.byteOffset, headerLength)
   const [pageSize, frames, pages] = [14, 16, 20].map((at, n) =>
     n === 0 ? numbers.getUint16(at, isLittleEndian) : numbers.getUint32(at, isLittleEndian),

@@ -11,9 +11,11 @@ import { canonicalJson, jsonTest, memberAt, type ValueCondition } from '../plans
 import { digits, instantBound } from '../tables/bounds.ts'
 import type { OpenOptions, SqlValue } from './driver.ts'
 
-/** What statements of queries call: SQLite lacks regular expressions, exact numbers, and equality of JSON. */
+/** Functions for queries: SQLite lacks regular expressions, exact numbers, and equality of JSON. */
 
-/** How many compiled arguments a thread keeps. A statement has few, but several statements take turns. */
+/**
+ * Maximum number of compiled arguments that a thread keeps. Several statements with a few each take turns.
+ */
 const maxKept = 256
 
 /** Compiles each text once, and not for each row. */
@@ -37,7 +39,7 @@ const leaf = kept(text => {
   return { path: condition.field.path, test: jsonTest(condition) }
 })
 
-/** What words are looked for, and which of the values that follow are JSON (Q27). */
+/** The words to find, and which of the values that follow are JSON (Q27). */
 export interface Search {
   readonly words: TextQuery
   readonly json: readonly boolean[]
@@ -51,22 +53,23 @@ const fieldsOf = ({ json }: Search, values: readonly SqlValue[]): string[] =>
     return searchable(json[at] === true ? textsIn(parseExact(String(value))) : [String(value)])
   })
 
-/** @param json NULL is null @returns undefined for null */
+/** @returns undefined for NULL and for the JSON `null` */
 const read = (json: SqlValue) => (json === null ? undefined : (parseExact(String(json)) ?? undefined))
 
-/** @returns undefined for null, else what `print` makes of the JSON */
+/** @returns NULL for null, else the text that `print` makes of the JSON */
 const printed = (json: SqlValue, print: (value: unknown) => string) => {
   const value = read(json)
   return value === undefined ? null : print(value)
 }
 
-/** A list and its elements: one of them has to be equal. */
+/** The values of which one has to be equal: a list and each of its elements, or just the value. */
 const alternatives = (value: unknown): readonly unknown[] =>
   Array.isArray(value) ? [value, ...(value as unknown[])] : [value]
 
 /**
- * Texts by code point, then numbers by value, then booleans, false first, then arrays, shorter ones first, then objects, those
- * of fewer members first; equally many by their JSON. To be compared by code point.
+ * A key that sorts by code point: texts by code point, then numbers by value, then booleans, false first,
+ * then arrays, shorter ones first, then objects, those with fewer members first; at the same size, by their
+ * JSON.
  */
 function sortKey(value: unknown): string {
   if (typeof value === 'string') return `0${value}`
@@ -77,10 +80,10 @@ function sortKey(value: unknown): string {
   return `${Array.isArray(value) ? 3 : 4}${size}${JSON.stringify(value)}`
 }
 
-/** No value has so many elements that their number is longer. */
+/** Digits that suffice for the number of elements of any value. */
 const sizeDigits = 10
 
-/** Many leaves of a condition ask about the same value, one after the other. */
+/** The value that was read last: many leaves of a condition test the same one in succession. */
 let lastRead: { readonly json: string; readonly value: unknown } | undefined
 function member(json: SqlValue, path: FieldRef['path']): unknown {
   if (json === null) return undefined
@@ -92,7 +95,7 @@ function member(json: SqlValue, path: FieldRef['path']): unknown {
 const numberIn = (value: SqlValue): string | undefined =>
   typeof value === 'bigint' ? String(value) : numberText(read(value))
 
-/** They take any number of values behind the search. */
+/** Functions that take any number of values after the search. */
 export const searchFunctions = {
   carrel_match: (search: SqlValue, ...values: SqlValue[]): number => {
     const wanted = searched(search)
@@ -105,7 +108,7 @@ export const searchFunctions = {
 }
 
 const functions = {
-  /** @returns whether the text matches the expression */
+  /** @returns 1 if the text matches the expression, else 0; NULL for NULL */
   carrel_matches: (text, how) => (text === null ? null : Number(expression(how)(String(text)))),
   /** @returns 1 if the JSON fulfils the leaf of a condition; NULL if there is no value */
   carrel_json: (json, condition) => {
@@ -118,7 +121,7 @@ const functions = {
     const value = member(json, path(way))
     return value === undefined ? null : JSON.stringify(value)
   },
-  /** @returns a JSON array of what the value is equal to, as canonical texts */
+  /** @returns a JSON array of the values that the value equals, as canonical texts */
   carrel_alternatives: json => printed(json, value => JSON.stringify(alternatives(value).map(canonicalJson))),
   carrel_canonical: json => printed(json, canonicalJson),
   carrel_sort_key: json => printed(json, sortKey),
@@ -138,7 +141,7 @@ const functions = {
   ...searchFunctions,
 } satisfies OpenOptions['functions']
 
-/** The exact sum of numbers: of whole ones as such, of others as one with the most digits behind the point. */
+/** Adds numbers exactly, as a whole number of units of the smallest decimal place. */
 function createSum() {
   let sum = 0n
   let fraction = 0
@@ -166,7 +169,7 @@ function createSum() {
       sum += sign === '' ? units : -units
     },
     count: () => count,
-    /** As JSON; null without values. */
+    /** The sum as JSON, exact for whole numbers and for what no double can hold; null without values. */
     total: () => {
       if (count === 0) return null
       const exact = `${sum}e${-fraction}`
@@ -183,7 +186,7 @@ function createSum() {
   }
 }
 
-/** Exponents beyond this, of JSON alone, are taken for it. */
+/** Exponents beyond this, which only JSON can have, count as this. */
 const maxPower = 10_000
 
 function createExtreme(isBetter: (key: string, best: string) => boolean) {
@@ -212,5 +215,5 @@ const aggregates = {
   carrel_max: () => createExtreme((key, best) => key > best),
 } satisfies OpenOptions['aggregates']
 
-/** For connections that read tables. */
+/** Functions for connections that read tables. */
 export const queryFunctions = { functions, aggregates }

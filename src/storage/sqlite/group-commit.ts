@@ -6,7 +6,9 @@ import type { OpenedFiles } from './files-in-place.ts'
 import type { changes } from './hot.ts'
 import type { PartChange, WriteCall, WriteReply, WriterData, WriterHandlers } from './writer.ts'
 
-/** Runs a change, by the name of its function in `changes`. The promise resolves after the change is on disk. */
+/**
+ * Runs a change, by the name of its function in `changes`. The promise resolves after the change is on disk.
+ */
 export type Write = <K extends keyof typeof changes>(
   name: K,
   ...args: Tail<Parameters<(typeof changes)[K]>>
@@ -14,8 +16,8 @@ export type Write = <K extends keyof typeof changes>(
 type Tail<T extends readonly unknown[]> = T extends readonly [unknown, ...infer Rest] ? Rest : never
 
 /**
- * Sends the writer thread all changes that have queued up since its last reply. What several event loops send while it
- * commits shares the next commit.
+ * Sends the writer thread all changes that have queued up since its last reply. Changes that several event
+ * loops send during a commit share the next one.
  */
 export function createGroupCommit(opened: OpenedFiles, keyring: Keyring, { threads }: Shared) {
   const start = () => {
@@ -34,7 +36,7 @@ export function createGroupCommit(opened: OpenedFiles, keyring: Keyring, { threa
     write,
     /** Runs a change of a part of the storage. */
     change: (name: PartChange, args: readonly unknown[]): Promise<unknown> => send([name, args]),
-    /** Rejects when nothing could be written now. */
+    /** Rejects if nothing can be written now. */
     check: async () => {
       if (isClosed) throw new StoreUnavailable('the store is closed')
       if (thread.hasEnded) thread = start()

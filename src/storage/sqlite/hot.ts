@@ -76,7 +76,7 @@ function sessionFrom(db: Database, uuid: string, begun: number): Begun | undefin
   return session && { session, begun }
 }
 
-/** @returns when it began, for certain */
+/** @returns the time that is recorded as its beginning, which may differ from the given one */
 function beginSession(
   db: Database,
   uuid: string,
@@ -84,7 +84,8 @@ function beginSession(
   { method, clientIp }: AuditEvent,
 ): number {
   if (clientIp !== null) rememberNetwork(db, uuid, networkOf(clientIp))
-  // A time far ahead is from a clock that was wrong. It must not keep anybody out (docs/decisions/0024).
+  // A `last_begun` far ahead is from a clock that was wrong. It must not lock the eperson out
+  // (docs/decisions/0024).
   const row = db.get<{ last_begun: number; session_key: Uint8Array }>(
     `UPDATE eperson SET last_begun = iif(last_begun > ?1 + ?2, ?1, max(last_begun + 1, ?1)) WHERE uuid = ?3
      RETURNING last_begun, session_key`,
@@ -109,7 +110,7 @@ function beginSession(
   return row.last_begun
 }
 
-/** Remembers where the eperson has logged in from. */
+/** Remembers a network that the eperson has logged in from. */
 function rememberNetwork(db: Database, uuid: string, network: string): void {
   const now = Date.now()
   db.run(
@@ -133,7 +134,7 @@ function limitSessions(db: Database, uuid: string): void {
   db.run(`DELETE FROM session WHERE eperson = ?1 AND begun IN (${old})`, uuid, maxSessions)
 }
 
-/** Ends every login token, and what was made from one. */
+/** Ends every login token, and the tokens that were made from one. @returns the latest provider session */
 export function logout(db: Database, uuid: string, event: AuditEvent): ProviderSession | undefined {
   db.run('UPDATE eperson SET session_key = ?, stamp = ? WHERE uuid = ?', randomBytes(32), nextStamp(db), uuid)
   const last = db.get<SessionColumns>(
@@ -157,7 +158,7 @@ export function refreshSession(
 ): void {
   const area = areaOf(event.clientIp)
   if (touchOf(db).run(used, area, expires, event.eperson, begun) === 0) {
-    // One that isn't listed, or is from before there were any. It isn't listed again after its end.
+    // The session isn't listed: it may be older than the list. It isn't listed again after its end.
     const added = db.run(
       `INSERT INTO session SELECT uuid, ?, ?, NULL, ?, ?, ?, session_key FROM eperson WHERE uuid = ? AND stamp = ?`,
       begun,
@@ -175,7 +176,7 @@ export function refreshSession(
 
 const touches = new WeakMap<Database, Prepared>()
 
-/** Without RETURNING, which takes longer than the update. */
+/** The statement has no RETURNING, which takes longer than the update. */
 function touchOf(db: Database): Prepared {
   const known =
     touches.get(db) ??
@@ -185,7 +186,8 @@ function touchOf(db: Database): Prepared {
 }
 
 /**
- * The changes of the single writer that are no statements of a part, by name (docs/decisions/0005). They are made whatever has
- * become of the caller (T12): a login relies on no session, an end stays one, and what was refused is recorded.
+ * The changes of the single writer that are no statements of a part, by name (docs/decisions/0005). They
+ * don't depend on the rights of the caller (T12): a login relies on no session, a logout stays one, and
+ * refusals are recorded.
  */
 export const changes = { recordEvent, recordLogin, beginAtProvider, logout, refreshSession }

@@ -10,7 +10,8 @@ import { migrations } from './schema.ts'
 import { readSecrets } from './secrets.ts'
 
 /**
- * Reads what can be told of the embedded store, also while a service runs on it, and changes nothing: no schema, no file.
+ * Reads facts about the embedded store, even while a service runs on it, without changing its schema or
+ * files.
  * @throws StoreUnavailable when there is none, or it can't be read
  */
 export function inspectStore(dataFolder: string): StoreFacts {
@@ -18,7 +19,7 @@ export function inspectStore(dataFolder: string): StoreFacts {
   const db = openUntouched(databaseFile(dataFolder))
   try {
     const version = db.get<{ user_version: number }>('PRAGMA user_version')?.user_version ?? 0
-    // A start that is just creating it.
+    // A start is just creating the store.
     if (version === 0) throw new StoreUnavailable(`no store in ${dataFolder}; set CARREL_DATA`)
     if (!isOfNow(db)) throw madeBefore(dataFolder)
     return {
@@ -33,8 +34,8 @@ export function inspectStore(dataFolder: string): StoreFacts {
 }
 
 /**
- * Without a log, nothing runs on the store and all of it is in one file: a connection that expects no change makes none.
- * With one, a read-only connection reads it, and leaves it where it is.
+ * Without a log, no program uses the store and all of it is in one file: an `immutable` connection changes
+ * nothing. With a log, a read-only connection reads it, and leaves it where it is.
  */
 const openUntouched = (file: string): Database =>
   openDatabase(file, {

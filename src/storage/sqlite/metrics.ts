@@ -5,7 +5,7 @@ import type { Shared } from '../runtime/event-loops.ts'
 import { databaseFile, entitiesFolder } from './migrate.ts'
 import type { ReaderThreads } from './reader-threads.ts'
 
-/** Sizes are asked of the file system: nothing but SQLite may open its files (docs/decisions/0005). */
+/** Sizes come from the file system: only SQLite may open its files (docs/decisions/0005). */
 export function sqliteMetrics(
   dataFolder: string,
   readerThreads: Pick<ReaderThreads, 'measure'>,
@@ -30,7 +30,7 @@ export function sqliteMetrics(
   }
 }
 
-/** 0 for a file that isn't there, such as a version of an entity that was removed just now. */
+/** Size in bytes; 0 for a file that isn't there, such as a version of an entity that was just removed. */
 const sizeOf = (path: string): Promise<number> =>
   stat(path).then(
     ({ size }) => size,

@@ -15,22 +15,26 @@ export const databaseFile = (dataFolder: string): string => join(dataFolder, 'ca
 /** The files of imported entities. */
 export const entitiesFolder = (dataFolder: string): string => join(dataFolder, 'entities')
 
-/** Tells a store's database from those of before the first release (https://sqlite.org/pragma.html#pragma_application_id): `Crrl`. */
+/**
+ * `Crrl`, which marks a store's database, unlike those from before the first release
+ * (https://sqlite.org/pragma.html#pragma_application_id).
+ */
 export const applicationId = 0x4372726c
 
-/** Where a backup is restored to, before it becomes the store of the data folder. */
+/** The folder that a backup is restored to before it becomes the store of the data folder. */
 export const restoringFolder = 'restoring'
 
 /**
- * Brings the store in the folder to this version's schema. A new store gets its whole database before anything else, so
- * that a start that is killed at any moment leaves either no store or one that opens.
- * @param create whether to create a store where there is none
- * @returns whether there was none
- * @throws StoreUnavailable when there is none, its database is lost, or a newer Carrel wrote it; nothing was changed then
+ * Brings the store in the folder to this version's schema. A new store gets its whole database before
+ * anything else, so that a start that is killed at any moment leaves either no store or one that opens.
+ * @param create true to create a store where there is none
+ * @returns true if there was none
+ * @throws StoreUnavailable when there is none, its database is lost, or a newer Carrel wrote it; nothing was
+ * changed then
  */
 export function migrate(dataFolder: string, create: boolean): boolean {
   const file = databaseFile(dataFolder)
-  // Before the database: a process that is creating this store makes it before the others.
+  // Read before the database, which a process that is creating this store makes before the others.
   const others = filesBesideDatabase(dataFolder)
   const size = statSync(file, { throwIfNoEntry: false })?.size
   // Opening a database that isn't there would make it.
@@ -62,7 +66,7 @@ export function migrate(dataFolder: string, create: boolean): boolean {
   }
 }
 
-/** Makes the tables in an empty database, in the transaction of the caller. */
+/** Creates the tables in an empty database, in the transaction of the caller. */
 export const createIn = (db: Database): void => migrateFrom(db, 0)
 
 function migrateFrom(db: Database, from: number): void {
@@ -80,7 +84,7 @@ export function requireStore(dataFolder: string): void {
     refuseNew(dataFolder, filesBesideDatabase(dataFolder), size === undefined ? 'missing' : 'empty', false)
 }
 
-/** What only a store that was created has: its records would be cleared away as nobody's if it began again (D6). */
+/** Files that only an existing store has. A new database would make its records count as unused (D6). */
 function filesBesideDatabase(dataFolder: string): readonly string[] {
   const names = (folder: string): readonly string[] =>
     statSync(folder, { throwIfNoEntry: false })?.isDirectory() ? readdirSync(folder) : []
@@ -107,7 +111,7 @@ function refuseNew(
   if (!create) throw new StoreUnavailable(`no store in ${dataFolder}; set CARREL_DATA`)
 }
 
-/** False for a database of before the first release. */
+/** False for a database from before the first release. */
 export const isOfNow = (db: Database): boolean =>
   db.get<{ application_id: number }>('PRAGMA application_id')?.application_id === applicationId
 

@@ -39,7 +39,7 @@ function resultOf(db: Database, step: Step, rights: { wereAsked: boolean }): unk
 const toSqlite = (value: Value): Exclude<SqlValue, bigint> =>
   Array.isArray(value) ? JSON.stringify(value) : (value as Exclude<SqlValue, bigint>)
 
-/** A new stamp tells every reader that it must not keep using what it cached of an eperson. */
+/** A new stamp tells every reader to discard its cached data of an eperson. */
 export function nextStamp(db: Database): number {
   const row = db.get<{ stamp: number }>('UPDATE stamp SET last = last + 1 RETURNING last AS stamp')
   if (!row) throw new Error('the store has lost its row of stamps')

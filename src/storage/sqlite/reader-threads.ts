@@ -7,31 +7,34 @@ import type { ReaderHandlers } from './reader.ts'
 export type Reader = Thread<ReaderHandlers>
 
 /**
- * Threads that read the store for all event loops of a process, each started when it is first needed: one for what is
- * quick, and one for what may take long, so that nobody waits for a page in an indexed order while others sort.
+ * Threads that read the store for all event loops of a process, each started when it is first needed: one for
+ * quick work, and one for work that may take long, so that a page in an indexed order doesn't wait for sorts.
  */
 export interface ReaderThreads {
-  /** For work that reads about as many rows as it returns, of which there are few. */
+  /** The thread for work that returns few rows, and reads about as many. */
   quick(): Reader
-  /** Runs work that may take long, when it is the turn of the client. @throws Overloaded if too much is waiting */
+  /**
+   * Runs work that may take long, when it is the turn of the client.
+   * @throws Overloaded if too much is waiting
+   */
   long<T>(client: Client, work: (reader: Reader) => Promise<T>): Promise<T>
-  /** Counts from now on the work that may take long. */
+  /** Starts counting the work that may take long. */
   readonly measure: FairQueue['measure']
   close(): Promise<void>
 }
 
 const slots = { quick: 0, long: 1 } as const
 
-/** How much work may wait for the thread for long work, in all event loops together. */
+/** Maximum number of calls that wait for the thread for long work, in all event loops together. */
 const maxWaiting = 1_024
-/** For how long, in ms. */
+/** Maximum time in ms that such a call waits. */
 const maxWait = 15_000
 
 /** @param statementTimeout in ms */
 export function createReaderThreads({ threads, loop }: Shared, statementTimeout: number): ReaderThreads {
   const known: (Reader | undefined)[] = []
   let closed = false
-  // The thread has the next call at hand when it has answered one.
+  // With two at a time, the thread has the next call at hand when it has answered one.
   const queue = createFairQueue({ max: 2, maxWaiting: partFor(loop, maxWaiting), maxWait })
   const thread = (slot: number) => {
     if (closed) throw new StoreUnavailable('the store is closed')

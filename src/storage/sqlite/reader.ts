@@ -28,12 +28,13 @@ import {
 } from './record-versions.ts'
 
 /**
- * Long-running reads, off the thread that answers requests: sorting, listings, and everything on tables. Each call does
- * one bounded piece of work. The main thread asks for the next piece when the client has taken the last one.
+ * Long-running reads, off the thread that answers requests: sorting, listings, and everything on tables. Each
+ * call does one bounded piece of work. The main thread asks for the next piece when the client has taken the
+ * last one.
  */
 lowerPriority(10)
 
-/** Short pages share one connection for each store. */
+/** Connections for short pages, one for each store. */
 const pageConnections = new Map<string, Database>()
 function pageConnection(file: string): Database {
   const open = pageConnections.get(file)
@@ -69,7 +70,7 @@ function pageOf(
   }
 }
 
-/** What the statement of a page does (https://sqlite.org/eqp.html). @param runs whether to run it, too */
+/** Explains the statement of a page (https://sqlite.org/eqp.html). @param runs true to run it, too */
 function explainPage(db: Database, plan: TablePlan, runs: boolean): Steps & { readonly sql: string } {
   const { page } = choose(db, plan)
   const steps = db
@@ -84,13 +85,14 @@ function explainPage(db: Database, plan: TablePlan, runs: boolean): Steps & { re
   return { ...explained, ran: { rows, milliseconds: Math.round(performance.now() - begun) } }
 }
 
-/** Opens the file of a version. */
 function openFile(file: string, options: Parameters<typeof openRecords>[2] = {}): Database {
   const folder = dirname(file)
   return openRecords(version => join(folder, `${version}.db`), basename(file, '.db'), options)
 }
 
-/** The records in these slots, ascending. Where most are wanted, all are read: that takes a third as long for each. */
+/**
+ * The records in these slots, ascending. If most are wanted, it reads all, in a third of the time for each.
+ */
 function* recordsAt(db: Database, slots: Uint32Array, slotCount: number): Iterable<string> {
   if (slotsIn(db) || slots.length < slotCount / 2) {
     const read = recordReader(db)
@@ -105,7 +107,9 @@ function* recordsAt(db: Database, slots: Uint32Array, slotCount: number): Iterab
     }
 }
 
-/** What one event loop reads. It is closed when the loop ends, as after a crash. */
+/**
+ * Handles the reads of one event loop. Its files and cursors are closed when the loop ends, even by a crash.
+ */
 function createReader() {
   /** Files of records that listings are reading. They stay open even after a new version replaces theirs. */
   const openFiles = new Map<string, { db: Database; listings: number }>()
@@ -113,7 +117,7 @@ function createReader() {
   const cursors = new Map<number, Cursor>()
   let nextCursor = 1
 
-  /** What listings read is open already, also after a new version has replaced it. */
+  /** Uses the open file of a listing if there is one, even if a new version has replaced it. */
   function withFile<T>(file: string, work: (db: Database) => T): T {
     const acquired = openFiles.get(file)?.db
     const db = acquired ?? openFile(file)
@@ -169,7 +173,7 @@ function createReader() {
     search: (file: string, entity: RecordEntity, field: number, keys: readonly string[], among: Among) =>
       withFile(file, db => findKeys(searchIn(entity, field, among), keys, recordReader(db))),
 
-    /** @param file which must have been acquired @param columns of rows; null: whole records */
+    /** @param file of records, which must have been acquired @param columns of rows; null: whole records */
     records(file: string, ...wanted: Parameters<OpenRecords['piece']>) {
       const [numbers, format, fields, columns] = wanted
       const db = openFiles.get(file)?.db

@@ -6,9 +6,9 @@ import { StoreUnavailable } from '../../model/errors.ts'
 import type { Database } from './driver.ts'
 
 /**
- * Tells whether the file of a version is the one that was written. The header of a database has two numbers for programs
- * to use (https://sqlite.org/fileformat2.html, offsets 60 and 68), which are made from the version's name here. Files from
- * before have zeros.
+ * A mark, made from the version's name, that shows if the file of a version is the one that was written. It
+ * is stored in the two header numbers for programs (https://sqlite.org/fileformat2.html, offsets 60 and 68),
+ * which are zero in older files.
  */
 const markOf = (file: string): readonly [number, number] => {
   const digest = createHash('sha256').update(basename(file, '.db')).digest()
@@ -21,12 +21,12 @@ export function markRecordFile(db: Database, file: string): void {
   db.exec(`PRAGMA user_version = ${version}; PRAGMA application_id = ${application}`)
 }
 
-/** In bytes (https://sqlite.org/fileformat2.html, section 1.3). */
+/** Length in bytes of the header of a database (https://sqlite.org/fileformat2.html, section 1.3). */
 const headerLength = 100
 
 /**
- * Looks at the header and the size of the file of a version. It never changes, and is read without locks, so it can be
- * opened and closed.
+ * Checks the header and the size of the file of a version. The file never changes, and is read without locks,
+ * so it can be opened and closed.
  * @throws StoreUnavailable saying what is wrong and what to do
  */
 export function requireRecordFile(file: string): void {

@@ -3,7 +3,9 @@ import type { Database } from './driver.ts'
 import type { Reader, ReaderThreads } from './reader-threads.ts'
 import { openRecords, recordsBetween, recordsNumbered } from './record-versions.ts'
 
-/** How many bytes of a file are memory-mapped for short pages. The operating system can reclaim them at any time. */
+/**
+ * Bytes of a file that are memory-mapped for short pages. The operating system can reclaim them at any time.
+ */
 const mappedBytes = 256 * 1024 * 1024
 
 interface Parts {
@@ -17,7 +19,7 @@ export interface RecordFiles extends RecordSource {
   close(): void
 }
 
-/** Records in one file for each version. Short pages are read on this thread, everything longer by reader threads. */
+/** Records in one file for each version. This thread reads short pages, reader threads everything longer. */
 export function recordFiles({ readerThreads, fileOf }: Parts): RecordFiles {
   const opened = new Map<string, Database>()
   function database(version: string): Database {

@@ -9,11 +9,11 @@ import { type Database, openDatabase } from './driver.ts'
 import { markRecordFile, requireRecordFile } from './record-file.ts'
 
 /**
- * The file of one version of an imported entity: each record's JSON by its slot, and the ranks of each field. After it
- * gets its final name it never changes, so it is read without locks (`immutable`).
+ * The file of one version of an imported entity: each record's JSON by its slot, and the ranks of each field.
+ * After it gets its final name it never changes, so it is read without locks (`immutable`).
  *
- * The file of a *revision* (docs/decisions/0019) has only the records that differ from those of another file, its base. It
- * also has the slot of each record. The base of `artworks.1a.2b` is `artworks.1a`.
+ * The file of a *revision* (docs/decisions/0019) has only the records that differ from those of another file,
+ * its base. It also has the slot of each record. The base of `artworks.1a.2b` is `artworks.1a`.
  */
 export function baseOf(version: string): string | undefined {
   const [entity, base, revision] = version.split('.')
@@ -62,7 +62,7 @@ export async function writeRecordFile(
 
 /**
  * Writes the file of a revision.
- * @returns what `writeRecordFile` does, of all slots
+ * @returns what `writeRecordFile` does, for all slots, and the number of slots
  */
 export async function writeRevisionFile(
   fileOf: (version: string) => string,
@@ -151,13 +151,15 @@ async function addRanks(db: Database, { fields, ranks }: Pick<NewEntity, 'fields
 const bytesOf = ({ buffer, byteOffset, byteLength }: Uint32Array) =>
   new Uint8Array(buffer, byteOffset, byteLength)
 
-/** Records in one statement (each by itself takes two thirds longer), and records that are written without a break. */
+/**
+ * Number of records per statement (each by itself takes two thirds longer), and per turn of the event loop.
+ */
 const rowsAtOnce = 16
 const recordsInTurn = 5_000
 
 /**
- * Records in these slots, in this order, joined. CAST avoids a detour through a JavaScript string. CROSS JOIN keeps the
- * order of SQLite's loops (https://sqlite.org/lang_select.html#crossjoin), so no sort is needed.
+ * Records in these slots, in this order, joined. CAST avoids a detour through a JavaScript string. CROSS JOIN
+ * keeps the order of SQLite's loops (https://sqlite.org/lang_select.html#crossjoin), so no sort is needed.
  */
 export function recordsNumbered(db: Database, slots: Uint32Array, separator: string) {
   const select = revisions.has(db)

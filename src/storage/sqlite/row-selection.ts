@@ -2,7 +2,7 @@ import type { Bind } from '../tables/cells.ts'
 import type { Reading, Source } from '../tables/dialect.ts'
 import { tick } from './driver.ts'
 
-/** The rows of a table that a select reads. `tick` comes first, because SQLite doesn't ask the rest once a term is false. */
+/** The rows of a table that a select reads. `tick` comes first: SQLite skips the terms after a false one. */
 export function readRows(reading: Reading, bind: Bind<number | string>): Source {
   const { way, key, first } = reading
   const { view, each, own, asked } = visibleFrom(reading, bind)
@@ -24,7 +24,8 @@ function visibleFrom({ table: { name, rows }, way }: Reading, bind: Bind<number 
   if (rows.kind === 'own') return { view, each: '', asked: `${tick} AND t.eperson = ${bind(rows.eperson)}` }
   if (way === 'scan') {
     const wanted = `(SELECT value FROM json_each(${bind(`[${rows.ids.join()}]`)}))`
-    // + keeps SQLite from using the index by audience, which would need a sort (https://sqlite.org/optoverview.html#uplus).
+    // + keeps SQLite from using the index by audience, which would need a sort
+    // (https://sqlite.org/optoverview.html#uplus).
     return { view, each: '', asked: `${tick} AND +t.audience IN ${wanted}` }
   }
   const [only, ...others] = rows.ids

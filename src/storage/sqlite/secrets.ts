@@ -8,13 +8,13 @@ import { createSigningOrder } from '../statements/signing-order.ts'
 
 /** The next rotation drops secrets that were replaced longer ago than this, in ms. */
 const keepOld = 90 * 24 * 3600 * 1000
-/** How often a running service checks whether the file has changed, in ms. */
+/** Interval in ms at which a running service checks the file for changes. */
 const lookAgainAfter = 1_000
 
 /**
- * The secrets of the embedded store (T7): the file `secret` in the data folder, mode 0600, a line each, newest first:
- * 256 random bits in base64url, and when it was made. A running service notices a rotation within a second, and then signs
- * with the new secret as soon as all others accept it.
+ * The secrets of the embedded store (T7): the file `secret` in the data folder, mode 0600, one per line,
+ * newest first: 256 random bits in base64url, and the time they were made. A running service notices a
+ * rotation within a second, and signs with the new secret as soon as all others accept it.
  * @param record writes an event to the trail
  */
 export function fileSecrets(dataFolder: string, record: (event: AuditEvent) => Promise<void>): Secrets {
@@ -66,7 +66,7 @@ const newLine = () => toLine({ secret: randomBytes(32), made: new Date().toISOSt
 export const secretText = (secrets: readonly Secret[]): string =>
   secrets.map(secret => `${toLine(secret)}\n`).join('')
 
-/** Of several processes that start at once, one creates the file and the others use it. */
+/** If several processes start at once, one creates the file and the others use it. */
 function createOnce(file: string): void {
   if (statSync(file, { throwIfNoEntry: false })) return
   const temporary = `${file}.${process.pid}`

@@ -11,14 +11,14 @@ interface Parts {
   readonly write: Write
 }
 
-/** How many stamps are kept at most. */
+/** Maximum number of cached stamps. */
 const maxStamps = 10_000
 
-/** Who is logged in: reads are synchronous on the caller's thread, writes go through the single writer. */
+/** Sessions: reads are synchronous on the caller's thread, writes go through the single writer. */
 export function sqliteSessions({ db, snapshot, write }: Parts): HotSessions {
   const stamp = db.prepare('SELECT stamp FROM eperson WHERE uuid = ? AND enabled = 1')
   const stamps = new Map<string, number | undefined>()
-  /** Of the store, when they were read. */
+  /** The state of the store when the stamps were read. */
   let stampsState = -1
   const allowedSessions = db.prepare('SELECT allow_sessions FROM alert WHERE active = 1')
   let allowed: AllowedSessions = 'all'

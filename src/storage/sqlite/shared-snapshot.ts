@@ -5,13 +5,13 @@ import type { Database } from './driver.ts'
 import { type FilesInPlace, headerLength } from './files-in-place.ts'
 
 /**
- * What is read of the store is kept until the store changes, and reads share one snapshot for a turn of the event loop,
- * because taking SQLite's locks costs several times as much as the read.
+ * Results of reads are kept until the store changes, and reads share one snapshot for a turn of the event
+ * loop, because taking SQLite's locks costs several times as much as the read.
  *
- * Whether it has changed is read off the index of the write-ahead log, which every process maps: its header changes with
- * each commit, before the commit returns (https://sqlite.org/walformat.html, section 2.1). A read of a file sees what
- * others have written to a mapping of it. So once a change is acknowledged, by whatever event loop or process, none reads
- * the state before it (T4).
+ * Changes are noticed in the index of the write-ahead log, which every process maps: its header changes with
+ * each commit, before the commit returns (https://sqlite.org/walformat.html, section 2.1). A read of a file
+ * sees what others have written to a mapping of it. So once a change is acknowledged by any event loop or
+ * process, none reads the state before it (T4).
  */
 export interface SharedSnapshot {
   /** @returns the number of the state of the store; equal numbers mean that nothing has changed */
@@ -57,8 +57,8 @@ export function createSharedSnapshot(
 
   function state(): number {
     requireFiles()
-    // Of the two copies of the header at its beginning, this is written last. To SQLite, a part of the index that was cut
-    // off is memory that ends the process.
+    // This copy of the header is written last. If a part of the index was cut off, SQLite's access to that
+    // memory would end the process.
     if (readSync(index.descriptor, now, 0, headerLength, 0) < headerLength) files.require()
     if (!now.equals(before)) {
       ;[now, before] = [before, now]
@@ -77,7 +77,7 @@ export function createSharedSnapshot(
     state,
     known: () => number,
     enter: () => {
-      // Read before the snapshot begins: a commit in between only makes it end early.
+      // The state is read before the snapshot begins: a commit in between only makes the snapshot end early.
       const current = state()
       if (!isOpen) {
         begin.run()
@@ -101,7 +101,7 @@ export function createSharedSnapshot(
       end()
       isClosed = true
       connection.close()
-      // After the last lock.
+      // The index is closed after the last lock.
       index.close()
     },
   }

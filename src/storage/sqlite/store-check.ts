@@ -12,15 +12,18 @@ import { baseOf, openRecords, recordReader } from './record-versions.ts'
 
 /** The files of the versions that entities have, as far as requests and changes need them. */
 export interface Bases {
-  /** Looks at some of them, at most once a second. @throws StoreUnavailable for the first that can't be read */
+  /**
+   * Checks some of the files, at most once a second.
+   * @throws StoreUnavailable for the first that can't be read
+   */
   requireSome(): void
   /** @throws StoreUnavailable if a change is made over a version whose file can't be read */
   requireFor(name: string, args: readonly unknown[]): void
 }
 
-/** Files at one look, and those of them that are opened: the others are as they were when they were opened. */
+/** Maximum number of entities per look, and of those whose files are opened because they have changed. */
 const [maxLooked, maxOpened] = [500, 25]
-/** Files that are known to be as they were written. */
+/** Maximum number of versions that are known to be as they were written. */
 const maxKnown = 10_000
 
 interface Stored {
@@ -31,7 +34,7 @@ interface Stored {
 
 const selectStored = "SELECT name, version, definition ->> '$.source.count' AS count FROM entity"
 
-/** @param db the store @param folder the entities' */
+/** @param db the store @param folder with the files of entities */
 export function createBases(db: Database, folder: string): Bases {
   const fileOf = (version: string) => join(folder, `${version}.db`)
   /** Device, inode, size and time of change of the files of each version that was read. */
@@ -43,7 +46,7 @@ export function createBases(db: Database, folder: string): Bases {
   const stored = (name: string) =>
     db.get<Stored & Record<string, unknown>>(`${selectStored} WHERE name = ?`, name)
 
-  /** @returns whether files were opened */
+  /** @returns true if files were opened */
   function require({ version, count }: Omit<Stored, 'name'>): boolean {
     const files = [version, baseOf(version)].filter(one => one !== undefined).map(fileOf)
     const now = files.map(stateOf).join()
@@ -63,7 +66,9 @@ export function createBases(db: Database, folder: string): Bases {
     return undefined
   }
 
-  /** Goes on where the last look ended, so that each look takes about as long, however many entities there are. */
+  /**
+   * Goes on where the last look ended, so that the time of a look doesn't grow with the number of entities.
+   */
   function look(): void {
     looked = performance.now()
     const lost = found && stored(found.name)
@@ -118,20 +123,20 @@ function versionsFor(name: string, [change]: readonly unknown[]) {
   return { entity, version: versionParts(replaces ?? '').stored, made: { version, count } }
 }
 
-/** Device, inode, size, and when anything about it was changed, permissions included. */
+/** Device, inode, size, and time of the last change, permissions included. */
 function stateOf(file: string): string {
   try {
     const { dev, ino, size, ctimeNs } = statSync(file, { bigint: true })
     return `${dev}:${ino}:${size}:${ctimeNs}`
   } catch {
-    // Opening it says why.
+    // Opening the file reports the reason.
     return ''
   }
 }
 
 /**
  * Reads the ends of each part of a version.
- * @param count of its records
+ * @param count the number of its records
  * @throws StoreUnavailable
  */
 function readSome(fileOf: (version: string) => string, version: string, count: number): void {

@@ -14,23 +14,23 @@ import type { StoreFile } from './cursor.ts'
 import type { Database } from './driver.ts'
 import type { Reader, ReaderThreads } from './reader-threads.ts'
 
-/** A page that reads more rows than this, those that it skips or sorts included, may take long. */
+/** Number of rows, skipped and sorted ones included, beyond which reading a page may take long. */
 const nearby = 10_000
 
 interface Parts {
   readonly store: StoreFile
   readonly db: Database
   readonly readerThreads: ReaderThreads
-  /** Counts the long ones. */
+  /** Counts long listings. */
   readonly listings: Counter
 }
 
 /**
- * Lists entities that are tables, always on reader threads. A long listing uses a cursor, which advances as fast as the
- * client reads.
+ * Lists entities that are tables, always on reader threads. A long listing uses a cursor, which advances as
+ * fast as the client reads.
  */
 export function createTableListings({ store, db, readerThreads, listings }: Parts) {
-  /** Whether the rows of an order have to be sorted, by the order and by which rows are visible. */
+  /** Results of `hasToSort`, by the order, and by the entity and its visible rows. */
   const sorting = new WeakMap<Page['order'], Map<string, boolean>>()
 
   function hasToSort({ entity, page }: Plan, kind: string, { scan, audiences }: TablePlan): boolean {
@@ -39,7 +39,7 @@ export function createTableListings({ store, db, readerThreads, listings }: Part
     sorting.set(page.order, known)
     const isMerged = audiences > 1
     const key = `${entity.name} ${kind} ${isMerged}`
-    // The few rows that are merged are sorted anyway.
+    // Merged rows are sorted anyway, but they are few.
     const found = known.get(key) ?? sorts(scan.page) > Number(isMerged)
     known.set(key, found)
     return found
@@ -54,7 +54,7 @@ export function createTableListings({ store, db, readerThreads, listings }: Part
   const kindOf = ({ entity: { source } }: Plan, visible: Visible) =>
     source.kind === 'table' ? visible(source).kind : source.kind
 
-  /** Nobody knows how many rows a condition needs, unless it names the key. */
+  /** The number of rows that a condition reads is unknown, unless it names the key. */
   const mayTakeLong = (plan: Plan, visible: Visible, compiled: TablePlan) =>
     plan.where === null && plan.shape.kind === 'records'
       ? plan.page.offset > nearby || hasToSort(plan, kindOf(plan, visible), compiled)
@@ -77,7 +77,7 @@ export function createTableListings({ store, db, readerThreads, listings }: Part
         whilePresent(client, stop =>
           reader.call('page', store.file, compiled, separators[format], most, stop),
         )
-      // Its thread finds out whether it reads many rows; then it waits for the client's turn.
+      // The quick thread finds out if the page reads many rows; then the page waits for the client's turn.
       const quick = mayTakeLong(plan, visible, compiled) ? null : await read(readerThreads.quick(), nearby)
       const found =
         quick ?? (await readerThreads.long(client, reader => read(reader, Number.POSITIVE_INFINITY)))

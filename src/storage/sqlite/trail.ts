@@ -6,7 +6,6 @@ import { eventColumns, type StoredEvent, type Trail } from '../trail.ts'
 import { type Database, openDatabase, type Row } from './driver.ts'
 import { perform } from './perform.ts'
 
-/** Reads the audit trail of the embedded store. */
 export const trailIn =
   (file: string, keyring: Keyring): Trail['read'] =>
   async work => {
@@ -22,8 +21,9 @@ export const trailIn =
   }
 
 /**
- * There is no index for this order, which every event would have to pay for. SQLite sorts three numbers of each event, on
- * disk if they are many; the events are then read one by one, mostly in the order that they have in the file.
+ * There is no index for this order, which every event would have to pay for. SQLite sorts three numbers of
+ * each event, on disk if they are many; the events are then read one by one, mostly in the order that they
+ * have in the file.
  */
 function* chained(db: Database): Iterable<StoredEvent> {
   for (const [id] of db.iterate('SELECT id FROM event ORDER BY chain, place')) {

@@ -12,7 +12,7 @@ import { entitiesFolder } from './migrate.ts'
 import { perform } from './perform.ts'
 import { type Bases, createBases } from './store-check.ts'
 
-/** A change by the name of its function in `changes`, or by that of its part of the storage and its own. */
+/** A change, by the name of its function in `changes`, or of its part of the storage and its method. */
 export type WriteCall = readonly [name: keyof typeof changes | PartChange, args: readonly unknown[]]
 export type PartChange = `${PartName}.${string}`
 export type WriteReply =
@@ -60,7 +60,7 @@ const handlersOn = ({ db, bases, requireFiles, requireTrail }: Parts) => {
       requireNewest()
       requireTrail()
       const calls = all.flatMap(one => one.calls)
-      // A change isn't acknowledged if its file was removed or replaced meanwhile, or if its base can't be read.
+      // A change isn't acknowledged if its file was removed or replaced meanwhile, or its base can't be read.
       const replies = commit(calls).map((reply, at) => stillHolds(reply, calls[at] as WriteCall))
       requireFiles()
       requireNewest()
@@ -84,7 +84,7 @@ const handlersOn = ({ db, bases, requireFiles, requireTrail }: Parts) => {
           db.exec('RELEASE call')
           return { result }
         } catch (error) {
-          // A full disk may have rolled back the whole transaction. Then this throws too, and every call fails.
+          // A full disk may have rolled back the transaction. Then this throws too, and every call fails.
           db.exec('ROLLBACK TO call; RELEASE call')
           forgetEnd(db)
           if (error instanceof TakenBack) return { result: error.result }
@@ -116,7 +116,7 @@ const handlersOn = ({ db, bases, requireFiles, requireTrail }: Parts) => {
   }
 
   return {
-    /** Waits for what has arrived from other event loops, so that it shares the commit. */
+    /** Waits for changes that other event loops have sent, so that they share the commit. */
     commit: (calls: readonly WriteCall[]): Promise<WriteReply[]> =>
       new Promise((resolve, reject) => {
         if (waiting.length === 0) setImmediate(commitAll)
@@ -134,20 +134,21 @@ export type WriterHandlers = ReturnType<typeof handlersOn>
 
 export interface WriterData {
   readonly opened: OpenedFiles
-  /** Of the service, the one that signs first: they open the keys of the audit trail. */
+  /** The secrets of the service, the one that signs first. They open the keys of the audit trail. */
   readonly secrets: readonly Uint8Array[]
 }
 
 /**
- * The single writer. Calls that queue up during a commit share the next one, so that a disk that syncs 200 times a second
- * can still take thousands of logins a second. No call is answered before its commit is on disk.
+ * The single writer. Calls that queue up during a commit share the next one, so that a disk that syncs 200
+ * times a second can still take thousands of logins a second. No call is answered before its commit is on
+ * disk.
  */
 serveThread(({ opened, secrets }: WriterData) => {
   const db = openDatabase(opened.file, { mode: 'write', cache: 2_000 })
   const files = createFilesInPlace(opened)
   // FULL syncs the write-ahead log at every commit, so that an acknowledged change survives a power failure.
   db.exec('PRAGMA foreign_keys = ON; PRAGMA synchronous = FULL')
-  // The log begins again at about this size, unless a read needs what is in it; then the rest of the file is given back.
+  // The log restarts at about this size, unless a read needs its content; then the file is cut to this size.
   db.exec(`PRAGMA journal_size_limit = ${4 * 1024 * 1024}`)
   const rescue = createRescue(db)
   const find = () => {
@@ -155,7 +156,7 @@ serveThread(({ opened, secrets }: WriterData) => {
     rescue(loss)
     return loss
   }
-  // Also while nobody writes.
+  // Looks even when there are no writes.
   const looking = setInterval(find, lookAgainAfter).unref()
   const requireFiles = () => {
     const loss = find()
@@ -172,7 +173,7 @@ serveThread(({ opened, secrets }: WriterData) => {
   }
 })
 
-/** Does the work once, as soon as it succeeds. */
+/** Does the work at each call until it has succeeded once. */
 function onceDone(work: () => void): () => void {
   let isDone = false
   return () => {
@@ -182,8 +183,8 @@ function onceDone(work: () => void): () => void {
 }
 
 /**
- * Without its log, the database has only what was copied into it. While this connection is open, the log can still be
- * read: all of it is copied, once for each loss.
+ * Without its log, the database has only what was copied into it. While this connection is open, the log can
+ * still be read: all of it is copied, once for each loss.
  */
 function createRescue(db: Database): (loss: Loss | undefined) => void {
   let isDone = false
