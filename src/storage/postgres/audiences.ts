@@ -10,7 +10,9 @@ import {
 import type { Connection, Pool } from './driver.ts'
 import { perform } from './perform.ts'
 
-/** The maximum age, in ms, of counts that only choose how to read a page. Totals are counted for each page. */
+/**
+ * The maximum age, in ms, of counts that only choose how to read a page. Totals are counted for each page.
+ */
 const maxCountsAge = 10_000
 
 interface Counts {
@@ -21,17 +23,15 @@ interface Counts {
 export interface PostgresAudiences {
   /** Reads new audiences, if there are any. @param lastId the id of the newest audience */
   refresh(lastId: number, db: Connection): Promise<void> | undefined
-  /** The ids of the audiences that admit a viewer. */
   admitting(viewer: Viewer, how?: Seen): readonly number[]
-  /** The rows of a table that the viewer sees. */
   visibleRows(source: TableSource, viewer: Viewer): VisibleRows
   /** True if a page of them is cheaper when all of them are collected and sorted. */
   shouldCollect(source: TableSource, rows: VisibleRows, page: Page): Promise<boolean>
 }
 
 /**
- * Audiences in PostgreSQL (docs/decisions/0011). Every node holds all of them in memory, and each session look-up tells it
- * whether there are new ones.
+ * Audiences in PostgreSQL (docs/decisions/0011). Every node holds all of them in memory, and each session
+ * look-up tells it whether there are new ones.
  * @param hidden metadata fields of items that only administrators see (Q19)
  */
 export function postgresAudiences(pool: Pool, hidden: readonly string[]): PostgresAudiences {

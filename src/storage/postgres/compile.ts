@@ -8,7 +8,7 @@ import type { Value } from './driver.ts'
 
 const database: Database<Value> = { mark: '$', dialect: postgresDialect }
 
-/** The tables that a plan reads, and in which way the outermost is read. */
+/** The tables that a plan reads, and the way in which the outermost one is read. */
 export interface Tables {
   readonly tableOf: TableOf
   readonly way: Way
@@ -22,7 +22,7 @@ export const pageOf = (
 
 /**
  * @param binder of the statement that this one is a part of
- * @returns undefined if nobody asks
+ * @returns undefined if no count was requested
  */
 export function countOf(
   plan: Plan,
@@ -43,7 +43,7 @@ const countAudiences = (rows: VisibleRows, counter: string, bind: Bind<Value>) =
     rows.kind === 'audiences' ? ` WHERE id = ANY(${bind(rows.ids)}::integer[])` : ''
   }`
 
-/** Returns one row: `body`, the page's records joined by the separator, and `count` as from `countOf`. */
+/** Returns one row: `body`, the page's records joined by the separator, and `count` as in `countOf`. */
 export function shortPageOf(plan: Plan, tables: Tables, separator: string): Statement<Value> {
   const binder = createBinder<Value>('$')
   const records = pageOf(plan, tables, binder)

@@ -10,7 +10,7 @@ import { jsonAmong, patternOf, testJson } from './json-conditions.ts'
 import { readRows } from './row-selection.ts'
 import { finds, relevance } from './text-search.ts'
 
-/** How PostgreSQL says what statements on tables say. */
+/** The SQL of statements on tables in PostgreSQL. */
 
 const types: Readonly<Record<Cell['kind'], string>> = {
   text: 'TEXT',
@@ -85,13 +85,13 @@ export function postgresDialect(bind: Bind<Value>): Dialect {
     testJson: (leaf, parsed) => testJson(leaf, jsonbAt(parsed, leaf.field.path, bind), bind),
     finds: (values, words) => finds(values, words, bind),
     given: (rows, kinds) => givenRows(rows, kinds, bind),
-    // Numbers as such, and JSON as `jsonb`.
+    // Numbers stay numbers, and JSON becomes `jsonb`.
     comparable: (cell, isJson) => {
       if (isJson && cell.kind !== 'json') return `to_jsonb(${keyOf(cell, dialect)})`
       return cell.kind === 'time' ? `CAST(${cell.sql} AS TIMESTAMPTZ)` : keyOf(cell, dialect)
     },
     jsonAmong,
-    // NOT EXISTS, but not NOT IN, becomes a join.
+    // PostgreSQL makes a join of NOT EXISTS, but not of NOT IN.
     among: (outer, { from, values, complete }, negated) => {
       const elements = outer.map(({ field, cell, value }, at) => {
         if (cell.kind !== 'json') return ''
@@ -133,7 +133,7 @@ function unusedName(columns: readonly ShownColumn[]): string {
   return name
 }
 
-/** JSON of the operator's may contain line breaks between tokens. They are replaced, because a record is one line (NDJSON). */
+/** Replaces line breaks between tokens of the operator's JSON, because a record is one line (NDJSON). */
 const inOneLine = (json: string) => `translate(${json}, chr(10) || chr(13), '  ')`
 
 function column(field: Field, sql: string, table: ReadTable): Omit<Cell, 'nullable'> {
@@ -156,7 +156,7 @@ function columnValue({ name, type }: Field, sql: string, table: ReadTable): Omit
       return { kind: isExposed ? 'instant' : 'time', sql }
     case 'text': {
       if (!isExposed) return { kind: 'text', sql }
-      // What isn't text in the table is compared as it is shown.
+      // A value that isn't text in the table is compared as it is shown.
       if (!asText.includes(name)) return { kind: 'text', sql: byCodePoint(`(to_json(${sql}) #>> '{}')`) }
       const text = `CAST(${sql} AS TEXT)`
       return { kind: 'text', sql: byCodePoint(text), indexed: text }
@@ -181,7 +181,7 @@ function sortTerms({ kind, sql, sort, sortsByText }: Cell): readonly string[] {
   ]
 }
 
-/** No array has so many elements. */
+/** Larger than the length of any array. */
 const behindArrays = 2 ** 40
 
 function json({ kind, sql }: Cell, { isExposed }: ReadTable): string {
@@ -194,20 +194,20 @@ function json({ kind, sql }: Cell, { isExposed }: ReadTable): string {
   }
 }
 
-/** The number, NULL if it is none. */
+/** SQL of a number; NULL for other values. */
 function numeric({ kind, sql }: Cell): string {
   if (kind === 'json') return numberOf(asJsonb(sql))
   return kind === 'numeric' ? sql : keyOfNumber(sql)
 }
 
-/** Without leaving the range of doubles, which would be an error. */
+/** SQL that is true if a double can hold the number. For others, the conversion would be an error. */
 const isDouble = (number: string) =>
   `(${number} = 0 OR abs(${number}) BETWEEN 5e-324 AND 1.7976931348623158e308)`
 const asDouble = (number: string) => `CAST(${number} AS DOUBLE PRECISION)`
 /** The shortest decimal number that is this double. */
 const shortest = (double: string) => `CAST(CAST(${double} AS TEXT) AS NUMERIC)`
 
-/** Exact for whole numbers, else a double. */
+/** SQL of a sum: exact for whole numbers, else a double. */
 function sumOf(number: string): string {
   const sum = `sum(${number})`
   return `CASE WHEN NOT bool_and(${number} = trunc(${number})) AND ${isDouble(sum)} THEN ${shortest(asDouble(sum))} ELSE ${sum} END`
@@ -216,12 +216,12 @@ function sumOf(number: string): string {
 function meanOf(number: string): string {
   const sum = `sum(${number})`
   const exact = `${sum} / count(${number})`
-  // A quotient of doubles that is too small for one would be an error, too, and a sum may be larger than every double.
+  // A quotient of doubles too small for one would be an error, too, and a sum may exceed every double.
   return `CASE WHEN ${isDouble(sum)} AND (${sum} = 0 OR abs(${sum}) > 1e-280) THEN ${shortest(`${asDouble(sum)} / count(${number})`)}
     WHEN ${isDouble(`(${exact})`)} THEN ${shortest(asDouble(exact))} ELSE ${exact} END`
 }
 
-/** As JavaScript prints the double that is equal, else all digits. */
+/** SQL of a number as JavaScript prints the equal double; with all digits if there is none. */
 function printed(number: string): string {
   const double = asDouble(number)
   const digits = `CAST(trim_scale(${number}) AS TEXT)`

@@ -15,9 +15,9 @@ export type Row = Record<string, unknown>
 
 /** Runs statements on one connection, or on any free connection of a pool. */
 export interface Queries {
-  /** Prepared once per connection. */
+  /** Runs a statement that is prepared once per connection. */
   rows<T extends Row>(sql: string, ...values: readonly Value[]): Promise<T[]>
-  /** @returns how many rows were changed */
+  /** @returns the number of changed rows */
   run(sql: string, ...values: readonly Value[]): Promise<number>
 }
 
@@ -26,20 +26,23 @@ export interface Connection extends Queries {
   /** The id of the server process, with which its current statement can be cancelled. */
   readonly processId: number
   /**
-   * As `rows`, for statements that a client's request shapes. There is no end to them, and the server would keep each that
-   * has a name, at about 90 kB, for as long as the connection lasts.
+   * Like `rows`, for statements that a client's request shapes. There is no end to them, and the server would
+   * keep each named one, at about 90 kB, for as long as the connection lasts.
    */
   unnamedRows<T extends Row>(sql: string, ...values: readonly Value[]): Promise<T[]>
   /** Runs several statements without values. */
   exec(sql: string): Promise<void>
-  /** @param text in the format of COPY (https://www.postgresql.org/docs/current/sql-copy.html), in chunks of lines */
+  /**
+   * @param text in the format of COPY (https://www.postgresql.org/docs/current/sql-copy.html), in chunks of
+   * lines
+   */
   copyIn(table: string, text: Iterable<string> | AsyncIterable<string>): Promise<void>
   /** Closes the socket at once, even during a statement. */
   destroy(): void
   close(): Promise<void>
 }
 
-/** The key that an event loop seals events with. */
+/** The key with which an event loop seals events. */
 export interface SealingKey {
   /** @throws Error before there is one */
   current(): TrailKey
@@ -59,14 +62,14 @@ export function sealingKey(): SealingKey {
   }
 }
 
-/** The chain that the events of a connection make, and what they are sealed with (docs/decisions/0027). */
+/** The chain of the events of a connection, and the key that seals them (docs/decisions/0027). */
 interface Chain {
   readonly key: SealingKey
-  /** undefined: the next event begins it. */
+  /** The last event; undefined: the next event begins the chain. */
   head: Head | undefined
 }
 
-/** @param key what events are sealed with; undefined: the connection records none */
+/** @param key the key that seals events; undefined: the connection records none */
 const chainWith = (key: SealingKey = noKey): Chain => ({ key, head: undefined })
 
 const refuse = () => {
@@ -78,21 +81,25 @@ export interface ConnectionOptions {
   readonly url: string
   /** The server's time limit for a statement, in ms; 0: none. */
   readonly statementTimeout: number
-  /** The client's time limit for a statement, in ms, after which the server counts as unreachable; 0: none. */
+  /**
+   * The client's time limit for a statement, in ms, after which the server counts as unreachable; 0: none.
+   */
   readonly queryTimeout: number
   /** Statements to run on each new connection; '' for none. */
   readonly setup: string
   /** A further statement, whose failure is ignored because not every server supports it. */
   readonly optionalSetup?: string
-  /** How long to wait for a new connection, in ms, if not as briefly as a client does. */
+  /** Time limit in ms for a new connection; by default `clientLimits.connect`. */
   readonly connectTimeout?: number
-  /** What events are sealed with, where any are recorded. */
+  /** The key that seals events, where any are recorded. */
   readonly key?: SealingKey
-  /** Reads the operator's tables, not the store's: names are found as the server's settings say. */
+  /** True for the operator's tables, not the store's: the server's settings decide where names are found. */
   readonly isForeign?: boolean
 }
 
-/** A connection is replaced after this many seconds, because it accumulates statements for replaced versions. */
+/**
+ * A connection is replaced after this many seconds, because it accumulates statements for replaced versions.
+ */
 const lifetime = 1_800
 
 const ignore = () => {}
@@ -141,7 +148,7 @@ async function prepare(
 
 export interface PoolOptions extends ConnectionOptions {
   readonly size: number
-  /** How many statements may wait for a connection. */
+  /** Maximum number of statements that wait for a connection. */
   readonly queue: number
 }
 
@@ -174,7 +181,7 @@ export function createPool(options: PoolOptions): Pool {
     chains.set(client, known)
     return known
   }
-  // An idle connection was lost. The pool has already removed it.
+  // This event means that an idle connection was lost. The pool has already removed it.
   pool.on('error', ignore)
 
   function admit(): void {
@@ -187,7 +194,7 @@ export function createPool(options: PoolOptions): Pool {
   async function use<T>(work: (connection: Connection) => Promise<T>): Promise<T> {
     admit()
     const client = await translateErrors(() => pool.connect())
-    // The pool doesn't listen while the connection is in use; without a listener, losing it would end the process.
+    // The pool doesn't listen to a connection in use; without a listener, losing it would end the process.
     client.on('error', ignore)
     let destroyed = false
     const connection = connectionOf(client, options, chainOf(client), async () => {})

@@ -28,13 +28,13 @@ import { trailIn } from './trail.ts'
 
 interface PostgresOptions {
   readonly url: string
-  /** Whether to create a store where there is none. */
+  /** True to create a store where there is none. */
   readonly create: boolean
   /** A replica that query endpoints may read from, which may lag; null: none. */
   readonly replicaUrl: string | null
   /** The maximum number of connections for each of: accounts, pages, listings. */
   readonly poolSize: number
-  /** How many requests may wait for a connection. */
+  /** Maximum number of requests that wait for a connection. */
   readonly queue: number
   /** The time limit for reading a page, in ms. */
   readonly statementTimeout: number
@@ -42,17 +42,17 @@ interface PostgresOptions {
   readonly hiddenMetadata: readonly string[]
   /** CARREL_TOKEN_SECRET, newest first. */
   readonly tokenSecrets: readonly string[]
-  /** How long events are kept, in days; null: for ever. */
+  /** Retention of events in days; null: forever. */
   readonly eventsRetention: number | null
-  /** What the event loops of this process share. */
+  /** State that the event loops of this process share. */
   readonly shared: Shared
-  /** Other limits than the service has. */
+  /** Limits to use instead of the service's. */
   readonly limits?: ClientLimits | undefined
 }
 
-/** How long to wait, in ms, for the server to end a statement after its time limit. */
+/** Time in ms that the server has to end a statement after its time limit. */
 const timeoutGrace = 2_000
-/** How often to look for changes of other nodes when there are no requests, in ms. */
+/** Interval in ms at which a node looks for changes of other nodes, even without requests. */
 const pollInterval = 1_000
 
 /**
@@ -181,18 +181,18 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     clearInterval(polling)
     await failures.close()
     await kept?.close()
-    // It may be writing a version.
+    // Entities close before the pools, because they may be writing a version.
     await entities.close()
     await lookup.close()
     await Promise.all(Object.values(poolsByName).map(pool => pool.close()))
     await worker.close()
   }
-  // A worker that is replaced is started again.
+  // The main thread alone is patient: a worker that fails is started again.
   const patience = started ? startPatience : 0
   try {
     await patiently(patience, () => lookup.ask())
     if (started) await transactionOn(started.db, () => perform(started.db, openTrail(keyring())))
-    // It opens a connection, too, for which the first client would wait.
+    // This also opens a connection, for which the first client would wait otherwise.
     await patiently(patience, lookForKey)
     check = await patiently(patience, () => createStoreCheck(accountPool))
   } catch (error) {
@@ -201,7 +201,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   } finally {
     await started?.db.close()
   }
-  // The other loops only look whether there is a new key.
+  // The other event loops only look for a new key.
   kept =
     shared.loop === null
       ? keepTrail(trail, options.eventsRetention)
@@ -218,7 +218,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     sessions: {
       ...part('sessions'),
       ...postgresSessions({ pool: accountPool, lookup }),
-      // It changes all epersons, which may take longer than a client's request may.
+      // The statement changes all epersons, which may take longer than a client's request may.
       endAll: async (event, now) => {
         const patient = createPool({ ...unlimited, size: 1, queue: 1 })
         try {
@@ -233,13 +233,14 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     repository: {
       ...repository,
       bitstreamsIn: async (bundle, viewer, window) => {
-        // Brings the list of audiences up to date.
+        // The look-up brings the list of audiences up to date.
         await lookup.ask()
         const admitting = viewer.kind === 'administrator' ? null : audiences.admitting(viewer, 'by address')
         return repository.bitstreamsIn(bundle, admitting, window)
       },
       putItems: async (items, event) => {
-        // Before, so that the row of the state isn't locked until all items are there.
+        // New audiences have a transaction of their own, so that the row of the state isn't locked until all
+        // items are there.
         await repository.addAudiences(items)
         return repository.putItems(items, event, options.hiddenMetadata)
       },
@@ -262,7 +263,9 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
 
 /** Ends a listing whose client has read nothing for ten minutes, and releases its snapshot on the server. */
 const idleTimeout = "SET idle_in_transaction_session_timeout = '10min'"
-/** Lets the server end a statement when the node has disconnected. Not every version and platform supports it. */
+/**
+ * Lets the server end a statement when the node has disconnected. Not every version and platform supports it.
+ */
 const checkClientConnection = 'SET client_connection_check_interval = 1000'
 
 function tableDatabase(options: PoolOptions): TableDatabase {
@@ -276,7 +279,7 @@ function tableDatabase(options: PoolOptions): TableDatabase {
         setup: `${idleTimeout}; ${options.setup}`,
         optionalSetup: checkClientConnection,
       }),
-    // Not through the pool, whose connections may all be waiting for statements like the one to cancel.
+    // A new connection, because those of the pool may all be waiting for statements like the one to cancel.
     cancel: async processId => {
       const connection = await connect({ ...options, setup: '' })
       await connection.rows('SELECT pg_cancel_backend($1)', processId)

@@ -31,9 +31,9 @@ import type { SessionLookup, SessionLookupResult } from './session-lookup.ts'
 import type { TableListings } from './table-listings.ts'
 import { findForeignKeys, findTables } from './tables.ts'
 
-/** How often unused versions are removed, and versions that are still being read are marked as used, in ms. */
+/** Interval in ms at which unused versions are removed, and those still being read are marked as used. */
 const sweepInterval = 20_000
-/** Writes of single records that share a transaction. */
+/** Maximum number of writes of single records that share a transaction. */
 const maxTogether = 64
 
 interface Parts {
@@ -90,7 +90,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
         // If several nodes try, the one that deletes the row removes the version.
         if ((await perform(db, forgetRetired([version]))) === 0) return
         await db.run('DELETE FROM rank WHERE version = $1', version)
-        // A table is of a version and all its revisions.
+        // A table belongs to a version and all its revisions.
         const [used] = await db.rows(
           `SELECT 1 FROM entity WHERE split_part(version, '.', 1) = $1
            UNION ALL SELECT 1 FROM retired WHERE split_part(version, '.', 1) = $1`,
@@ -105,18 +105,20 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     try {
       read = await work(db)
     } finally {
-      // What wasn't committed is rolled back.
+      // Closing rolls back uncommitted work.
       await db.close()
     }
     await sweep().catch(() => {})
     return read
   }
-  /** The tables that a plan may read. Those of subqueries are never collected: PostgreSQL chooses how it joins. */
+  /**
+   * The tables that a plan may read. In subqueries they are never collected: PostgreSQL chooses how it joins.
+   */
   async function tablesFor(plan: Plan, viewer: Viewer): Promise<Tables> {
     const { entity, page } = plan
     const tableOf: TableOf = one => {
       const { source } = one
-      // Exposed tables are read by a role that may read nothing else, so others' values are read before.
+      // The role that reads exposed tables may read nothing else, so values of other tables are read before.
       if (source.kind === 'records' || source.kind !== entity.source.kind)
         throw new Error('a statement reads tables of one kind')
       if (source.kind === 'table') return builtInTable(one, source, audiences.visibleRows(source, viewer))

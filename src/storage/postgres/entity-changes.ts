@@ -29,12 +29,12 @@ import { grantReader, tableExists } from './expose.ts'
 import { perform } from './perform.ts'
 import { baseOf, writeRevision, writeVersion } from './record-versions.ts'
 
-/** Changes of the list of entities that also write tables of records, or grant the reader role access to tables. */
+/** Changes of the list of entities that also write tables of records, or grant access to the reader role. */
 
 /**
  * Writes a version and points the entity at it, in one step for readers.
  * @param db a connection without time limits
- * @returns who may read the entity now; undefined where it has another version than the one to replace
+ * @returns the entity's read rule; undefined if its version is not the one to replace
  */
 export async function publishEntity(
   pool: Pool,
@@ -48,7 +48,7 @@ export async function publishEntity(
   await db.exec('BEGIN')
   const fields = definition.fields.length
   const written = await writeVersion(db, { version, fields, ranks, records })
-  // The version counts as retired until the entity points at it. If this process dies, another one removes it.
+  // The version counts as retired until the entity points at it. If this process dies, another removes it.
   await perform(db, retire(version))
   await db.exec('COMMIT')
   return pointAgreed(agree, first, agreed =>
@@ -56,7 +56,7 @@ export async function publishEntity(
       const published = { ...definition, version, ...written, ...(agreed && { agreed }) }
       const pointed = await perform(changes, pointEntity(published, event))
       if (!pointed) {
-        // It may be pointed at once more, if what goes is agreed to again. Otherwise it is removed like any other.
+        // The version stays for another attempt. Without one, it is removed like any retired version.
         await perform(changes, keepRetired([version]))
         return undefined
       }

@@ -1,18 +1,22 @@
 import { StoreUnavailable } from '../../model/errors.ts'
 
-/** Translates the driver's errors by SQLSTATE (https://www.postgresql.org/docs/current/errcodes-appendix.html). */
+/**
+ * Translates the driver's errors by SQLSTATE
+ * (https://www.postgresql.org/docs/current/errcodes-appendix.html).
+ */
 
 /**
- * A conflict with a concurrent transaction: a serialization failure, a deadlock, or an object that another node created
- * at the same time. A retry is likely to succeed.
+ * A conflict with a concurrent transaction: a serialization failure, a deadlock, or an object that another
+ * node created at the same time. A retry is likely to succeed.
  */
 export class Conflict extends StoreUnavailable {}
 const conflict = /^(40001|40P01|23505|42P06|42P07|42710)$/
 
 /**
- * Classes and codes for failures of the environment, not of the statement: connection, authorization, database,
- * resources, limits, object state, operator intervention, system errors, locks, a read-only replica. 40003 is among them
- * because it leaves unknown whether the statement took effect, so it must not be retried.
+ * Classes and codes for failures of the environment, not of the statement: connection, authorization,
+ * database, resources, limits, object state, operator intervention, system errors, locks, a read-only
+ * replica. 40003 is among them because it leaves unknown whether the statement took effect, so it must not be
+ * retried.
  */
 const unavailable = /^(08|40003|28|3D|53|54|55000|55P03|57|58|25006|42501)/
 
@@ -62,7 +66,7 @@ export function codeOf(error: unknown): string | undefined {
   return typeof code === 'string' && severity !== undefined ? code : codeOf(error.cause)
 }
 
-/** How often conflicting work is tried, and the maximum pause before a retry, in ms. */
+/** Maximum number of attempts at conflicting work, and maximum pause in ms before a retry. */
 const maxAttempts = 20
 const maxPause = 20
 
@@ -88,11 +92,11 @@ export interface ClientLimits {
 /** A client must have its answer, or its 503, within 5 s. */
 export const clientLimits: ClientLimits = { connect: 1_900, statement: 3_000 }
 
-/** How long a start waits for a database that answers slowly, in ms. No client waits yet. */
+/** Time in ms that a start waits for a slow database. No client waits yet. */
 export const startPatience = 10_000
 
 /**
- * Work of a start: it is tried again while the database doesn't answer. It must be safe to repeat.
+ * Repeats the work of a start while the database doesn't answer. It must be safe to repeat.
  * @param patience in ms
  */
 export async function patiently<T>(patience: number, work: () => Promise<T>): Promise<T> {
@@ -107,8 +111,9 @@ export async function patiently<T>(patience: number, work: () => Promise<T>): Pr
 }
 
 /**
- * Reads from the first database that can answer. A replica may be unreachable, or lack a table, column or role that the
- * primary already has (PostgreSQL, appendix A, class 42 and 22023). An error of the last database is final.
+ * Reads from the first database that can answer. A replica may be unreachable, or lack a table, column or
+ * role that the primary already has (PostgreSQL, appendix A, class 42 and 22023). An error of the last
+ * database is final.
  * @param databases the replica, if there is one, then the primary
  */
 export async function withReplicaFallback<D, T>(

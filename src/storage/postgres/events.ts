@@ -4,12 +4,15 @@ import { now } from '../statements/statements.ts'
 import type { Connection, Pool, Row, Value } from './driver.ts'
 import { replaceNul } from './rows.ts'
 
-/** The audit trail. Each connection has a chain of its own, so that none waits for another (docs/decisions/0027). */
+/**
+ * The audit trail. Each connection has a chain of its own, so that none waits for another
+ * (docs/decisions/0027).
+ */
 
 /** A statement whose values have names, `:name` in its text. */
 export interface Named {
   readonly sql: string
-  /** In the order of their numbers. */
+  /** The names of the values, in the order of their numbers. */
   readonly names: readonly string[]
 }
 
@@ -21,10 +24,12 @@ export function named(text: string): Named {
 /** The second colon of a cast, `::text`, begins no name. */
 const marks = /(?<!:):[a-z_]+/g
 
-/** SQL that adds an event, and returns its hash as `event_hash`. Its id is given here, so it is hashed here. */
+/**
+ * SQL that adds an event, and returns its hash as `event_hash`. The statement assigns the id that is hashed.
+ */
 export const insertEvent = insertOf((name, type) => `:${name}::${type}`)
 
-/** The same for a login, in a statement whose CTE `changed` has a row if the login succeeds. */
+/** SQL that adds the event of a login, in a statement whose CTE `changed` has a row if the login succeeds. */
 export const insertLoginEvent = insertOf(
   (name, type) => `CASE WHEN found THEN :${name}::${type} ELSE :failed_${name}::${type} END`,
   ', (SELECT EXISTS (SELECT 1 FROM changed) AS found) one',
@@ -42,8 +47,9 @@ function insertOf(value: (name: string, type: string) => string, from = ''): str
 const onlyEvent = named(insertEvent)
 
 /**
- * Runs a statement that adds an event by `insertEvent` or `insertLoginEvent`, and returns the column `event_hash`.
- * @param values those that it has besides the event's
+ * Runs a statement that adds an event by `insertEvent` or `insertLoginEvent`, and returns the column
+ * `event_hash`.
+ * @param values those other than the event's
  * @returns the rows, of which there is always one
  */
 export async function runRecording<T extends Row>(
@@ -70,7 +76,7 @@ export async function runRecording<T extends Row>(
     all.failed_actor = failed.actor
     all.failed_seal = key.seal(failed)
   }
-  // If it fails, it may have been inserted all the same. Then the next event begins a chain.
+  // If the statement fails, the event may be stored all the same. Then the next event begins a chain.
   db.chain.head = undefined
   const rows = await db.rows<T & { event_hash: Uint8Array }>(sql, ...names.map(name => valueIn(all, name)))
   const [first] = rows
@@ -85,7 +91,7 @@ function valueIn(all: Readonly<Record<string, Value>>, name: string): Value {
   return value
 }
 
-/** @param db a connection in a transaction, or any of a pool */
+/** @param db a connection in a transaction, or a pool */
 export async function recordEvent(db: Connection | Pool, event: AuditEvent): Promise<void> {
   if ('statement' in db) await db.statement(connection => recordEvent(connection, event))
   else await runRecording(db, onlyEvent, event)

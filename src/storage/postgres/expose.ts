@@ -6,23 +6,23 @@ import type { Connection, Queries } from './driver.ts'
 import { Conflict, codeOf } from './errors.ts'
 
 /**
- * The role that reads exposed tables: it may read the exposed columns and nothing else. Roles belong to the whole server,
- * so each database has its own.
+ * The role that reads exposed tables: it may read the exposed columns and nothing else. Roles belong to the
+ * whole server, so each database has its own.
  */
 const readerRole = "left('carrel_reader_' || current_database(), 63)"
 
 /**
- * Sets up a connection for exposed tables. It runs again before each page, because a view's function may have changed the
- * settings. The role can't write, and the transaction is read-only, so a view can't write either. Values are printed the
- * same way whatever the database's settings.
+ * Sets up a connection for exposed tables. It runs again before each page, because a view's function may have
+ * changed the settings. The role can't write, and the transaction is read-only, so a view can't write either.
+ * Values are printed the same way whatever the database's settings.
  */
 export const readAsReader = `SET default_transaction_read_only = on; SET TIME ZONE 'UTC'; SET DateStyle = ISO;
   SET IntervalStyle = postgres; SET bytea_output = hex; SET extra_float_digits = 1;
   SELECT set_config('role', ${readerRole}, false)`
 
 /**
- * Describes one of the operator's tables or views as a read-only entity. Types come from the catalogue, and columns whose
- * type has no order can't be sorted by.
+ * Describes one of the operator's tables or views as a read-only entity. Types come from the catalogue, and
+ * columns whose type has no order can't be sorted by.
  */
 export async function describeTable(db: Connection, request: ExposeRequest): Promise<Omit<Entity, 'read'>> {
   const { schema, table } = request
@@ -65,7 +65,7 @@ export async function describeTable(db: Connection, request: ExposeRequest): Pro
   }
 }
 
-/** By a time limit, or by an administrator of the database. */
+/** SQLSTATE of a statement that a time limit or an administrator of the database has cancelled. */
 const canceled = '57014'
 
 const distinct = (names: readonly string[]) => [...new Set(names)]
@@ -79,8 +79,9 @@ export const tableExists = async (
 ): Promise<boolean> => (await db.rows(findTable, schema, table)).length > 0
 
 /**
- * The columns of a table. Domains are resolved to their base types. `ordered`: the type has an order (a default operator
- * class for B-trees). `castsToJson`: the type belongs to an extension, such as hstore, that defines a cast to JSON.
+ * The columns of a table. Domains are resolved to their base types. `ordered`: the type has an order (a
+ * default operator class for B-trees). `castsToJson`: the type belongs to an extension, such as hstore, that
+ * defines a cast to JSON.
  */
 export const findColumns = `SELECT a.attname AS name, NOT a.attnotnull AS nullable, b.typname AS type, b.typtype AS kind,
     b.typcategory AS category, EXISTS (SELECT 1 FROM pg_opclass o JOIN pg_am m ON m.oid = o.opcmethod
@@ -136,7 +137,7 @@ export function toField(column: ColumnRow): Field {
   return { name, type: shown, nullable, ...order, ...(category === 'A' && ({ list: true } as const)) }
 }
 
-/** @returns none where there is no such key */
+/** @returns the columns of the primary key; none if there is no such key */
 export const primaryKeyOf = async (db: Queries, oid: number): Promise<readonly string[]> =>
   (
     await db.rows<{ name: string }>(
@@ -228,10 +229,10 @@ type RoleRow = {
   user: string
   known: boolean
   member: boolean
-  /** Whether this user owns the table or has its owner's rights. */
+  /** True if this user owns the table or has its owner's rights. */
   owner: boolean
   inSchema: boolean
-  /** Whether the reader role can already read all the columns. */
+  /** True if the reader role can already read all the columns. */
   reads: boolean
 }
 

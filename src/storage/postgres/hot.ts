@@ -19,17 +19,17 @@ import { replaceNul, type SessionRow, sessionColumns, toSession } from './rows.t
 /** The statements on the path of requests: each is one round trip, with the event that it records. */
 
 /**
- * What every request looks up, with the uuids of epersons as $1: the stamps of their sessions, and counters that tell
- * whether anything else has changed.
+ * The look-up of every request, with the uuids of epersons as $1: the stamps of their sessions, counters that
+ * show if anything else has changed, and the sessions that the active alert allows.
  */
 export const lookUpSessions = `SELECT s.store, s.entities, s.records, s.secrets, s.groups, s.audiences, s.mark, e.uuid, e.stamp,
   (SELECT a.allow_sessions FROM alert a WHERE a.active = 1 LIMIT 1) AS allowed FROM state s
   LEFT JOIN eperson e ON e.uuid = ANY($1) AND e.enabled = 1`
 
 /**
- * A login: it sets what `set` says of an enabled eperson if `unless` holds, and begins a session. The row is locked, so no
- * two sessions of an eperson begin at the same time. A time far ahead is from a clock that was wrong, and must not keep
- * anybody out (docs/decisions/0024).
+ * A login: it applies `set` to an enabled eperson if `where` holds, and begins a session. The row is locked,
+ * so no two sessions of an eperson begin at the same time. A `last_begun` far ahead is from a clock that was
+ * wrong, and must not lock the eperson out (docs/decisions/0024).
  */
 const loginOf = (set: string, where: string, more = '') =>
   named(`WITH changed AS (
@@ -132,7 +132,10 @@ export async function logout(
   return last && last.provider !== null ? toProviderSession(last) : undefined
 }
 
-/** The insertion is of one that isn't listed, or is from before there were any. It isn't listed again after its end. */
+/**
+ * The insertion adds a session that isn't listed, for example because it is older than the list. It isn't
+ * listed again after its end.
+ */
 const refresh = named(`WITH refreshed AS (
      UPDATE session SET used = :used::bigint, used_network = :area::text, expires = :expires::bigint
      WHERE eperson = :eperson AND begun = :begun::bigint RETURNING 1

@@ -19,7 +19,7 @@ const connectOnlyToRead = (url: string) =>
   })
 
 /**
- * Reads what can be told of the store in the database, and of the server, in transactions that can't write.
+ * Reads facts about the store in the database, and about the server, in transactions that can't write.
  * @throws StoreUnavailable when there is none, or it can't be read
  */
 export const inspectStore = (url: string, replicaUrl: string | null): Promise<StoreFacts> =>
@@ -31,19 +31,19 @@ export const inspectStore = (url: string, replicaUrl: string | null): Promise<St
       ...(await perform(db, factsOf(version === migrations.length))),
       migrationsMissing: migrations.length - version,
       secretMade: secret?.made ?? null,
-      // An older schema doesn't say which store it is, by which a replica is known.
+      // An older schema may not have the store's id, by which its replica is recognized.
       server: await inspectServer(db, version < migrations.length ? null : replicaUrl),
     }
   })
 
-/** @throws StoreUnavailable for whatever the server refuses, also what a service could not expect of it */
+/** @throws StoreUnavailable for every error of the server */
 async function reading<T>(url: string, read: (db: Connection) => Promise<T>): Promise<T> {
   try {
     const db = await connectOnlyToRead(url)
     try {
       return await read(db)
     } finally {
-      // What was said before says more than a connection that is gone.
+      // An earlier error says more than a lost connection.
       await db.close().catch(() => {})
     }
   } catch (error) {
@@ -83,8 +83,8 @@ async function inspectServer(db: Connection, replicaUrl: string | null): Promise
 }
 
 /**
- * Of others' connections an ordinary role sees little more than the database and the role. reserved_connections is there
- * since PostgreSQL 16. A limit of -1 is none.
+ * An ordinary role sees little more of others' connections than their database and role. The setting
+ * reserved_connections exists since PostgreSQL 16. A limit of -1 means none.
  */
 const connectionLimits = (db: Connection): Promise<ConnectionLimit[]> =>
   db.rows<{ of: ConnectionLimit['of']; max: number; used: number }>(
@@ -98,7 +98,7 @@ const connectionLimits = (db: Connection): Promise<ConnectionLimit[]> =>
        FROM pg_database WHERE datname = current_database() AND datconnlimit >= 0`,
   )
 
-/** @returns ms; the answer is taken to come from the middle of the time that it took */
+/** @returns ms, as if the server had answered in the middle of the round trip */
 async function clockAhead(db: Connection): Promise<number> {
   const sent = Date.now()
   const [row] = await db.rows<{ now: number }>(

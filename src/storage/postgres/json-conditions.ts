@@ -7,7 +7,7 @@ import type { Leaf, Outer } from '../tables/dialect.ts'
 import type { Value } from './driver.ts'
 import { isStorableNumber, storableInJson, storableJson } from './json.ts'
 
-/** What conditions say of JSON, as SQL on `jsonb`. */
+/** Conditions on JSON, as SQL on `jsonb`. */
 
 type Test = Leaf<'compare' | 'in' | 'matches' | 'path matches'>
 
@@ -26,7 +26,7 @@ export function jsonAmong(
   return whereKnown(value, negated, negated && differsIfMissing(field), test)
 }
 
-/** The name of the value in a test of it. */
+/** The SQL name of the value that is tested. */
 const it = 'v.v'
 
 /** @param test is true or false of a value that isn't null */
@@ -44,7 +44,7 @@ function testOf(leaf: Test, bind: Bind<Value>): string {
     case 'matches': {
       const pattern = patternOf(leaf.expression, bind)
       const test = (one: string) => matchesText(one, pattern)
-      // A list is matched by its elements alone; what else stands in the place of one, as it is.
+      // A list is matched by its elements alone; any other value in its place, as it is.
       return leaf.field.list
         ? `CASE jsonb_typeof(${it}) WHEN 'array' THEN ${someElement(test)} ELSE ${test(it)} END`
         : test(it)

@@ -5,28 +5,29 @@ import type { Bind, Cell } from '../tables/cells.ts'
 import type { Inner } from '../tables/dialect.ts'
 
 /**
- * JSON in PostgreSQL. `jsonb` compares numbers by value and objects whatever their order, but it refuses what `json` and
- * text may hold. No statement may fail for what a row holds, so what `jsonb` refuses is replaced.
+ * JSON in PostgreSQL. `jsonb` compares numbers by value and objects in any order, but it refuses some of what
+ * `json` and text may hold. No statement may fail because of a row's content, so what `jsonb` refuses is
+ * replaced.
  */
 
-/** NUL becomes a noncharacter, and an unpaired surrogate what every encoder makes of it. */
+/** NUL becomes a noncharacter, and an unpaired surrogate becomes what every encoder makes of it. */
 const replacements = { nul: '\uffff', surrogate: '\ufffd' } as const
 
 /** A text of a client as it would be in `jsonb`. */
 export const storableInJson = (text: string): string => text.replaceAll('\0', replacements.nul).toWellFormed()
 
-/** The same for the JSON of a constant; undefined if it has a number that no `jsonb` holds. */
+/** Makes the JSON of a constant storable in `jsonb`; undefined if it has a number that no `jsonb` holds. */
 export function storableJson(json: string): string | undefined {
   const value = storable(parseExact(json))
   return value === undefined ? undefined : JSON.stringify(value)
 }
 
-/** What may need a second look in JSON of rows: escapes, exponents, and numbers of many digits. */
+/** Parts of JSON that `jsonb` may refuse: escapes, exponents, and numbers of many digits. */
 const suspicious = /\\u|[eE][-+]?\d{3}|\d{250}/
 
 /**
- * The same for rows that were read before. A row with a number that no `jsonb` holds is in no table, nor is one with a
- * text that no column of text holds.
+ * Makes rows that were read before storable. Leaves out rows that are in no table: those with a number that
+ * no `jsonb` holds, or with a text that no column of text holds.
  */
 function storableRows(rows: string, kinds: readonly Cell['kind'][]): string {
   if (!suspicious.test(rows)) return rows
@@ -37,7 +38,7 @@ function storableRows(rows: string, kinds: readonly Cell['kind'][]): string {
 
 const isUnstorable = (value: unknown) => typeof value === 'string' && storableInJson(value) !== value
 
-/** The depth is that of a query, which has a bound. */
+/** Recurses no deeper than a query, whose depth has a bound. */
 function storable(value: unknown): unknown {
   if (typeof value === 'string') return storableInJson(value)
   const number = typeof value === 'number' ? String(value) : exactText(value)
@@ -51,7 +52,7 @@ function storable(value: unknown): unknown {
 /** @param number as JSON writes it */
 export const isStorableNumber = (number: string): boolean => typeof numericBound('=', number) !== 'string'
 
-/** The same for JSON of a row. An escaped backslash is written otherwise first, so that no other one is in front of `\u`. */
+/** Replaces what `jsonb` refuses. Escaped backslashes become `\u005c`, so that each `\u` begins an escape. */
 const replaced = (text: string) =>
   [
     [String.raw`\\u0000`, String.raw`\\uffff`],
@@ -65,13 +66,14 @@ const replaced = (text: string) =>
 /** A literal that means the same whatever `standard_conforming_strings` is. */
 const escaped = (text: string) => `E'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`
 
-/** Numbers of so many digits that `numeric` might not hold them. */
+/** Numbers that `numeric` might not hold: an exponent of at least 4 digits, or 250 digits. */
 const long = escaped(String.raw`(^|[\s,:\[])-?[0-9.]+[eE][-+]?[0-9]{4}|[0-9.]{250}`)
+/** Numbers that `numeric` can't hold: an exponent of at least 5 digits. */
 const tooLong = escaped(String.raw`(^|[\s,:\[])-?[0-9.]+[eE][-+]?[0-9]{5}`)
-/** In characters: a shorter text has no number that is too long by its digits. */
+/** Length in characters up to which no text has a number with too many digits. */
 const safeLength = 6_000
 
-/** What holds a number that `numeric` doesn't is the text of its JSON. */
+/** SQL of JSON text as `jsonb`. JSON with a number that `numeric` can't hold becomes a string. */
 const converted = (text: string) => `CASE
   WHEN ${text} ~ ${long} AND (length(${text}) > ${safeLength} OR ${text} ~ ${tooLong}) THEN to_jsonb(${text})
   WHEN strpos(${text}, ${escaped('\\u')}) = 0 THEN CAST(${text} AS JSONB)
@@ -112,7 +114,7 @@ export function jsonbAt(whole: string, path: FieldRef['path'], bind: Bind<string
 export function jsonTextAt(whole: string, path: FieldRef['path'], bind: Bind<string | number>): string {
   if (!path.every(isStep)) return 'CAST(NULL AS TEXT)'
   const way = path.map(one => ` -> ${step(one, bind)}`).join('')
-  // What `replaced` wrote otherwise.
+  // Restores the backslashes that `replaced` has written as `\u005c`.
   const written = `replace(CAST(${whole}${way} AS TEXT), ${escaped('\\u005c')}, ${escaped('\\\\')})`
   return `NULLIF(${written}, 'null')`
 }
@@ -161,10 +163,10 @@ function readAs(kind: Cell['kind'], at: number): string {
     case 'text':
       return when('string', 'true', `(r.v ->> ${at}) COLLATE "C"`)
     default:
-      // Leap seconds, the year 0, and more digits than there are would be rounded, or an error.
+      // Leap seconds, the year 0, and too many digits would be rounded, or would be an error.
       return when('string', `r.v ->> ${at} ~ '${instants}'`, `CAST(r.v ->> ${at} AS TIMESTAMPTZ)`)
   }
 }
 
-/** Without backslashes, which may be escapes. */
+/** Has no backslashes, which may be escapes in a literal. */
 const instants = '^(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-5][0-9]([.][0-9]{1,6}0*)?Z$'

@@ -10,11 +10,11 @@ import { perform } from './perform.ts'
 import { migrations } from './schema.ts'
 
 /**
- * Opens a connection whose statements may wait for other nodes for as long as it takes, and brings the database to this
- * version's schema. Nodes that start together wait for each other at one row, an ordinary lock that every engine has; the
- * later ones find the work done.
- * @param create whether to create a store where there is none
- * @returns the connection, and whether there was no store
+ * Opens a connection whose statements may wait for other nodes for as long as it takes, and brings the
+ * database to this version's schema. Nodes that start together wait for each other at one row, an ordinary
+ * lock that every engine has; the later ones find the work done.
+ * @param create true to create a store where there is none
+ * @returns the connection, and true if there was no store
  * @throws StoreUnavailable when there is none, or a newer Carrel wrote it; nothing was changed then
  */
 export async function openMigrated(
@@ -32,7 +32,7 @@ export async function openMigrated(
     }
   } catch (error) {
     if (!(error instanceof StoreUnavailable)) throw error
-    // Without the password.
+    // The message names the database without the password.
     const { host, pathname } = new URL(options.url)
     throw new StoreUnavailable(`${error.message} (the database is ${host}${pathname})`, { cause: error })
   }
@@ -63,10 +63,10 @@ async function migrate(db: Connection, create: boolean): Promise<boolean> {
   })
 }
 
-/** @throws StoreUnavailable if it is one of before the first release */
+/** True if the database has a store. @throws StoreUnavailable if that is from before the first release */
 export async function hasSchema(db: Connection): Promise<boolean> {
   if (await has(db, 'store_schema')) return true
-  // A store of before the first release has this table.
+  // A store from before the first release has this table.
   if (await has(db, 'schema_version')) throw madeBefore('the database')
   return false
 }
@@ -75,7 +75,7 @@ const has = async (db: Connection, table: string): Promise<boolean> =>
   (await db.rows<{ found: boolean }>('SELECT to_regclass($1) IS NOT NULL AS found', `carrel.${table}`))[0]
     ?.found === true
 
-/** Creates the schema without any rows, in the current transaction: it appears together with what is loaded into it. */
+/** Creates the schema without any rows, in the current transaction: it appears together with its content. */
 export async function createSchema(db: Connection): Promise<void> {
   await createVersion(db)
   await migrateFrom(db, 0)
@@ -95,7 +95,7 @@ async function migrateFrom(db: Connection, from: number): Promise<void> {
   await db.run('UPDATE store_schema SET version = $1', migrations.length)
 }
 
-/** Runs work in a transaction on one connection, and retries it after a conflict. `work` must be safe to repeat. */
+/** Runs work in a transaction on one connection, again after a conflict. `work` must be safe to repeat. */
 export const transactionOn = <T>(db: Connection, work: () => Promise<T>): Promise<T> =>
   retryOnConflict(async () => {
     await db.exec('BEGIN')

@@ -23,7 +23,7 @@ export async function perform<T>(db: Connection | Pool, work: Statements<T>): Pr
   return step.value
 }
 
-/** Runs a change in a transaction, again after a conflict. @param work makes its statements */
+/** Runs a change in a transaction, and again after a conflict. @param work makes the statements */
 export async function change<T>(pool: Pool, work: () => Change<T>): Promise<T> {
   try {
     return await pool.transaction(db => perform(db, work()))
@@ -68,7 +68,7 @@ function keyOn(db: Connection | Pool, step: Step & { readonly kind: 'key' }): Tr
 const textOf = ({ sql }: Step & { readonly kind: 'rows' | 'run' }): string =>
   typeof sql === 'string' ? sql : sql.postgres
 
-/** PostgreSQL's text can't contain NUL: what is stored, and what is looked for, has U+FFFD instead. */
+/** PostgreSQL's text can't contain NUL: values that are stored or looked for have U+FFFD instead. */
 const storable = (value: Value): Value =>
   typeof value === 'string'
     ? withoutNul(value)

@@ -14,7 +14,7 @@ import { readColumn, readRecords, recordTable, slotsField } from './record-versi
 import type { WorkerHandlers } from './record-worker.ts'
 import { createShortReads } from './short-reads.ts'
 
-/** How many records are read at a time. */
+/** Number of records read at a time. */
 const loadStep = 2_000
 
 interface Parts {

@@ -5,17 +5,17 @@ import { quoteName } from '../tables/cells.ts'
 import type { Connection, Queries } from './driver.ts'
 
 /**
- * The table of a version of an imported entity: each record's JSON by its slot. Its rows never change after they are
- * written, so a listing needs no snapshot, and holds no connection while a slow client reads.
+ * The table of a version of an imported entity: each record's JSON by its slot. Its rows never change after
+ * they are written, so a listing needs no snapshot, and holds no connection while a slow client reads.
  *
- * A *revision* (docs/decisions/0019) adds rows to the table of another version, its base, and has slots as well as ranks.
- * The base of `1a.2b` is `1a`.
+ * A *revision* (docs/decisions/0019) adds rows to the table of another version, its base, and has slots as
+ * well as ranks. The base of `1a.2b` is `1a`.
  */
 export const recordTable = (version: string): string => quoteName(`records.${baseOf(version)}`)
 
 export const baseOf = (version: string): string => version.replace(/\..*/, '')
 
-/** Where the table of ranks keeps the slots of a revision. */
+/** The field number under which the table of ranks keeps the slots of a revision. */
 export const slotsField = -1
 
 /** Ranks are stored in parts of this many records. */
@@ -24,7 +24,7 @@ export const partLength = 256 * 1024
 /** The content of a version. An entity refers to it only after it is written. */
 export interface VersionContent {
   readonly version: string
-  /** How many fields have ranks. */
+  /** Number of fields that have ranks. */
   readonly fields: number
   ranks(field: number): Awaitable<Uint32Array>
   /** Each record's JSON, in the order of the key. */
@@ -48,8 +48,9 @@ export async function writeVersion(
 }
 
 /**
- * Writes a revision in the current transaction of `db`, which no other revision of the entity is in.
- * @returns what `writeVersion` does, of all slots
+ * Writes a revision in the current transaction of `db`. No other revision of the entity may be written
+ * meanwhile.
+ * @returns what `writeVersion` does, for all slots, and the number of slots
  */
 export async function writeRevision(db: Connection, version: string, revision: Revision) {
   const { of, slots, added, fields, ranks } = revision

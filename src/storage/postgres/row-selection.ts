@@ -2,7 +2,7 @@ import type { Bind } from '../tables/cells.ts'
 import type { Reading, Source } from '../tables/dialect.ts'
 import type { Value } from './driver.ts'
 
-/** The rows of a table that a select reads, with values that are found once for each of them. */
+/** The rows of a table that a select reads, with values that are computed once for each row. */
 export function readRows(reading: Reading, bind: Bind<Value>): Source {
   const { table, way, first } = reading
   const found = new Map<string, string>()
@@ -32,7 +32,7 @@ export function readRows(reading: Reading, bind: Bind<Value>): Source {
   }
 }
 
-/** Values that are found once for each record, and not wherever they are used. */
+/** Computes values once for each record, and not wherever they are used. */
 function lateral(found: ReadonlyMap<string, string>): string {
   const columns = [...found].map(([sql, name]) => `${sql} AS ${name.slice('o.'.length)}`)
   return columns.length === 0 ? '' : ` CROSS JOIN LATERAL (SELECT ${columns.join(', ')} OFFSET 0) AS o`
@@ -43,17 +43,17 @@ function visibleIn({ table: { rows }, way, isFiltered }: Reading, bind: Bind<Val
   if (rows.kind === 'own') return `t.eperson = ${bind(rows.eperson)}`
   if (rows.kind === 'all') return ''
   const [only, ...others] = rows.ids
-  // Each index of what the viewer sees has the order of a list behind its audience.
+  // Each index of visible rows begins with the audience, followed by the order of a list.
   if (only !== undefined && others.length === 0) return isIn(only, bind)
-  // No index matches the expression, so rows are read in the order of the list instead of audience by audience. With a condition
-  // PostgreSQL chooses.
+  // No index matches the expression, so rows are read in the order of the list instead of audience by
+  // audience. With a condition, PostgreSQL chooses.
   const column = way === 'scan' && !isFiltered ? '(t.audience + 0)' : 't.audience'
   return `${column} = ANY(${bind(rows.ids)}::integer[])`
 }
 
 const isIn = (audience: number, bind: Bind<Value>) => `t.audience = CAST(${bind(audience)} AS INTEGER)`
 
-/** True if PostgreSQL shall read all visible rows before it sorts them (`isCollectingCheaper`). */
+/** True if PostgreSQL is to read all visible rows before it sorts them (`isCollectingCheaper`). */
 const isCollected = ({ table: { rows }, way, isFiltered }: Reading) =>
   way === 'collect' && !isFiltered && rows.kind === 'audiences' && rows.ids.length !== 1
 
@@ -61,8 +61,9 @@ const isCollected = ({ table: { rows }, way, isFiltered }: Reading) =>
 const maxParts = 16
 
 /**
- * The audiences of which each is a part of the statement, so that PostgreSQL knows how many rows it has: a variable would
- * stand for an average, and a list of them would let it read others' rows in the order of the page.
+ * The audiences that have a part of the statement each, so that PostgreSQL knows their numbers of rows: for a
+ * variable it would assume an average, and for a list of them it could read others' rows in the order of the
+ * page.
  */
 function audiencesApart(reading: Reading): readonly number[] {
   const { table, way, first } = reading

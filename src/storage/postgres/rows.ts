@@ -3,7 +3,7 @@ import { readState } from '../../model/sessions.ts'
 import { mine } from '../statements/group-tree.ts'
 import { type EpersonRow, epersonColumns, toEperson } from '../statements/people-rows.ts'
 
-/** The columns of a session. One statement reads them all, and so from a single snapshot. */
+/** The columns of a session. One statement reads them all, so they are from one snapshot. */
 export const sessionColumns = `${epersonColumns}, session_key, session_state, stamp,
   to_json(ARRAY(${mine('eperson.uuid')} SELECT json_build_object('uuid', g.uuid, 'name', g.name) FROM mine
     JOIN epersongroup g ON g.uuid = mine.id ORDER BY g.name)) AS groups`
@@ -24,7 +24,7 @@ export const toSession = (row: SessionRow): Session => ({
   stamp: row.stamp,
 })
 
-/** Whether a stored value could equal this text. PostgreSQL's text can't contain NUL. */
+/** True if a stored value could equal this text. PostgreSQL's text can't contain NUL. */
 export const isStorable = (text: string): boolean => !text.includes('\0')
 
 /** Free text in a form that can be stored. */

@@ -1,8 +1,8 @@
 import { postgresTables } from '../schema.ts'
 
 /**
- * Forward only: entry n brings a store of version n to n + 1. An entry is never edited once it is released, not even its
- * comments: a test knows their checksums.
+ * Forward only: entry n brings a store of version n to n + 1. An entry is never edited once it is released,
+ * not even its comments: a test knows their checksums.
  */
 export const migrations: readonly string[] = [
   `${postgresTables}

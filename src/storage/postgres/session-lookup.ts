@@ -3,7 +3,9 @@ import type { AllowedSessions } from '../../model/sessions.ts'
 import type { Connection } from './driver.ts'
 import { lookUpSessions } from './hot.ts'
 
-/** What every request looks up: the stamps of sessions, and counters that tell whether anything else has changed. */
+/**
+ * The result of a look-up: the stamps of sessions, and counters that tell whether anything else has changed.
+ */
 export interface SessionLookupResult {
   /** The stamps of the requested epersons who are enabled, by uuid. */
   readonly stamps: ReadonlyMap<string, number>
@@ -17,16 +19,17 @@ export interface SessionLookupResult {
   readonly groups: number
   /** The id of the newest audience. */
   readonly audiences: number
-  /** A time that has certainly been, in ms since 1970. */
+  /** A time that has certainly passed, in ms since 1970. */
   readonly mark: number
-  /** Whose sessions the active alert allows; null: there is none. */
+  /** The sessions that the active alert allows; null: no alert is active. */
   readonly allowed: AllowedSessions | null
 }
 
 export interface SessionLookup {
   /**
-   * Requests that arrive during a look-up share the next one (docs/decisions/0007). Their result is read after they
-   * asked, so it always includes a logout that was acknowledged before (T4).
+   * Looks up the stamp of an eperson. Requests that arrive during a look-up share the next one
+   * (docs/decisions/0007). Their result is read after they asked, so it always includes a logout that was
+   * acknowledged before (T4).
    */
   ask(uuid?: string): Promise<SessionLookupResult>
   close(): Promise<void>
@@ -41,7 +44,10 @@ interface Parts {
 
 type LookupRow = Omit<SessionLookupResult, 'stamps'> & { store: string; uuid: string | null; stamp: number }
 
-/** A dead connection fails within this time, in ms, and is replaced once. After a hang there is no time for a retry. */
+/**
+ * A dead connection fails within this time, in ms, and is replaced once. After a hang there is no time for a
+ * retry.
+ */
 const maxRetryDelay = 1_000
 
 interface Batch {
@@ -64,7 +70,9 @@ export function createSessionLookup({ connect, refresh }: Parts): SessionLookup 
   /** The id of the store that this node has opened. */
   let opened: string | undefined
 
-  /** Retries once if the connection was lost since the last look-up, as when the database was restarted. */
+  /**
+   * Retries once if the connection was lost since the last look-up, for example by a restart of the database.
+   */
   async function lookUp(uuids: ReadonlySet<string>): Promise<SessionLookupResult> {
     const isNew = connection === undefined
     const start = performance.now()
@@ -99,11 +107,11 @@ export function createSessionLookup({ connect, refresh }: Parts): SessionLookup 
     return result
   }
 
-  /** The batch that formed during the last look-up. A function, because TypeScript has narrowed the variable to undefined. */
+  /** The batch that formed during the last look-up: a function, because TypeScript narrows the variable. */
   const waiting = () => nextBatch
 
   async function run(): Promise<void> {
-    // Waits for one turn of the event loop, so that requests that arrived together share the first look-up too.
+    // Waits for one turn of the event loop, so that requests that came together share the first look-up.
     await new Promise(resolve => setImmediate(resolve))
     while (nextBatch) {
       const batch = nextBatch
@@ -112,7 +120,7 @@ export function createSessionLookup({ connect, refresh }: Parts): SessionLookup 
         batch.resolve(await lookUp(batch.uuids))
       } catch (error) {
         batch.reject(error)
-        // Requests that arrived since then have waited as long. Another try could keep them waiting for twice the time.
+        // Requests that arrived since then have waited as long, and another try could double their wait.
         waiting()?.reject(error)
         nextBatch = undefined
       }

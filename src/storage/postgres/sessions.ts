@@ -6,7 +6,7 @@ import { logout, recordLogin, refreshSession } from './hot.ts'
 import { isStorable, type SessionRow, sessionColumns, toSession } from './rows.ts'
 import type { SessionLookup } from './session-lookup.ts'
 
-/** How many sessions are cached. Each use checks the stamp, so a stale session is never used. */
+/** Maximum number of cached sessions. Each use checks the stamp, so a stale session is never used. */
 const maxCachedSessions = 10_000
 
 interface Parts {
@@ -14,7 +14,7 @@ interface Parts {
   readonly lookup: SessionLookup
 }
 
-/** Who is logged in: one look-up for all who ask meanwhile, and one round trip for each write. */
+/** Sessions: requests during a look-up share the next one, and each write takes one round trip. */
 export function postgresSessions({ pool, lookup }: Parts): HotSessions {
   const sessions = new Map<string, Session>()
 

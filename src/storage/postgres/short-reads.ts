@@ -6,23 +6,24 @@ import { withReplicaFallback } from './errors.ts'
 import { recordTable } from './record-versions.ts'
 
 /**
- * Short pages of imported records (docs/decisions/0054). Pages that are asked for while others are read share the next
- * statement: most of what a page costs is the statement and not its records. A version never changes, so it doesn't matter
- * when it is read.
+ * Short pages of imported records (docs/decisions/0054). Pages that are requested while others are read share
+ * the next statement: a page costs more for the statement than for its records. A version never changes, so
+ * it doesn't matter when it is read.
  */
 
-/** Two, so that the database reads while an event loop hands out what it has read. */
+/** Maximum number of statements at once: two, so that one is read while results are handed out. */
 const maxRunning = 2
-/** In ms. Where statements take so long, as from a cold disk, more of them run at once. */
+/**
+ * Maximum time in ms that a batch waits. When statements take longer, as from a cold disk, more run at once.
+ */
 const patience = 5
-/** A statement reads so many bytes at most, by the largest record of the version, unless a page alone may have more. */
+/** Maximum bytes of a statement, estimated by the version's largest record. One page alone may have more. */
 const maxBytes = 1024 * 1024
-/** What a record costs at least, however short. */
+/** Minimum number of bytes counted for a record. */
 const leastBytes = 1024
 
 interface Page<N extends RecordNumbers> {
   readonly numbers: N
-  /** How many there are. */
   readonly length: number
   readonly resolve: (json: Uint8Array) => void
   readonly reject: (error: unknown) => void
@@ -38,9 +39,9 @@ interface Batch<N extends RecordNumbers = RecordNumbers> {
   timer?: NodeJS.Timeout
 }
 
-/** @returns what reads a page: the JSON of its records, joined by the separator */
+/** @returns a function that reads a page: the JSON of its records, joined by the separator */
 export function createShortReads(pools: readonly Pool[]) {
-  /** In the order in which they are read. */
+  /** Waiting batches, in the order in which they are read. */
   const batches: Batch[] = []
   let running = 0
   let isScheduled = false
@@ -56,7 +57,7 @@ export function createShortReads(pools: readonly Pool[]) {
     return batch
   }
 
-  /** After a turn of the event loop, so that pages that were asked for together are read together. */
+  /** Begins a batch after a turn of the event loop, so that pages requested together are read together. */
   function schedule(): void {
     if (isScheduled || running >= maxRunning || batches.length === 0) return
     isScheduled = true
@@ -118,7 +119,7 @@ const incomplete = () => new StoreUnavailable('some records are not there yet')
 
 /**
  * @returns the JSON of each page; undefined for one without all of its records
- * @throws StoreUnavailable if a page is such a one, and another database may have it
+ * @throws StoreUnavailable if a page is incomplete, and another database may have it
  */
 async function readBatch(pool: Pool, batch: Batch, isLast: boolean): Promise<(string | undefined)[]> {
   const rows = await (batch.isOfLists

@@ -2,18 +2,18 @@ import { StoreUnavailable } from '../../model/errors.ts'
 import { hasRecords, lostRecords } from '../statements/record-writes.ts'
 import type { Pool, Queries } from './driver.ts'
 
-/** Tells whether the database has all that requests need of the store. */
+/** Checks that the database has all parts of the store that requests need. */
 export interface StoreCheck {
-  /** Looks at some of it, at most once a second. @throws StoreUnavailable saying what is lost */
+  /** Checks some of the parts, at most once a second. @throws StoreUnavailable saying what is lost */
   requireSome(): Promise<void>
 }
 
-/** In ms. */
+/** Minimum time in ms between two looks. */
 const lookAgainAfter = 1_000
-/** Entities at one look. */
+/** Maximum number of entities per look. */
 const maxLooked = 500
 
-/** Views and tables of the store, but those of records. */
+/** The views and tables of the store, except for those of records. */
 const ownTables = (db: Queries) =>
   db.rows<{ name: string }>(
     `SELECT c.relname AS name FROM pg_class c JOIN pg_namespace s ON s.oid = c.relnamespace
@@ -34,7 +34,7 @@ export async function createStoreCheck(pool: Pool): Promise<StoreCheck> {
       throw new StoreUnavailable(
         `the database has lost ${lost}, a table of the store: restore it from a backup`,
       )
-    // Goes on where the last look ended, so that each takes about as long, however many entities there are.
+    // Goes on where the last look ended, so that the time of a look doesn't grow with the number of entities.
     const some = await pool.rows<{ name: string; is_there: boolean }>(
       `SELECT e.name, ${hasRecords.postgres} AS is_there FROM entity e
        WHERE e.version IS NOT NULL AND (e.name = $1 OR e.name > $2) ORDER BY e.name = $1 DESC, e.name LIMIT $3`,

@@ -17,7 +17,7 @@ import type { WorkerHandlers } from './record-worker.ts'
 
 /** The maximum number of records that are fetched for a piece. */
 const maxFetched = 2_000
-/** How many are fetched first, before their size is known. */
+/** Number of records fetched first, before their size is known. */
 const firstFetched = 100
 
 /** A database to read tables from: the primary or a replica. */
@@ -32,14 +32,14 @@ export interface TableDatabase {
 }
 
 interface Parts {
-  /** The databases to read from, in this order: the next one only if one can't answer. */
+  /** The databases to read from, in this order: the next one is read only if one can't answer. */
   readonly databases: (plan: Plan) => readonly TableDatabase[]
-  /** For long listings. Each holds a connection, however slow its client is. */
+  /** The queue for long listings. Each holds a connection, even if its client is slow. */
   readonly places: FairQueue
-  /** Counts them. */
+  /** Counts long listings. */
   readonly listings: Counter
   readonly worker: () => Thread<WorkerHandlers>
-  /** For statements that may take long. */
+  /** The queue for statements that may take long. */
   readonly queue: FairQueue
 }
 
@@ -62,18 +62,18 @@ export function createTableListings({ databases, listings, places, worker, queue
       return rows<{ count: number | null; body: string | null }>(sql, ...values)
     })
     const body = row?.body ?? ''
-    // With commas between them, rows are marked together.
+    // Rows with commas between them are marked together.
     const marked = await markedRows(format === 'ndjson' ? body.split('\n') : [body], plan)
     return listingOf(plan.page, row?.count ?? null, plan.page.total, Buffer.from(marked.join('\n')))
   }
 
-  /** Rows in which what was found is marked, by the thread for long work. */
+  /** Marks the words that were found in rows, on the thread for long work. */
   async function markedRows(rows: readonly string[], plan: Plan): Promise<readonly string[]> {
     const highlights = highlightsIn(plan)
     return highlights.length === 0 ? rows : worker().call('highlight', rows, highlights)
   }
 
-  /** Runs statements of the client when it is their turn, until they have gone. */
+  /** Runs statements when it is the client's turn, and cancels them when the client disconnects. */
   function inTurn<T>(database: TableDatabase, client: Client, work: (db: Connection) => Promise<T>) {
     const signal = client.signal()
     const read = async (db: Connection) => {
@@ -172,7 +172,10 @@ export function createTableListings({ databases, listings, places, worker, queue
   }
 }
 
-/** What is cancelled fails for the reason for which it was. @throws TooMuch for what PostgreSQL can't plan */
+/**
+ * Runs work. If the client has gone, it fails for that reason.
+ * @throws TooMuch for what PostgreSQL can't plan
+ */
 async function whileThere<T>(plan: Plan, { signal }: Client, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -186,7 +189,7 @@ async function whileThere<T>(plan: Plan, { signal }: Client, work: () => Promise
   }
 }
 
-/** Whether the client has asked for an order or anything else that makes the statement one of very many. */
+/** True if the request shapes the statement, for example by an order: there are too many to prepare them. */
 const isShaped = ({ where, shape, page }: Plan) =>
   where !== null || shape.kind === 'rows' || page.order.length > 0
 
@@ -194,8 +197,8 @@ const isShaped = ({ where, shape, page }: Plan) =>
 const floorToPowerOfTwo = (count: number) => 2 ** Math.max(0, Math.floor(Math.log2(count)))
 
 /**
- * Cancels the query in the database when the client disconnects. The connection is not reused, so that a late cancel
- * request never hits a later statement of another request.
+ * Cancels the query in the database when the client disconnects. The connection is not reused, so that a late
+ * cancel request never hits a later statement of another request.
  * @throws the signal's reason if the client has already disconnected
  * @returns a function to call when the statement has finished
  */
@@ -213,7 +216,10 @@ function cancelOnDisconnect(
   return () => clientSignal.removeEventListener('abort', cancelQuery)
 }
 
-/** What a statement does (https://www.postgresql.org/docs/current/sql-explain.html). @param runs whether to run it, too */
+/**
+ * Explains a statement (https://www.postgresql.org/docs/current/sql-explain.html).
+ * @param runs true to run it, too
+ */
 async function explainStatement(
   db: Connection,
   { sql, values }: Statement<Value>,

@@ -12,8 +12,8 @@ const kinds: Readonly<Record<string, FoundTable['kind']>> = {
 }
 
 /**
- * What this database user may read, but for Carrel's own tables, those of PostgreSQL and of extensions, and the parts of
- * partitioned tables.
+ * SQL of the tables that this database user may read, except those of Carrel, PostgreSQL and extensions, and
+ * the parts of partitioned tables.
  */
 export const readableTables = `FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
   WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND NOT c.relispartition
@@ -28,7 +28,7 @@ export async function findTables(db: Queries, { text, offset, limit }: TableSear
     `SELECT CAST(c.oid AS BIGINT) AS oid, n.nspname AS schema, c.relname AS name, CAST(c.relkind AS TEXT) AS kind
      ${readableTables} ORDER BY n.nspname COLLATE "C", c.relname COLLATE "C"`,
   )
-  // Here, because what PostgreSQL takes for the same letter depends on the locale of the database.
+  // Searched here, because in PostgreSQL, upper and lower case depend on the locale of the database.
   const wanted = text.toLowerCase()
   const found = all.filter(({ schema, name }) => `${schema}.${name}`.toLowerCase().includes(wanted))
   const rows: FoundTable[] = []
@@ -49,7 +49,7 @@ type ConstraintRow = {
   otherColumns: readonly string[]
 }
 
-/** Columns come in the order of the constraint, which is that of the pairs. */
+/** SQL of foreign keys. Their columns are in the order of the constraint, so that pairs stay together. */
 const findConstraints = `SELECT fn.nspname AS schema, f.relname AS "table", tn.nspname AS "otherSchema", t.relname AS "otherTable",
     ARRAY(SELECT a.attname FROM unnest(c.conkey) WITH ORDINALITY AS k (attnum, n)
       JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.attnum ORDER BY k.n)::text[] AS columns,
@@ -61,7 +61,7 @@ const findConstraints = `SELECT fn.nspname AS schema, f.relname AS "table", tn.n
     AND ((fn.nspname = $1 AND f.relname = $2) OR (tn.nspname = $1 AND t.relname = $2))
   ORDER BY c.conname, c.oid`
 
-/** The foreign keys between the table of this entity and those of other exposed ones, where all columns are shown. */
+/** The foreign keys between the tables of this and other exposed entities, where all columns are shown. */
 export async function findForeignKeys(
   db: Queries,
   entities: ReadonlyMap<string, Entity>,

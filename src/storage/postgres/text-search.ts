@@ -5,7 +5,7 @@ import type { Bind } from '../tables/cells.ts'
 import type { SearchedValue } from '../tables/dialect.ts'
 
 /**
- * Text search in statements (Q27): each row's words are read by the steps of src/lib/words.ts. They need
+ * Text search in statements (Q27): each row's words are read by the steps of src/lib/words.ts. This needs
  * PostgreSQL 17, for the collation `pg_c_utf8`, and UTF8.
  */
 
@@ -28,7 +28,7 @@ export function relevance(values: readonly SearchedValue[], words: TextQuery, bi
     FROM (${counted}) AS f, unnest(${patternsOf(words, bind)}) AS p (p), LATERAL (SELECT ${found} AS n) AS n)`
 }
 
-/** What each word must look like in `searchable`, as an array. */
+/** SQL of an array of texts, one for each word, which must be in the text of `searchable`. */
 const patternsOf = (words: TextQuery, bind: Bind<string>): string =>
   `string_to_array(CAST(${bind(words.map(patternOf).join('\u0001'))} AS TEXT), ${betweenTexts})`
 
@@ -38,7 +38,7 @@ const literal = (text: string) => `E'${text.replaceAll('\\', '\\\\').replaceAll(
 const betweenTexts = literal('\u0001')
 
 /**
- * The words of a value, as `searchable` of src/model/text-query.ts; empty without a value.
+ * SQL of the words of a value, like `searchable` of src/model/text-query.ts; empty without a value.
  * @param between placeholder of `betweenWords`
  */
 export function searchable({ sql, isJson }: SearchedValue, between: string): string {
@@ -55,12 +55,12 @@ const characterOf = (code: number) =>
 const classOf = (ranges: Iterable<readonly [number, number]>) =>
   [...ranges].map(([from, to]) => `${characterOf(from)}-${characterOf(to)}`).join('')
 
-/** Beyond it are only variation selectors. */
+/** The end of the code points that may be in words; the last ones are variation selectors. */
 const endOfWords = 0xe_01f0
 
 let notWords: string | undefined
 
-/** What separates words, as an expression: 13 kB, made when it is first needed, in about 20 ms. */
+/** A regular expression for word separators: 13 kB, made when it is first needed, in about 20 ms. */
 export function betweenWords(): string {
   if (notWords !== undefined) return notWords
   const ranges: [number, number][] = []

@@ -22,10 +22,10 @@ export const trailIn =
 
 const chained = `SELECT ${eventColumns} FROM event ORDER BY chain NULLS FIRST, place`
 
-/** Rows that are fetched at a time. */
+/** Number of rows that are fetched at a time. */
 const fetched = 1_000
 
-/** @returns what reads the rows of a statement, some at a time */
+/** @returns a function that reads the rows of a statement, some at a time */
 function cursorsOn(db: Connection): EachRow {
   let opened = 0
   async function* rowsOf(sql: string, values: readonly (string | null)[]): AsyncIterable<Row> {
@@ -34,7 +34,10 @@ function cursorsOn(db: Connection): EachRow {
   return <T>(sql: string, ...values: readonly (string | null)[]) => rowsOf(sql, values) as AsyncIterable<T>
 }
 
-/** Reads the rows of a statement through a cursor, in a transaction. @param step rows that are fetched at a time */
+/**
+ * Reads the rows of a statement through a cursor, in a transaction.
+ * @param step number of rows fetched at a time
+ */
 export async function* inSteps<T extends Row>(
   db: Connection,
   name: string,
