@@ -20,7 +20,7 @@ const rows = (schema: string, series: (last: number) => string) => `
   INSERT INTO ${schema}audience (id, readers) VALUES (901, '[{"reader":"anonymous"}]'), (902, '[]');
   INSERT INTO ${schema}eperson (uuid, email, email_key, first_name, last_name, name_key, enabled, password_stamp, session_key, stamp, created)
     SELECT 'person-' || number, 'Person.' || number || '@example.org', 'person.' || number || '@example.org', 'Ruth', 'Number ' || number,
-      'ruth number ' || number, $true, 0, '', 0, '2026-01-01T00:00:00Z' FROM ${series(people)};
+      'ruth number ' || number, 1, 0, '', 0, '2026-01-01T00:00:00Z' FROM ${series(people)};
   INSERT INTO ${schema}membership (eperson, epersongroup)
     SELECT 'person-' || (2 * number), (SELECT uuid FROM ${schema}epersongroup WHERE name = 'Half') FROM ${series(people / 2)};
   INSERT INTO ${schema}item (uuid, identifier, title, authors, metadata, collections, audience, fingerprint, created, modified)
@@ -100,9 +100,7 @@ db.exec(
     '',
     last =>
       `(WITH RECURSIVE n(number) AS (VALUES (1) UNION ALL SELECT number + 1 FROM n WHERE number < ${last}) SELECT number FROM n)`,
-  )
-    .replace('$true', '1')
-    .replaceAll("0, '', 0,", "0, x'', 0,"),
+  ).replaceAll("0, '', 0,", "0, x'', 0,"),
 )
 db.close()
 await measure('SQLite', folder)
@@ -114,7 +112,7 @@ addPerson(other, true)
 carrel(other, ['group', 'add', 'Half'])
 const client = new pg.Client({ connectionString: server.url })
 await client.connect()
-await client.query(rows('carrel.', last => `generate_series(1, ${last}) AS number`).replace('$true', 'true'))
+await client.query(rows('carrel.', last => `generate_series(1, ${last}) AS number`))
 await client.query('VACUUM ANALYZE')
 await client.end()
 await measure('PostgreSQL', other, server.folder)
