@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { eventOf } from '../http/audit.ts'
 import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
@@ -13,7 +14,6 @@ import {
 } from '../model/access-tokens.ts'
 import type { AccessTokens } from '../storage/access-tokens.ts'
 import type { Clock } from '../storage/clock.ts'
-import { eventOf } from './audit.ts'
 import { refuseShortLivedToken, requireOwnLogin } from './authenticate.ts'
 import { readTokenBody } from './read-access-token.ts'
 

@@ -1,5 +1,5 @@
-import { Eperson, SpecialGroupPage } from '../dspace/schemas.ts'
 import type { Contracts } from '../http/contract.ts'
+import { Eperson, SpecialGroupPage } from '../http/resources/schemas.ts'
 import {
   always,
   answer,

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
+import { eventOf } from '../http/audit.ts'
 import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
@@ -12,7 +13,6 @@ import type { AccessTokens } from '../storage/access-tokens.ts'
 import type { People } from '../storage/people.ts'
 import type { Sessions } from '../storage/sessions.ts'
 import { accessTokenBody } from './access-token-routes.ts'
-import { eventOf } from './audit.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))

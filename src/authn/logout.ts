@@ -1,12 +1,12 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { eventOf } from '../http/audit.ts'
 import { contractsIn } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { ignoreBody } from '../http/ignore-body.ts'
 import type { LoginMethod } from '../model/accounts.ts'
 import type { ProviderSession } from '../model/identities.ts'
 import type { Sessions } from '../storage/sessions.ts'
-import { eventOf } from './audit.ts'
 import type { Trade } from './login.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { eventOf } from '../http/audit.ts'
 import { Problem } from '../http/problems.ts'
 import { requireEperson } from '../http/require-eperson.ts'
 import { readUuid } from '../lib/uuids.ts'
@@ -8,7 +9,6 @@ import { type Acting, type Caller, isAdministrator } from '../model/caller.ts'
 import type { People } from '../storage/people.ts'
 import type { Sessions } from '../storage/sessions.ts'
 import type { Trail } from '../storage/trail.ts'
-import { eventOf } from './audit.ts'
 
 /** @returns the eperson on whose behalf an administrator acts (B1–B5) @throws Problem if they may not */
 export type OnBehalfOf = (

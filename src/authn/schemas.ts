@@ -1,4 +1,4 @@
-import { Eperson, SpecialGroupPage } from '../dspace/schemas.ts'
+import { Eperson, SpecialGroupPage } from '../http/resources/schemas.ts'
 import {
   always,
   closed,

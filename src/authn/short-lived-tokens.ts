@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { eventOf } from '../http/audit.ts'
 import { contractsIn } from '../http/contract.ts'
 import { requireEperson } from '../http/require-eperson.ts'
 import type { Trail } from '../storage/trail.ts'
-import { eventOf } from './audit.ts'
 import { refuseShortLivedToken } from './authenticate.ts'
 import type { Tokens } from './tokens.ts'
 

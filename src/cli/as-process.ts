@@ -1,5 +1,5 @@
+import { createProcesses } from '../admin/processes/processes.ts'
 import type { NewProcess, Process, Run } from '../model/processes.ts'
-import { createProcesses } from '../processes/processes.ts'
 import type { Storage } from '../storage/storage.ts'
 
 /**

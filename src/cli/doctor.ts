@@ -1,8 +1,8 @@
 import { Command } from 'commander'
-import { examine } from '../doctor/examine.ts'
-import { type Finding, isTrouble, levels } from '../doctor/finding.ts'
-import { readSettings } from '../doctor/wrong-settings.ts'
 import { counted } from '../lib/counted.ts'
+import { examine } from './doctor/examine.ts'
+import { type Finding, isTrouble, levels } from './doctor/finding.ts'
+import { readSettings } from './doctor/wrong-settings.ts'
 import { examined } from './inspect-store.ts'
 import { printable, sayList } from './output.ts'
 

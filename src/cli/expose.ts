@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { suggestedRelations } from '../admin/suggested.ts'
+import { suggestedRelations } from '../admin/entities/suggested.ts'
 import { checkName } from '../import/import-entity.ts'
 import type { Entities, ForeignKey } from '../storage/entities.ts'
 import { addRelation, described } from './entity-relations.ts'

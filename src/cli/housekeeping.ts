@@ -1,9 +1,9 @@
+import { keepProcesses } from '../admin/processes/keep.ts'
+import { clearUploads, uploadsIn } from '../admin/uploads/folder.ts'
 import type { Config } from '../config/config.ts'
 import { clearIncoming } from '../files/sweep.ts'
 import { clearTemporaryFolders } from '../lib/temporary-folder.ts'
-import { keepProcesses } from '../processes/keep.ts'
 import type { Storage } from '../storage/storage.ts'
-import { clearUploads, uploadsIn } from '../uploads/folder.ts'
 import { announce } from './output.ts'
 
 /** Time in ms between two runs. */

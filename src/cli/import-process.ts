@@ -1,11 +1,11 @@
-import type { Job } from '../admin/import-job.ts'
+import type { Job } from '../admin/entities/import-job.ts'
 import { type ImportReport, importFile } from '../import/import-entity.ts'
 import { lossInWords } from '../import/loss.ts'
 import { preview } from '../import/preview.ts'
 import { recollate } from '../import/recollate.ts'
 import { reviseFile } from '../import/revise-entity.ts'
+import { fileDescriptor, type Report, type Running } from '../lib/threads/child.ts'
 import type { Entities } from '../storage/entities.ts'
-import { fileDescriptor, type Report, type Running } from '../threads/child.ts'
 import { serveChild } from './serve-child.ts'
 import { withStoreOf } from './store.ts'
 

@@ -1,5 +1,5 @@
-import { ingestUpload } from '../uploads/ingest.ts'
-import type { IngestJob } from '../uploads/ingest-job.ts'
+import { ingestUpload } from '../admin/uploads/ingest.ts'
+import type { IngestJob } from '../admin/uploads/ingest-job.ts'
 import { serveChild } from './serve-child.ts'
 import { withStoreOf } from './store.ts'
 

@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
-import type { examine } from '../doctor/examine.ts'
 import { inspectStore } from '../storage/sqlite/inspect.ts'
+import type { examine } from './doctor/examine.ts'
 import { placeOf } from './store.ts'
 
 /** Makes the argument of `examine`, for a service with this configuration. */

@@ -1,14 +1,14 @@
-import { signOnAddresses } from '../authn/sso/addresses.ts'
-import { explain, WrongProvider } from '../authn/sso/explain.ts'
-import type { Finding } from '../authn/sso/findings.ts'
-import { verifyBackups } from '../backup/verify.ts'
+import { verifyBackups } from '../admin/backup/verify.ts'
+import type { Asked, Question } from '../admin/operation/questions.ts'
 import type { Config } from '../config/config.ts'
-import { examine } from '../doctor/examine.ts'
 import { addressesOf } from '../http/addresses.ts'
+import type { Report, Running } from '../lib/threads/child.ts'
 import { OperatorError } from '../model/errors.ts'
-import type { Asked, Question } from '../operator/questions.ts'
+import { signOnAddresses } from '../sso/addresses.ts'
+import type { Finding } from '../sso/check/findings.ts'
+import { explain, WrongProvider } from '../sso/explain.ts'
 import { verifyTrail } from '../storage/statements/verify-trail.ts'
-import type { Report, Running } from '../threads/child.ts'
+import { examine } from './doctor/examine.ts'
 import { examined } from './inspect-store.ts'
 import { serveChild } from './serve-child.ts'
 import { withStoreOf } from './store.ts'
@@ -48,7 +48,7 @@ function inMembers(error: unknown): never {
 const maxFaults = 20
 
 async function checked(config: Config): Promise<readonly Finding[]> {
-  const { checkSignOn } = await import('../authn/sso/check.ts')
+  const { checkSignOn } = await import('../sso/check/check.ts')
   const addresses = signOnAddresses(addressesOf(config))
   const findings: Finding[] = []
   for await (const one of checkSignOn({ ...config, singleSignOn: signOnOf(config), addresses }))

@@ -1,7 +1,7 @@
 import { setPriority } from 'node:os'
+import type { FromChild, Report, Running, ToChild } from '../lib/threads/child.ts'
 import { OperatorError, StoreUnavailable } from '../model/errors.ts'
 import { maxLine, maxLines } from '../storage/processes.ts'
-import type { FromChild, Report, Running, ToChild } from '../threads/child.ts'
 
 /**
  * Niceness of the process: below the service that answers requests, but no further, because a person waits
@@ -14,7 +14,7 @@ const reportInterval = 250
 class Cancelled extends Error {}
 
 /**
- * Runs the work of a process that a service has started (`threads/child.ts`). The process gets its job over
+ * Runs the work of a process that a service has started (`lib/threads/child.ts`). The process gets its job over
  * the channel to the service, and ends with it.
  */
 export function serveChild<Job>(work: (job: Job, running: Running) => Promise<Report>): void {

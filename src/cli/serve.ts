@@ -59,7 +59,7 @@ export function serveCommand(): Command {
             { msg: 'the store was in use before: no demo was added' },
           )
         // A leftover of a restore is removed. If that fails, the next start tries again.
-        const { clearAfterRestore } = await import('../backup/place.ts')
+        const { clearAfterRestore } = await import('../admin/backup/place.ts')
         await clearAfterRestore(restorePlace(config)).catch(() => {})
       } catch (error) {
         await storage.close()

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs'
 import { Command } from 'commander'
-import { signOnAddresses } from '../authn/sso/addresses.ts'
-import { type Explained, type ExplainRequest, explain, WrongProvider } from '../authn/sso/explain.ts'
-import type { Finding } from '../authn/sso/findings.ts'
-import { type WantedLink, wantedLink } from '../authn/sso/wanted-link.ts'
 import { type Config, toConfig } from '../config/config.ts'
 import type { SingleSignOnConfig } from '../config/providers.ts'
 import { addressesOf } from '../http/addresses.ts'
 import { isObject } from '../lib/json.ts'
+import { signOnAddresses } from '../sso/addresses.ts'
+import type { Finding } from '../sso/check/findings.ts'
+import { type Explained, type ExplainRequest, explain, WrongProvider } from '../sso/explain.ts'
+import { type WantedLink, wantedLink } from '../sso/wanted-link.ts'
 import type { SubjectOf } from '../storage/identities.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, printable, sayList, sayResult, table } from './output.ts'
@@ -28,7 +28,7 @@ export function ssoCommand(): Command {
       const singleSignOn = signOnOf(config)
       const findings: Finding[] = []
       // Loaded only here: the protocol libraries take longer to load than most commands to run.
-      const { checkSignOn } = await import('../authn/sso/check.ts')
+      const { checkSignOn } = await import('../sso/check/check.ts')
       const addresses = signOnAddresses(addressesOf(config))
       for await (const finding of checkSignOn({ ...config, singleSignOn, addresses })) findings.push(finding)
       sayList(json, findings, () =>

@@ -1,4 +1,4 @@
-import type { Place } from '../backup/place.ts'
+import type { Place } from '../admin/backup/place.ts'
 import { type Config, toConfig } from '../config/config.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { ClientLimits } from '../storage/postgres/errors.ts'

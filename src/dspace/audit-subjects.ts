@@ -1,12 +1,12 @@
 import type { FastifyRequest } from 'fastify'
 import { clientOf } from '../http/client.ts'
+import { recordsIn } from '../items/list.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { type Condition, listOf } from '../model/plan.ts'
 import { viewerOf } from '../model/viewer.ts'
 import type { Entities } from '../storage/entities.ts'
 import type { People } from '../storage/people.ts'
 import type { Repository } from '../storage/repository.ts'
-import { recordsIn } from './list.ts'
 
 interface Parts {
   readonly entities: Entities

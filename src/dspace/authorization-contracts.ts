@@ -1,4 +1,5 @@
 import type { Contracts } from '../http/contract.ts'
+import { Authorization, Feature } from '../http/resources/schemas.ts'
 import {
   answer,
   closed,
@@ -12,7 +13,6 @@ import {
   uri,
   uuid,
 } from '../http/schema.ts'
-import { Authorization, Feature } from './schemas.ts'
 
 const tag = 'Authorizations'
 const found = answer('Those that hold.', json(pageOf('authorizations', Authorization, 'AuthorizationPage')))

@@ -9,7 +9,7 @@ import { readUuid } from '../lib/uuids.ts'
 import { emptyLists } from './empty-lists.ts'
 
 const route = contractsIn(() => import('./empty-contracts.ts'))
-const linkRoute = contractsIn(() => import('./item-contracts.ts'))
+const linkRoute = contractsIn(() => import('../items/contracts.ts'))
 
 /**
  * Answers for features that DSpace's user interface asks for and Carrel doesn't have: lists that are empty, a

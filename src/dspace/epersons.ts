@@ -7,6 +7,7 @@ import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
 import { badParameter, type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
+import type { EpersonBody, GroupBody, MetadataBody } from '../http/resources/schemas.ts'
 import { readUuid } from '../lib/uuids.ts'
 import {
   administratorGroup,
@@ -17,7 +18,6 @@ import {
 } from '../model/accounts.ts'
 import { type Caller, isAdministrator } from '../model/caller.ts'
 import type { EpersonSearch, People } from '../storage/people.ts'
-import type { EpersonBody, GroupBody, MetadataBody } from './schemas.ts'
 
 const route = contractsIn(() => import('./people-contracts.ts'))
 

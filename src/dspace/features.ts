@@ -1,12 +1,12 @@
 import type { Config } from '../config/config.ts'
 import { specialGroupNames } from '../config/special-groups.ts'
+import { itemFeatures } from '../items/features.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import { administratorGroup, type Eperson, passwordMethod } from '../model/accounts.ts'
 import type { Viewer } from '../model/readers.ts'
 import type { People } from '../storage/people.ts'
 import type { Repository } from '../storage/repository.ts'
 import type { Sessions } from '../storage/sessions.ts'
-import { itemFeatures } from './item-features.ts'
 
 /**
  * A right to an object, as DSpace's clients ask for it. The table has an entry for each feature. A client

@@ -1,4 +1,5 @@
 import type { Contracts } from '../http/contract.ts'
+import { Eperson, EpersonPage, Group, GroupPage } from '../http/resources/schemas.ts'
 import {
   answer,
   JsonPatch,
@@ -12,7 +13,6 @@ import {
   uri,
   uuid,
 } from '../http/schema.ts'
-import { Eperson, EpersonPage, Group, GroupPage } from './schemas.ts'
 
 const tag = 'Epersons and groups'
 const people = json(EpersonPage)

@@ -2,8 +2,8 @@ import type { FastifyInstance } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
+import { findLinks } from '../items/find.ts'
 import { emptyAnswerLinks } from './empty-answers.ts'
-import { findLinks } from './find.ts'
 
 const route = contractsIn(() => import('./root-contracts.ts'))
 

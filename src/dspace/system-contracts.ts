@@ -1,4 +1,5 @@
 import type { Contracts } from '../http/contract.ts'
+import { Eperson } from '../http/resources/schemas.ts'
 import {
   always,
   answer,
@@ -21,7 +22,6 @@ import {
   uri,
   uuid,
 } from '../http/schema.ts'
-import { Eperson } from './schemas.ts'
 
 const tag = 'Alerts, audit and health'
 const page = 'A page.'

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
+import { startThread, type Thread } from '../lib/threads/thread.ts'
 import type { FieldType } from '../model/entities.ts'
-import { startThread, type Thread } from '../threads/thread.ts'
 import type { Piece } from './json-lines.ts'
 import type { RankTask } from './rank-field.ts'
 import { Appender, openSpool } from './spool.ts'

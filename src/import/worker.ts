@@ -1,5 +1,5 @@
+import { serveThread } from '../lib/threads/thread.ts'
 import type { FieldType } from '../model/entities.ts'
-import { serveThread } from '../threads/thread.ts'
 import { Appender } from './spool.ts'
 import { createWork } from './work.ts'
 

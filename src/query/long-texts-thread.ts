@@ -1,7 +1,7 @@
 import { Problem, type ProblemCode } from '../http/problems.ts'
+import { lowerPriority, serveThread } from '../lib/threads/thread.ts'
 import type { Entity } from '../model/entities.ts'
 import type { Plan } from '../model/plan.ts'
-import { lowerPriority, serveThread } from '../threads/thread.ts'
 import { fieldsOf, membersOf } from './body-members.ts'
 import { printAst } from './language/print-ast.ts'
 import type { Asked } from './parse.ts'

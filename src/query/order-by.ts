@@ -2,7 +2,7 @@ import { type Node, type ParseError, parseTree, printParseErrorCode } from 'json
 import { badParameter, commaList, listed, quote, suggestion } from '../http/parameters.ts'
 import type { Problem } from '../http/problems.ts'
 import type { Entity, Order } from '../model/entities.ts'
-import { jsonErrors } from './json-errors.ts'
+import { jsonErrors } from './language/json-errors.ts'
 
 /**
  * Maximum number of entries, which bounds what one address makes the store do. A person sorts by far fewer.

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
+import { createProcesses } from '../../src/admin/processes/processes.ts'
 import type { Run } from '../../src/model/processes.ts'
-import { createProcesses } from '../../src/processes/processes.ts'
 import { assertCount } from '../support/clients/browser.ts'
 import {
   assertAccessible,

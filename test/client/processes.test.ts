@@ -7,7 +7,7 @@ import {
   type ProcessEvent,
   startProcess,
 } from '../../packages/client/src/processes.ts'
-import { createProcesses } from '../../src/processes/processes.ts'
+import { createProcesses } from '../../src/admin/processes/processes.ts'
 import { root, ruth, startClientWorld } from '../support/clients/carrel-client.ts'
 import { test } from '../support/service/engines.ts'
 

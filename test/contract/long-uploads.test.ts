@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { listUploads, uploadsIn } from '../../src/admin/uploads/folder.ts'
 import { commandEvent } from '../../src/cli/store.ts'
-import { listUploads, uploadsIn } from '../../src/uploads/folder.ts'
 import type { Client } from '../support/clients/client.ts'
 import { sendHalf } from '../support/clients/half-sent.ts'
 import { postJson } from '../support/clients/people.ts'

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { signOnAddresses } from '../../src/authn/sso/addresses.ts'
-import { checkSignOn } from '../../src/authn/sso/check.ts'
 import { toConfig } from '../../src/config/config.ts'
 import { addressesOf } from '../../src/http/addresses.ts'
+import { signOnAddresses } from '../../src/sso/addresses.ts'
+import { checkSignOn } from '../../src/sso/check/check.ts'
 import { aggregate, document, memberXml, signMetadata } from '../support/providers/federation.ts'
 import {
   affiliation,

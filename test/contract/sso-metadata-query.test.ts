@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createMetadataQuery } from '../../src/authn/sso/metadata/query.ts'
+import { createMetadataQuery } from '../../src/sso/metadata/query.ts'
 import { assertProblem } from '../support/clients/answers.ts'
 import { identity } from '../support/providers/certificates.ts'
 import { document, type Member, memberXml, signMetadata } from '../support/providers/federation.ts'

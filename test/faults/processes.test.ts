@@ -3,8 +3,8 @@ import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { keepProcesses } from '../../src/admin/processes/keep.ts'
 import type { ProcessState } from '../../src/model/processes.ts'
-import { keepProcesses } from '../../src/processes/keep.ts'
 import { Client } from '../support/clients/client.ts'
 import { everybody, putItem } from '../support/data/repository.ts'
 import { isLong } from '../support/scale.ts'
@@ -14,7 +14,7 @@ import { serve } from '../support/service/process.ts'
 import { startService, temporaryFolder } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
-// test/processes/processes.test.ts checks on both engines how the store treats leftovers of a program.
+// test/admin/processes/processes.test.ts checks on both engines how the store treats leftovers of a program.
 testOnOne('PR6 a command that is killed shows as interrupted', async t => {
   const service = await startService(t)
   const { processes } = service.storage

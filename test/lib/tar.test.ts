@@ -7,7 +7,7 @@ import { createTar, readTar } from '../../src/lib/tar.ts'
 
 /**
  * An error of a broken archive. Archives here are Carrel's own; those of other programs are in
- * `test/ingest/unpack.test.ts`.
+ * `test/items/ingest/unpack.test.ts`.
  */
 
 class Broken extends Error {}

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { listUploads, uploadsIn } from '../../src/uploads/folder.ts'
+import { listUploads, uploadsIn } from '../../src/admin/uploads/folder.ts'
 import { Client } from '../support/clients/client.ts'
 import { type HalfSent, sendHalf } from '../support/clients/half-sent.ts'
 import { addTo, groupsPath, newGroup, patchJson, postJson } from '../support/clients/people.ts'

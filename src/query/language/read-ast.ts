@@ -1,5 +1,5 @@
 import { isJsonNumber, isOfNumber } from '../../lib/json-numbers.ts'
-import { jsonErrors } from '../json-errors.ts'
+import { jsonErrors } from './json-errors.ts'
 import { bounds, type Node, QueryError, tooMuch } from './node.ts'
 
 /**

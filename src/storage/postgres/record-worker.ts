@@ -1,6 +1,6 @@
+import { lowerPriority, serveThread } from '../../lib/threads/thread.ts'
 import type { Field } from '../../model/entities.ts'
 import { csvLines } from '../../model/record-format.ts'
-import { lowerPriority, serveThread } from '../../threads/thread.ts'
 import { sortRecords } from '../columns/sort-records.ts'
 import { recordWork } from '../columns/work.ts'
 import { limitStatements } from '../runtime/limits.ts'

@@ -1,4 +1,4 @@
-import type { Calls } from '../../threads/calls.ts'
+import type { Calls } from '../../lib/threads/calls.ts'
 import { type Cacheable, cacheKey, type RecordCache, VersionCache } from './version-cache.ts'
 
 /**

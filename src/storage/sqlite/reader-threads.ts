@@ -1,6 +1,6 @@
 import { type Client, createFairQueue, type FairQueue } from '../../lib/fair-queue.ts'
+import type { Thread } from '../../lib/threads/thread.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
-import type { Thread } from '../../threads/thread.ts'
 import { partFor, type Shared } from '../runtime/event-loops.ts'
 import type { ReaderHandlers } from './reader.ts'
 

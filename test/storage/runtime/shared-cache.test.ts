@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { MessageChannel } from 'node:worker_threads'
+import { answerOver, callsOver } from '../../../src/lib/threads/calls.ts'
 import {
   type CacheHandlers,
   type CacheServer,
   createCacheServer,
   joinCache,
 } from '../../../src/storage/runtime/shared-cache.ts'
-import { answerOver, callsOver } from '../../../src/threads/calls.ts'
 import { until } from '../../support/service/waiting.ts'
 
 /** Joins the cache that event loops share, over real ports. */

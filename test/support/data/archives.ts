@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import type { IngestReport } from '../../../src/ingest/ingest.ts'
+import type { IngestReport } from '../../../src/items/ingest/ingest.ts'
 import type { Bitstream, Item } from '../../../src/model/items.ts'
 import { list } from '../clients/listings.ts'
 import { carrel, type Finished } from '../service/process.ts'

@@ -1,6 +1,6 @@
+import { createProcesses } from '../../../src/admin/processes/processes.ts'
 import { commandEvent } from '../../../src/cli/store.ts'
 import type { Run } from '../../../src/model/processes.ts'
-import { createProcesses } from '../../../src/processes/processes.ts'
 import type { Service } from '../service/service.ts'
 
 /** Leaves a finished process with a log, and an alert. */

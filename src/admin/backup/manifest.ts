@@ -1,0 +1,87 @@
+import { hash } from 'node:crypto'
+import { readFile, rename, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { sync } from '../../lib/sync.ts'
+import { OperatorError } from '../../model/errors.ts'
+import type { Content } from '../../model/items.ts'
+import type { ExposedEntity } from '../../storage/copy/snapshot.ts'
+
+/**
+ * The format that this version of Carrel writes. A newer version may write another, which this one refuses.
+ * Format 1 is from before the first release, when schemas had other numbers.
+ */
+export const currentFormat = 2
+
+/**
+ * The manifest of one backup (docs/decisions/0025). Everything that it names is on disk before the
+ * manifest gets its final name, so a backup with a manifest is complete. The contents of its items are
+ * those that its `carrel.db` names.
+ */
+export interface Manifest {
+  readonly format: number
+  /** The version of Carrel that made the backup. */
+  readonly carrel: string
+  /** The schema version of `carrel.db`. */
+  readonly schema: number
+  /** The id of the store. */
+  readonly store: string
+  /** Beginning of the backup in RFC 3339. */
+  readonly made: string
+  /** `carrel.db`, `secret` and `entities/*.db`, as in a data folder. */
+  readonly files: readonly BackedUpFile[]
+  /** Number of distinct contents of its items, and their total size in bytes. */
+  readonly contents: { readonly count: number; readonly bytes: number }
+  /** Contents that were missing or damaged in the store, and so are not in the backup. */
+  readonly lost: readonly LostContent[]
+  readonly exposed: readonly ExposedEntity[]
+}
+
+export interface BackedUpFile extends Content {
+  readonly path: string
+}
+
+export interface LostContent {
+  readonly sha256: string
+  /** Some of the files with this content, as `<identifier of the item>, <bundle>/<name>`. */
+  readonly files: readonly string[]
+}
+
+/** The backup is damaged, or of a newer version of Carrel. */
+export class BadBackup extends OperatorError {}
+
+/** Returns the name of a backup. Names sort in the order of their times. */
+export const backupName = ({ made }: Manifest): string => made.replaceAll(/[:.]/g, '-')
+
+const sealed = (text: string): string => `${text}\n${hash('sha256', text)}\n`
+
+/** Returns the manifest as JSON on one line, followed by the SHA-256 of that line on the next. */
+export const manifestText = (manifest: Manifest): string => sealed(JSON.stringify(manifest))
+
+/** Writes the manifest, which completes the backup. @param staging a folder on the same file system */
+export async function writeManifest(path: string, staging: string, manifest: Manifest): Promise<void> {
+  const temporary = join(staging, 'manifest')
+  await writeFile(temporary, manifestText(manifest), { mode: 0o600, flush: true })
+  await rename(temporary, path)
+  sync(dirname(path))
+}
+
+/** @throws BadBackup if it is damaged, or of a newer version of Carrel */
+export async function readManifest(path: string): Promise<Manifest> {
+  const text = await readFile(path, 'utf8')
+  const [line = ''] = text.split('\n')
+  if (text !== sealed(line))
+    throw new BadBackup(`${path} is damaged: its SHA-256 is not the one in its second line`)
+  const manifest = JSON.parse(line) as Manifest
+  if (manifest.format > currentFormat)
+    throw new BadBackup(
+      `${path} was made by Carrel ${manifest.carrel}, in a format that this one doesn't know; use that version`,
+    )
+  return manifest
+}
+
+/** Returns the file of the backup that has this path in a data folder. @throws BadBackup if there is none */
+export function fileNamed(manifest: Manifest, path: string): BackedUpFile {
+  const file = manifest.files.find(one => one.path === path)
+  if (!file) throw new BadBackup(`the backup of ${manifest.made} has no ${path}`)
+  return file
+}

@@ -1,0 +1,191 @@
+import { readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { clearRestored, markRestoring } from '../../files/owner.ts'
+import { makeFolder } from '../../lib/make-folder.ts'
+import { type Database, openSqlite } from '../../lib/sqlite.ts'
+import { sync } from '../../lib/sync.ts'
+import { unlessMissing } from '../../lib/system-errors.ts'
+import { OperatorError } from '../../model/errors.ts'
+import { restoringFolder } from '../../storage/copy/restored.ts'
+
+/** The place that a store is restored to. */
+export type Place = { readonly filesFolder: string } & (
+  | { readonly kind: 'embedded'; readonly dataFolder: string }
+  | { readonly kind: 'postgres'; readonly url: string }
+)
+
+export interface ClaimedPlace {
+  /** An empty folder on the same file system as the data folder. */
+  readonly work: string
+  /**
+   * Removes the files that a killed restore left. Nothing that was there before is
+   * changed until this is called.
+   */
+  begin(): Promise<void>
+  /** Ends a restore whose store is complete. */
+  finish(): Promise<void>
+  /**
+   * Removes everything that was restored. Files that a killed restore left stay if
+   * this restore had not begun.
+   */
+  abandon(): Promise<void>
+}
+
+/**
+ * Makes sure that a place is empty, and marks it, so that it is not mistaken for a store.
+ * @throws OperatorError if it is not empty, or another restore is using it
+ */
+export async function claimPlace(place: Place): Promise<ClaimedPlace> {
+  const mark = markOf(place)
+  const made = await missing([place.filesFolder, dirname(mark)])
+  await rm(endedMark(mark), { recursive: true, force: true })
+  const wasMarked = (await unlessMissing(readdir(mark))) !== undefined
+  // The database is put in place last. So a killed restore that left a database had only
+  // its mark left to remove.
+  const isComplete = wasMarked && (await holdsStore(place))
+  if (!isComplete) {
+    await requireEmpty(place, wasMarked)
+    await markRestoring(place.filesFolder, nameOf(place))
+    makeFolder(mark)
+  }
+  const lock = openLock(mark)
+  const work = join(mark, 'work')
+  try {
+    lock.exec('BEGIN EXCLUSIVE')
+    // The previous holder of the lock may have removed it, or completed a store.
+    if (!(await unlessMissing(stat(join(mark, 'lock')))))
+      throw new OperatorError('another restore has just ended')
+    if (isComplete) {
+      await removeMark(mark)
+      throw new OperatorError(
+        `an earlier restore into ${nameOf(place)} was complete already; nothing was done`,
+      )
+    }
+    await requireEmpty(place, true)
+    await rm(work, { recursive: true, force: true })
+    makeFolder(work)
+  } catch (error) {
+    lock.close()
+    throw error
+  }
+  let begun = !wasMarked
+  const clear = async () => {
+    if (place.kind === 'embedded') await clearStore(place.dataFolder)
+  }
+  return {
+    work,
+    begin: async () => {
+      begun = true
+      await clear()
+    },
+    finish: () => removeMark(mark).finally(() => lock.close()),
+    abandon: async () => {
+      try {
+        // The connection may have been lost while the database committed. In that case, the files are needed.
+        if (place.kind === 'postgres' && (await holdsStore(place).catch(() => true))) return
+        await rm(work, { recursive: true, force: true })
+        if (!begun) return
+        await clear()
+        await clearRestored(place.filesFolder, nameOf(place))
+        await removeMark(mark)
+        for (const folder of made) await rmdir(folder).catch(() => {})
+      } finally {
+        lock.close()
+      }
+    },
+  }
+}
+
+/** @returns the folders among these and their parents that don't exist, deepest first */
+async function missing(folders: readonly string[]): Promise<readonly string[]> {
+  const found = new Set<string>()
+  for (const folder of folders)
+    for (let path = folder; !(await unlessMissing(stat(path))); path = dirname(path)) found.add(path)
+  return [...found].sort((one, other) => other.length - one.length)
+}
+
+/** Removes what a restore left beside the store if it was killed after its last step. */
+export async function clearAfterRestore(place: Place): Promise<void> {
+  const mark = markOf(place)
+  await rm(endedMark(mark), { recursive: true, force: true })
+  if ((await unlessMissing(stat(join(mark, 'lock')))) === undefined) return
+  const lock = openLock(mark)
+  try {
+    lock.exec('BEGIN EXCLUSIVE')
+    await removeMark(mark)
+  } finally {
+    lock.close()
+  }
+}
+
+const markOf = (place: Place): string =>
+  join(place.kind === 'embedded' ? place.dataFolder : place.filesFolder, restoringFolder)
+
+/** Returns the path that the mark of a complete restore has while it is removed. */
+const endedMark = (mark: string): string => join(dirname(mark), 'restored')
+
+/** Returns a name of the place for messages, without a password. */
+function nameOf(place: Place): string {
+  if (place.kind === 'embedded') return place.dataFolder
+  const { host, pathname } = new URL(place.url)
+  return `postgres://${host}${pathname}`
+}
+
+function openLock(mark: string): Database {
+  const lock = openSqlite(
+    join(mark, 'lock'),
+    { mode: 'write' },
+    (why, cause) =>
+      new OperatorError(`${mark} can't be locked: ${why}; another restore may be running`, { cause }),
+  )
+  lock.exec('PRAGMA busy_timeout = 0')
+  return lock
+}
+
+/** Removes the mark. A single rename decides, because removing may take long. The caller holds the lock. */
+async function removeMark(mark: string): Promise<void> {
+  await rename(mark, endedMark(mark))
+  sync(dirname(mark))
+  await rm(endedMark(mark), { recursive: true, force: true })
+}
+
+/** Names in the data folder that a restore creates. */
+const storeFiles = ['carrel.db', 'entities', 'secret']
+
+/**
+ * Removes the store's files. The database goes first, because the others are a store only together with it.
+ */
+async function clearStore(dataFolder: string): Promise<void> {
+  for (const name of storeFiles) {
+    await rm(join(dataFolder, name), { recursive: true, force: true })
+    sync(dataFolder)
+  }
+}
+
+async function holdsStore(place: Place): Promise<boolean> {
+  if (place.kind === 'embedded')
+    return (await unlessMissing(stat(join(place.dataFolder, 'carrel.db')))) !== undefined
+  // The driver is loaded only if there is a database for it.
+  const database = await import('../../storage/copy/to-postgres.ts')
+  return database.hasStore(place.url)
+}
+
+/** @param isMarked true if a restore was interrupted here: then all files but the database are its own */
+async function requireEmpty(place: Place, isMarked: boolean): Promise<void> {
+  if (place.kind === 'postgres') {
+    if (!(await holdsStore(place))) return
+    throw new OperatorError(
+      'the database has a store already; restore into a database without the schema `carrel`',
+    )
+  }
+  const { dataFolder } = place
+  const names = (await unlessMissing(readdir(dataFolder))) ?? []
+  const found = names.filter(name => /^carrel\.db/.test(name))
+  if (!isMarked && names.includes('secret')) found.push('secret')
+  if (!isMarked && ((await unlessMissing(readdir(join(dataFolder, 'entities')))) ?? []).length > 0)
+    found.push('entities')
+  if (found.length > 0)
+    throw new OperatorError(
+      `the data folder is not empty: ${dataFolder} has ${found.join(', ')}; move it away, or set CARREL_DATA to another folder`,
+    )
+}

@@ -1,0 +1,249 @@
+import type { Contracts } from '../../http/contract.ts'
+import type { ProblemCode } from '../../http/problems.ts'
+import {
+  answer,
+  closed,
+  count,
+  Json,
+  json,
+  Link,
+  named,
+  nothing,
+  oneOf,
+  orNull,
+  pageOf,
+  paging,
+  parameter,
+  Type,
+  text,
+  time,
+  uri,
+} from '../../http/schema.ts'
+import { delimiters } from '../../import/delimiters.ts'
+import { encodings } from '../../import/encodings.ts'
+import { FieldDescription, Key, Relation } from '../../query/schemas.ts'
+import { Process } from '../processes/schemas.ts'
+
+const tag = 'Administration of entities'
+
+const Mix = closed({
+  line: count,
+  kind: text,
+  earlier: closed({ line: count, kind: text }),
+})
+const Written = { line: count, text }
+const Digits = closed({ ...Written, earlier: closed(Written) })
+const Field = closed(FieldDescription)
+const rule = Type.String({ description: 'anonymous, eperson, admin or group:<name>.' })
+const table = closed({ schema: text, name: text })
+
+const entity = {
+  name: text,
+  source: oneOf('imported', 'exposed', 'built-in'),
+  description: orNull(text),
+  read: rule,
+  write: orNull(rule),
+  key: Key,
+  fields: Type.Array(Field),
+  records: orNull(count),
+  bytes: orNull(count),
+  imported: orNull(time),
+  table: orNull(table),
+  relations: Type.Array(Relation),
+  related: Type.Array(Relation),
+  defaultCondition: Json,
+  _links: closed({ self: Link, records: Link, import: Type.Optional(Link) }),
+}
+const Suggestion = named('SuggestedRelation', {
+  entity: text,
+  fields: Type.Array(text),
+  to: closed({ entity: text, fields: Type.Array(text) }),
+})
+const Entity = named('Entity', { ...entity, suggested: Type.Array(Suggestion) })
+const EntityPage = pageOf('entities', named('ListedEntity', entity), 'EntityPage')
+
+const ExposableTables = pageOf(
+  'tables',
+  named('ExposableTable', {
+    schema: text,
+    name: text,
+    kind: oneOf('table', 'view', 'materialized view', 'foreign table'),
+    key: Type.Array(text, { description: 'Of the primary key; empty: it has none.' }),
+    fields: Type.Array(Field),
+    entities: Type.Array(text, { description: 'Those that show it.' }),
+  }),
+  'ExposableTablePage',
+)
+
+const declared = {
+  name: Type.Optional(text),
+  read: Type.Optional(rule),
+  write: Type.Optional(orNull(rule)),
+  description: Type.Optional(orNull(Type.String({ maxLength: 2000 }))),
+  relations: Type.Optional(orNull(Type.Array(Json, { maxItems: 100 }))),
+  defaultCondition: Type.Optional(Json),
+}
+const WantedEntity = Type.Object(
+  {
+    ...declared,
+    key: Type.Optional(orNull(Key)),
+    fields: Type.Optional(orNull(Type.Array(Json))),
+    table: Type.Optional(orNull(Type.Object({ schema: Type.Optional(text), name: text }))),
+  },
+  { $id: 'WantedEntity' },
+)
+const EntityChange = named('EntityChange', {
+  ...declared,
+  collations: Type.Optional(Type.Record(text, orNull(text))),
+})
+
+/** Counts of changes that an import has made, or would make. */
+const counts = {
+  inserted: Type.Optional(count),
+  replaced: Type.Optional(count),
+  deleted: Type.Optional(count),
+  unchanged: Type.Optional(count),
+}
+const Loss = closed({
+  records: closed({ before: count, after: count, gone: count, isEstimate: Type.Boolean() }),
+  fields: closed({ before: count, after: count, gone: Type.Array(text) }),
+  needsReplace: Type.Boolean({ description: 'Whether the import is refused without `replace=true`.' }),
+})
+const Alike = closed({ count, lines: Type.Array(count) })
+const Fault = closed({ line: orNull(count), field: orNull(text), message: text, alike: Type.Optional(Alike) })
+const Preview = named('ImportPreview', {
+  entity: text,
+  format: orNull(oneOf('csv', 'ndjson', 'json')),
+  encoding: orNull(oneOf(...encodings)),
+  delimiter: orNull(oneOf(...delimiters)),
+  key: Key,
+  records: count,
+  fields: Type.Array(
+    closed({
+      ...FieldDescription,
+      nulls: Type.Optional(count),
+      mix: Type.Optional(Mix),
+      looks: Type.Optional(oneOf('decimal-comma', 'day-first')),
+      digits: Type.Optional(Digits),
+    }),
+  ),
+  sample: Type.Array(Type.Record(text, Json)),
+  changes: Type.Optional(closed(counts)),
+  loss: Type.Optional(Loss),
+  faults: Type.Array(Fault),
+  moreFaults: count,
+})
+
+const etag = { ETag: text }
+const changing = {
+  'If-Match': parameter(text, 'The change is made only if the entity has this tag.'),
+  'If-None-Match': parameter(text),
+}
+const refused = [
+  'bad-parameter',
+  'short-lived-token-refused',
+  'not-found',
+  'unknown-entity',
+  'entity-conflict',
+  'entity-refused',
+  'precondition-failed',
+] as const satisfies readonly ProblemCode[]
+/** Files as programs send them; all but the compressed ones are text. */
+const records = {
+  'text/csv': text,
+  'application/x-ndjson': text,
+  'application/json': Type.String({
+    contentMediaType: 'application/json',
+    description: 'An array of records.',
+  }),
+  'application/gzip': Type.String({ contentMediaType: 'application/gzip' }),
+  'application/octet-stream': Type.String({ contentMediaType: 'application/octet-stream' }),
+}
+
+export const contracts = {
+  listTables: {
+    summary: 'Tables and views of PostgreSQL that can be shown as entities',
+    tag,
+    caller: 'administrator',
+    query: { query: parameter(text, 'Part of their names with the schema.'), ...paging },
+    answers: { 200: answer('A page; empty on the embedded store.', json(ExposableTables)) },
+    problems: ['bad-parameter'],
+  },
+  listEntities: {
+    summary: 'All entities',
+    tag,
+    caller: 'administrator',
+    query: paging,
+    answers: { 200: answer('A page.', json(EntityPage)) },
+    problems: ['bad-parameter'],
+  },
+  showEntity: {
+    summary: 'One entity',
+    tag,
+    caller: 'administrator',
+    answers: { 200: answer('The entity.', json(Entity), etag) },
+    problems: ['bad-parameter', 'unknown-entity', 'not-found'],
+  },
+  putEntity: {
+    summary: 'Make an entity, or replace what is declared of it',
+    tag,
+    caller: 'administrator',
+    headers: changing,
+    body: json(WantedEntity),
+    answers: {
+      200: answer('The entity.', json(Entity), etag),
+      201: answer('The new entity.', json(Entity), { ...etag, Location: uri }),
+    },
+    problems: refused,
+  },
+  changeEntity: {
+    summary: 'Change what is declared of an entity',
+    tag,
+    caller: 'administrator',
+    headers: changing,
+    body: { 'application/merge-patch+json': EntityChange, 'application/json': EntityChange },
+    answers: {
+      200: answer('The entity.', json(Entity), etag),
+      202: answer('Collations take a process.', json(Process), { Location: uri }),
+    },
+    problems: refused,
+  },
+  dropEntity: {
+    summary: 'Drop the records of an entity, or stop showing the table',
+    tag,
+    caller: 'administrator',
+    headers: changing,
+    answers: { 204: nothing('It is gone.') },
+    problems: refused,
+  },
+  importRecords: {
+    summary: 'Import records',
+    tag,
+    caller: 'administrator',
+    query: {
+      mode: parameter(oneOf('replace', 'update', 'delete')),
+      preview: parameter(Type.Boolean(), 'Whether nothing is changed, and the answer says what would be.'),
+      format: parameter(oneOf('csv', 'ndjson', 'json')),
+      upload: parameter(text, 'A finished upload, instead of a body.'),
+      read: parameter(rule),
+      replace: parameter(
+        Type.Boolean(),
+        'Whether more than a tenth of the records may go, and fields. Otherwise such an import fails.',
+      ),
+      key: parameter(Type.Array(text)),
+      type: parameter(Type.Array(text), 'Such as `year=integer`.'),
+      collation: parameter(Type.Array(text), 'Such as `name=sv`.'),
+      delimiter: parameter(text, 'Between the cells of a table: `comma`, `semicolon`, `tab` or `pipe`.'),
+      encoding: parameter(oneOf(...encodings), 'Of a file that is not UTF-8.'),
+      'decimal-comma': parameter(Type.Boolean(), 'Whether numbers of a table may be such as `1.234,5`.'),
+      'day-first': parameter(Type.Boolean(), 'Whether dates of a table may be such as `31.12.2024`.'),
+    },
+    body: records,
+    bodyIsOptional: true,
+    answers: {
+      200: answer('The preview.', json(Preview)),
+      202: answer('A process does it.', json(Process), { Location: uri }),
+    },
+    problems: [...refused, 'upload-in-use', 'no-room'],
+  },
+} as const satisfies Contracts

@@ -1,0 +1,151 @@
+import { commaList, quote, suggestion } from '../../http/parameters.ts'
+import { Problem } from '../../http/problems.ts'
+import { reservedEntities } from '../../model/built-in-entities.ts'
+import type { Declared } from '../../model/declared.ts'
+import { type Entity, newEntityRule, type ReadRule, type Relation } from '../../model/entities.ts'
+import { groupOf } from '../../model/read-rules.ts'
+import { areComparable, descriptionOf } from '../../model/relations.ts'
+import { defaultConditionOf } from '../../query/check/default-condition.ts'
+import { QueryError } from '../../query/language/node.ts'
+import type { People } from '../../storage/people.ts'
+import { pointer, refused, unknownName } from './refused.ts'
+import type { Wanted } from './wanted.ts'
+
+/**
+ * Turns a client's description of an entity into declarations, checked against its fields, the other entities
+ * and the groups.
+ */
+
+type Known = ReadonlyMap<string, Entity>
+/** An entity whose fields are known; nothing needs to be declared for it yet. */
+export type Described = Omit<Entity, 'read'>
+
+/**
+ * The declarations after a PUT, which replaces everything: members that it leaves out are those of a new
+ * entity. @throws Problem 422
+ */
+export const declaredAnew = (wanted: Wanted, entity: Described, all: Known): Declared =>
+  declaredWith(wanted, { read: newEntityRule }, entity, all)
+
+/** The declarations after a PATCH, which changes only the members that it has. @throws Problem 422 */
+export const declaredAfter = (wanted: Wanted, entity: Entity, all: Known): Declared =>
+  declaredWith(wanted, { read: entity.read, ...descriptionOf(entity) }, entity, all)
+
+function declaredWith(wanted: Wanted, before: Declared, entity: Described, all: Known): Declared {
+  const { read = before.read, relations = before.relations ?? [] } = wanted
+  const { description = before.description ?? null, defaultCondition = before.defaultCondition ?? null } =
+    wanted
+  const { write = before.write ?? null } = wanted
+  if (write !== null && entity.source.kind !== 'records')
+    throw refused('/write', `Only records of imported entities can be written; ${entity.name} shows a table.`)
+  if (wanted.relations) checkRelations(wanted.relations, entity, all)
+  return {
+    read,
+    ...descriptionOf({
+      relations,
+      ...(description !== null && { description }),
+      ...(write !== null && { write }),
+      ...(defaultCondition !== null && {
+        defaultCondition:
+          defaultCondition === before.defaultCondition
+            ? defaultCondition
+            : checkedCondition(defaultCondition, entity),
+      }),
+    }),
+  }
+}
+
+function checkedCondition(text: string, entity: Described): string {
+  const { defaultCondition: _, ...plain } = entity
+  try {
+    return defaultConditionOf(text, { ...plain, read: newEntityRule })
+  } catch (error) {
+    if (!(error instanceof QueryError)) throw error
+    const at = 'pointer' in error.at ? error.at.pointer : ''
+    throw refused(
+      `/defaultCondition${at}`,
+      `The condition can't be that of ${entity.name}. ${error.message}`,
+      error.members,
+    )
+  }
+}
+
+function checkRelations(relations: readonly Relation[], entity: Described, all: Known): void {
+  const others = new Set<string>()
+  for (const [at, relation] of relations.entries()) {
+    const here = pointer('relations', at)
+    const name = relation.to.entity
+    if (name === entity.name)
+      throw refused(
+        `${here}/to/entity`,
+        `${name} can't be related to itself; queries compare its fields with "in".`,
+      )
+    const other = all.get(name)
+    if (!other) throw unknownName(`${here}/to/entity`, 'entity', name, [...all.keys()])
+    if (others.has(name))
+      throw refused(here, `A relation to ${name} is there already; there is one between two entities.`)
+    others.add(name)
+    if (!reservedEntities.has(name) && other.relations?.some(({ to }) => to.entity === entity.name))
+      throw refused(here, `${name} declares its relation to ${entity.name} already; change it there.`)
+    checkPairs(here, relation, entity, other)
+  }
+}
+
+function checkPairs(here: string, { fields, to }: Relation, entity: Described, other: Entity): void {
+  if (fields.length !== to.fields.length)
+    throw refused(
+      here,
+      `${fields.length} of the fields of ${entity.name} can't be compared with ${to.fields.length} of ${other.name}; name as many of both.`,
+    )
+  for (const [at, name] of fields.entries()) {
+    const one = fieldOf(entity, name, `${here}/fields/${at}`)
+    const its = fieldOf(other, to.fields[at] ?? '', `${here}/to/fields/${at}`)
+    if (!areComparable(one, its))
+      throw refused(
+        `${here}/fields/${at}`,
+        `${entity.name}.${name} is ${one.type} and ${other.name}.${its.name} is ${its.type}; their values are never equal.`,
+      )
+  }
+}
+
+/** Finds a field. @throws Problem 422 */
+export function fieldOf({ name: entity, fields }: Described, name: string, member: string) {
+  const found = fields.find(field => field.name === name)
+  if (found) return found
+  const names = fields.map(field => field.name)
+  throw unknownName(member, `field of ${entity} called`, name, names)
+}
+
+/** @throws Problem 422 if the rule names a group that doesn't exist @param member pointer to the rule */
+export async function requireGroup(
+  rule: ReadRule | null | undefined,
+  people: Pick<People, 'groupsByName' | 'listGroups'>,
+  member = '/read',
+): Promise<void> {
+  const group = rule === undefined || rule === null ? undefined : groupOf(rule)
+  if (group === undefined || (await people.groupsByName([group])).length > 0) return
+  const names = (await people.listGroups()).map(({ name }) => name)
+  throw unknownName(member, 'group', group, names)
+}
+
+/** @throws Problem 409 for a built-in entity, which can't be changed */
+export function requireOwn(name: string): void {
+  if (reservedEntities.has(name))
+    throw new Problem(
+      'entity-conflict',
+      `The entity ${quote(name)} is built in; only imported and exposed entities can be changed. Built in are ${commaList([...reservedEntities])}.`,
+    )
+}
+
+/** Finds an entity. @throws Problem 404 */
+export function known(all: ReadonlyMap<string, Entity>, name: string): Entity {
+  const entity = all.get(name)
+  if (entity) return entity
+  const names = [...all.keys()]
+  const { hint, members } = suggestion(name, names)
+  throw new Problem(
+    'unknown-entity',
+    `There is no entity ${quote(name)}.${hint} There are ${commaList(names)}.`,
+    { members },
+  )
+}

@@ -1,0 +1,243 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Config } from '../../config/config.ts'
+import type { Addresses } from '../../http/addresses.ts'
+import { eventOf } from '../../http/audit.ts'
+import { contractsIn } from '../../http/contract.ts'
+import { halPage, readPage } from '../../http/hal.ts'
+import { type Query, singleParameters } from '../../http/parameters.ts'
+import { requireState, stale } from '../../http/preconditions.ts'
+import { Problem } from '../../http/problems.ts'
+import { createFairQueue } from '../../lib/fair-queue.ts'
+import { parseExact } from '../../lib/json.ts'
+import { type AuditEvent, detached } from '../../model/audit-events.ts'
+import { declaredOf, entityTag } from '../../model/declared.ts'
+import type { Entity } from '../../model/entities.ts'
+import type { Process } from '../../model/processes.ts'
+import { relationsOf } from '../../model/relations.ts'
+import type { Entities } from '../../storage/entities.ts'
+import type { People } from '../../storage/people.ts'
+import { declaredAfter, fieldOf, known, requireGroup, requireOwn } from './declarations.ts'
+import type { Imports } from './imports.ts'
+import { putEntity } from './put-entity.ts'
+import { readObject } from './read-body.ts'
+import { pointer, refused } from './refused.ts'
+import { suggestedRelations } from './suggested.ts'
+import { type Wanted, wantedByPatch, wantedByPut } from './wanted.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
+
+interface Parts {
+  readonly people: Pick<People, 'groupsByName' | 'listGroups'>
+  readonly addresses: Addresses
+  readonly entities: Entities
+  readonly config: Config
+  readonly imports: Imports
+}
+
+/** Maximum size of an entity's description in bytes: it may have 1,900 fields. */
+const bodyLimit = 256 * 1024
+
+/** Number of attempts at a change, if others change the entity at the same time. */
+const maxAttempts = 10
+
+/**
+ * Maximum number of requests that wait while another table is examined, and the time in ms that they wait.
+ */
+const maxExposing = 10
+const maxWait = 60_000
+
+const json = 'application/json'
+
+/**
+ * `GET|PUT|PATCH|DELETE {api}/admin/entities…`: descriptions of entities (EA1 to EA4), below a scope for
+ * administrators.
+ */
+export function entityRoutes(app: FastifyInstance, parts: Parts): void {
+  type Route = { Params: { name: string } }
+  const { people, addresses, entities } = parts
+  const list = `${addresses.api}/admin/entities`
+  const exposing = createFairQueue({ max: 1, maxWaiting: maxExposing, maxWait })
+  const eventFor = (request: FastifyRequest, event: AuditEvent['event'], name: string) =>
+    eventOf(request.caller, request, { event, outcome: 'success', object: name })
+
+  /** The current description of an entity, with suggested relations. */
+  async function answer(name: string) {
+    const all = await entities.all()
+    const entity = known(all, name)
+    const suggested = entity.source.kind === 'exposed' ? await suggestedRelations(entities, name) : []
+    return { tag: entityTag(entity), body: { ...entityBody(entity, all, addresses), suggested } }
+  }
+
+  // Each handler checks which media types it takes.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body))
+
+  app.get('/', route('listEntities'), async request => {
+    const query = request.query as Query
+    singleParameters(query, ['page', 'size'])
+    const all = await entities.all()
+    const sorted = [...all.values()].toSorted((one, other) => (one.name < other.name ? -1 : 1))
+    // Entities outside the page are not described: each may have 1,900 fields.
+    const page = halPage('entities', sorted, readPage(query), list)
+    const bodies = page._embedded.entities?.map(entity => entityBody(entity, all, addresses)) ?? []
+    return { ...page, _embedded: { entities: bodies } }
+  })
+
+  app.get<Route>('/:name', route('showEntity'), async (request, reply) => {
+    singleParameters(request.query as Query, [])
+    const { tag, body } = await answer(request.params.name)
+    return reply.header('etag', tag).send(body)
+  })
+
+  app.put<Route>('/:name', route('putEntity'), async (request, reply) => {
+    const { name } = request.params
+    singleParameters(request.query as Query, [])
+    const wanted = wantedByPut(readObject(request, [json]), name)
+    await requireGroup(wanted.read, people)
+    await requireGroup(wanted.write, people, '/write')
+    const isNew = await putEntity({ entities, exposing }, request, { name, wanted, eventFor })
+    const { tag, body } = await answer(name)
+    if (isNew) reply.code(201).header('location', entityAddress(addresses, name))
+    return reply.header('etag', tag).send(body)
+  })
+
+  app.patch<Route>('/:name', route('changeEntity'), async (request, reply) => {
+    const { name } = request.params
+    singleParameters(request.query as Query, [])
+    const members = readObject(request, ['application/merge-patch+json', json])
+    const wanted = wantedByPatch(members, name)
+    await requireGroup(wanted.read, people)
+    await requireGroup(wanted.write, people, '/write')
+    const { collations } = wanted
+    if (collations) {
+      const entity = own(request, await entities.all(), name)
+      const process = await collate(parts, request, entity, { ...wanted, collations })
+      if (process) {
+        reply.code(202).header('location', parts.imports.addressOf(process))
+        return reply.send(parts.imports.describe(process))
+      }
+    }
+    await again(request, async () => {
+      const all = await entities.all()
+      const entity = own(request, all, name)
+      const declared = declaredAfter(wanted, entity, all)
+      if (JSON.stringify(declared) === JSON.stringify(declaredOf(entity))) return 'declared'
+      return entities.declare(name, declared, entityTag(entity), eventFor(request, 'entity.change', name))
+    })
+    const { tag, body } = await answer(name)
+    return reply.header('etag', tag).send(body)
+  })
+
+  app.delete<Route>('/:name', route('dropEntity'), async (request, reply) => {
+    const { name } = request.params
+    singleParameters(request.query as Query, [])
+    await again(request, async () => {
+      const entity = own(request, await entities.all(), name)
+      const done = await entities.drop(name, eventFor(request, 'entity.drop', name), entityTag(entity))
+      return done === false ? 'missing' : done
+    })
+    return reply.code(204).send()
+  })
+
+  /** Repeats a change until no other one interferes. @throws Problem 412 if the client sent If-Match */
+  async function again(request: FastifyRequest, change: () => Promise<unknown>): Promise<void> {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
+      const done = await change()
+      // If the entity is missing, the next attempt reports that.
+      if (done !== 'changed' && done !== 'missing') return
+      if (request.headers['if-match'] !== undefined) throw stale('entity')
+    }
+    throw new Problem('busy', 'The entity is being changed by others all the time. Try again.', {
+      headers: { 'retry-after': '1' },
+    })
+  }
+}
+
+/**
+ * Finds an entity to change. @throws Problem 404; 409 for a built-in one; 412 if it isn't in the state that
+ * the client expects
+ */
+function own(request: FastifyRequest, all: ReadonlyMap<string, Entity>, name: string): Entity {
+  const entity = known(all, name)
+  requireOwn(name)
+  requireState(request.headers, entityTag(entity), 'entity')
+  return entity
+}
+
+/**
+ * Sorts texts of an imported entity by other languages. All records are written again, which takes a while.
+ * @returns undefined if the texts are already sorted that way
+ * @throws Problem 422 for a field that can't have a collation
+ */
+async function collate(
+  { config, imports }: Pick<Parts, 'config' | 'imports'>,
+  request: FastifyRequest,
+  entity: Entity,
+  wanted: Wanted & { readonly collations: ReadonlyMap<string, string | null> },
+): Promise<Process | undefined> {
+  const { collations, ...others } = wanted
+  const { name } = entity
+  const [other] = Object.keys(others)
+  if (other !== undefined)
+    throw refused('/collations', `Other collations take a while: change ${other} by a request of its own.`)
+  if (entity.source.kind !== 'records')
+    throw refused('/collations', `${name} shows a table; its text sorts by code point.`)
+  for (const [field, tag] of collations) {
+    const member = pointer('collations', field)
+    const { type } = fieldOf(entity, field, member)
+    if (tag !== null && type !== 'text')
+      throw refused(member, `${name}.${field} is ${type}, and only text has a collation.`)
+  }
+  const isSame = [...collations].every(
+    ([field, tag]) => (entity.fields.find(one => one.name === field)?.collation ?? null) === tag,
+  )
+  if (isSame) return undefined
+  const work = { kind: 'collate', name, collations } as const
+  const event = detached(
+    eventOf(request.caller, request, { event: 'entity.change', outcome: 'success', object: name }),
+  )
+  return imports.begin(request, { config, file: '', format: null, work, event }, null, { mode: 'collate' })
+}
+
+const sources = { records: 'imported', exposed: 'exposed', table: 'built-in' } as const
+
+const entityAddress = ({ api }: Addresses, name: string): string => `${api}/admin/entities/${name}`
+
+/** The description of an entity for administrators. */
+function entityBody(entity: Entity, all: ReadonlyMap<string, Entity>, addresses: Addresses) {
+  const {
+    name,
+    key,
+    fields,
+    read,
+    relations = [],
+    defaultCondition,
+    description = null,
+    source,
+    write = null,
+  } = entity
+  const self = entityAddress(addresses, name)
+  return {
+    name,
+    source: sources[source.kind],
+    description,
+    read,
+    write,
+    key,
+    fields,
+    records: source.kind === 'records' ? source.count : null,
+    bytes: source.kind === 'records' ? source.bytes : null,
+    imported: source.kind === 'records' ? (source.imported ?? null) : null,
+    table: source.kind === 'exposed' ? { schema: source.schema, name: source.table } : null,
+    /** Relations declared with this entity. */
+    relations,
+    /** All relations, whichever entity declares them. */
+    related: relationsOf(entity, all),
+    defaultCondition: defaultCondition === undefined ? null : parseExact(defaultCondition),
+    _links: {
+      self: { href: self },
+      records: { href: `${addresses.query}/${name}` },
+      ...(source.kind !== 'table' && { import: { href: `${self}/import` } }),
+    },
+  }
+}

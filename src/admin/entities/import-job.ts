@@ -1,0 +1,39 @@
+import type { Config } from '../../config/config.ts'
+import type { ChangeKind } from '../../import/change-plan.ts'
+import type { ReadingOptions } from '../../import/reading-options.ts'
+import type { Format } from '../../import/source.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import type { Entity, FieldType, ReadRule } from '../../model/entities.ts'
+
+/** A job on the records of an entity, done by a process of its own (docs/decisions/0044). */
+export interface Job {
+  readonly config: Config
+  /** The name in messages; its ending may tell the format. */
+  readonly file: string
+  readonly format: Format | null
+  readonly work: Work
+  readonly event: AuditEvent
+}
+
+/** `collate` has no file, and keeps the records. */
+export type Work = ImportWork | CollateWork
+
+export interface ImportWork {
+  readonly kind: 'import' | ChangeKind
+  /** True if nothing is to be changed. */
+  readonly preview: boolean
+  readonly name: string
+  readonly key: Entity['key'] | null
+  readonly read: ReadRule | null
+  /** True if the import may remove any number of records and fields (docs/decisions/0058). */
+  readonly replace: boolean
+  readonly types: ReadonlyMap<string, FieldType>
+  readonly collations: ReadonlyMap<string, string>
+  readonly reading: ReadingOptions
+}
+
+export interface CollateWork {
+  readonly kind: 'collate'
+  readonly name: string
+  readonly collations: ReadonlyMap<string, string | null>
+}

@@ -1,0 +1,92 @@
+import type { FastifyRequest } from 'fastify'
+import type { Config } from '../../config/config.ts'
+import { eventOf } from '../../http/audit.ts'
+import { badParameter, type Query } from '../../http/parameters.ts'
+import { Problem } from '../../http/problems.ts'
+import { checkName } from '../../import/import-entity.ts'
+import { ImportError } from '../../import/import-error.ts'
+import { detached } from '../../model/audit-events.ts'
+import type { Entity } from '../../model/entities.ts'
+import type { Process } from '../../model/processes.ts'
+import { known, requireOwn } from './declarations.ts'
+import type { Input } from './import-input.ts'
+import type { ImportWork, Job } from './import-job.ts'
+import { type ImportQuery, repeatable } from './import-options.ts'
+import { refused } from './refused.ts'
+
+/** The work of an import, made from its parameters, and the parameters that its process keeps. */
+
+/**
+ * @throws Problem 409 for a name of another kind of entity, 404 for changes of a missing entity, 400 for a
+ *   missing or wrong key
+ */
+export function workOf(name: string, asked: ImportQuery, all: ReadonlyMap<string, Entity>): ImportWork {
+  requireOwn(name)
+  const { mode, key, read, replace, types, collations, reading, preview } = asked
+  const kind = mode === 'replace' ? 'import' : mode
+  const before = kind === 'import' ? all.get(name) : known(all, name)
+  if (before && before.source.kind !== 'records')
+    throw new Problem(
+      'entity-conflict',
+      `${name} shows a table; its rows are not imported. Delete the entity first, or choose another name.`,
+    )
+  try {
+    checkName(name)
+  } catch (error) {
+    if (error instanceof ImportError) throw refused('', `${error.message}.`)
+    throw error
+  }
+  const own = before && [before.key].flat()
+  if (kind !== 'import' && key && JSON.stringify(key) !== JSON.stringify(own))
+    throw badParameter(
+      'key',
+      key.join(),
+      `The key of ${name} is ${own?.join(', ')}; leave the parameter key out.`,
+    )
+  const wanted = key ?? own
+  if (!wanted)
+    throw badParameter(
+      'key',
+      '',
+      'The parameter key is missing: it names the field that identifies a record, or several.',
+    )
+  const [first, ...more] = wanted
+  return {
+    ...{ kind, preview, name, read, replace, types, collations, reading },
+    key: first !== undefined && more.length === 0 ? first : wanted,
+  }
+}
+
+export const jobOf = (config: Config, request: FastifyRequest, input: Input, work: ImportWork): Job => ({
+  config,
+  file: input.name,
+  format: input.format,
+  work,
+  event: detached(
+    eventOf(request.caller, request, {
+      event: work.kind === 'import' ? 'entity.import' : 'entity.update',
+      outcome: 'success',
+      object: work.name,
+    }),
+  ),
+})
+
+/** The parameters that the process shows. With `upload` and `query`, it can be resumed. */
+export function parametersOf(query: Query, asked: ImportQuery, input: Input): Process['parameters'] {
+  const { key, read, replace, mode, upload } = asked
+  return {
+    mode,
+    file: input.name,
+    bytes: String(input.bytes),
+    ...(key && { key: key.join(', ') }),
+    ...(read && { read }),
+    ...(replace && { replace: 'true' }),
+    ...(upload !== null && { upload, query: textOf(query) }),
+  }
+}
+
+/** The parameters that are needed to resume, and no others: a token may be among them. */
+const textOf = ({ values }: Query) =>
+  new URLSearchParams(
+    repeatable.flatMap(name => (values.get(name) ?? []).map((value): [string, string] => [name, value])),
+  ).toString()

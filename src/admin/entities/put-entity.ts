@@ -1,0 +1,214 @@
+import type { FastifyRequest } from 'fastify'
+import { clientOf } from '../../http/client.ts'
+import { requireState, stale } from '../../http/preconditions.ts'
+import { Problem } from '../../http/problems.ts'
+import { checkName, importStaged, VersionReplaced } from '../../import/import-entity.ts'
+import { ImportError } from '../../import/import-error.ts'
+import { listsOf } from '../../import/rewrite.ts'
+import type { FairQueue } from '../../lib/fair-queue.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import { declaredOf, entityTag } from '../../model/declared.ts'
+import type { Entity, Field } from '../../model/entities.ts'
+import { descriptionOf } from '../../model/relations.ts'
+import { type Entities, EntityChanged, ExposeError } from '../../storage/entities.ts'
+import { type Described, declaredAnew, requireOwn } from './declarations.ts'
+import { refused } from './refused.ts'
+import type { Wanted } from './wanted.ts'
+
+interface Parts {
+  readonly entities: Entities
+  /** Examines one table at a time, because each takes a connection of its own. */
+  readonly exposing: FairQueue
+}
+
+interface Put {
+  readonly name: string
+  readonly wanted: Wanted
+  readonly eventFor: (request: FastifyRequest, event: AuditEvent['event'], name: string) => AuditEvent
+}
+
+/**
+ * `PUT {api}/admin/entities/<name>`: shows a table of the operator's, creates an imported entity without
+ * records, or replaces the declarations of an existing one.
+ * @returns true if the entity is new
+ */
+export async function putEntity(parts: Parts, request: FastifyRequest, put: Put): Promise<boolean> {
+  const { entities } = parts
+  const { name, wanted } = put
+  requireOwn(name)
+  requireName(name)
+  const all = await entities.all()
+  const before = all.get(name)
+  requireState(request.headers, before && entityTag(before), 'entity')
+  requireKind(before, wanted)
+  if (wanted.table) await expose(parts, request, put, before, wanted.table)
+  else if (before?.source.kind === 'records') await replace(parts, request, put, before, all)
+  else await create(parts, request, put, all)
+  return before === undefined
+}
+
+/** @throws Problem 422 for a name that no entity may have */
+function requireName(name: string): void {
+  try {
+    checkName(name)
+  } catch (error) {
+    if (error instanceof ImportError) throw refused('', `${error.message}.`)
+    throw error
+  }
+}
+
+/**
+ * @throws Problem 409 for a name that belongs to the other kind of entity, 422 for an exposed entity without
+ *   its table
+ */
+function requireKind(before: Entity | undefined, wanted: Wanted): void {
+  if (before?.source.kind === 'records' && wanted.table)
+    throw new Problem(
+      'entity-conflict',
+      `${before.name} holds imported records. Delete it first, or choose another name.`,
+    )
+  if (before?.source.kind === 'exposed' && !wanted.table)
+    throw refused(
+      '/table',
+      `${before.name} shows the table ${before.source.schema}.${before.source.table}; table must name it or another one. Delete the entity first to give its name to imported records.`,
+    )
+}
+
+/** Exposes a table, as `carrel expose` does. */
+async function expose(
+  { entities, exposing }: Parts,
+  request: FastifyRequest,
+  { name, wanted, eventFor }: Put,
+  before: Entity | undefined,
+  table: { readonly schema: string; readonly name: string },
+): Promise<void> {
+  const { expose: make } = entities
+  if (make === undefined)
+    throw refused(
+      '/table',
+      'The embedded store has no tables to expose; a service on a PostgreSQL database has. Leave table out for imported records.',
+    )
+  for (const [at, field] of (wanted.fields ?? []).entries())
+    if (field.collation !== undefined)
+      throw refused(`/fields/${at}/collation`, 'Text of tables sorts by code point; leave collation out.')
+  const all = await entities.all()
+  const declare = (described: Described) => descriptionOf(declaredAnew(wanted, described, all))
+  const asked = {
+    name,
+    schema: table.schema,
+    table: table.name,
+    key: wanted.key ?? null,
+    fields: wanted.fields?.map(field => field.name) ?? null,
+    read: wanted.read ?? 'admin',
+    declare,
+    of: before === undefined ? null : entityTag(before),
+    isBounded: true,
+  } as const
+  try {
+    await exposing.run(clientOf(request), () => make(asked, eventFor(request, 'entity.expose', name)))
+  } catch (error) {
+    if (error instanceof EntityChanged) throw stale('entity')
+    if (error instanceof ExposeError) throw refused('/table', inBodyWords(error.message))
+    throw error
+  }
+}
+
+/** Rewords a message of the command for a request. */
+const inBodyWords = (message: string) =>
+  `${message.replaceAll(/--(fields|key)\b/g, '$1').replace('run this command again', 'send this request again')}.`
+
+/** Replaces the declarations; records, key and fields stay. */
+async function replace(
+  { entities }: Parts,
+  request: FastifyRequest,
+  { name, wanted, eventFor }: Put,
+  before: Entity,
+  all: ReadonlyMap<string, Entity>,
+): Promise<void> {
+  requireSame(before, wanted)
+  const declared = declaredAnew(wanted, before, all)
+  if (JSON.stringify(declared) === JSON.stringify(declaredOf(before))) return
+  const done = await entities.declare(
+    name,
+    declared,
+    entityTag(before),
+    eventFor(request, 'entity.change', name),
+  )
+  if (done !== 'declared') throw stale('entity')
+}
+
+/** @throws Problem 422 if key or fields differ from those of the records */
+function requireSame({ name, key, fields }: Entity, wanted: Wanted): void {
+  const again = 'import all records again to change that'
+  if (wanted.key && JSON.stringify(wanted.key) !== JSON.stringify([key].flat()))
+    throw refused('/key', `The key of ${name} is ${[key].flat().join(', ')}; ${again}.`, {
+      legal: [key].flat(),
+    })
+  if (!wanted.fields) return
+  const differs = wanted.fields.findIndex((field, at) => !isLike(field, fields[at]))
+  if (differs >= 0 || wanted.fields.length !== fields.length)
+    throw refused(
+      `/fields/${differs >= 0 ? differs : Math.min(wanted.fields.length, fields.length)}`,
+      `${name} has other fields than these; ${again}, or leave fields out.`,
+    )
+}
+
+const isLike = (wanted: NonNullable<Wanted['fields']>[number], field: Field | undefined) =>
+  wanted.name === field?.name &&
+  (wanted.type ?? field.type) === field.type &&
+  (wanted.collation ?? field.collation) === field.collation &&
+  (wanted.list ?? field.list) === field.list
+
+/** Creates an imported entity without records: they come by an import, or one by one. */
+async function create(
+  { entities }: Parts,
+  request: FastifyRequest,
+  { name, wanted, eventFor }: Put,
+  all: ReadonlyMap<string, Entity>,
+): Promise<void> {
+  const { key, fields } = wanted
+  if (!key || !fields)
+    throw refused(
+      key ? '/fields' : '/key',
+      'An entity that is new needs key and fields, or a table that it is to show. To make one from a file, import that.',
+    )
+  const described: Described = {
+    name,
+    key: key.length === 1 && key[0] !== undefined ? key[0] : key,
+    fields: fields.map(({ name: field, type = 'text', collation, list }) => ({
+      ...{ name: field, type, nullable: false },
+      ...(collation !== undefined && { collation }),
+      ...(list && { list }),
+    })),
+    source: { kind: 'records', version: '', count: 0, bytes: 0, largest: 0 },
+  }
+  const declared = declaredAnew(wanted, described, all)
+  try {
+    await importStaged(
+      async staging => staging.declare(described.fields.map(field => field.name)),
+      entities,
+      {
+        name,
+        key: described.key,
+        read: declared.read,
+        types: new Map(described.fields.map(field => [field.name, field.type])),
+        collations: new Map(
+          described.fields.flatMap(field =>
+            field.collation === undefined ? [] : [[field.name, field.collation] as const],
+          ),
+        ),
+        lists: listsOf(described),
+        declare: descriptionOf(declared),
+        // The new entity replaces no records: if another request created it meanwhile, this one fails.
+        replaces: null,
+        event: eventFor(request, 'entity.import', name),
+      },
+      () => {},
+    )
+  } catch (error) {
+    if (error instanceof VersionReplaced) throw stale('entity')
+    if (error instanceof ImportError)
+      throw refused('/key', `${error.message.replaceAll(/--type\b/g, 'type')}.`)
+    throw error
+  }
+}

@@ -1,0 +1,163 @@
+import { AccessTokenOf } from '../../authn/schemas.ts'
+import type { Contracts } from '../../http/contract.ts'
+import {
+  answer,
+  closed,
+  count,
+  flag,
+  json,
+  named,
+  nothing,
+  orNull,
+  pageOf,
+  paging,
+  parameter,
+  Type,
+  text,
+  uuid,
+} from '../../http/schema.ts'
+import {
+  Access,
+  Backup,
+  Explained,
+  Figures,
+  Identity,
+  Providers,
+  Report,
+  SignOnReport,
+  SpecialGroupRules,
+} from './schemas.ts'
+
+const tag = 'Operation'
+
+export const contracts = {
+  runDoctor: {
+    summary: 'What carrel doctor says',
+    tag,
+    caller: 'administrator',
+    answers: { 200: answer('The findings.', json(Report)) },
+    problems: ['bad-parameter'],
+  },
+  checkSignOn: {
+    summary: 'What carrel sso check says',
+    tag,
+    caller: 'administrator',
+    answers: { 200: answer('The findings.', json(SignOnReport)) },
+    problems: ['bad-parameter'],
+  },
+  explainSignOn: {
+    summary: 'What a login at a provider would do',
+    description: 'Either `attributes` or `assertion`. Nobody is logged in.',
+    tag,
+    caller: 'administrator',
+    body: json(
+      named('SignOnQuestion', {
+        provider: Type.Optional(orNull(text)),
+        entityId: Type.Optional(orNull(text)),
+        attributes: Type.Optional(orNull(Type.Record(text, Type.Unknown()))),
+        assertion: Type.Optional(orNull(text)),
+      }),
+    ),
+    answers: { 200: answer('What it would do.', json(Explained)) },
+    problems: ['bad-parameter', 'not-found', 'explanation-refused', 'short-lived-token-refused'],
+  },
+  showFigures: {
+    summary: 'The figures of the metrics as JSON',
+    tag,
+    caller: 'administrator',
+    answers: { 200: answer('Of all event loops together.', json(Figures)) },
+    problems: ['bad-parameter'],
+  },
+  listBackups: {
+    summary: 'Backups, and whether one is being made',
+    tag,
+    caller: 'administrator',
+    answers: {
+      200: answer(
+        'Those in the folder.',
+        json(closed({ configured: flag, process: orNull(count), backups: Type.Array(Backup) })),
+      ),
+    },
+    problems: ['bad-parameter'],
+  },
+  showAccess: {
+    summary: 'What an eperson would see, and by which rule',
+    tag,
+    caller: 'administrator',
+    query: {
+      address: parameter(text, 'Where they would come from.'),
+      method: parameter(text, 'How they would have logged in.'),
+      object: parameter(uuid, 'Of an item or a file.'),
+      entity: parameter(text),
+      key: parameter(text, 'Of a record of the entity.'),
+    },
+    answers: { 200: answer('Their groups, entities, items and files.', json(Access)) },
+    problems: ['bad-parameter', 'not-found'],
+  },
+  listSpecialGroupRules: {
+    summary: 'The rules that give special groups',
+    tag,
+    caller: 'administrator',
+    query: { eperson: parameter(uuid, 'Whose sessions are shown with each rule that gives them its group.') },
+    answers: {
+      200: answer('As the configuration has them.', json(SpecialGroupRules)),
+    },
+    problems: ['bad-parameter', 'not-found'],
+  },
+  listAllAccessTokens: {
+    summary: 'Everybody’s access tokens',
+    tag,
+    caller: 'administrator',
+    query: paging,
+    answers: { 200: answer('A page.', json(pageOf('tokens', AccessTokenOf, 'AccessTokensOfAllPage'))) },
+    problems: ['bad-parameter'],
+  },
+  endAllSessions: {
+    summary: 'End the sessions of everybody',
+    tag,
+    caller: 'administrator',
+    answers: { 204: nothing('They have ended, the caller’s too.') },
+    problems: ['short-lived-token-refused'],
+  },
+  rotateSecret: {
+    summary: 'Sign with a new secret',
+    tag,
+    caller: 'administrator',
+    answers: { 200: answer('How many secrets are accepted now.', json(closed({ accepted: count }))) },
+    problems: ['secret-set', 'short-lived-token-refused'],
+  },
+  listIdentities: {
+    summary: 'Who is linked to an identity at a provider',
+    tag,
+    caller: 'administrator',
+    query: { eperson: parameter(uuid, 'Those of this eperson alone.'), ...paging },
+    answers: { 200: answer('A page.', json(pageOf('identities', Identity, 'LinkedIdentityPage'))) },
+    problems: ['bad-parameter'],
+  },
+  listProviders: {
+    summary: 'The providers of single sign-on',
+    tag,
+    caller: 'administrator',
+    answers: { 200: answer('Those that are switched on.', json(Providers)) },
+    problems: ['bad-parameter'],
+  },
+  linkIdentity: {
+    summary: 'Link an eperson to a subject of a provider',
+    description: 'From then on, a login there is one of the eperson. `entityId` is for federations.',
+    tag,
+    caller: 'administrator',
+    body: json(named('WantedIdentity', { subject: text, entityId: Type.Optional(orNull(text)) })),
+    answers: {
+      200: answer('They were linked already.', json(Identity)),
+      201: answer('They are linked.', json(Identity)),
+    },
+    problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
+  },
+  unlinkIdentity: {
+    summary: 'Unlink an eperson from their identity at a provider',
+    tag,
+    caller: 'administrator',
+    answers: { 204: nothing('Their tokens have ended, too.') },
+    problems: ['not-found', 'short-lived-token-refused'],
+  },
+} as const satisfies Contracts

@@ -1,0 +1,114 @@
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../../config/config.ts'
+import { providersIn } from '../../config/providers.ts'
+import type { Addresses } from '../../http/addresses.ts'
+import { contractsIn } from '../../http/contract.ts'
+import { halPage, halPart, readPage, windowOf } from '../../http/hal.ts'
+import { ignoreBody } from '../../http/ignore-body.ts'
+import { jsonObject } from '../../http/json-body.ts'
+import { badParameter, commaList, type Query, quote, singleParameters } from '../../http/parameters.ts'
+import { Problem } from '../../http/problems.ts'
+import { readUuid } from '../../lib/uuids.ts'
+import type { Eperson } from '../../model/accounts.ts'
+import { OperatorError } from '../../model/errors.ts'
+import { WrongProvider } from '../../sso/explain.ts'
+import { wantedLink } from '../../sso/wanted-link.ts'
+import type { Identities, SubjectOf } from '../../storage/identities.ts'
+import type { People } from '../../storage/people.ts'
+import { eventFor } from './upkeep-routes.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
+
+interface Parts {
+  readonly people: Pick<People, 'eperson'>
+  readonly addresses: Addresses
+  readonly config: Pick<Config, 'singleSignOn'>
+  readonly identities: Pick<Identities, 'link' | 'listIdentities' | 'pageOfIdentities' | 'unlink'>
+}
+
+const refused = (why: string) => new Problem('change-refused', why)
+
+/** `{api}/admin/sso/…`: the providers, and the identities that epersons have there (OP5). */
+export function identityRoutes(app: FastifyInstance, { people, addresses, config, identities }: Parts): void {
+  type One = { Params: { provider: string; uuid: string } }
+  const list = `${addresses.api}/admin/sso/identities`
+  const url = '/sso/identities/:provider/:uuid'
+
+  app.get('/sso/providers', route('listProviders'), async request => {
+    singleParameters(request.query as Query, [])
+    return {
+      providers: providersIn(config.singleSignOn).map(provider => ({
+        id: provider.id,
+        name: provider.name,
+        kind: provider.kind,
+        method: provider.scheme,
+        federation: provider.kind === 'saml' && provider.federation !== undefined,
+      })),
+    }
+  })
+
+  app.get('/sso/identities', route('listIdentities'), async request => {
+    const query = request.query as Query
+    const { eperson } = singleParameters(query, ['eperson', 'page', 'size'])
+    const uuid = eperson === undefined ? undefined : readUuid(eperson)
+    if (eperson !== undefined && uuid === undefined)
+      throw badParameter('eperson', eperson, 'The parameter eperson must be the UUID of an eperson.')
+    const page = readPage(query)
+    if (uuid !== undefined) return halPage('identities', await identities.listIdentities(uuid), page, list)
+    const { rows, total } = await identities.pageOfIdentities(windowOf(page))
+    return halPart('identities', rows, total, page, list)
+  })
+
+  app.put<One>(url, route('linkIdentity'), async (request, reply) => {
+    const { provider, uuid } = request.params
+    const eperson = await people.eperson(readUuid(uuid) ?? '')
+    if (!eperson) throw new Problem('not-found', 'There is no eperson with this UUID.')
+    const subject = subjectIn(jsonObject(request), provider)
+    const linked = await identities.link(eperson.email, subject, eventFor(request, 'eperson.link', provider))
+    if (linked === 'taken')
+      throw refused('This subject of the provider is another eperson. Remove that link first.')
+    if (linked === 'other-subject')
+      throw refused('The eperson is another subject of this provider. Remove that link first.')
+    return reply.code(linked === 'changed' ? 201 : 200).send(await shown(eperson, subject))
+  })
+
+  app.delete<One>(url, { preParsing: ignoreBody, ...route('unlinkIdentity') }, async (request, reply) => {
+    const { provider, uuid } = request.params
+    const eperson = await people.eperson(readUuid(uuid) ?? '')
+    const event = eventFor(request, 'eperson.unlink', provider)
+    const changed = eperson && (await identities.unlink(eperson.email, provider, event))
+    if (changed !== 'changed')
+      throw new Problem('not-found', 'No eperson with this UUID has an identity at this provider.')
+    return reply.code(204).send()
+  })
+
+  async function shown({ uuid }: Eperson, { provider, subject }: SubjectOf) {
+    const found = (await identities.listIdentities(uuid)).find(one => one.provider === provider)
+    if (found?.subject !== subject)
+      throw new Problem('not-found', 'The link has been removed in the meantime.')
+    return found
+  }
+
+  /** @throws Problem 404 if there is no such provider, 422 */
+  function subjectIn(body: Readonly<Record<string, unknown>>, provider: string): SubjectOf {
+    const members = ['subject', 'entityId']
+    const unknown = Object.keys(body).find(name => !members.includes(name))
+    if (unknown !== undefined)
+      throw refused(`There is no member ${quote(unknown)}; there are ${commaList(members)}.`)
+    const { subject, entityId = null } = body
+    if (typeof subject !== 'string') throw refused('subject must be a text.')
+    if (entityId !== null && typeof entityId !== 'string') throw refused('entityId must be a text.')
+    const { singleSignOn } = config
+    if (singleSignOn === null) throw new Problem('not-found', 'Single sign-on is not configured.')
+    try {
+      return wantedLink({ provider, subject, entityId }, singleSignOn)
+    } catch (error) {
+      if (error instanceof WrongProvider && error.parameter === 'provider')
+        throw new Problem('not-found', `There is no such provider: it ${error.message}.`)
+      if (error instanceof WrongProvider) throw refused(`entityId ${error.message}.`)
+      if (error instanceof OperatorError)
+        throw refused(`${error.message.charAt(0).toUpperCase()}${error.message.slice(1)}.`)
+      throw error
+    }
+  }
+}

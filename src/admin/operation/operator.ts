@@ -1,0 +1,71 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { refuseShortLivedToken } from '../../authn/authenticate.ts'
+import { checkEach } from '../../authn/look-again.ts'
+import type { SpecialGroups } from '../../authn/special-groups.ts'
+import type { Config } from '../../config/config.ts'
+import type { Addresses } from '../../http/addresses.ts'
+import { requireAdministrator } from '../../http/require-eperson.ts'
+import type { Tally } from '../../lib/tally.ts'
+import type { Limits } from '../../model/limits.ts'
+import type { Storage } from '../../storage/storage.ts'
+import { knownScripts } from '../processes/known-scripts.ts'
+import type { Script } from '../processes/scripts.ts'
+import { accessRoutes } from './access-routes.ts'
+import { identityRoutes } from './identity-routes.ts'
+import { questionRoutes } from './question-routes.ts'
+import { createQuestions } from './questions.ts'
+import { operatorScripts } from './scripts.ts'
+import { specialGroupRoutes } from './special-groups.ts'
+import { stateRoutes } from './state-routes.ts'
+import { upkeepRoutes } from './upkeep-routes.ts'
+
+/** Operation by administrators over HTTP, as an operator does it by command (docs/decisions/0049). */
+export interface Operator {
+  /** All processes that begin by their name. */
+  readonly scripts: readonly Script[]
+  /** Registers the routes below `{api}/admin`. */
+  register(app: FastifyInstance): Promise<void>
+}
+
+interface Parts {
+  readonly addresses: Addresses
+  readonly config: Config
+  readonly limits: Limits
+  readonly specialGroups: SpecialGroups
+  readonly storage: Storage
+  readonly tally: Tally
+}
+
+export function createOperator({ storage, ...more }: Parts): Operator {
+  const { config } = more
+  const questions = createQuestions(config)
+  const parts = { ...storage, ...more, questions }
+  return {
+    scripts: [...knownScripts({ config, storage }), ...operatorScripts(parts)].toSorted((one, other) =>
+      one.name < other.name ? -1 : 1,
+    ),
+    register: async app => {
+      // Clients that wait for an answer would keep the service from closing.
+      app.addHook('preClose', async () => questions.close())
+      // A scope of its own, so that its hook applies to nothing else.
+      await app.register(
+        async scope => {
+          // Checked before anything of a body is read.
+          checkEach(scope, requireAdministration)
+          questionRoutes(scope, parts)
+          stateRoutes(scope, parts)
+          accessRoutes(scope, parts)
+          identityRoutes(scope, parts)
+          specialGroupRoutes(scope, parts)
+          upkeepRoutes(scope, parts)
+        },
+        { prefix: '/admin' },
+      )
+    },
+  }
+}
+
+async function requireAdministration(request: FastifyRequest): Promise<void> {
+  requireAdministrator(request.caller, 'administer the service')
+  if (request.method !== 'GET' && request.method !== 'HEAD') await refuseShortLivedToken(request)
+}

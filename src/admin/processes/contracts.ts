@@ -1,0 +1,170 @@
+import type { Contracts } from '../../http/contract.ts'
+import {
+  answer,
+  json,
+  nothing,
+  oneOf,
+  pageOf,
+  paging,
+  parameter,
+  Type,
+  text,
+  uri,
+  uuid,
+} from '../../http/schema.ts'
+import { Process, ProcessFileTypes, ProcessOutput, ProcessPage, Script, ScriptPage } from './schemas.ts'
+
+const tag = 'Processes'
+const page = 'A page of at most 100.'
+const sort = parameter(text, 'Such as `startTime,desc`.')
+/** Problems of routes where epersons may see the processes that they began. */
+const own = ['access-denied', 'not-found'] as const
+const begun = answer('It is begun.', json(Process), { Location: uri })
+
+export const contracts = {
+  listProcesses: {
+    summary: 'All processes',
+    tag,
+    caller: 'administrator',
+    query: { sort, ...paging },
+    answers: { 200: answer(page, json(ProcessPage)) },
+    problems: ['bad-parameter'],
+  },
+  searchProcesses: {
+    summary: 'Processes by status, script and eperson',
+    tag,
+    caller: 'administrator',
+    query: {
+      processStatus: parameter(oneOf('SCHEDULED', 'RUNNING', 'COMPLETED', 'FAILED')),
+      scriptName: parameter(text),
+      userId: parameter(uuid),
+      sort,
+      ...paging,
+    },
+    answers: { 200: answer(page, json(ProcessPage)) },
+    problems: ['bad-parameter'],
+  },
+  listOwnProcesses: {
+    summary: 'The caller’s own processes',
+    tag,
+    caller: 'eperson',
+    query: { sort, ...paging },
+    answers: { 200: answer(page, json(ProcessPage)) },
+    problems: ['bad-parameter'],
+  },
+  showProcess: {
+    summary: 'One process',
+    tag,
+    caller: 'eperson',
+    answers: { 200: answer('The process.', json(Process)) },
+    problems: own,
+  },
+  showOutput: {
+    summary: 'The log of a process as a file',
+    tag,
+    caller: 'eperson',
+    answers: { 200: answer('The file.', json(ProcessOutput)), 204: nothing('The log is empty.') },
+    problems: own,
+  },
+  listFilesOfProcess: {
+    summary: 'Files of a process: none',
+    tag,
+    caller: 'eperson',
+    query: paging,
+    answers: { 200: answer('An empty page.', json(pageOf('bitstreams', Type.Never()))) },
+    problems: [...own, 'bad-parameter'],
+  },
+  listFileTypesOfProcess: {
+    summary: 'Kinds of files of a process: none',
+    tag,
+    caller: 'eperson',
+    answers: {
+      200: answer('None.', json(ProcessFileTypes)),
+    },
+    problems: own,
+  },
+  showLog: {
+    summary: 'The log of a process',
+    tag,
+    caller: 'eperson',
+    answers: { 200: answer('Its lines.', { 'text/plain': text }) },
+    problems: own,
+  },
+  followProcess: {
+    summary: 'A process as server-sent events',
+    tag,
+    caller: 'eperson',
+    headers: { 'Last-Event-ID': parameter(text, 'The last line of the log that the client has.') },
+    answers: {
+      200: answer(
+        '`log`, `progress`, and `end` at last.',
+        { 'text/event-stream': text },
+        {
+          'X-Accel-Buffering': text,
+        },
+      ),
+    },
+    problems: own,
+  },
+  cancelProcess: {
+    summary: 'Cancel a process',
+    tag,
+    caller: 'eperson',
+    answers: { 202: answer('Its work stops where it can.', json(Process)) },
+    problems: [...own, 'process-state', 'short-lived-token-refused'],
+  },
+  resumeProcess: {
+    summary: 'Begin a process again that did not come to its end',
+    tag,
+    caller: 'eperson',
+    answers: { 202: begun },
+    problems: [
+      ...own,
+      'process-state',
+      'bad-parameter',
+      'upload-offset',
+      'entity-conflict',
+      'short-lived-token-refused',
+    ],
+  },
+  deleteProcess: {
+    summary: 'Remove a process that has ended',
+    tag,
+    caller: 'eperson',
+    answers: { 204: nothing('It is removed.') },
+    problems: [...own, 'process-state', 'short-lived-token-refused'],
+  },
+  listScripts: {
+    summary: 'What can be begun by its name',
+    tag,
+    caller: 'administrator',
+    query: paging,
+    answers: { 200: answer('A page.', json(ScriptPage)) },
+    problems: ['bad-parameter'],
+  },
+  showScript: {
+    summary: 'One of them',
+    tag,
+    caller: 'administrator',
+    answers: { 200: answer('What it takes.', json(Script)) },
+    problems: ['not-found'],
+  },
+  beginScript: {
+    summary: 'Begin a process by its name',
+    tag,
+    caller: 'administrator',
+    body: Object.fromEntries(
+      ['multipart/form-data', 'application/x-www-form-urlencoded'].map(type => [
+        type,
+        Type.Object({
+          properties: Type.String({
+            description: 'A JSON array such as `[{"name": "--keep", "value": "7"}]`.',
+          }),
+        }),
+      ]),
+    ),
+    bodyIsOptional: true,
+    answers: { 202: begun },
+    problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
+  },
+} as const satisfies Contracts

@@ -1,0 +1,234 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { refuseShortLivedToken } from '../../authn/authenticate.ts'
+import type { LookAgain } from '../../authn/look-again.ts'
+import type { Addresses } from '../../http/addresses.ts'
+import { eventOf } from '../../http/audit.ts'
+import { signalOf, turnOf } from '../../http/client.ts'
+import { contractsIn } from '../../http/contract.ts'
+import { halPage, halPart, readPage, windowOf } from '../../http/hal.ts'
+import { ignoreBody } from '../../http/ignore-body.ts'
+import { badParameter, type Query, quote, single } from '../../http/parameters.ts'
+import { Problem } from '../../http/problems.ts'
+import { requireAdministrator, requireEperson } from '../../http/require-eperson.ts'
+import { sendPieces } from '../../http/send-pieces.ts'
+import { readUuid } from '../../lib/uuids.ts'
+import { type Caller, isAdministrator } from '../../model/caller.ts'
+import type { Process, ProcessKind, ProcessState } from '../../model/processes.ts'
+import { maxLines, type Processes, type ProcessSearch } from '../../storage/processes.ts'
+import { logText, outputBody, processAddress, processBody, statesOf, statusNames } from './bodies.ts'
+import { createListeners } from './events.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
+
+/** Begins a process again that didn't finish. @throws Problem if that isn't possible */
+export type Resume = (process: Process, request: FastifyRequest) => Promise<Process>
+
+interface Parts {
+  readonly addresses: Addresses
+  readonly lookAgain: LookAgain
+  readonly processes: Processes
+  readonly resume: Readonly<Partial<Record<ProcessKind, Resume>>>
+}
+
+const isUnderWay = (state: ProcessState) => state === 'running' || state === 'scheduled'
+/** Time in ms after which a client that accepts no events is disconnected. */
+const idle = 60_000
+
+/** `/api/system/processes`: administrators see all processes, epersons those that they began. */
+export function processRoutes(
+  app: FastifyInstance,
+  { addresses, lookAgain, processes, resume }: Parts,
+): void {
+  type Route = { Params: { id: string } }
+  const path = '/system/processes'
+  const all = `${addresses.api}${path}`
+  const one = `${path}/:id`
+  const changing = { preParsing: [refuseShortLivedToken, requireLogin, ignoreBody] }
+  const listeners = createListeners(processes)
+  app.addHook('preClose', async () => listeners.close())
+
+  /**
+   * Finds a process that the caller may read. @throws Problem 401, 403 or 404; only administrators learn
+   * which processes exist
+   */
+  async function readable({ caller, params }: FastifyRequest): Promise<Process> {
+    const { session } = requireEperson(caller)
+    const { id } = params as Route['Params']
+    const process = /^\d{1,15}$/.test(id) ? await processes.one(Number(id)) : undefined
+    if (process && (isAdministrator(caller) || process.eperson === session.eperson.uuid)) return process
+    if (isAdministrator(caller)) throw gone()
+    throw new Problem(
+      'access-denied',
+      'Epersons may see only the processes that they began. Administrators may see any.',
+    )
+  }
+
+  async function page(request: FastifyRequest, search: ProcessSearch, self: string) {
+    const asked = readPage(request.query as Query, 100)
+    const { rows, total } = await processes.find(search, windowOf(asked))
+    const bodies = rows.map(row => processBody(row, addresses))
+    return halPart('processes', bodies, total, asked, self)
+  }
+
+  const textOf = async (process: Process) => logText(process, await processes.lines(process.id, 0, maxLines))
+  const changed = async (id: number) => {
+    const process = await processes.one(id)
+    if (!process) throw gone()
+    return processBody(process, addresses)
+  }
+
+  app.get(path, route('listProcesses'), async request => {
+    requireAdministrator(request.caller)
+    const query = request.query as Query
+    return page(request, { order: orderOf(query) }, all)
+  })
+  app.get(`${path}/search/byProperty`, route('searchProcesses'), async request => {
+    requireAdministrator(request.caller)
+    const query = request.query as Query
+    return page(request, searchOf(query), `${all}/search/byProperty`)
+  })
+  app.get(`${path}/search/own`, route('listOwnProcesses'), async request => {
+    const eperson = requireEperson(request.caller).session.eperson.uuid
+    const query = request.query as Query
+    return page(request, { eperson, order: orderOf(query) }, `${all}/search/own`)
+  })
+  app.get<Route>(one, route('showProcess'), async request => processBody(await readable(request), addresses))
+  app.get<Route>(`${one}/output`, route('showOutput'), async (request, reply) => {
+    const process = await readable(request)
+    const text = await textOf(process)
+    return text === '' ? reply.code(204).send() : outputBody(process, text, addresses)
+  })
+  app.get<Route>(`${one}/files`, route('listFilesOfProcess'), async request => {
+    const { id } = await readable(request)
+    return halPage(
+      'bitstreams',
+      [],
+      readPage(request.query as Query),
+      `${processAddress(addresses, id)}/files`,
+    )
+  })
+  app.get<Route>(`${one}/filetypes`, route('listFileTypesOfProcess'), async request => {
+    const { id } = await readable(request)
+    const href = `${processAddress(addresses, id)}/filetypes`
+    return { id: 'filetypes', values: [], type: 'filetypes', _links: { self: { href } } }
+  })
+  const ofText = (name: 'showLog' | 'followProcess') => ({ config: { ...route(name).config, isText: true } })
+  app.get<Route>(`${one}/log`, ofText('showLog'), async (request, reply) => {
+    const text = await textOf(await readable(request))
+    return reply.type('text/plain; charset=utf-8').send(text)
+  })
+  app.get<Route>(
+    `${one}/events`,
+    { ...ofText('followProcess'), exposeHeadRoute: false },
+    async (request, reply) => {
+      const process = await readable(request)
+      const mayGoOn = () => lookAgain.isStill(request.caller)
+      await turnOf(reply)
+      const pieces = listeners.events(process, lastLine(request), mayGoOn, signalOf(request))
+      reply.header('content-type', 'text/event-stream').header('x-accel-buffering', 'no')
+      if (!reply.hasHeader('cache-control')) reply.header('cache-control', 'no-store')
+      return sendPieces(reply, { before: 'retry: 3000\n\n', between: '', after: '', pieces }, { idle })
+    },
+  )
+
+  app.post<Route>(`${one}/cancel`, { ...changing, ...route('cancelProcess') }, async (request, reply) => {
+    const { id } = await readable(request)
+    const event = eventOf(request.caller, request, { event: 'process.cancel', outcome: 'success' })
+    const state = await processes.cancel(id, event)
+    if (state === undefined) throw gone()
+    if (!isUnderWay(state))
+      throw new Problem('process-state', `The process has ended already: it is ${state}.`)
+    return reply.code(202).send(await changed(id))
+  })
+  app.post<Route>(`${one}/resume`, { ...changing, ...route('resumeProcess') }, async (request, reply) => {
+    const process = await readable(request)
+    const { kind, state } = process
+    if (isUnderWay(state) || state === 'completed')
+      throw new Problem(
+        'process-state',
+        `Only a process that did not come to its end can be resumed; this one is ${state}.`,
+      )
+    const begin = resume[kind]
+    if (!begin)
+      throw new Problem('process-state', `A process of the kind ${kind} can’t be resumed. Begin it again.`)
+    const next = await begin(process, request)
+    return reply
+      .code(202)
+      .header('location', processAddress(addresses, next.id))
+      .send(processBody(next, addresses))
+  })
+  app.delete<Route>(one, { ...changing, ...route('deleteProcess') }, async (request, reply) => {
+    const { id } = await readable(request)
+    const event = eventOf(request.caller, request, { event: 'process.delete', outcome: 'success' })
+    const state = await processes.remove(id, event)
+    if (state === undefined) throw gone()
+    if (isUnderWay(state))
+      throw new Problem('process-state', 'The process has not ended. Cancel it first (POST …/cancel).')
+    return reply.code(204).send()
+  })
+}
+
+const gone = () => new Problem('not-found', 'There is no process with this number.')
+
+async function requireLogin({ caller }: { readonly caller: Caller }): Promise<void> {
+  requireEperson(caller)
+}
+
+/** Reads the number of the last line, which `EventSource` sends when it reconnects. */
+function lastLine({ headers }: FastifyRequest): number {
+  const id = String(headers['last-event-id'] ?? '')
+  // No line has a greater number.
+  return /^\d{1,15}$/.test(id) ? Math.min(Number(id), maxLines) : 0
+}
+
+const kinds: readonly ProcessKind[] = [
+  'import',
+  'ingest',
+  'verify',
+  'verify-trail',
+  'verify-backups',
+  'clean',
+  'backup',
+  'object-deletion',
+  'metadata-deletion',
+]
+
+function searchOf(query: Query): ProcessSearch {
+  const status = single(query, 'processStatus')
+  const states = status === undefined ? undefined : statesOf(status)
+  if (status !== undefined && states === undefined)
+    throw badParameter('processStatus', status, `There is no status ${quote(status)}.`, {
+      legal: statusNames,
+    })
+  const user = single(query, 'userId')
+  const eperson = user === undefined ? undefined : readUuid(user)
+  if (user !== undefined && eperson === undefined)
+    throw badParameter('userId', user, 'The parameter userId must be the UUID of an eperson.')
+  const script = single(query, 'scriptName')
+  const kind = kinds.find(name => name === script)
+  if (script !== undefined && kind === undefined)
+    throw badParameter('scriptName', script, `There is no script ${quote(script)}.`, { legal: kinds })
+  return {
+    ...(states && { states }),
+    ...(eperson && { eperson }),
+    ...(kind && { kind }),
+    order: orderOf(query),
+  }
+}
+
+const columns = new Map<string, ProcessSearch['order']['by']>([
+  ['processId', 'id'],
+  ['creationTime', 'id'],
+  ['startTime', 'begun'],
+  ['endTime', 'ended'],
+])
+
+/**
+ * Reads the order; the newest come first by default. Clients send `sort` everywhere, so an unknown value is
+ * no error.
+ */
+function orderOf(query: Query): ProcessSearch['order'] {
+  const [name = '', way = ''] = (single(query, 'sort') ?? '').split(',')
+  const by = columns.get(name.trim())
+  return by === undefined ? { by: 'id', falling: true } : { by, falling: way.trim().toLowerCase() !== 'asc' }
+}

@@ -1,0 +1,92 @@
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { UploadLimits } from '../../config/parts.ts'
+import { Problem } from '../../http/problems.ts'
+import { makeFolder } from '../../lib/make-folder.ts'
+import { hasEnded } from '../../lib/programs.ts'
+import { addUpload, type Found, freeIn, type Info, listUploads, removeUpload, written } from './folder.ts'
+import { hold } from './hold.ts'
+
+interface Parts {
+  readonly folder: string
+  readonly limits: UploadLimits
+}
+
+/**
+ * Adds an upload if it fits beside the present ones. Uploads are decided one after the other, over all event
+ * loops and programs that share the folder, so that concurrent ones can't exceed a limit together. From then
+ * on the upload's whole size counts, until it is removed: it is its own reservation.
+ * @throws Problem 507
+ */
+export async function admitUpload({ folder, limits }: Parts, id: string, info: Info): Promise<void> {
+  await alone(folder, async () => {
+    const all: Found[] = []
+    for (const one of await listUploads(folder))
+      if (isForsaken(one)) await removeUpload(folder, one.id)
+      else all.push(one)
+    await requireRoom(all, info, { folder, limits })
+    await addUpload(folder, id, info)
+  })
+}
+
+async function requireRoom(
+  all: readonly Found[],
+  { eperson, size }: Info,
+  { folder, limits }: Parts,
+): Promise<void> {
+  const own = all.filter(one => one.eperson === eperson)
+  if (own.length >= limits.count)
+    throw new Problem('no-room', `An eperson may have ${limits.count} uploads (CARREL_UPLOAD_COUNT).`)
+  const together = own.reduce((sum, one) => sum + one.size, size)
+  if (together > limits.quota)
+    throw new Problem(
+      'no-room',
+      `With this one, your uploads would be ${megabytes(together)} together; ${megabytes(limits.quota)} is the limit (CARREL_UPLOAD_QUOTA).`,
+    )
+  // The missing bytes of all announced uploads need room as well.
+  const awaited = all.reduce((sum, one) => sum + one.size - one.offset, size)
+  if ((await freeIn(folder)) - awaited < limits.free)
+    throw new Problem('no-room', `The disk has no room for ${megabytes(size)} more (CARREL_UPLOAD_FREE).`)
+}
+
+/** True if the program that was receiving the body has ended, so that the rest will never come. */
+const isForsaken = ({ receivedBy, offset, size }: Found): boolean =>
+  receivedBy !== undefined && offset < size && hasEnded(receivedBy)
+
+/** Time in ms after which a silent holder counts as gone, even if its program still runs. */
+const silence = 10_000
+/** Maximum time in ms to wait for a turn. */
+const patience = 30_000
+/** Maximum time in ms between two attempts. */
+const step = 20
+
+let last: Promise<unknown> = Promise.resolve()
+
+/** Runs work one at a time: in this event loop by a queue, and among event loops and programs by a file. */
+function alone(folder: string, work: () => Promise<void>): Promise<void> {
+  const turn = last.then(() => locked(folder, work))
+  last = turn.catch(() => {})
+  return turn
+}
+
+async function locked(folder: string, work: () => Promise<void>): Promise<void> {
+  makeFolder(folder)
+  const begun = performance.now()
+  for (;;) {
+    const held = await written(() => hold(join(folder, 'admission'), silence))
+    if (held !== null)
+      try {
+        return await work()
+      } finally {
+        await rm(held, { force: true })
+      }
+    if (performance.now() - begun > patience)
+      throw new Problem('busy', 'Too many uploads begin at the same time. Retry in a moment.', {
+        headers: { 'retry-after': '5' },
+      })
+    await delay(1 + Math.random() * step)
+  }
+}
+
+const megabytes = (bytes: number) => `${Math.ceil(bytes / 1024 / 1024).toLocaleString('en')} MB`

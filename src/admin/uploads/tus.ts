@@ -1,0 +1,171 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { IncomingMessage } from 'node:http'
+import { DataStore, ERRORS, type Locker, Server, Upload } from '@tus/server'
+import { Problem } from '../../http/problems.ts'
+import { discardUpload, findUpload, type Info, newUploadId, removeUpload } from './folder.ts'
+import { lockOf } from './lock.ts'
+import { cutBack, receive } from './receive.ts'
+
+/**
+ * The only file that uses the tus library (https://tus.io/protocols/resumable-upload). The library checks
+ * headers, versions and offsets; the bytes go from the connection to the disk without its streams, which
+ * would copy them four times.
+ */
+export interface TusRequest {
+  readonly method: 'OPTIONS' | 'POST' | 'HEAD' | 'PATCH' | 'DELETE'
+  readonly headers: Readonly<Record<string, string>>
+  /** The upload's id; missing for a new one. */
+  readonly id?: string
+  readonly eperson: string
+  readonly body: IncomingMessage
+  /** Adds an upload. @throws Problem if it is refused */
+  admit(id: string, info: Info): Promise<void>
+  /** Called when the body has arrived. @throws Problem if the body must not be kept */
+  lookAgain(): Promise<unknown>
+}
+
+export interface TusAnswer {
+  readonly status: number
+  readonly headers: ReadonlyMap<string, string>
+}
+
+export type Tus = (request: TusRequest) => Promise<TusAnswer>
+
+interface Parts {
+  readonly folder: string
+  /** Maximum size of an upload in bytes. */
+  readonly maxSize: number
+  /** Time in ms after which an unchanged upload expires. */
+  readonly lifetime: number
+  addressOf(id: string): string
+}
+
+interface Context extends TusRequest {
+  readonly stop: AbortController
+  /** The original error, which the library would turn into text. */
+  problem?: unknown
+}
+
+export function createTus({ folder, maxSize, lifetime, addressOf }: Parts): Tus {
+  const contexts = new AsyncLocalStorage<Context>()
+  const current = (): Context => {
+    const context = contexts.getStore()
+    if (!context) throw new Error('there is no request')
+    return context
+  }
+
+  class Uploads extends DataStore {
+    override extensions = ['creation', 'creation-with-upload', 'termination', 'expiration']
+
+    override async create(upload: Upload): Promise<Upload> {
+      const { eperson, admit } = current()
+      const size = upload.size ?? 0
+      const begun = new Date().toISOString()
+      await admit(upload.id, { eperson, size, metadata: { ...upload.metadata }, begun })
+      upload.creation_date = begun
+      return upload
+    }
+
+    override async write(_: unknown, id: string, offset: number): Promise<number> {
+      const found = await findUpload(folder, id)
+      if (!found) throw ERRORS.FILE_NOT_FOUND
+      const { body, lookAgain, method, stop } = current()
+      const end = await receive(body, { folder, id, offset, most: found.size - offset, signal: stop.signal })
+      try {
+        await lookAgain()
+      } catch (error) {
+        await (method === 'POST' ? removeUpload(folder, id) : cutBack(folder, id, offset))
+        throw error
+      }
+      return end
+    }
+
+    override async getUpload(id: string): Promise<Upload> {
+      const found = await findUpload(folder, id)
+      // Other epersons don't learn that the upload exists.
+      if (found?.eperson !== current().eperson) throw ERRORS.FILE_NOT_FOUND
+      const { size, offset, metadata, changed } = found
+      // The lifetime is counted from the last byte.
+      return new Upload({ id, size, offset, metadata, creation_date: changed.toISOString() })
+    }
+
+    override async remove(id: string): Promise<void> {
+      await this.getUpload(id)
+      const done = await discardUpload(folder, id)
+      if (done === 'missing') throw ERRORS.FILE_NOT_FOUND
+      if (done === 'held') throw inUse()
+    }
+
+    override getExpiration = () => lifetime
+  }
+
+  const locker: Locker = {
+    newLock: id => {
+      const { lock, unlock } = lockOf(folder, id)
+      return {
+        lock: async () => {
+          const context = current()
+          // A new upload has no folder yet, and no other request knows it.
+          if (context.method === 'POST') return
+          const found = await findUpload(folder, id)
+          if (found?.eperson !== context.eperson) throw ERRORS.FILE_NOT_FOUND
+          await lock(() => context.stop.abort())
+        },
+        unlock: async () => {
+          if (current().method !== 'POST') await unlock()
+        },
+      }
+    },
+  }
+
+  const server = new Server({
+    path: '/uploads',
+    datastore: new Uploads(),
+    locker,
+    maxSize,
+    namingFunction: newUploadId,
+    generateUrl: (_, { id }) => addressOf(id),
+    getFileIdFromRequest: () => current().id,
+    onResponseError: (_, error) => {
+      current().problem = error
+      return undefined
+    },
+  })
+
+  return request => {
+    const context: Context = { ...request, stop: new AbortController() }
+    return contexts.run(context, async () => {
+      const { method, headers } = request
+      // The request has no body for the library: `write` reads the body.
+      const response = await server.handleWeb(
+        new Request(`http://localhost/uploads/${request.id ?? ''}`, { method, headers }),
+      )
+      if (context.problem instanceof Error) throw context.problem
+      if (response.status >= 400) throw problemOf(response.status, (await response.text()).trim())
+      return { status: response.status, headers: new Map(response.headers) }
+    })
+  }
+}
+
+const inUse = () =>
+  new Problem('upload-in-use', 'Something is being made of this upload.', { headers: { 'retry-after': '5' } })
+
+/** Turns the library's error into a problem. */
+function problemOf(status: number, text: string): Problem {
+  switch (status) {
+    case 404:
+    case 410:
+      return new Problem('not-found', 'There is no upload with this id.')
+    case 409:
+      return new Problem('upload-offset', 'Upload-Offset is not where this upload ends.')
+    case 413:
+      return new Problem('body-too-large', 'The upload is larger than it may be, or than its Upload-Length.')
+    case 501:
+      return new Problem(
+        'bad-request',
+        'Uploads need their Upload-Length from the start, and can’t be put together.',
+      )
+    default:
+      return new Problem('bad-request', `The headers of the upload are not right: ${text}.`)
+  }
+}

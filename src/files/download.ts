@@ -1,0 +1,214 @@
+import type { FileHandle } from 'node:fs/promises'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { turnOf } from '../http/client.ts'
+import { contractsIn } from '../http/contract.ts'
+import { type Query, tokenParameter } from '../http/parameters.ts'
+import { changed, precondition, rangeCounts } from '../http/preconditions.ts'
+import { Problem } from '../http/problems.ts'
+import { sendHead, sendPieces } from '../http/send-pieces.ts'
+import { readUuid } from '../lib/uuids.ts'
+import type { Acting, Authenticated, Caller } from '../model/caller.ts'
+import type { Bitstream } from '../model/items.ts'
+import type { Limits } from '../model/limits.ts'
+import { admits, today } from '../model/readers.ts'
+import { mayRead } from '../model/viewer.ts'
+import type { Repository } from '../storage/repository.ts'
+import { type Body, partialBody, wholeBody } from './download-body.ts'
+import type { FileStore } from './file-store.ts'
+import type { HandOver } from './hand-over.ts'
+import { presentation } from './presentation.ts'
+import { type ByteRange, readRanges } from './ranges.ts'
+import { createPieceReader } from './read-pieces.ts'
+import { createTransfers } from './transfers.ts'
+
+const contract = contractsIn(() => import('./contracts.ts'))
+
+interface Parts {
+  readonly repository: Repository
+  readonly files: FileStore
+  readonly leases: Leases
+  readonly limits: Pick<Limits, 'transfers' | 'largePieces'>
+  /**
+   * Brings `request.caller` up to date when the request has waited (T12); the token that has opened it may
+   * have expired.
+   */
+  readonly lookAgain: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
+  /** Lets a proxy send files; undefined if none does. */
+  readonly handOver: HandOver | undefined
+  /** Records in the audit trail that the caller opened a bitstream (B4). */
+  readonly recordDownload: (caller: Caller, request: FastifyRequest, bitstream: string) => Promise<void>
+}
+
+/** Cookies that still open a bitstream after its token has expired (F3). */
+export interface Leases {
+  grant(
+    caller: Authenticated | Acting,
+    bitstream: Bitstream,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<void>
+  holder(bitstream: Bitstream, request: FastifyRequest): Promise<Authenticated | Acting | undefined>
+}
+
+/** Time in ms after which a client that reads nothing is disconnected; it may resume the download. */
+const stallTimeout = 120_000
+
+const outOfDescriptors: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE'])
+
+interface Sending {
+  readonly bitstream: Bitstream
+  readonly caller: Caller
+  readonly isNew: boolean
+  readonly wanted: readonly ByteRange[] | 'whole'
+  readonly headers: Readonly<Record<string, string>>
+}
+
+const anonymousViewer = { kind: 'reader', eperson: null, groups: new Set<string>() } as const
+
+/**
+ * `GET|HEAD /api/core/bitstreams/{uuid}/content` (contract section 10). Access is checked when a request
+ * begins. A transfer that has begun continues, at the client's pace.
+ */
+export function contentRoutes(
+  app: FastifyInstance,
+  { repository, files, leases, limits, lookAgain, handOver, recordDownload }: Parts,
+): void {
+  const url = '/core/bitstreams/:uuid/content'
+  const transfers = createTransfers(limits.transfers)
+
+  /** @returns the caller, and `isNew` for a new download @throws Problem if access is denied */
+  async function admit(request: FastifyRequest, bitstream: Bitstream) {
+    const { caller } = request
+    const { readers } = bitstream
+    const byToken = caller.kind !== 'anonymous'
+    if (mayRead(caller, readers)) {
+      if (!byToken) return { caller, isNew: false }
+      const holder = await leases.holder(bitstream, request)
+      return { caller, isNew: holder === undefined || !isSame(holder, caller) }
+    }
+    if (byToken) throw new Problem('access-denied', 'You may not read this bitstream.')
+    const holder = await leases.holder(bitstream, request)
+    if (holder && mayRead(holder, readers)) return { caller: holder, isNew: false }
+    throw new Problem(
+      'authentication-required',
+      request.headers.authorization !== undefined || (request.query as Query).values.has(tokenParameter)
+        ? 'The token is invalid or has expired. A short-lived token in a URL is valid for two seconds.'
+        : 'This bitstream is not public. Send a token, or a short-lived one as ?authentication-token=.',
+    )
+  }
+
+  /** @throws Error if the file is missing or has another size, which is a fault of the service */
+  async function openFile({ sha256, size }: Bitstream): Promise<FileHandle> {
+    const file = await files.open(sha256).catch(error => {
+      if (!outOfDescriptors.has(error.code)) throw error
+      throw new Problem('busy', 'Too many files are open. Retry in a moment.', {
+        headers: { 'retry-after': '5' },
+        cause: error,
+      })
+    })
+    if (!file) throw new Error(`the content ${sha256} is missing; \`carrel files verify\` lists all that are`)
+    const found = await file.stat()
+    if (found.size === size) return file
+    await file.close()
+    throw new Error(`the content ${sha256} has ${found.size} bytes instead of ${size}`)
+  }
+
+  async function answer(request: FastifyRequest, reply: FastifyReply, uuid: string): Promise<FastifyReply> {
+    const known = readUuid(uuid)
+    const bitstream = known && (await repository.bitstream(known))
+    if (!bitstream) throw new Problem('not-found', 'There is no bitstream with this UUID.')
+    const { caller, isNew } = await admit(request, bitstream)
+    const etag = `"${bitstream.sha256}"`
+    const isPublic = admits(bitstream.readers, anonymousViewer, today())
+    const headers = {
+      etag,
+      'accept-ranges': 'bytes',
+      // A browser may store a public file, but must revalidate it each time: access may change.
+      ...(isPublic && caller.kind === 'anonymous' ? { 'cache-control': 'private, no-cache' } : {}),
+      // If only the client's network grants access, pages of other sites must not read it through a visitor's
+      // browser.
+      ...(!isPublic && caller.kind === 'anonymous' ? { 'cross-origin-resource-policy': 'same-site' } : {}),
+      ...(caller.kind === 'acting' ? { 'x-acting-as': caller.session.eperson.uuid } : {}),
+    }
+    const status = precondition(request.headers, etag)
+    if (status === 304) return reply.headers(headers).code(304).send()
+    if (status === 412) throw changed('file', etag)
+    const ranges = rangeCounts(request.headers, etag)
+      ? readRanges(request.headers.range, bitstream.size)
+      : 'whole'
+    // Range is defined for GET only (RFC 9110 §14.2).
+    const wanted = request.method === 'GET' ? ranges : 'whole'
+    if (wanted === 'none')
+      throw new Problem('range-not-satisfiable', `The file has ${bitstream.size} bytes.`, {
+        headers: { 'content-range': `bytes */${bitstream.size}`, etag },
+      })
+
+    const sending = { bitstream, caller, isNew, wanted, headers }
+    const path = handOver?.suits(request.raw, wanted) ? await files.pathInPlace(bitstream) : undefined
+    if (handOver && path !== undefined) {
+      await begin(request, reply, sending)
+      const all = { ...headers, ...presentation(bitstream) }
+      return reply.headers(handOver.headers(all, path, wanted)).send('')
+    }
+    if (!(await turnOf(reply))) return transfers.run(() => send(request, reply, sending))
+    // Other responses of the connection came first, at the client's pace, and access may have been taken away
+    // meanwhile.
+    await lookAgain(request, reply)
+    return transfers.run(async () =>
+      send(request, reply, { ...sending, ...(await admit(request, bitstream)) }),
+    )
+  }
+
+  /** Records a new download and grants its lease, before the first byte is sent. */
+  async function begin(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { bitstream, caller, isNew }: Sending,
+  ): Promise<void> {
+    if (request.method !== 'GET' || !isNew || caller.kind === 'anonymous') return
+    await recordDownload(caller, request, bitstream.uuid)
+    // A program sends its access token again; a lease would outlive it.
+    if (!caller.grant) await leases.grant(caller, bitstream, request, reply)
+  }
+
+  async function send(request: FastifyRequest, reply: FastifyReply, sending: Sending): Promise<FastifyReply> {
+    const { bitstream, wanted, headers } = sending
+    const file = await openFile(bitstream)
+    const reader = createPieceReader(file, limits.largePieces)
+    try {
+      const described = presentation(bitstream)
+      const { headers: ofBody, pieces }: Body =
+        wanted === 'whole'
+          ? wholeBody(reader, bitstream.size)
+          : partialBody(reader, wanted, bitstream.size, described['content-type'] ?? '')
+      await begin(request, reply, sending)
+      reply
+        .code(wanted === 'whole' ? 200 : 206)
+        .headers(headers)
+        .headers(described)
+        .headers(ofBody)
+      if (request.method === 'HEAD') return sendHead(reply)
+      return await sendPieces(
+        reply,
+        { before: '', between: '', after: '', pieces, release: reader.release },
+        { idle: stallTimeout },
+      )
+    } finally {
+      reader.close()
+      await file.close()
+    }
+  }
+
+  app.get<{ Params: { uuid: string } }>(
+    url,
+    { config: { takesBareToken: true, ...contract('showContent').config } },
+    (request, reply) => answer(request, reply, request.params.uuid),
+  )
+}
+
+/** True if the eperson is the same, and so is the actor. */
+function isSame(one: Authenticated | Acting, other: Authenticated | Acting): boolean {
+  const actorOf = (caller: Authenticated | Acting) =>
+    caller.kind === 'acting' ? caller.actor.eperson.uuid : null
+  return one.session.eperson.uuid === other.session.eperson.uuid && actorOf(one) === actorOf(other)
+}

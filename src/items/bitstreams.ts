@@ -1,0 +1,116 @@
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/config.ts'
+import type { Addresses } from '../http/addresses.ts'
+import { contractsIn } from '../http/contract.ts'
+import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
+import type { Query } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { mayRead, viewerOf } from '../model/viewer.ts'
+import type { Entities } from '../storage/entities.ts'
+import type { Repository } from '../storage/repository.ts'
+import { bundleWith, readableBitstream, readableBundle, readableItem } from './access.ts'
+import { accessStatusBody, bitstreamBody, bundleBody, itemBody, type ShownBitstream } from './bodies.ts'
+import { allFormats, formatBody, formatOfId } from './formats.ts'
+import { listPage } from './list.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
+
+interface Parts {
+  readonly addresses: Addresses
+  readonly entities: Entities
+  readonly config: Pick<Config, 'hiddenMetadata'>
+  readonly repository: Repository
+}
+type Route = { Params: { uuid: string } }
+
+/**
+ * `GET /api/core/bitstreams…`, `/bundles…` and `/bitstreamformats…`: descriptions of files, and what they
+ * link to. Their content is in `src/downloads`. A caller who may not read a file may not read its description
+ * either.
+ */
+export function bitstreamRoutes(
+  app: FastifyInstance,
+  { addresses, config, entities, repository }: Parts,
+): void {
+  const shown = { config, repository }
+  const core = `${addresses.api}/core`
+  const url = '/core/bitstreams/:uuid'
+  const bundle = '/core/bundles/:uuid'
+  const formats = '/core/bitstreamformats'
+
+  app.get('/core/bitstreams', route('listBitstreams'), async request =>
+    listPage<ShownBitstream>(
+      entities,
+      { name: 'bitstreams', self: `${core}/bitstreams`, body: row => bitstreamBody(row, core) },
+      request,
+    ),
+  )
+  app.get<Route>(url, route('showBitstream'), async ({ caller, params }) =>
+    bitstreamBody(await readableBitstream(repository, caller, params.uuid), core),
+  )
+  app.get<Route>(`${url}/bundle`, route('showBundleOfBitstream'), async ({ caller, params }) => {
+    const bitstream = await readableBitstream(repository, caller, params.uuid)
+    return bundleBody(await bundleWith(repository, bitstream), core)
+  })
+  app.get<Route>(`${url}/format`, route('showFormatOfBitstream'), async ({ caller, params }) => {
+    const { mimeType } = await readableBitstream(repository, caller, params.uuid)
+    return formatBody(mimeType, core)
+  })
+  app.get<Route>(`${url}/thumbnail`, route('showThumbnail'), async ({ caller, params }, reply) => {
+    const bitstream = await readableBitstream(repository, caller, params.uuid)
+    const picture = await repository.thumbnailOf(bitstream)
+    if (!picture || !mayRead(caller, picture.readers)) return reply.code(204).send()
+    return bitstreamBody(picture, core)
+  })
+  app.get<Route>(`${url}/accessStatus`, route('showAccessOfBitstream'), async ({ caller, params }) => {
+    const { uuid, readers } = await readableBitstream(repository, caller, params.uuid)
+    return accessStatusBody(readers, `${core}/bitstreams/${uuid}/accessStatus`)
+  })
+
+  app.get<Route>(bundle, route('showBundle'), async ({ caller, params }) =>
+    bundleBody(await readableBundle(repository, caller, params.uuid), core),
+  )
+  app.get<Route>(
+    `${bundle}/bitstreams`,
+    route('listBitstreamsOfBundle'),
+    async ({ caller, params, query }) => {
+      const { uuid, item, name } = await readableBundle(repository, caller, params.uuid)
+      const page = readPage(query as Query)
+      const { rows, total } = await repository.bitstreamsIn(
+        { item, bundle: name },
+        viewerOf(caller),
+        windowOf(page),
+      )
+      const bodies = rows.map(one => bitstreamBody(one, core))
+      return halPart('bitstreams', bodies, total, page, `${core}/bundles/${uuid}/bitstreams`)
+    },
+  )
+  app.get<Route>(`${bundle}/item`, route('showItemOfBundle'), async ({ caller, params }) => {
+    const { item } = await readableBundle(repository, caller, params.uuid)
+    return itemBody(await readableItem(shown, caller, item), core)
+  })
+  app.get<Route>(
+    `${bundle}/primaryBitstream`,
+    route('showPrimaryBitstream'),
+    async ({ caller, params }, reply) => {
+      const { primary } = await readableBundle(repository, caller, params.uuid)
+      const file = primary === null ? undefined : await repository.bitstream(primary)
+      if (!file || !mayRead(caller, file.readers)) return reply.code(204).send()
+      return bitstreamBody(file, core)
+    },
+  )
+
+  app.get(formats, route('listFormats'), async request =>
+    halPage(
+      'bitstreamformats',
+      allFormats(core),
+      readPage(request.query as Query),
+      `${core}/bitstreamformats`,
+    ),
+  )
+  app.get<{ Params: { id: string } }>(`${formats}/:id`, route('showFormat'), async ({ params }) => {
+    const format = formatOfId(params.id, core)
+    if (!format) throw new Problem('not-found', 'There is no format with this id.')
+    return format
+  })
+}

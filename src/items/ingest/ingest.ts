@@ -1,0 +1,280 @@
+import type { FileStore } from '../../files/file-store.ts'
+import { createFairQueue, nobody } from '../../lib/fair-queue.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import type { Content, KnownItem, NewItem } from '../../model/items.ts'
+import { type Readers, readersText, readRules } from '../../model/readers.ts'
+import type { PutOutcome, Repository } from '../../storage/repository.ts'
+import type { Candidate, Candidates } from './candidates.ts'
+import { BadItem, type FoundFile, type FoundItem, renamedIn, toNewItem } from './item.ts'
+import { checkReadable, keepFile } from './keep-file.ts'
+import { isDescribedAlike, isOfAnother, otherItem } from './origin.ts'
+
+export interface IngestReport {
+  readonly added: number
+  readonly changed: number
+  readonly unchanged: number
+  readonly failed: number
+  /** The first thousand bad items. */
+  readonly failures: readonly Failed[]
+  /** Identifiers of the first thousand existing items that were changed, or would be in a dry run. */
+  readonly changes: readonly string[]
+  /**
+   * Number of items by the origin of their readers: kept from before, from the source, from
+   * `--read`, or the default.
+   */
+  readonly access: Readonly<Record<Access, number>>
+  /** The rules of `--read`; null without it. */
+  readonly read: Readers | null
+  readonly dryRun: boolean
+  readonly milliseconds: number
+}
+
+/** Returns the part of the report that the list of processes shows. */
+export const countsOf = ({ added, changed, unchanged, failed }: IngestReport) => ({
+  ...{ added, changed, unchanged, failed },
+})
+
+export type Access = 'kept' | 'source' | 'read' | 'default'
+
+export interface Failed {
+  /** The item's folder or line. */
+  readonly item: string
+  readonly reason: string
+}
+
+interface Options {
+  readonly repository: Pick<Repository, 'knownItems' | 'bitstreamsOf' | 'putItems'>
+  readonly files: Pick<FileStore, 'keepOpened' | 'holds'>
+  /**
+   * Readers for items without readers in the source; null: existing items keep theirs, and new
+   * ones get the default (D7).
+   */
+  readonly read: Readers | null
+  /** The event for the audit trail. */
+  readonly event: AuditEvent
+  /** True to only report what would happen, and write nothing. */
+  readonly dryRun: boolean
+  /** True to refuse changes of existing items: a source from elsewhere may name any identifier. */
+  readonly addOnly: boolean
+  /** Returns the option or parameter that names a source, such as `--name letters`, for messages. */
+  readonly nameIs: (name: string) => string
+  /** Called for anything that differs from what the source says. */
+  readonly note: (line: string) => void
+  /** Called for each bad item. */
+  readonly failed: (one: Failed) => void
+  readonly progress: (share: number) => void
+}
+
+/** Maximum number of entries of a list in the report. */
+const maxListed = 1_000
+/**
+ * Maximum bytes and files in one transaction, so that a killed run has little to copy
+ * again, and memory is bounded.
+ */
+const maxBytes = 64 * 1024 * 1024
+const maxFiles = 1_000
+/** Maximum number of files copied concurrently. Node's thread pool handles four operations at a time. */
+const maxCopies = 16
+
+/**
+ * Time in ms of copying after which the files of a batch are checked before the commit, because the
+ * first ones soon count as old.
+ */
+const slowMilliseconds = 10 * 60 * 1000
+
+/** An item whose files have been copied. */
+interface Prepared {
+  readonly where: string
+  readonly item: NewItem
+  readonly access: 'source' | 'read' | null
+  readonly kept: ReadonlyMap<FoundFile, Content>
+}
+
+/**
+ * Stores a source's items in batches: while one batch is committed, the files of the next are copied.
+ * Unchanged items are skipped, so that a repeated run continues where the last one stopped.
+ * @throws ImportError for an item that may belong to another source (docs/decisions/0059)
+ * @throws StoreUnavailable if the store or the disk can't take the items; committed ones stay
+ */
+export async function ingest(batches: Candidates, options: Options): Promise<IngestReport> {
+  const { repository, files, read, event, dryRun } = options
+  const begun = performance.now()
+  const counts = { added: 0, changed: 0, unchanged: 0, failed: 0 }
+  const failures: Failed[] = []
+  const changes: string[] = []
+  const access = { kept: 0, source: 0, read: 0, default: 0 }
+  /** Identifiers of the items in this run, some 100 bytes each. */
+  const identifiers = new Set<string>()
+  const copies = createFairQueue({ max: maxCopies, maxOfOne: maxCopies })
+
+  function fail(item: string, reason: string): void {
+    counts.failed++
+    if (failures.length < maxListed) failures.push({ item, reason })
+    options.failed({ item, reason })
+  }
+
+  const accessOf = ({ readers }: FoundItem) => (readers ? 'source' : read ? 'read' : null)
+
+  function count(outcome: Exclude<PutOutcome, 'taken'>, identifier: string, given: Prepared['access']): void {
+    counts[outcome]++
+    if (outcome === 'unchanged') access.kept++
+    else access[given ?? (outcome === 'added' ? 'default' : 'kept')]++
+    if (outcome === 'changed' && changes.length < maxListed) changes.push(identifier)
+  }
+
+  function isAcceptable(candidate: Candidate): candidate is Candidate & { kind: 'item' } {
+    if (candidate.kind === 'bad') fail(candidate.where, candidate.reason)
+    else if (identifiers.has(candidate.item.identifier))
+      fail(candidate.where, `an earlier item has the same identifier ${candidate.item.identifier}`)
+    else {
+      identifiers.add(candidate.item.identifier)
+      return true
+    }
+    return false
+  }
+
+  /** Maps all elements concurrently. Bad ones are reported and left out. */
+  async function mapGood<T, R>(
+    list: readonly (T & { where: string })[],
+    work: (one: T & { where: string }) => Promise<R>,
+  ): Promise<R[]> {
+    const results = await Promise.all(
+      list.map(one =>
+        work(one).then(
+          value => ({ value }),
+          error => {
+            if (!(error instanceof BadItem)) throw error
+            fail(one.where, error.message)
+            return undefined
+          },
+        ),
+      ),
+    )
+    return results.flatMap(one => (one ? [one.value] : []))
+  }
+
+  /** Copies the files of items. */
+  const prepare = (
+    list: readonly (Candidate & { kind: 'item' })[],
+    known: ReadonlyMap<string, KnownItem>,
+  ): Promise<Prepared[]> =>
+    mapGood(list, async ({ where, item }) => {
+      const kept = new Map<FoundFile, Content>()
+      await Promise.all(
+        item.files.map(async file => {
+          kept.set(file, await copies.run(nobody, () => keepFile(files, file)))
+        }),
+      )
+      const put = toNewItem(item, read, kept, known.get(item.identifier))
+      return { where, item: put, access: accessOf(item), kept }
+    })
+
+  /** Copies contents again that a sweep has removed as orphans (files/sweep.ts). */
+  const restoreSwept = (ready: readonly Prepared[]) =>
+    mapGood(ready, async ({ kept }) => {
+      for (const [file, content] of kept)
+        if (!(await files.holds(content)) && (await keepFile(files, file)).sha256 !== content.sha256)
+          throw new BadItem(`${file.path} changed while it was being read; run the command again`)
+    })
+
+  async function commit(ready: readonly Prepared[], since: number): Promise<void> {
+    if (ready.length === 0) return
+    if (performance.now() - since > slowMilliseconds) await restoreSwept(ready)
+    const items = ready.map(({ item }) => item)
+    const outcomes = await repository.putItems(items, event)
+    for (const [at, { where, item, access: given }] of ready.entries()) {
+      const outcome = outcomes[at] ?? 'unchanged'
+      // Another run has stored the item since it was looked up.
+      if (outcome === 'taken') throw otherItem(where, item.identifier, options.nameIs)
+      count(outcome, item.identifier, given)
+    }
+    await restoreSwept(ready)
+  }
+
+  let committing: Promise<void> = Promise.resolve()
+  async function take(candidates: readonly Candidate[]): Promise<void> {
+    const found = candidates.filter(isAcceptable)
+    const known = await repository.knownItems(found.map(({ item }) => item.identifier))
+    const same = await Promise.all(
+      found.map(({ item }) => isUnchanged(item, known.get(item.identifier), read, repository)),
+    )
+    for (const [at, { item }] of found.entries()) if (same[at]) count('unchanged', item.identifier, null)
+    const changed = found.filter((_, at) => !same[at])
+    const toPut = changed.filter(({ where, item }) => {
+      if (!options.addOnly || !known.has(item.identifier)) return true
+      fail(where, `the item ${item.identifier} already exists, and --add-only changes no existing item`)
+      return false
+    })
+    const other = toPut.find(({ item }) => isOfAnother(item, known.get(item.identifier)))
+    if (other) throw otherItem(other.where, other.item.identifier, options.nameIs)
+    for (const { where, item } of toPut) for (const line of renamedIn(item)) options.note(`${where}: ${line}`)
+    if (dryRun) {
+      const readable = await mapGood(toPut, async ({ item }) => {
+        await checkReadable(item)
+        return item
+      })
+      // Outcomes are counted in the order of the source, whichever item was checked first.
+      for (const item of readable)
+        count(known.has(item.identifier) ? 'changed' : 'added', item.identifier, accessOf(item))
+    } else
+      for (const part of inBatches(toPut)) {
+        const since = performance.now()
+        const ready = await prepare(part, known)
+        await committing
+        committing = commit(ready, since)
+        // It is awaited before the next commit. If preparing fails first, its rejection
+        // must not count as unhandled.
+        committing.catch(() => {})
+      }
+  }
+
+  try {
+    for await (const { candidates, share } of batches) {
+      await take(candidates)
+      options.progress(share)
+    }
+  } finally {
+    await committing
+  }
+  const milliseconds = Math.round(performance.now() - begun)
+  return { ...counts, failures, changes, access, read, dryRun, milliseconds }
+}
+
+function* inBatches<T extends { item: FoundItem }>(list: readonly T[]): Iterable<T[]> {
+  let part: T[] = []
+  let bytes = 0
+  let files = 0
+  for (const one of list) {
+    part.push(one)
+    bytes += one.item.files.reduce((sum, { size }) => sum + size, 0)
+    files += one.item.files.length
+    if (bytes < maxBytes && files < maxFiles) continue
+    yield part
+    part = []
+    bytes = 0
+    files = 0
+  }
+  if (part.length > 0) yield part
+}
+
+const keyOf = ({ bundle, name }: Pick<FoundFile, 'bundle' | 'name'>) => JSON.stringify([bundle, name])
+
+/**
+ * True if nothing has to be done: the source's description is unchanged, and if the source names
+ * no readers, the item and its files already have those of `--read`. Without `--read`, they keep
+ * the readers they have (D7).
+ */
+async function isUnchanged(
+  item: FoundItem,
+  known: KnownItem | undefined,
+  read: Readers | null,
+  repository: Pick<Repository, 'bitstreamsOf'>,
+): Promise<boolean> {
+  if (!known || !isDescribedAlike(known.fingerprint, item.fingerprint)) return false
+  if (item.readers !== null || read === null) return true
+  const wanted = readersText(read)
+  if (readersText(readRules(known.readers)) !== wanted) return false
+  const withOwn = new Set(item.files.filter(({ readers }) => readers !== null).map(keyOf))
+  const bitstreams = await repository.bitstreamsOf(known.uuid)
+  return bitstreams.every(one => withOwn.has(keyOf(one)) || readersText(readRules(one.readers)) === wanted)
+}

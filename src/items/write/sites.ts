@@ -1,0 +1,54 @@
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../../config/config.ts'
+import { mayAdminister } from '../../dspace/change-epersons.ts'
+import { describeSite } from '../../dspace/sites.ts'
+import type { Addresses } from '../../http/addresses.ts'
+import { eventOf } from '../../http/audit.ts'
+import { contractsIn } from '../../http/contract.ts'
+import { patchBody } from '../../http/json-body.ts'
+import { requireMatch } from '../../http/preconditions.ts'
+import { requireAdministrator } from '../../http/require-eperson.ts'
+import type { Repository } from '../../storage/repository.ts'
+import { siteTag } from '../bodies.ts'
+import { bodyLimit, patchBounds } from './bodies.ts'
+import { patchSite } from './item-values.ts'
+import { refuseOutcome, retryStale } from './outcomes.ts'
+import { writeHooks } from './rights.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
+
+interface Parts {
+  readonly addresses: Pick<Addresses, 'api'>
+  readonly config: Pick<Config, 'baseUrl' | 'realm'>
+  readonly repository: Pick<Repository, 'site' | 'change'>
+}
+
+/**
+ * `PATCH /api/core/sites/{uuid}` (S11), with which DSpace's interface saves the texts of its pages and the
+ * user agreement.
+ */
+export function editSiteRoute(app: FastifyInstance, parts: Parts): void {
+  const { repository } = parts
+  const site = describeSite(parts)
+  const to = 'change the metadata of the site'
+  const preParsing = [...writeHooks, mayAdminister(to)]
+  app.patch<{ Params: { uuid: string } }>(
+    '/core/sites/:uuid',
+    { preParsing, bodyLimit, ...route('changeSite') },
+    async (request, reply) => {
+      const caller = requireAdministrator(request.caller, to)
+      site.require(request.params.uuid)
+      const operations = patchBody(request, patchBounds)
+      const event = eventOf(caller, request, { event: 'site.change', outcome: 'success' })
+      const outcome = await retryStale(async () => {
+        const { metadata, revision } = await repository.site()
+        requireMatch(request.headers, siteTag(metadata), 'site')
+        const edit = { kind: 'edit-site', site: site.uuid, revision } as const
+        return repository.change({ ...edit, metadata: patchSite(metadata, operations) }, event)
+      })
+      refuseOutcome(outcome, 'site')
+      const { metadata } = await repository.site()
+      return reply.header('etag', siteTag(metadata)).send(site.body(metadata))
+    },
+  )
+}

@@ -1,0 +1,163 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Tickets } from '../authn/tickets.ts'
+import type { SingleSignOnConfig } from '../config/providers.ts'
+import { clientOf } from '../http/client.ts'
+import { contractsIn } from '../http/contract.ts'
+import { readForm } from '../http/form.ts'
+import { methodNotAllowed } from '../http/method-not-allowed.ts'
+import { Overloaded } from '../lib/fair-queue.ts'
+import type { SignOnAddresses } from './addresses.ts'
+import type { PendingLogins } from './pending-logins.ts'
+import { Declined, type PendingLogin, TooOld, type Vouched } from './protocol.ts'
+import type { ProviderLogins } from './provider-logins.ts'
+import type { OidcProvider, Provider, SamlProvider } from './providers.ts'
+import { notBegun, refusalOf, type WaysOn } from './refusals.ts'
+import { serviceProviderMetadata } from './saml-metadata.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
+
+interface Parts {
+  readonly addresses: SignOnAddresses
+  readonly pendingLogins: PendingLogins
+  readonly config: SingleSignOnConfig
+  readonly logins: ProviderLogins
+  readonly providers: readonly Provider[]
+  readonly tickets: Tickets
+}
+
+/** Maximum size, in bytes, of a message that an identity provider makes the browser post. */
+const messageLimit = 256 * 1024
+/** Seconds for which a used attempt is remembered, which is longer than it is valid. */
+const usedFor = 3_600
+
+/**
+ * The addresses to which browsers return from providers: SAML's assertion consumer service, OpenID Connect's
+ * redirection endpoint.
+ */
+export function returnRoutes(app: FastifyInstance, parts: Parts): void {
+  const { addresses, pendingLogins, config, logins, providers, tickets } = parts
+  const saml = providers.filter((one): one is SamlProvider => one.kind === 'saml')
+  const oidc = providers.filter((one): one is OidcProvider => one.kind === 'oidc')
+
+  interface Resumed<P extends Provider> {
+    readonly pendingLogin: PendingLogin
+    readonly provider: P
+    readonly ways: WaysOn
+  }
+
+  async function resume<P extends Provider>(
+    state: string,
+    from: readonly P[],
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<Resumed<P>> {
+    const pendingLogin = await pendingLogins.resume(request, reply, state)
+    const provider = from.find(one => one.config.id === pendingLogin?.provider)
+    const ways = addresses.waysOn(
+      (provider ?? from[0])?.config.scheme ?? '',
+      pendingLogin?.redirectUrl ?? config.defaultRedirectUrl,
+    )
+    if (!pendingLogin || !provider) throw notBegun(ways)
+    return { pendingLogin, provider, ways }
+  }
+
+  async function arrive(
+    accept: () => Promise<Vouched>,
+    { pendingLogin, provider, ways }: Resumed<Provider>,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
+    let vouched: Vouched
+    try {
+      vouched = await accept()
+    } catch (error) {
+      const next = nextAttempt(error, pendingLogin, provider)
+      if (next !== undefined) return reply.redirect(next, 303)
+      // Keeps the pending login, because the browser sends the response again when the page is reloaded.
+      if (error instanceof Overloaded) pendingLogins.keep(request, reply, pendingLogin)
+      throw refusalOf(error, provider.config, ways, request.log)
+    }
+    // A response counts once. A refused one costs the store nothing.
+    if (!(await tickets.isFirst('state', pendingLogin.state, usedFor))) throw notBegun(ways)
+    return logins.admit(vouched, pendingLogin.redirectUrl, request, reply)
+  }
+
+  /**
+   * Returns the address of the next attempt, if another way may be tried. Each way follows only from an
+   * earlier one, so this ends.
+   */
+  function nextAttempt(
+    error: unknown,
+    { asking, redirectUrl }: PendingLogin,
+    { config: { scheme, id } }: Provider,
+  ): string | undefined {
+    if (error instanceof Declined && asking === 'silent') return addresses.ask(scheme, redirectUrl)
+    // OpenID Connect Core §3.1.3.7, 13.
+    if (error instanceof TooOld && asking !== 'forced') return addresses.force(scheme, redirectUrl, id)
+    return undefined
+  }
+
+  if (saml.length > 0) {
+    app.get('/sso/saml/metadata', route('showServiceProvider'), async (_request, reply) =>
+      reply.type('application/samlmetadata+xml').send(
+        serviceProviderMetadata(
+          config.saml,
+          addresses,
+          saml.map(one => one.config).filter(one => one.federation),
+        ),
+      ),
+    )
+    app.post(
+      '/sso/saml/acs',
+      {
+        bodyLimit: messageLimit,
+        config: { isPage: true, isProviderMessage: true, ...route('acceptAssertion').config },
+      },
+      async (request, reply) => {
+        const form = readForm(request)
+        const resumed = await resume(form.get('RelayState')?.toString() ?? '', saml, request, reply)
+        const response = form.get('SAMLResponse')?.toString() ?? ''
+        return arrive(
+          () => resumed.provider.protocol.accept(response, resumed.pendingLogin, clientOf(request)),
+          resumed,
+          request,
+          reply,
+        )
+      },
+    )
+    // This address stays in the browser's address bar after a refusal.
+    app.get(
+      '/sso/saml/acs',
+      { config: { isPage: true, ...route('refuseAssertion').config } },
+      async request => {
+        throw methodNotAllowed(request, ['POST'])
+      },
+    )
+  }
+
+  for (const provider of oidc) {
+    const url = `/sso/oidc/callback/${provider.config.id}`
+    app.get(
+      url,
+      { config: { isPage: true, ...route('acceptCode', provider.config.id).config } },
+      async (request, reply) => {
+        const query = request.originalUrl.slice(request.originalUrl.indexOf('?') + 1)
+        const state = new URLSearchParams(query).get('state') ?? ''
+        // Each provider has an address of its own, so that it can't pass off its answer as another's (RFC
+        // 9700 §4.4.2.2).
+        const resumed = await resume(state, [provider], request, reply)
+        return arrive(() => provider.protocol.accept(query, resumed.pendingLogin), resumed, request, reply)
+      },
+    )
+  }
+}
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /**
+     * True if an identity provider sends this, through a browser or directly: it isn't one of Carrel's
+     * clients, and has no CSRF pair (C1).
+     */
+    isProviderMessage?: boolean
+  }
+}
