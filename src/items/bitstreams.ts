@@ -25,7 +25,7 @@ type Route = { Params: { uuid: string } }
 
 /**
  * `GET /api/core/bitstreams…`, `/bundles…` and `/bitstreamformats…`: descriptions of files, and what they
- * link to. Their content is in `src/downloads`. A caller who may not read a file may not read its description
+ * link to. Their content is in `src/files/download.ts`. A caller who may not read a file may not read its description
  * either.
  */
 export function bitstreamRoutes(

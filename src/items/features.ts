@@ -43,7 +43,7 @@ const byWriters =
 const byAdministrators: May = async (who, resource, parts) =>
   who.administrator && (await itemOf(resource, parts)) !== undefined
 
-/** Rights to items, bundles and files, each granted exactly where the routes in `src/editing` allow it. */
+/** Rights to items, bundles and files, each granted exactly where the routes in `src/items/write` allow it. */
 export const itemFeatures: readonly ItemFeature[] = [
   {
     id: 'canDownload',

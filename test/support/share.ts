@@ -16,8 +16,8 @@ const elsewhere = 'oldest|products'
 
 /** Files that take many seconds. `npm run test:rest` runs them, and the everyday run doesn't. */
 const thorough = [
-  '{backup,bounds,browser,faults,journeys,nodes,property,races,workers}/*',
-  'authn/sso/metadata/read',
+  '{admin/backup,bounds,browser,faults,journeys,nodes,property,races,workers}/*',
+  'sso/metadata/read',
   'cli/copy',
   'client/{browser*,exact,examples,files,guide,records,size}',
   'console/{drawings,folders,journeys,waiting}',
@@ -25,12 +25,12 @@ const thorough = [
   'contract/{ldap-throttle,operator,pipelining,processes,query-errors,query-hostile,query-streaming,sso-explain}',
   'contract/{sso-metadata-*,sso-oidc-front-channel,sso-oidc-refused}',
   'contract/{json-conditions,sso-saml-*,store,three-valued,throttle,turns}',
-  'ingest/unpack',
+  'items/ingest/unpack',
   'house/{lock-file,old-node,package}',
   'lib/{expressions,to-char}',
-  'processes/processes',
+  'admin/processes/processes',
   'storage/{match-on-records,migrations,plans-*,rows-*,text-search}',
-  'uploads/folder',
+  'admin/uploads/folder',
 ]
 
 /**
@@ -51,10 +51,10 @@ const onPostgres = [
   'contract/short-pages',
   // Each connection to PostgreSQL has its own chain in the audit trail.
   'contract/audit-trail-life',
-  'backup/audit-trail',
+  'admin/backup/audit-trail',
   // Races, several nodes, and processes that are killed.
   '{races,nodes}/*',
-  'backup/{backup,before,kill}',
+  'admin/backup/{backup,before,kill}',
   'faults/{import-signals,ingest,processes}',
   'workers/revocation',
   // Schemas, waiting for connections, and lost connections.
