@@ -1,8 +1,5 @@
-import type * as ajvModule from 'ajv'
-import type { ErrorObject, ValidateFunction } from 'ajv'
-import { onDemand } from '../lib/on-demand.ts'
+import { type Check, type Fault, type Format, schemaChecks } from '../lib/json-schema.ts'
 import { administratorGroup, passwordMethod } from '../model/accounts.ts'
-import { suggest } from './file.ts'
 import {
   type AnyProvider,
   allowedAddress,
@@ -56,26 +53,18 @@ type ProviderBlock =
   | InFile<ProxyConfig>
   | InFile<DirectoryBlock>
 
-const ajv = onDemand<typeof ajvModule>('ajv')
+const regex: Format = { accepts: isPattern, takes: 'a regular expression' }
+const compiled = schemaChecks({ formats: { regex }, useDefaults: true })
 
 /**
- * Loads and compiles the schemas, only if there is a block to check: that takes longer than most commands,
- * and 10 MB.
+ * Compiles the schemas, only if there is a block to check: that takes longer than most commands, and 10 MB.
  */
-function compile() {
-  const { Ajv } = ajv()
-  const checker = new Ajv({ useDefaults: true, allErrors: false, verbose: true, strict: false })
-  checker.addFormat('regex', { type: 'string', validate: isPattern })
-  return {
-    isBlock: checker.compile(signOnSchema) as ValidateFunction<Block>,
-    isProvider: new Map(
-      Object.entries(allProviderSchemas).map(([kind, schema]) => [
-        kind,
-        checker.compile<ProviderBlock>(schema),
-      ]),
-    ),
-  }
-}
+const compile = () => ({
+  checkBlock: compiled(signOnSchema),
+  checkProvider: new Map(
+    Object.entries(allProviderSchemas).map(([kind, schema]) => [kind, compiled(schema)]),
+  ),
+})
 
 let validators: ReturnType<typeof compile> | undefined
 
@@ -87,15 +76,14 @@ export function readSignOn(
   if (given === undefined) return { methods: [passwordMethod], singleSignOn: null }
   const { baseUrl, allowedOrigins, complain } = surroundings
   validators ??= compile()
-  const { isBlock, isProvider } = validators
-  if (!isBlock(given)) throw schemaError(isBlock, '', complain)
-  const providers = given.providers.map((one, at) => {
+  const { checkBlock, checkProvider } = validators
+  const block = checked<Block>(given, checkBlock, '', complain)
+  const providers = block.providers.map((one, at) => {
     const where = `providers[${at}]`
     const kind = (one as { kind?: unknown } | null)?.kind
-    const validate = typeof kind === 'string' ? isProvider.get(kind) : undefined
-    if (!validate) throw complain(`${where}.kind`, `must be one of ${[...isProvider.keys()].join(', ')}`)
-    if (!validate(one)) throw schemaError(validate, where, complain)
-    return readProvider(one, where, surroundings)
+    const check = typeof kind === 'string' ? checkProvider.get(kind) : undefined
+    if (!check) throw complain(`${where}.kind`, `must be one of ${[...checkProvider.keys()].join(', ')}`)
+    return readProvider(checked<ProviderBlock>(one, check, where, complain), where, surroundings)
   })
   for (const [at, { id }] of providers.entries())
     if (providers.findIndex(one => one.id === id) !== at)
@@ -107,18 +95,18 @@ export function readSignOn(
 
   const schemes = [...new Set(providers.map(({ scheme }) => scheme))]
   const known = [passwordMethod, ...schemes]
-  const methods = given.methods ?? known
+  const methods = block.methods ?? known
   const unknown = methods.find(method => !known.includes(method))
   if (unknown !== undefined)
     throw complain('methods', `${JSON.stringify(unknown)} is not one of ${known.join(', ')}`)
 
-  const defaultRedirectUrl = given.defaultRedirectUrl ?? `${allowedOrigins[0] ?? baseUrl}/`
+  const defaultRedirectUrl = block.defaultRedirectUrl ?? `${allowedOrigins[0] ?? baseUrl}/`
   if (allowedAddress(defaultRedirectUrl, { allowedOrigins, baseUrl }) === undefined)
     throw complain(
       'defaultRedirectUrl',
       `${JSON.stringify(defaultRedirectUrl)} must be an address whose origin is in CARREL_ALLOWED_ORIGINS`,
     )
-  const saml = readSaml(given.saml, surroundings)
+  const saml = readSaml(block.saml, surroundings)
   // Providers of a disabled scheme are not offered.
   const [offered, off] = [true, false].map(isOffered =>
     providers.filter(({ scheme }) => methods.includes(scheme) === isOffered),
@@ -224,25 +212,17 @@ function isPattern(pattern: string): boolean {
   }
 }
 
-/** Puts the first error of the schema into words, without the value, which may be a misplaced secret. */
-function schemaError(validate: ValidateFunction, where: string, complain: Complain): Error {
-  const [error] = validate.errors ?? []
-  if (!error) throw new Error('the schema check failed without an error')
-  const path = error.instancePath
-    .split('/')
-    .slice(1)
-    .map(part => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`))
-    .join('')
-  return complain(`${where}${path}`.replace(/^\./, ''), describe(error))
+/** Requires a value that the schema describes. The error leaves out the value, which may be a secret. */
+function checked<T>(given: unknown, check: Check, where: string, complain: Complain): T {
+  const fault = check(given)
+  if (!fault) return given as T
+  const { path, wrong } = inWords(fault)
+  const place = path.map(part => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`)).join('')
+  throw complain(`${where}${place}`.replace(/^\./, ''), wrong)
 }
 
-function describe({ keyword, params, message = 'is not valid', parentSchema }: ErrorObject): string {
-  const known = Object.keys((parentSchema?.properties ?? {}) as object)
-  if (keyword === 'additionalProperties')
-    return `${params.additionalProperty} is unknown; ${suggest(String(params.additionalProperty), known)}`
-  if (keyword === 'type' && known.join() === 'env,file')
-    return 'must say where the secret is: {"env": "NAME"} or {"file": "path"}'
-  if (keyword === 'enum') return `must be one of ${(params.allowedValues as string[]).join(', ')}`
-  if (keyword === 'not') return 'is a reserved name'
-  return message
+function inWords({ path, keyword, wrong }: Fault): Pick<Fault, 'path' | 'wrong'> {
+  const within = path.slice(0, -1)
+  if (keyword === 'additionalProperties') return { path: within, wrong: `${path.at(-1)} ${wrong}` }
+  return { path, wrong: keyword === 'not' ? 'is a reserved name' : wrong }
 }

@@ -24,6 +24,7 @@ const secret = (description: string) => ({
     env: text('The environment variable that holds it.', { pattern: '^[A-Z][A-Z0-9_]*$' }),
     file: text('The file that holds it. A final line ending is ignored.'),
   }),
+  title: '{"env": "NAME"} or {"file": "path"}, which says where the secret is',
   minProperties: 1,
   maxProperties: 1,
 })

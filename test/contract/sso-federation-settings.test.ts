@@ -61,7 +61,7 @@ test('D3 X11 X12 X13 what is wrong with metadata and federations stops the start
       { ...file, federation: {}, groups: [{ ...rule, attribute: entitlement }] },
       /groups\[0\]\.attribute: must be one of federation\.scopedAttributes/,
     ],
-    [{ ...file, federation: { requireRegistrationAuthority: [] } }, /must NOT have fewer than 1 items/],
+    [{ ...file, federation: { requireRegistrationAuthority: [] } }, /must have 1 or more elements, not 0/],
   ]
   for (const [settings, pattern] of wrong) assert.throws(() => configOf(t, settings), pattern)
   assert.doesNotThrow(() =>

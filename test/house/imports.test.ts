@@ -245,7 +245,7 @@ const libraries: Readonly<Record<string, string>> = {
   '@node-saml/node-saml': 'src/sso/saml-library.ts',
   '@xmldom/xmldom': 'src/lib/xml.ts',
   '@zxcvbn-ts/language-common': 'src/authn/password-rules.ts',
-  ajv: 'src/config/read-providers.ts',
+  ajv: 'src/lib/json-schema.ts',
   'cli-progress': 'src/cli/progress.ts',
   commander: 'src/cli/',
   'content-disposition': 'src/files/presentation.ts',
