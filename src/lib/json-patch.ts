@@ -91,6 +91,10 @@ function readOperation(given: unknown, index: number): Operation {
 
 const isOp = (text: string): text is Op => Object.hasOwn(needsValue, text)
 
+/** Makes a JSON pointer (RFC 6901 §3). */
+export const pointer = (...parts: readonly (string | number)[]): string =>
+  parts.map(part => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+
 /** @returns undefined if the text is not a JSON Pointer (RFC 6901 §3) */
 export function tokensOf(
   pointer: string,

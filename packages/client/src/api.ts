@@ -328,8 +328,14 @@ export interface Schemas {
     readonly read?: string
     readonly write?: (string | null)
     readonly description?: (string | null)
-    readonly relations?: (readonly (Json)[] | null)
-    readonly defaultCondition?: Json
+    readonly relations?: (readonly ({
+      readonly fields: readonly (string)[]
+      readonly to: {
+        readonly entity: string
+        readonly fields: readonly (string)[]
+      }
+    })[] | null)
+    readonly defaultCondition?: ((string | readonly (Json)[]) | null)
     readonly collations?: { readonly [name: string]: (string | null) }
   }
   readonly EntityDescription: {
@@ -1246,14 +1252,34 @@ export interface Schemas {
     readonly read?: string
     readonly write?: (string | null)
     readonly description?: (string | null)
-    readonly relations?: (readonly (Json)[] | null)
-    readonly defaultCondition?: Json
+    readonly relations?: (readonly ({
+      readonly fields: readonly (string)[]
+      readonly to: {
+        readonly entity: string
+        readonly fields: readonly (string)[]
+      }
+    })[] | null)
+    readonly defaultCondition?: ((string | readonly (Json)[]) | null)
     readonly key?: ((string | readonly (string)[]) | null)
-    readonly fields?: (readonly (Json)[] | null)
+    readonly fields?: (readonly ((string | {
+      readonly name: string
+      readonly type?: 'text' | 'integer' | 'number' | 'boolean' | 'date-time' | 'json'
+      readonly collation?: string
+      readonly list?: boolean
+      readonly nullable?: unknown
+      readonly sortable?: unknown
+    }))[] | null)
     readonly table?: ({
       readonly schema?: string
       readonly name: string
     } | null)
+    readonly source?: unknown
+    readonly records?: unknown
+    readonly bytes?: unknown
+    readonly imported?: unknown
+    readonly related?: unknown
+    readonly suggested?: unknown
+    readonly _links?: unknown
   }
   readonly WantedIdentity: {
     readonly subject: string

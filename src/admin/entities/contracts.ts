@@ -21,6 +21,8 @@ import {
 } from '../../http/schema.ts'
 import { delimiters } from '../../import/delimiters.ts'
 import { encodings } from '../../import/encodings.ts'
+import { maxFields } from '../../import/field-list.ts'
+import { fieldTypes } from '../../import/types.ts'
 import { FieldDescription, Key, Relation } from '../../query/schemas.ts'
 import { Process } from '../processes/schemas.ts'
 
@@ -75,23 +77,49 @@ const ExposableTables = pageOf(
   'ExposableTablePage',
 )
 
+/** A member that only an answer has: a client may send back what it got. */
+const ignored = Type.Optional(Type.Unknown({ readOnly: true, description: 'Ignored.' }))
+const name = Type.String({ minLength: 1, maxLength: 1_000, format: 'text' })
+const names = (maxItems: number) => Type.Array(name, { minItems: 1, maxItems })
+const pairs = names(20)
+
 const declared = {
   name: Type.Optional(text),
   read: Type.Optional(rule),
   write: Type.Optional(orNull(rule)),
-  description: Type.Optional(orNull(Type.String({ maxLength: 2000 }))),
-  relations: Type.Optional(orNull(Type.Array(Json, { maxItems: 100 }))),
-  defaultCondition: Type.Optional(Json),
+  description: Type.Optional(orNull(Type.String({ minLength: 1, maxLength: 2_000, format: 'text' }))),
+  relations: Type.Optional(
+    orNull(
+      Type.Array(closed({ fields: pairs, to: closed({ entity: name, fields: pairs }) }), { maxItems: 100 }),
+    ),
+  ),
+  defaultCondition: Type.Optional(orNull(Type.Union([text, Type.Array(Json)]))),
 }
-const WantedEntity = Type.Object(
-  {
-    ...declared,
-    key: Type.Optional(orNull(Key)),
-    fields: Type.Optional(orNull(Type.Array(Json))),
-    table: Type.Optional(orNull(Type.Object({ schema: Type.Optional(text), name: text }))),
-  },
-  { $id: 'WantedEntity' },
-)
+const WantedField = closed({
+  name,
+  type: Type.Optional(oneOf(...fieldTypes)),
+  collation: Type.Optional(text),
+  list: Type.Optional(
+    Type.Boolean({ description: 'true for a field of type json that holds arrays of texts.' }),
+  ),
+  nullable: ignored,
+  sortable: ignored,
+})
+const WantedEntity = named('WantedEntity', {
+  ...declared,
+  key: Type.Optional(orNull(Type.Union([name, names(maxFields)]))),
+  fields: Type.Optional(
+    orNull(Type.Array(Type.Union([name, WantedField]), { minItems: 1, maxItems: maxFields })),
+  ),
+  table: Type.Optional(orNull(closed({ schema: Type.Optional(name), name }))),
+  source: ignored,
+  records: ignored,
+  bytes: ignored,
+  imported: ignored,
+  related: ignored,
+  suggested: ignored,
+  _links: ignored,
+})
 const EntityChange = named('EntityChange', {
   ...declared,
   collations: Type.Optional(Type.Record(text, orNull(text))),

@@ -1,5 +1,6 @@
 import { commaList, quote, suggestion } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
+import { pointer } from '../../lib/json-patch.ts'
 import { reservedEntities } from '../../model/built-in-entities.ts'
 import type { Declared } from '../../model/declared.ts'
 import { type Entity, newEntityRule, type ReadRule, type Relation } from '../../model/entities.ts'
@@ -8,7 +9,7 @@ import { areComparable, descriptionOf } from '../../model/relations.ts'
 import { defaultConditionOf } from '../../query/check/default-condition.ts'
 import { QueryError } from '../../query/language/node.ts'
 import type { People } from '../../storage/people.ts'
-import { pointer, refused, unknownName } from './refused.ts'
+import { refused, unknownName } from './refused.ts'
 import type { Wanted } from './wanted.ts'
 
 /**

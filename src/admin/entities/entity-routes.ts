@@ -2,13 +2,16 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
+import { bodyChecks } from '../../http/check-body.ts'
 import { contractsIn } from '../../http/contract.ts'
 import { halPage, readPage } from '../../http/hal.ts'
+import { exactBody, requireType } from '../../http/json-body.ts'
 import { type Query, singleParameters } from '../../http/parameters.ts'
 import { requireState, stale } from '../../http/preconditions.ts'
 import { Problem } from '../../http/problems.ts'
 import { createFairQueue } from '../../lib/fair-queue.ts'
 import { parseExact } from '../../lib/json.ts'
+import { pointer } from '../../lib/json-patch.ts'
 import { type AuditEvent, detached } from '../../model/audit-events.ts'
 import { declaredOf, entityTag } from '../../model/declared.ts'
 import type { Entity } from '../../model/entities.ts'
@@ -19,12 +22,12 @@ import type { People } from '../../storage/people.ts'
 import { declaredAfter, fieldOf, known, requireGroup, requireOwn } from './declarations.ts'
 import type { Imports } from './imports.ts'
 import { putEntity } from './put-entity.ts'
-import { readObject } from './read-body.ts'
-import { pointer, refused } from './refused.ts'
+import { refused } from './refused.ts'
 import { suggestedRelations } from './suggested.ts'
-import { type Wanted, wantedByPatch, wantedByPut } from './wanted.ts'
+import { type Wanted, wantedIn } from './wanted.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
+const checked = bodyChecks(() => import('./contracts.ts'), 'entity-refused')
 
 interface Parts {
   readonly people: Pick<People, 'groupsByName' | 'listGroups'>
@@ -92,7 +95,8 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
   app.put<Route>('/:name', route('putEntity'), async (request, reply) => {
     const { name } = request.params
     singleParameters(request.query as Query, [])
-    const wanted = wantedByPut(readObject(request, [json]), name)
+    requireType(request, [json])
+    const wanted = wantedIn(await checked('putEntity', exactBody(request, parseExact)), name)
     await requireGroup(wanted.read, people)
     await requireGroup(wanted.write, people, '/write')
     const isNew = await putEntity({ entities, exposing }, request, { name, wanted, eventFor })
@@ -104,8 +108,8 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
   app.patch<Route>('/:name', route('changeEntity'), async (request, reply) => {
     const { name } = request.params
     singleParameters(request.query as Query, [])
-    const members = readObject(request, ['application/merge-patch+json', json])
-    const wanted = wantedByPatch(members, name)
+    requireType(request, ['application/merge-patch+json', json])
+    const wanted = wantedIn(await checked('changeEntity', exactBody(request, parseExact)), name)
     await requireGroup(wanted.read, people)
     await requireGroup(wanted.write, people, '/write')
     const { collations } = wanted

@@ -17,7 +17,3 @@ export function unknownName(member: string, what: string, name: string, legal: r
   const list = legal.length === 0 ? 'there are none' : `there are ${commaList(legal)}`
   return refused(member, `There is no ${what} ${quote(name)}; ${list}.${hint}`, members)
 }
-
-/** Makes a JSON pointer (RFC 6901 §3). */
-export const pointer = (...parts: readonly (string | number)[]): string =>
-  parts.map(part => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')

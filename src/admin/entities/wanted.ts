@@ -1,12 +1,11 @@
+import type { BodyOf } from '../../http/check-body.ts'
 import { commaList, quote, suggestion } from '../../http/parameters.ts'
-import { maxFields } from '../../import/field-list.ts'
-import { fieldTypes } from '../../import/types.ts'
 import { canonicalCollation } from '../../lib/collation.ts'
-import { isObject } from '../../lib/json.ts'
+import { pointer } from '../../lib/json-patch.ts'
 import type { FieldType, ReadRule, Relation, WriteRule } from '../../model/entities.ts'
 import { readRuleForms, readRuleIn } from '../../model/read-rules.ts'
-import { arrayIn, kindOf, type Members, objectIn, requireKnown, textIn } from './read-body.ts'
-import { pointer, refused, unknownName } from './refused.ts'
+import type { contracts } from './contracts.ts'
+import { refused } from './refused.ts'
 
 /**
  * The members of an entity that a client wants. A missing member says nothing about it; null means that there
@@ -34,95 +33,69 @@ export interface WantedField {
   readonly list?: true
 }
 
+/** A body that its schema describes. */
+type Given = BodyOf<typeof contracts.putEntity> & BodyOf<typeof contracts.changeEntity>
+
 /** A caller without a login may never write (R2). */
 const writeRuleForms = readRuleForms.filter(form => form !== 'anonymous')
 
-const maxDescription = 2_000
-/** Maximum length in characters of the name of a field, a table or an entity. */
-const maxName = 1_000
-const maxRelations = 100
-const maxPairs = 20
-
-const declarable = ['read', 'write', 'description', 'relations', 'defaultCondition']
-/** Members that only an answer has, and that can't be set: a client may send back what it got. */
-const shown = ['name', 'source', 'records', 'bytes', 'imported', 'related', 'suggested', '_links']
-
-/** Reads the body of a PUT: the complete declarations. @throws Problem 422 naming the wrong member */
-export const wantedByPut = (members: Members, name: string): Wanted =>
-  wantedIn(members, [...declarable, 'key', 'fields', 'table'], name)
-
 /**
- * Reads the body of a PATCH (RFC 7396): the declarations to change. @throws Problem 422 naming the wrong
- * member
+ * Reads the declarations of a PUT, or those that a PATCH (RFC 7396) changes.
+ * @param name the entity in the address
+ * @throws Problem 422 naming the member with a value that the entity can't have
  */
-export const wantedByPatch = (members: Members, name: string): Wanted =>
-  wantedIn(members, [...declarable, 'collations'], name)
-
-function wantedIn(members: Members, legal: readonly string[], name: string): Wanted {
-  requireKnown(members, legal, legal.includes('table') ? shown : [])
-  const own = members.get('name')
-  if (own !== undefined && own !== name)
+export function wantedIn(given: Given, name: string): Wanted {
+  if (given.name !== undefined && given.name !== name)
     throw refused('/name', `The address names the entity ${name}, and the body another one.`, {
       legal: [name],
     })
   const wanted: Record<string, unknown> = {}
-  for (const member of legal) {
-    const value = members.get(member)
-    if (value === undefined) continue
-    wanted[member] = readers[member as keyof Wanted](value)
+  for (const [member, read] of Object.entries(readers)) {
+    const value: unknown = given[member as keyof Wanted]
+    if (value !== undefined) wanted[member] = (read as (value: unknown) => unknown)(value)
   }
   return wanted as Wanted
 }
 
+type Value<M extends keyof Wanted> = NonNullable<Given[M]>
+
 const orNull =
-  <T>(read: (value: unknown) => T) =>
-  (value: unknown): T | null =>
+  <V, T>(read: (value: V) => T) =>
+  (value: V | null): T | null =>
     value === null ? null : read(value)
 
 /** Readers of members by name. Each returns the value, or throws a Problem 422. */
-const readers: { readonly [M in keyof Wanted]-?: (value: unknown) => Wanted[M] } = {
+const readers: { readonly [M in keyof Wanted]-?: (value: Exclude<Given[M], undefined>) => Wanted[M] } = {
   read: value => ruleIn('/read', value, readRuleForms),
   write: orNull(value => ruleIn('/write', value, writeRuleForms) as WriteRule),
-  description: orNull(value => textIn('/description', value, maxDescription)),
-  relations: value => (value === null ? [] : relationsIn(value)),
+  description: value => value,
+  relations: value => relationsIn(value ?? []),
   defaultCondition: orNull(conditionIn),
-  key: orNull(value => namesIn('/key', typeof value === 'string' ? [value] : value)),
+  key: orNull(value => differentNames('/key', [value].flat())),
   fields: orNull(fieldsIn),
-  table: orNull(value => {
-    const { schema, name } = objectIn('/table', value, ['schema', 'name'])
-    return {
-      schema: schema === undefined ? 'public' : textIn('/table/schema', schema, maxName),
-      name: textIn('/table/name', name, maxName),
-    }
-  }),
+  table: orNull(({ schema = 'public', name }) => ({ schema, name })),
   collations: collationsIn,
 }
 
-function ruleIn(member: string, value: unknown, forms: readonly string[]): ReadRule {
-  const rule = typeof value === 'string' && value.length <= maxName ? readRuleIn(value) : undefined
+function ruleIn(member: string, value: string, forms: readonly string[]): ReadRule {
+  const rule = value.length <= maxRule ? readRuleIn(value) : undefined
   if (rule !== undefined && (rule !== 'anonymous' || forms.includes(rule))) return rule
-  const text = typeof value === 'string' ? quote(value) : kindOf(value)
-  const { members } = suggestion(typeof value === 'string' ? value : '', forms)
-  throw refused(member, `${member.slice(1)} takes ${commaList(forms)}, not ${text}.`, members)
+  const { members } = suggestion(value, forms)
+  throw refused(member, `${member.slice(1)} takes ${commaList(forms)}, not ${quote(value)}.`, members)
 }
 
-function relationsIn(value: unknown): readonly Relation[] {
-  return arrayIn('/relations', value, maxRelations, 0).map((one, at) => {
-    const here = pointer('relations', at)
-    const { fields, to } = objectIn(here, one, ['fields', 'to'])
-    const other = objectIn(`${here}/to`, to, ['entity', 'fields'])
-    return {
-      fields: namesIn(`${here}/fields`, fields, maxPairs),
-      to: {
-        entity: textIn(`${here}/to/entity`, other.entity, maxName),
-        fields: namesIn(`${here}/to/fields`, other.fields, maxPairs),
-      },
-    }
-  })
+/** Maximum length of a rule in characters. */
+const maxRule = 1_000
+
+function relationsIn(relations: Value<'relations'>): readonly Relation[] {
+  for (const [at, { fields, to }] of relations.entries()) {
+    differentNames(`/relations/${at}/fields`, fields)
+    differentNames(`/relations/${at}/to/fields`, to.fields)
+  }
+  return relations
 }
 
-function namesIn(member: string, value: unknown, max = maxFields): readonly string[] {
-  const names = arrayIn(member, value, max).map((name, at) => textIn(`${member}/${at}`, name, maxName))
+function differentNames(member: string, names: readonly string[]): readonly string[] {
   const seen = new Set<string>()
   for (const [at, name] of names.entries()) {
     if (seen.has(name)) throw refused(`${member}/${at}`, `${quote(name)} is there twice.`)
@@ -132,13 +105,8 @@ function namesIn(member: string, value: unknown, max = maxFields): readonly stri
 }
 
 /** Reads an AST, or its text. It is parsed and checked later, when the entity is known. */
-function conditionIn(value: unknown): string {
+function conditionIn(value: Value<'defaultCondition'>): string {
   if (typeof value === 'string') return value
-  if (!Array.isArray(value))
-    throw refused(
-      '/defaultCondition',
-      `defaultCondition must be an array such as ["=","state","active"], not ${kindOf(value)}.`,
-    )
   try {
     return JSON.stringify(value)
   } catch {
@@ -147,66 +115,41 @@ function conditionIn(value: unknown): string {
   }
 }
 
-function fieldsIn(value: unknown): readonly WantedField[] {
-  const fields = arrayIn('/fields', value, maxFields)
+function fieldsIn(fields: Value<'fields'>): readonly WantedField[] {
   const found = fields.map((one, at) => {
-    const here = pointer('fields', at)
-    if (typeof one === 'string') return { name: textIn(here, one, maxName) }
-    const { name, type, collation, list } = objectIn(here, one, [
-      'name',
-      'type',
-      'collation',
-      'nullable',
-      'sortable',
-      'list',
-    ])
+    if (typeof one === 'string') return { name: one }
+    const { name, type, collation, list } = one
+    if (list !== undefined && (!list || type !== 'json'))
+      throw refused(
+        `/fields/${at}/list`,
+        'list is true for a field of type json that holds arrays of texts; leave it out of others.',
+      )
     return {
-      name: textIn(`${here}/name`, name, maxName),
-      ...(type !== undefined && { type: typeIn(`${here}/type`, type) }),
-      ...(collation !== undefined && { collation: collationIn(`${here}/collation`, collation) }),
-      ...(list !== undefined && { list: listIn(`${here}/list`, list, type) }),
+      name,
+      ...(type !== undefined && { type }),
+      ...(collation !== undefined && { collation: collationIn(`/fields/${at}/collation`, collation) }),
+      ...(list && { list }),
     }
   })
-  namesIn(
+  differentNames(
     '/fields',
     found.map(({ name }) => name),
   )
   return found
 }
 
-function listIn(member: string, value: unknown, type: unknown): true {
-  if (value === true && type === 'json') return true
-  throw refused(
-    member,
-    'list is true for a field of type json that holds arrays of texts; leave it out of others.',
-  )
-}
-
-function typeIn(member: string, value: unknown): FieldType {
-  const type = fieldTypes.find(one => one === value)
-  if (type === undefined)
-    throw unknownName(member, 'type', typeof value === 'string' ? value : kindOf(value), fieldTypes)
-  return type
-}
-
 /** @throws Problem 422 if there is no such collation */
-export function collationIn(member: string, value: unknown): string {
-  const found = typeof value === 'string' && value.length <= 100 ? canonicalCollation(value) : undefined
+function collationIn(member: string, value: string): string {
+  const found = value.length <= 100 ? canonicalCollation(value) : undefined
   if (found !== undefined) return found
-  const text = typeof value === 'string' ? quote(value) : kindOf(value)
   throw refused(
     member,
-    `There is no collation for ${text}; it takes a language tag such as en, sv or de-u-co-phonebk, or und for no language in particular.`,
+    `There is no collation for ${quote(value)}; it takes a language tag such as en, sv or de-u-co-phonebk, or und for no language in particular.`,
   )
 }
 
-function collationsIn(value: unknown): ReadonlyMap<string, string | null> {
-  if (!isObject(value))
-    throw refused('/collations', `collations must be an object such as {"name": "sv"}, not ${kindOf(value)}.`)
-  return new Map(
-    Object.entries(value).map(([name, tag]) => [
-      name,
-      tag === null ? null : collationIn(pointer('collations', name), tag),
-    ]),
-  )
+function collationsIn(given: Value<'collations'>): ReadonlyMap<string, string | null> {
+  const read = (name: string, tag: string | null) =>
+    tag === null ? null : collationIn(pointer('collations', name), tag)
+  return new Map(Object.entries(given).map(([name, tag]) => [name, read(name, tag)]))
 }
