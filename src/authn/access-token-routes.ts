@@ -4,6 +4,7 @@ import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'
 import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
+import { jsonBody } from '../http/json-body.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import {
@@ -15,7 +16,7 @@ import {
 import type { AccessTokens } from '../storage/access-tokens.ts'
 import type { Clock } from '../storage/clock.ts'
 import { refuseShortLivedToken, requireOwnLogin } from './authenticate.ts'
-import { readTokenBody } from './read-access-token.ts'
+import { readToken } from './read-access-token.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -66,7 +67,7 @@ export function accessTokenRoutes(
         'This service has no access tokens (CARREL_ACCESS_TOKEN_LIFETIME is 0).',
       )
     const now = clock.now()
-    const wanted = readTokenBody(request, { now, longest: config.accessTokenLifetime * 1000 })
+    const wanted = await readToken(jsonBody(request), { now, longest: config.accessTokenLifetime * 1000 })
     const { id, token, hash } = newAccessToken()
     const added = { ...wanted, id, hash, eperson: caller.session.eperson.uuid, created: now }
     const event = eventOf(caller, request, { event: 'token.add', outcome: 'success', object: id })

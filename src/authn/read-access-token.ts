@@ -1,16 +1,8 @@
-import type { FastifyRequest } from 'fastify'
-import { isRange } from '../config/settings.ts'
-import { jsonBody } from '../http/json-body.ts'
+import { bodyChecks } from '../http/check-body.ts'
 import { Problem } from '../http/problems.ts'
-import { isObject, type Members } from '../lib/json.ts'
-import {
-  apiParts,
-  maxTokenEntities,
-  maxTokenName,
-  maxTokenNetworks,
-  type Scope,
-  scopeMethods,
-} from '../model/access-tokens.ts'
+import { apiParts, type Scope } from '../model/access-tokens.ts'
+
+const checked = bodyChecks(() => import('./contracts.ts'), 'access-token-invalid')
 
 /** A new access token as its owner wants it, checked. */
 export interface WantedToken {
@@ -21,9 +13,6 @@ export interface WantedToken {
   readonly expires: number
 }
 
-/** The members given by a client or a command, not checked yet. */
-export type GivenToken = Members
-
 /** Limits of a token's end. Times are in milliseconds since 1970. */
 export interface Bounds {
   readonly now: number
@@ -33,101 +22,36 @@ export interface Bounds {
 
 /** Default lifetime in ms. */
 const usual = 30 * 24 * 3600 * 1000
-const members = ['name', 'methods', 'parts', 'entities', 'networks', 'expires']
 
-/** A member that is wrong, and what would be right. */
-export class WrongMember extends Error {}
-
-/** Reads a new access token from a request's body. @throws Problem 415, 400 or 422 */
-export function readTokenBody(request: FastifyRequest, bounds: Bounds): WantedToken {
-  const given = jsonBody(request)
-  if (!isObject(given))
-    throw new Problem('access-token-invalid', `The body must be an object with ${members.join(', ')}.`)
-  try {
-    return readToken(given, bounds)
-  } catch (error) {
-    if (error instanceof WrongMember) throw new Problem('access-token-invalid', error.message)
-    throw error
-  }
-}
-
-/** Checks the members of a new access token. @throws WrongMember */
-export function readToken(given: GivenToken, { now, longest }: Bounds): WantedToken {
-  const unknown = Object.keys(given).find(key => !members.includes(key))
-  if (unknown !== undefined)
-    throw new WrongMember(`${JSON.stringify(unknown)} is not one of ${members.join(', ')}.`)
-  const entities = given.entities == null ? null : listOf(given, 'entities', [], isEntity, maxTokenEntities)
-  const parts = listOf(given, 'parts', entities ? ['query'] : apiParts, isOneOf(apiParts), apiParts.length)
+/** Reads a new access token, given by a client or a command. @throws Problem 422 */
+export async function readToken(given: unknown, { now, longest }: Bounds): Promise<WantedToken> {
+  const wanted = await checked('addAccessToken', given)
+  const { name, methods, entities, networks, expires } = wanted
+  const parts = wanted.parts ?? (entities ? ['query'] : apiParts)
   if (entities && parts.some(part => part !== 'query'))
-    throw new WrongMember('With entities, parts must be ["query"]: entities limit nothing else.')
+    throw invalid('parts', 'With entities, parts must be ["query"]: entities limit nothing else.')
   return {
-    name: nameOf(given.name),
+    name: name.trim(),
     scope: {
-      methods: listOf(given, 'methods', ['GET'], isOneOf(scopeMethods), scopeMethods.length),
-      parts,
-      entities,
+      methods: different(methods ?? ['GET']),
+      parts: different(parts),
+      entities: entities ? different(entities) : null,
     },
-    networks: listOf(given, 'networks', [], isNetwork, maxTokenNetworks),
-    expires: given.expires == null ? now + Math.min(usual, longest) : expiryOf(given.expires, now, longest),
+    networks: different(networks ?? []),
+    expires: expires == null ? now + Math.min(usual, longest) : expiryOf(expires, now, longest),
   }
 }
 
-interface Element<T extends string> {
-  readonly is: (text: string) => text is T
-  readonly takes: string
-}
+const invalid = (member: string, detail: string) =>
+  new Problem('access-token-invalid', detail, { members: { member: `/${member}` } })
 
-const isOneOf = <T extends string>(legal: readonly T[]): Element<T> => ({
-  is: (text): text is T => (legal as readonly string[]).includes(text),
-  takes: legal.join(', '),
-})
-const isNetwork: Element<string> = {
-  is: (text): text is string => isRange(text),
-  takes: 'addresses and networks such as 192.0.2.0/24',
-}
-const isEntity: Element<string> = {
-  is: (text): text is string => /^[A-Za-z0-9_-]{1,100}$/.test(text),
-  takes: 'names of entities',
-}
+const different = <T>(list: readonly T[]): readonly T[] => [...new Set(list)]
 
-/** Reads a list and drops repeats. An empty list is allowed only where it has a meaning: `networks`. */
-function listOf<T extends string>(
-  given: GivenToken,
-  name: 'methods' | 'parts' | 'entities' | 'networks',
-  fallback: readonly T[],
-  { is, takes }: Element<T>,
-  max: number,
-): readonly T[] {
-  const value = given[name]
-  if (value == null) return fallback
-  const wrong = new WrongMember(`${name} must be an array of at most ${max} of ${takes}.`)
-  if (!Array.isArray(value) || value.length > max) throw wrong
-  if (value.length === 0 && name !== 'networks')
-    throw new WrongMember(`${name} must not be empty. Leave it out for the default.`)
-  const all = value.map(one => {
-    if (typeof one !== 'string' || !is(one)) throw wrong
-    return one
-  })
-  return [...new Set(all)]
-}
-
-function nameOf(value: unknown): string {
-  const name = typeof value === 'string' ? value.trim() : ''
-  if (name === '' || name.length > maxTokenName || /[\p{Cc}\p{Cs}\p{Bidi_Control}]/u.test(name))
-    throw new WrongMember(
-      `name must be a text of 1 to ${maxTokenName} characters, without control characters.`,
-    )
-  return name
-}
-
-function expiryOf(value: unknown, now: number, longest: number): number {
-  const text = typeof value === 'string' ? value : ''
-  const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)$/i.test(text)
-    ? Date.parse(text)
-    : Number.NaN
-  if (!(time > now && time <= now + longest))
-    throw new WrongMember(
-      `expires must be a time such as ${new Date(now + Math.min(usual, longest)).toISOString()}, in the future and not after ${new Date(now + longest).toISOString()} (CARREL_ACCESS_TOKEN_LIFETIME).`,
-    )
-  return time
+function expiryOf(text: string, now: number, longest: number): number {
+  const time = Date.parse(text)
+  if (time > now && time <= now + longest) return time
+  throw invalid(
+    'expires',
+    `expires must be a time such as ${new Date(now + Math.min(usual, longest)).toISOString()}, in the future and not after ${new Date(now + longest).toISOString()} (CARREL_ACCESS_TOKEN_LIFETIME).`,
+  )
 }

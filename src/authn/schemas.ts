@@ -9,6 +9,7 @@ import {
   oneOf,
   orNull,
   pageOf,
+  type TSchema,
   Type,
   text,
   time,
@@ -73,12 +74,18 @@ export const NewAccessToken = named(
   { token: text, ...accessToken },
   'An access token. `token` is shown only now.',
 )
+
+/** A list that may be missing, but not empty. */
+const some = <T extends TSchema>(element: T, maxItems: number) =>
+  Type.Optional(orNull(Type.Array(element, { minItems: 1, maxItems })))
 export const WantedAccessToken = named('WantedAccessToken', {
-  name: Type.String({ minLength: 1, maxLength: maxTokenName }),
-  methods: Type.Optional(orNull(scope.methods)),
-  parts: Type.Optional(orNull(scope.parts)),
-  entities: Type.Optional(scope.entities),
-  networks: Type.Optional(orNull(scope.networks)),
+  name: Type.String({ minLength: 1, maxLength: maxTokenName, format: 'line' }),
+  methods: some(oneOf(...scopeMethods), scopeMethods.length),
+  parts: some(oneOf(...apiParts), apiParts.length),
+  entities: some(Type.String({ format: 'entity-name' }), maxTokenEntities),
+  networks: Type.Optional(
+    orNull(Type.Array(Type.String({ format: 'network' }), { maxItems: maxTokenNetworks })),
+  ),
   expires: Type.Optional(orNull(time)),
 })
 

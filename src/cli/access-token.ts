@@ -1,5 +1,6 @@
 import { Command } from 'commander'
-import { readToken, WrongMember } from '../authn/read-access-token.ts'
+import { readToken } from '../authn/read-access-token.ts'
+import { Problem } from '../http/problems.ts'
 import { maxAccessTokens, newAccessToken, shownAccessToken } from '../model/access-tokens.ts'
 import type { Credentials, People } from '../storage/people.ts'
 import { Failure, Misuse } from './failures.ts'
@@ -35,7 +36,7 @@ export function accessTokenCommand(): Command {
           throw new Failure('CARREL_ACCESS_TOKEN_LIFETIME is 0, so there are no access tokens')
         const known = await findEperson(people, email)
         const now = clock.now()
-        const wanted = readOptions(options, now, accessTokenLifetime * 1000)
+        const wanted = await readOptions(options, now, accessTokenLifetime * 1000)
         const { id, token, hash } = newAccessToken()
         const event = { ...commandEvent('token.add', id), eperson: known.uuid }
         const added = { ...wanted, id, hash, eperson: known.uuid, created: now }
@@ -112,14 +113,17 @@ export function accessTokenCommand(): Command {
   return command
 }
 
-function readOptions({ json: _, name, expires, ...lists }: AddOptions, now: number, longest: number) {
+async function readOptions({ json: _, name, expires, ...lists }: AddOptions, now: number, longest: number) {
   const given = Object.fromEntries(
     Object.entries(lists).map(([option, text]) => [option, text.split(',').map((one: string) => one.trim())]),
   )
   try {
-    return readToken({ ...given, name, ...(expires === undefined ? {} : { expires }) }, { now, longest })
+    return await readToken(
+      { ...given, name, ...(expires === undefined ? {} : { expires }) },
+      { now, longest },
+    )
   } catch (error) {
-    if (error instanceof WrongMember) throw new Misuse(error.message)
+    if (error instanceof Problem) throw new Misuse(error.message)
     throw error
   }
 }

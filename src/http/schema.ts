@@ -5,7 +5,7 @@ import type { Answer, Parameter } from './contract.ts'
  * Schemas of contracts: JSON Schema 2020-12 that is also a type. Only contracts import this, and they are
  * loaded only when needed.
  */
-export { type Static, Type }
+export { type Static, type TSchema, Type }
 
 /** An object with these members and no others. */
 export const closed = <P extends TProperties>(properties: P, options: object = {}) =>
