@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
+import { bodyChecks } from '../http/check-body.ts'
 import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import { jsonObject } from '../http/json-body.ts'
@@ -8,11 +9,11 @@ import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
 import { isAdministrator } from '../model/caller.ts'
-import { allowedSessions } from '../model/sessions.ts'
 import type { Alert, Alerts } from '../storage/processes.ts'
 import type { EventOf } from './change-epersons.ts'
 
 const route = contractsIn(() => import('./system-contracts.ts'))
+const checked = bodyChecks(() => import('./system-contracts.ts'), 'change-refused')
 
 interface Parts {
   readonly addresses: Addresses
@@ -21,9 +22,6 @@ interface Parts {
   /** Runs before the body of a change is read. */
   readonly beforeChanges: (request: FastifyRequest) => Promise<void>
 }
-
-/** Maximum length of a message in characters. */
-const maxMessage = 2_000
 
 /**
  * `/api/system/systemwidealerts` (S5): a message that DSpace's interface shows on every page. There is one at
@@ -72,7 +70,7 @@ export function alertRoutes(
   app.post(path, { preParsing: before, ...route('addAlert') }, async (request, reply) => {
     const caller = requireAdministrator(request.caller)
     const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
-    const wanted = alertIn(request)
+    const wanted = await alertIn(request)
     // The interface's form saves when its switch is used, and adds the same alert again when its button is.
     const added = (await alerts.add(wanted, event)) ?? (await same(wanted))
     if (!added)
@@ -86,7 +84,7 @@ export function alertRoutes(
     const caller = requireAdministrator(request.caller)
     const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
     const id = /^\d{1,15}$/.test(request.params.id) ? Number(request.params.id) : -1
-    const changed = await alerts.change({ id, ...alertIn(request) }, event)
+    const changed = await alerts.change({ id, ...(await alertIn(request)) }, event)
     if (!changed) throw none()
     return bodyOf(changed)
   })
@@ -95,26 +93,21 @@ export function alertRoutes(
 const none = () => new Problem('not-found', 'There is no alert with this id.')
 
 /** @throws Problem 422 */
-function alertIn(request: FastifyRequest): Omit<Alert, 'id'> {
-  const { message, countdownTo = null, ...given } = jsonObject(request)
+async function alertIn(request: FastifyRequest): Promise<Omit<Alert, 'id'>> {
+  const { message, allowSessions, active, countdownTo } = await checked('addAlert', jsonObject(request))
   // The interface's form sends null for fields that were never touched.
-  const { allowSessions, active } = {
-    allowSessions: given.allowSessions ?? 'all',
-    active: given.active ?? false,
+  return {
+    message,
+    allowSessions: allowSessions ?? 'all',
+    active: active ?? false,
+    countdownTo: countdown(countdownTo),
   }
-  const refused = (why: string) => new Problem('change-refused', why)
-  if (typeof message !== 'string' || !message.isWellFormed() || [...message].length > maxMessage)
-    throw refused(`message must be a text of at most ${maxMessage.toLocaleString('en')} characters.`)
-  const sessions = allowedSessions.find(one => one === allowSessions)
-  if (sessions === undefined) throw refused(`allowSessions must be ${allowedSessions.join(', ')}.`)
-  if (typeof active !== 'boolean') throw refused('active must be true or false.')
-  return { message, allowSessions: sessions, active, countdownTo: countdown(countdownTo) }
 }
 
 /** @returns the time in RFC 3339 and UTC; null for none */
-function countdown(given: unknown): string | null {
-  if (given === null || given === '') return null
-  const time = typeof given === 'string' && given.length <= 40 ? Date.parse(given) : Number.NaN
+function countdown(given: string | null | undefined): string | null {
+  if (!given) return null
+  const time = given.length <= 40 ? Date.parse(given) : Number.NaN
   if (Number.isNaN(time) || Math.abs(time) > 253_402_300_799_999)
     throw new Problem('change-refused', 'countdownTo must be a time, such as 2026-12-24T18:00:00Z.')
   return new Date(time).toISOString()

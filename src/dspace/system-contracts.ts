@@ -38,7 +38,7 @@ const Alert = named('Alert', {
 const AlertPage = pageOf('systemwidealerts', Alert, 'AlertPage')
 const WantedAlert = Type.Object(
   {
-    message: Type.String({ maxLength: 2000 }),
+    message: Type.String({ maxLength: 2_000, format: 'unicode' }),
     active: Type.Optional(orNull(flag)),
     allowSessions: Type.Optional(orNull(oneOf('all', 'current', 'admin'))),
     countdownTo: Type.Optional(orNull(text)),

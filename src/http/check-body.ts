@@ -25,6 +25,7 @@ const formats: Readonly<Record<string, Format>> = {
     accepts: text => text.isWellFormed() && !/[^\P{Cc}\n\t]/u.test(text),
     takes: 'a text without control characters and halves of surrogate pairs',
   },
+  unicode: { accepts: text => text.isWellFormed(), takes: 'a text without halves of surrogate pairs' },
 }
 
 const compiled = schemaChecks({ formats })

@@ -150,7 +150,7 @@ test('OP2 the claims of an ID token are explained, and a body that is wrong is r
     [{ provider: 1, attributes: {} }, /provider must be a text/],
     [{ provider: 'company', assertion: 'x.y.z' }, /must be an ID token/],
     [{ provider: 'company', entityId: 'x', attributes: {} }, /for federations/],
-    [{ secret: 1 }, /no member/],
+    [{ secret: 1 }, /secret is unknown; known are provider/],
   ] as const) {
     const problem = await assertProblem(await ask(root.client, body), 422, 'explanation-refused')
     assert.match(problem.detail, detail)

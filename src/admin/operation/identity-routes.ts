@@ -2,11 +2,12 @@ import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config/config.ts'
 import { providersIn } from '../../config/providers.ts'
 import type { Addresses } from '../../http/addresses.ts'
+import { bodyChecks } from '../../http/check-body.ts'
 import { contractsIn } from '../../http/contract.ts'
 import { halPage, halPart, readPage, windowOf } from '../../http/hal.ts'
 import { ignoreBody } from '../../http/ignore-body.ts'
 import { jsonObject } from '../../http/json-body.ts'
-import { badParameter, commaList, type Query, quote, singleParameters } from '../../http/parameters.ts'
+import { badParameter, type Query, singleParameters } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
 import { readUuid } from '../../lib/uuids.ts'
 import type { Eperson } from '../../model/accounts.ts'
@@ -18,6 +19,7 @@ import type { People } from '../../storage/people.ts'
 import { eventFor } from './upkeep-routes.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
+const checked = bodyChecks(() => import('./contracts.ts'), 'change-refused')
 
 interface Parts {
   readonly people: Pick<People, 'eperson'>
@@ -63,7 +65,7 @@ export function identityRoutes(app: FastifyInstance, { people, addresses, config
     const { provider, uuid } = request.params
     const eperson = await people.eperson(readUuid(uuid) ?? '')
     if (!eperson) throw new Problem('not-found', 'There is no eperson with this UUID.')
-    const subject = subjectIn(jsonObject(request), provider)
+    const subject = await subjectIn(jsonObject(request), provider)
     const linked = await identities.link(eperson.email, subject, eventFor(request, 'eperson.link', provider))
     if (linked === 'taken')
       throw refused('This subject of the provider is another eperson. Remove that link first.')
@@ -90,14 +92,8 @@ export function identityRoutes(app: FastifyInstance, { people, addresses, config
   }
 
   /** @throws Problem 404 if there is no such provider, 422 */
-  function subjectIn(body: Readonly<Record<string, unknown>>, provider: string): SubjectOf {
-    const members = ['subject', 'entityId']
-    const unknown = Object.keys(body).find(name => !members.includes(name))
-    if (unknown !== undefined)
-      throw refused(`There is no member ${quote(unknown)}; there are ${commaList(members)}.`)
-    const { subject, entityId = null } = body
-    if (typeof subject !== 'string') throw refused('subject must be a text.')
-    if (entityId !== null && typeof entityId !== 'string') throw refused('entityId must be a text.')
+  async function subjectIn(body: unknown, provider: string): Promise<SubjectOf> {
+    const { subject, entityId = null } = await checked('linkIdentity', body)
     const { singleSignOn } = config
     if (singleSignOn === null) throw new Problem('not-found', 'Single sign-on is not configured.')
     try {

@@ -1,16 +1,17 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config/config.ts'
+import { bodyChecks } from '../../http/check-body.ts'
 import { clientOf } from '../../http/client.ts'
 import { contractsIn } from '../../http/contract.ts'
 import { jsonObject } from '../../http/json-body.ts'
-import { commaList, type Query, quote, singleParameters } from '../../http/parameters.ts'
+import { type Query, singleParameters } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
-import { isObject } from '../../lib/json.ts'
 import { Refusal, type Report } from '../../lib/threads/child.ts'
 import type { ExplainRequest } from '../../sso/explain.ts'
 import type { Questions } from './questions.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
+const checked = bodyChecks(() => import('./contracts.ts'), 'explanation-refused')
 
 interface Parts {
   readonly config: Pick<Config, 'singleSignOn'>
@@ -45,7 +46,7 @@ export function questionRoutes(app: FastifyInstance, { config, questions }: Part
   app.post('/sso/explain', { ...route('explainSignOn'), bodyLimit }, async request => {
     singleParameters(request.query as Query, [])
     requireSignOn()
-    const asked = wanted(jsonObject(request))
+    const asked = await wanted(jsonObject(request))
     try {
       return await questions.ask({ kind: 'sso-explain', request: asked }, clientOf(request))
     } catch (error) {
@@ -61,30 +62,22 @@ function counted({ findings }: Report) {
   return { counts, findings }
 }
 
-const members = ['provider', 'entityId', 'attributes', 'assertion']
-
 /** Reads the body of a question. @throws Problem 422 */
-function wanted(body: Readonly<Record<string, unknown>>): ExplainRequest {
+async function wanted(body: unknown): Promise<ExplainRequest> {
   const wrong = (detail: string) => new Problem('explanation-refused', detail)
-  const unknown = Object.keys(body).find(name => !members.includes(name))
-  if (unknown !== undefined)
-    throw wrong(`There is no member ${quote(unknown)}; there are ${commaList(members)}.`)
-  const textOr = (name: 'provider' | 'entityId' | 'assertion') => {
-    const value = body[name] ?? null
-    if (value !== null && typeof value !== 'string') throw wrong(`${name} must be a text.`)
-    return value
-  }
-  const { attributes = null } = body
-  const [provider, entityId, text] = [textOr('provider'), textOr('entityId'), textOr('assertion')]
-  if ((attributes === null) === (text === null))
+  const {
+    provider = null,
+    entityId = null,
+    attributes = null,
+    assertion = null,
+  } = await checked('explainSignOn', body)
+  if ((attributes === null) === (assertion === null))
     throw wrong(
       'Give either attributes or assertion: an object with names and values, or what a provider sent.',
     )
-  if (text !== null) return { provider, entityId, given: { kind: 'assertion', text } }
-  if (!isObject(attributes))
-    throw wrong('attributes must be an object with the names and values of attributes.')
+  if (assertion !== null) return { provider, entityId, given: { kind: 'assertion', text: assertion } }
   if (!isFlat(attributes)) throw wrong(`attributes must not be nested more than ${maxLevels} levels deep.`)
-  return { provider, entityId, given: { kind: 'attributes', attributes } }
+  return { provider, entityId, given: { kind: 'attributes', attributes: attributes ?? {} } }
 }
 
 /**
@@ -97,6 +90,8 @@ const isFlat = (value: unknown, levels = maxLevels): boolean =>
   typeof value !== 'object' ||
   value === null ||
   (levels > 0 && Object.values(value).every(one => isFlat(one, levels - 1)))
+
+const members = ['provider', 'entityId', 'attributes', 'assertion']
 
 /** Makes a sentence of a message. A message that begins with the name of a member keeps its lower case. */
 const sentence = (text: string) =>
