@@ -108,8 +108,8 @@ function describe(
 ): Words {
   const { keyword, params, data, parentSchema = {} } = error
   const legal = legalIn(error)
-  if (legal)
-    return withNearest(data, legal, `must be ${legal.length > 1 ? 'one of ' : ''}${legal.join(', ')}`)
+  if (legal?.length === 1) return { wrong: `must be ${legal[0]}`, legal }
+  if (legal) return withNearest(data, legal, `must be one of ${legal.join(', ')}`)
   if (parentSchema.title !== undefined && ofForm.has(keyword))
     return { wrong: `must be ${parentSchema.title}` }
   switch (keyword) {

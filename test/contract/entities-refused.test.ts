@@ -145,3 +145,32 @@ test('EA2 EA3 a body that can’t be read is told apart: its media type, its JSO
     assert.deepEqual([response.status, problem.code], [status, code], String(body).slice(0, 40))
   }
 })
+
+test('EA3 a refusal says what would be right, and stays short whatever the body is', async t => {
+  const service = await startService(t)
+  await service.addRecords('known', 'id', [{ id: 7 }])
+  const root = await administrator(service)
+  const long = 'x'.repeat(100_000)
+  for (const [body, detail] of [
+    ['{"reed":"admin"}', 'reed is unknown; did you mean read?'],
+    ['{"description":["hunter2"]}', 'description must be a text or null, not an array.'],
+    ['{"relations":[{"fields":["id"],"to":{"entity":5}}]}', 'relations/0/to/fields is missing.'],
+    ['{"read":"admin","read":5}', 'read must be a text, not a number.'],
+    ['{"__proto__":{"read":"admin"}}', /^__proto__ is unknown; known are name, read, /],
+    [`{"${long}":1}`, /^x{200} is unknown; known are /],
+    ['{"a\\u0000b":1}', /^"a\\u0000b" is unknown; known are /],
+    [`{"relations":[${'{},'.repeat(80_000)}{}]}`, 'relations must have at most 100 elements, not 80,001.'],
+    [`{"collations":{"${long}":5}}`, /^collations\/x{200} must be a text or null, not a number\.$/],
+    [
+      `{"relations":[{"fields":["id"],"to":${'{"to":'.repeat(20_000)}1${'}'.repeat(20_000)}}]}`,
+      /^relations\/0\/to\/to is unknown; known are entity, fields\.$/,
+    ],
+  ] as const) {
+    const { status, body: problem } = await root.send('PATCH', '/known', body)
+    assert.deepEqual([status, problem.code], [422, 'entity-refused'], problem.detail)
+    if (typeof detail === 'string') assert.equal(problem.detail, detail)
+    else assert.match(problem.detail, detail)
+    assert.ok(JSON.stringify(problem).length < 2_000, problem.detail)
+  }
+  assert.equal(({} as { read?: string }).read, undefined)
+})
