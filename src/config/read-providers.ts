@@ -1,4 +1,4 @@
-import { type Check, type Fault, type Format, schemaChecks } from '../lib/json-schema.ts'
+import { type Check, type Format, schemaChecks } from '../lib/json-schema.ts'
 import { administratorGroup, passwordMethod } from '../model/accounts.ts'
 import {
   type AnyProvider,
@@ -216,13 +216,8 @@ function isPattern(pattern: string): boolean {
 function checked<T>(given: unknown, check: Check, where: string, complain: Complain): T {
   const fault = check(given)
   if (!fault) return given as T
-  const { path, wrong } = inWords(fault)
-  const place = path.map(part => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`)).join('')
-  throw complain(`${where}${place}`.replace(/^\./, ''), wrong)
-}
-
-function inWords({ path, keyword, wrong }: Fault): Pick<Fault, 'path' | 'wrong'> {
-  const within = path.slice(0, -1)
-  if (keyword === 'additionalProperties') return { path: within, wrong: `${path.at(-1)} ${wrong}` }
-  return { path, wrong: keyword === 'not' ? 'is a reserved name' : wrong }
+  const { path, isUnknown, wrong } = fault
+  const way = isUnknown ? path.slice(0, -1) : path
+  const place = way.map(part => (/^\d+$/.test(part) ? `[${part}]` : `.${part}`)).join('')
+  throw complain(`${where}${place}`.replace(/^\./, ''), isUnknown ? `${path.at(-1)} ${wrong}` : wrong)
 }

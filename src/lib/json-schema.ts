@@ -18,8 +18,8 @@ export interface Format {
 export interface Fault {
   /** The way to the wrong value, or to the member that is missing or unknown. */
   readonly path: readonly string[]
-  /** The keyword of JSON Schema that the value breaks. */
-  readonly keyword: string
+  /** True if the schema has no such member. */
+  readonly isUnknown: boolean
   /** Words that follow the place, such as "must be a text, not a number". */
   readonly wrong: string
   readonly legal?: readonly string[] | Range
@@ -70,42 +70,47 @@ export function schemaChecks({ formats, useDefaults = false }: Options): (schema
 function faultOf(errors: readonly ErrorObject[], formats: Options['formats']): Fault {
   const all = errors
     .filter(({ keyword }) => !['anyOf', 'oneOf', 'propertyNames'].includes(keyword))
-    .map(error => ({ error, path: pathOf(error) }))
+    .map(placed)
   const depth = Math.max(...all.map(({ path }) => path.length))
   const furthest = all.filter(({ path }) => path.length === depth)
   const found = furthest.find(({ error }) => error.keyword !== 'type' || legalIn(error)) ?? furthest[0]
   if (!found) throw new Error('the schema check failed without an error')
-  const { error, path } = found
+  const { error, path, isUnknown } = found
+  if (isUnknown) return { path, isUnknown, ...unknown(path.at(-1) ?? '', error) }
   const types = furthest.flatMap(one => (one.error.keyword === 'type' ? [one.error.params.type].flat() : []))
-  return { path, keyword: error.keyword, ...describe(error, path.at(-1) ?? '', new Set(types), formats) }
+  return { path, isUnknown, ...describe(error, new Set(types), formats) }
 }
 
-function pathOf({ keyword, params, instancePath, data, parentSchema }: ErrorObject): string[] {
+/** An error with the way to what is wrong. */
+type Placed = { readonly error: ErrorObject } & Pick<Fault, 'path' | 'isUnknown'>
+
+function placed(error: ErrorObject): Placed {
+  const { keyword, params, instancePath, data, parentSchema = {} } = error
   const path = instancePath
     .split('/')
     .slice(1)
     .map(part => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-  if (keyword === 'additionalProperties') return [...path, params.additionalProperty]
-  if (keyword !== 'required') return path
+  const at = (name: string, isUnknown: boolean) => ({ error, path: [...path, name], isUnknown })
+  if (error.propertyName !== undefined) return at(error.propertyName, false)
+  if (keyword === 'additionalProperties') return at(params.additionalProperty, true)
+  if (keyword !== 'required') return { error, path, isUnknown: false }
   // An unknown member is likely to be the missing one, misspelt.
-  const known = Object.keys(parentSchema?.properties ?? {})
-  const unknown = Object.keys(data as object).find(name => !known.includes(name))
-  return [
-    ...path,
-    parentSchema?.additionalProperties === false
-      ? (unknown ?? params.missingProperty)
-      : params.missingProperty,
-  ]
+  const { additionalProperties, properties = {} } = parentSchema
+  const other = Object.keys(data as object).find(name => !Object.hasOwn(properties, name))
+  if (additionalProperties === false && other !== undefined) return at(other, true)
+  return at(params.missingProperty, false)
 }
 
 type Words = Pick<Fault, 'wrong' | 'legal' | 'nearest'>
 
-function describe(
-  error: ErrorObject,
-  name: string,
-  types: ReadonlySet<string>,
-  formats: Options['formats'],
-): Words {
+function unknown(name: string, { parentSchema = {} }: ErrorObject): Words {
+  const known = Object.entries(parentSchema.properties as Record<string, { readOnly?: boolean }>)
+    .filter(([, { readOnly }]) => !readOnly)
+    .map(([member]) => member)
+  return withNearest(name, known, 'is unknown', `; known are ${known.join(', ')}`)
+}
+
+function describe(error: ErrorObject, types: ReadonlySet<string>, formats: Options['formats']): Words {
   const { keyword, params, data, parentSchema = {} } = error
   const legal = legalIn(error)
   if (legal?.length === 1) return { wrong: `must be ${legal[0]}`, legal }
@@ -113,14 +118,10 @@ function describe(
   if (parentSchema.title !== undefined && ofForm.has(keyword))
     return { wrong: `must be ${parentSchema.title}` }
   switch (keyword) {
-    case 'additionalProperties':
-    case 'required': {
-      if (name === params.missingProperty) return { wrong: 'is missing' }
-      const known = Object.entries(parentSchema.properties as Record<string, { readOnly?: boolean }>)
-        .filter(([, { readOnly }]) => !readOnly)
-        .map(([member]) => member)
-      return withNearest(name, known, 'is unknown', `; known are ${known.join(', ')}`)
-    }
+    case 'required':
+      return { wrong: 'is missing' }
+    case 'not':
+      return { wrong: 'is a reserved name' }
     case 'type': {
       const words = [...types].map(type => kinds[type] ?? type)
       const last = words.pop()

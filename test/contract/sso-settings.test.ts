@@ -73,7 +73,7 @@ test('D3 what is wrong with single sign-on stops the start and is named with its
     [{ providers: [null] }, /providers\[0\]\.kind: must be one of/],
     [{ providers: [{ ...oidc, kind: 'constructor' }] }, /providers\[0\]\.kind: must be one of/],
     [
-      { providers: [{ ...oidc, clientID: 'x' }] },
+      { providers: [{ ...oidc, clientId: undefined, clientID: 'x' }] },
       /providers\[0\]: clientID is unknown; did you mean clientId\?/,
     ],
     [{ providers: [{ ...oidc, issuer: 'id.example.org' }] }, /providers\[0\]\.issuer: must match pattern/],
@@ -92,7 +92,10 @@ test('D3 what is wrong with single sign-on stops the start and is named with its
     ],
     [{ providers: [{ ...oidc, clientSecret: { env: 'NOT_SET' } }] }, /NOT_SET is not set/],
     [{ providers: [{ ...oidc, clientSecret: { file: 'none' } }] }, /the file none can't be read \(ENOENT\)/],
-    [{ providers: [{ ...oidc, parameters: { state: 'x' } }] }, /providers\[0\]\.parameters/],
+    [
+      { providers: [{ ...oidc, parameters: { state: 'x' } }] },
+      /providers\[0\]\.parameters\.state: is a reserved name/,
+    ],
     [{ providers: [{ ...oidc, parameters: { max_age: '60' } }] }, /providers\[0\]\.parameters/],
     [{ providers: [{ ...oidc, maxAge: 0 }] }, /providers\[0\]\.maxAge: must be 1 to 31,536,000/],
     [
