@@ -136,7 +136,7 @@ test('D2 every command and option is in docs/reference/commands.md, as `carrel e
   const missing: string[] = []
   let commands = 0
   async function visit(path: readonly string[]): Promise<void> {
-    const { stdout } = await carrel(folder, [...path, '--help'])
+    const [stdout = ''] = (await carrel(folder, [...path, '--help'])).stdout.split('\nExample:')
     const below = commandsIn(stdout)
     for (const name of below) await visit([...path, name])
     if (below.length > 0) return
