@@ -13,8 +13,8 @@ import {
   newAccessToken,
   shownAccessToken,
 } from '../model/access-tokens.ts'
-import type { AccessTokens } from '../storage/access-tokens.ts'
-import type { Clock } from '../storage/clock.ts'
+import type { AccessTokens } from '../storage/sessions.ts'
+import type { Clock } from '../storage/storage.ts'
 import { refuseShortLivedToken, requireOwnLogin } from './authenticate.ts'
 import { readToken } from './read-access-token.ts'
 

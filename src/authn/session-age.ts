@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts'
 import type { NewSession } from '../model/sessions.ts'
-import { type Clock, plausibleStep } from '../storage/clock.ts'
+import { type Clock, plausibleStep } from '../storage/storage.ts'
 import type { UnverifiedJwt } from './jwt.ts'
 
 export type SessionLifetimes = Pick<Config, 'sessionLifetime' | 'tokenLifetime'>

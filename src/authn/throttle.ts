@@ -7,7 +7,7 @@ import { emailKey, type LoginMethod } from '../model/accounts.ts'
 import { deriveKey, type Keyring } from '../model/keys.ts'
 import type { Measures } from '../model/measures.ts'
 import type { Keys } from '../model/throttle.ts'
-import type { Attempt, Attempts, Begun } from '../storage/attempts.ts'
+import type { Attempt, Attempts, BegunAttempt } from '../storage/sessions.ts'
 
 /** The account being logged in to. */
 export interface Account {
@@ -107,7 +107,7 @@ export function createThrottle({ attempts, keyring, measures, refusal: pause, ho
     if (standing.wait > 0) throw refusal(standing.wait)
     const client = { ...asking, first: standing.isFamiliar }
     // Counted only at its turn: an attempt that waits, or that the queue refuses, is no guess yet.
-    let begun: Begun | undefined
+    let begun: BegunAttempt | undefined
     const takeBack = async () => begun && attempts.takeBack(attempt, begun)
     let proof: T
     try {

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { Clock } from '../storage/clock.ts'
 import type { Identities } from '../storage/identities.ts'
+import type { Clock } from '../storage/storage.ts'
 
 /**
  * Records that every node can read by name for a limited time: single-use tickets (docs/decisions/0010), and

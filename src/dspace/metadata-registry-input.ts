@@ -1,5 +1,5 @@
 import { Problem } from '../http/problems.ts'
-import type { WantedField, WantedSchema } from '../storage/metadata-registry.ts'
+import type { WantedField, WantedSchema } from '../storage/repository.ts'
 
 /**
  * Schemas and fields of metadata as clients write them. Further members, such as `type`, are ignored. Lengths

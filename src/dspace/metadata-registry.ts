@@ -8,7 +8,7 @@ import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { type MetadataField, type MetadataSchema, maxFields, maxSchemas } from '../model/metadata-registry.ts'
-import type { FieldSearch, MetadataRegistry } from '../storage/metadata-registry.ts'
+import type { FieldSearch, MetadataRegistry } from '../storage/repository.ts'
 import { type EventOf, mayAdminister } from './change-epersons.ts'
 import { fieldIn, refuseOther, schemaIn, scopeNoteIn } from './metadata-registry-input.ts'
 

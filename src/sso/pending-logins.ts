@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Mac, sameText } from '../lib/hmac.ts'
 import { deriveKey, type Keyring } from '../model/keys.ts'
-import type { Clock } from '../storage/clock.ts'
+import type { Clock } from '../storage/storage.ts'
 import type { CookieFamily, SignOnCookies } from './cookies.ts'
 import type { Asking, PendingLogin } from './protocol.ts'
 

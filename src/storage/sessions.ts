@@ -1,9 +1,12 @@
 import type { Awaitable } from '../lib/awaitable.ts'
+import type { AccessToken, StoredAccessToken } from '../model/access-tokens.ts'
 import type { KeptSession, Session } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { ProviderSession } from '../model/identities.ts'
 import type { AllowedSessions, Begun, ListedSession, NewSession } from '../model/sessions.ts'
+import type { Count, Keys, Scope } from '../model/throttle.ts'
 import type { VerifiedPassword } from './people.ts'
+import type { Part, Window } from './storage.ts'
 
 /** Sessions of epersons, as every engine keeps them (contract section 2, docs/decisions/0040). */
 export interface Sessions {
@@ -78,4 +81,69 @@ export interface Secrets {
   current(): readonly Uint8Array[]
   /** Adds a new secret to sign with. @returns the number of accepted secrets */
   rotate(event: AuditEvent): Promise<number>
+}
+
+/** Access tokens of programs, as every engine keeps them (docs/decisions/0040). */
+export interface AccessTokens {
+  /** @returns undefined if there is none, or the eperson's password was changed since it was made */
+  find(id: string): Awaitable<StoredAccessToken | undefined>
+  /** Lists the tokens of one eperson, or of all (null), oldest first. */
+  list(eperson: string | null): Awaitable<readonly AccessToken[]>
+  /** A page of all tokens, oldest first. */
+  page(window: Window): Awaitable<Part<AccessToken>>
+  add(
+    token: Omit<StoredAccessToken, 'used'>,
+    event: AuditEvent,
+  ): Promise<'added' | 'name-taken' | 'too-many' | 'no-eperson'>
+  /**
+   * Ends it on every node at once.
+   * @param eperson the owner that the token must have; null: any
+   * @returns false if there was no such token
+   */
+  revoke(id: string, eperson: string | null, event: AuditEvent): Promise<boolean>
+  /** @returns the number of removed tokens */
+  revokeAll(eperson: string, event: AuditEvent): Promise<number>
+  /** Records a use, at most once per `useInterval`. */
+  noteUse(id: string, at: number): Promise<void>
+}
+
+/** Precision in ms of the recorded time of last use. */
+export const useInterval = 60_000
+
+/** Counts of attempts to guess a password, shared by all nodes and event loops (L8, docs/decisions/0023). */
+export interface Attempts {
+  /** Reads the standing of an attempt without counting it. */
+  look(attempt: Attempt): Awaitable<Standing>
+  /** Counts the attempt as a failure, unless it has to wait. Concurrent attempts see each other. */
+  begin(attempt: Attempt): Promise<BegunAttempt>
+  /** Removes what `begin` counted, because the password was right. */
+  takeBack(attempt: Attempt, begun: BegunAttempt): Promise<void>
+}
+
+export interface Attempt {
+  readonly keys: Keys
+  /** null: there is no such account. */
+  readonly eperson: string | null
+  /** The network of the client, as `networkOf` writes it. */
+  readonly network: string
+}
+
+export interface Standing {
+  /** Time in ms that the attempt has to wait; 0: none. */
+  readonly wait: number
+  /** True if the account has logged in from this network within 90 days. */
+  readonly isFamiliar: boolean
+}
+
+export interface BegunAttempt extends Standing {
+  /** Time in ms that the next attempt has to wait if this one fails. */
+  readonly pause: number
+  /** The counts that it changed, with their values before and after. Empty if it has to wait. */
+  readonly counted: readonly Counted[]
+}
+
+export interface Counted {
+  readonly scope: Scope
+  readonly before: Count | undefined
+  readonly after: Count
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test as withoutStore } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
-import { useOf } from '../../src/storage/statements/group-rows.ts'
+import { useOf } from '../../src/storage/statements/people-rows.ts'
 import type { Client } from '../support/clients/client.ts'
 import { listPath } from '../support/clients/listings.ts'
 import { eventsOf } from '../support/data/events.ts'

@@ -10,7 +10,7 @@ import { countHeader } from '../../http/refuse-malformed.ts'
 import { clientAddress, isLoopbackName } from '../../lib/addresses.ts'
 import { sameText } from '../../lib/hmac.ts'
 import type { Tally } from '../../lib/tally.ts'
-import type { StoreMetrics } from '../../storage/metrics.ts'
+import type { StoreMetrics } from '../../storage/storage.ts'
 import { contentType, expose, familiesOf } from './exposition.ts'
 import { type ServiceParts, serviceMetrics } from './service-metrics.ts'
 

@@ -3,7 +3,7 @@ import type { Config } from '../../config/config.ts'
 import type { Labels } from '../../lib/tally.ts'
 import { version } from '../../lib/version.ts'
 import type { Limits } from '../../model/limits.ts'
-import type { StoreMetrics } from '../../storage/metrics.ts'
+import type { StoreMetrics } from '../../storage/storage.ts'
 import type { Measured } from './exposition.ts'
 
 export interface ServiceParts {

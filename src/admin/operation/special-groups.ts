@@ -6,9 +6,9 @@ import { badParameter, type Query, singleParameters } from '../../http/parameter
 import { Problem } from '../../http/problems.ts'
 import { readUuid } from '../../lib/uuids.ts'
 import type { ListedSession } from '../../model/sessions.ts'
-import type { Clock } from '../../storage/clock.ts'
 import type { People } from '../../storage/people.ts'
 import type { Sessions } from '../../storage/sessions.ts'
+import type { Clock } from '../../storage/storage.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 

@@ -9,8 +9,7 @@ import { ignoreBody } from '../../http/ignore-body.ts'
 import type { Query } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import type { AccessTokens } from '../../storage/access-tokens.ts'
-import type { Secrets, Sessions } from '../../storage/sessions.ts'
+import type { AccessTokens, Secrets, Sessions } from '../../storage/sessions.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 

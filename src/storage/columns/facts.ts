@@ -4,12 +4,11 @@ import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
 import { type Cacheable, cacheKey, type RecordCache } from '../runtime/version-cache.ts'
 import { type ColumnRef, indexOf, isDerived, nameOf, type PackedColumn, typeOf } from './columns.ts'
-import type { LoadedRecords } from './loaded-records.ts'
 import { readsOfLookup } from './look-up.ts'
 import type { ReadableRecords } from './readable-records.ts'
 import { type RecordWork, slotsOf } from './record-source.ts'
 import type { PackedFacts } from './tasks.ts'
-import type { PackedValues } from './values.ts'
+import type { LoadedRecords, PackedValues } from './values.ts'
 
 /** The client whose turn it is, and the work that runs in it. */
 export interface Turn {

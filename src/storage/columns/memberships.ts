@@ -1,10 +1,10 @@
 import { openColumn, type PackedColumn } from './columns.ts'
+import { TupleSet } from './groups.ts'
 import type { FieldFacts } from './leaves.ts'
 import { complement, ranksIn } from './rank-sets.ts'
 import { type Sought, soughtRanks } from './select.ts'
 import { noBits, numbersIn, openSelection, type PackedSelection } from './selections.ts'
 import { noRank, type Translation } from './translate.ts'
-import { TupleSet } from './tuples.ts'
 
 /** The condition that some fields have the values of a record of another selection (`in plan`, `in rows`). */
 export interface Membership {

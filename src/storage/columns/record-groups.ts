@@ -7,12 +7,11 @@ import { pieceBytes, whilePresent } from '../runtime/limits.ts'
 import { columnOf } from './columns.ts'
 import type { Turn } from './facts.ts'
 import { type GroupColumn, type GroupTask, openRows, type PackedRows } from './group-rows.ts'
-import { pickRecords, range } from './loaded-records.ts'
 import { Needs } from './needs.ts'
 import type { RecordOrders } from './record-orders.ts'
 import type { RecordSource } from './record-source.ts'
 import { fieldsOf } from './rows.ts'
-import { openValues, type Values } from './values.ts'
+import { openValues, pickRecords, range, type Values } from './values.ts'
 
 type GroupPlan = RecordPlan & { readonly shape: Rows }
 

@@ -16,9 +16,9 @@ import {
   type DumpedEntity,
   type DumpedTable,
   type DumpedValue,
+  openDump,
   rowsAtOnce,
 } from './dump.ts'
-import { openDump } from './from-sqlite.ts'
 
 /** A part that was copied and read back: its rows and their SHA-256, the same on both sides. */
 export interface Loaded {

@@ -6,7 +6,7 @@ import { from as copyFrom } from 'pg-copy-streams'
 import { RecentlyUsed } from '../../lib/recently-used.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { Head, TrailKey } from '../../model/trail.ts'
-import type { PoolMetrics } from '../metrics.ts'
+import type { PoolMetrics } from '../storage.ts'
 import { clientLimits, retryOnConflict, translateErrors } from './errors.ts'
 
 /** The only file that uses the PostgreSQL driver. */

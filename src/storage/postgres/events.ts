@@ -2,7 +2,6 @@ import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import { eventRow, newChain, nothingBefore } from '../../model/trail.ts'
 import { now } from '../statements/statements.ts'
 import type { Connection, Pool, Row, Value } from './driver.ts'
-import { replaceNul } from './rows.ts'
 
 /**
  * The audit trail. Each connection has a chain of its own, so that none waits for another
@@ -96,3 +95,9 @@ export async function recordEvent(db: Connection | Pool, event: AuditEvent): Pro
   if ('statement' in db) await db.statement(connection => recordEvent(connection, event))
   else await runRecording(db, onlyEvent, event)
 }
+
+/** True if a stored value could equal this text. PostgreSQL's text can't contain NUL. */
+export const isStorable = (text: string): boolean => !text.includes('\0')
+
+/** Free text in a form that can be stored. */
+export const replaceNul = (text: string | null): string | null => text?.replaceAll('\0', '\uFFFD') ?? null

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { areaOf, networkOf } from '../../lib/addresses.ts'
+import { administratorGroup, type Group, type Session } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import {
   maxProviderSessions,
@@ -8,13 +9,14 @@ import {
   type SessionColumns,
   toProviderSession,
 } from '../../model/identities.ts'
-import { type Begun, maxSessions, maxShift, type NewSession } from '../../model/sessions.ts'
+import { type Begun, maxSessions, maxShift, type NewSession, readState } from '../../model/sessions.ts'
 import { familiarFor, maxFamiliar } from '../../model/throttle.ts'
 import type { Login, Refreshed } from '../sessions.ts'
+import { mine } from '../statements/group-tree.ts'
+import { type EpersonRow, epersonColumns, toEperson } from '../statements/people-rows.ts'
 import { storeTime } from '../statements/statements.ts'
 import type { Pool, Value } from './driver.ts'
-import { insertEvent, insertLoginEvent, type Named, named, runRecording } from './events.ts'
-import { replaceNul, type SessionRow, sessionColumns, toSession } from './rows.ts'
+import { insertEvent, insertLoginEvent, type Named, named, replaceNul, runRecording } from './events.ts'
 
 /** The statements on the path of requests: each is one round trip, with the event that it records. */
 
@@ -153,3 +155,24 @@ export async function refreshSession(pool: Pool, refreshed: Refreshed, event: Au
   const values = { begun, used, expires, stamp, area: areaOf(event.clientIp) }
   await pool.statement(db => runRecording(db, refresh, event, values))
 }
+
+/** The columns of a session. One statement reads them all, so they are from one snapshot. */
+export const sessionColumns = `${epersonColumns}, session_key, session_state, stamp,
+  to_json(ARRAY(${mine('eperson.uuid')} SELECT json_build_object('uuid', g.uuid, 'name', g.name) FROM mine
+    JOIN epersongroup g ON g.uuid = mine.id ORDER BY g.name)) AS groups`
+
+export type SessionRow = EpersonRow & {
+  session_key: Uint8Array
+  session_state: string | null
+  stamp: number
+  groups: readonly Group[]
+}
+
+export const toSession = (row: SessionRow): Session => ({
+  eperson: toEperson(row),
+  administrator: row.groups.some(group => group.name === administratorGroup),
+  groups: row.groups,
+  sessionKey: row.session_key,
+  ...readState(row.session_state, row.session_key),
+  stamp: row.stamp,
+})

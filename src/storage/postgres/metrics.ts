@@ -1,6 +1,6 @@
 import type { FairQueue } from '../../lib/fair-queue.ts'
-import type { StoreMetrics } from '../metrics.ts'
 import type { Shared } from '../runtime/event-loops.ts'
+import type { StoreMetrics } from '../storage.ts'
 import type { Pool } from './driver.ts'
 
 export const postgresMetrics = (

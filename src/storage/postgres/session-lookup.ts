@@ -1,7 +1,18 @@
+import type { Session } from '../../model/accounts.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { AllowedSessions } from '../../model/sessions.ts'
-import type { Connection } from './driver.ts'
-import { lookUpSessions } from './hot.ts'
+import type { HotSessions } from '../sessions.ts'
+import type { Connection, Pool } from './driver.ts'
+import { isStorable } from './events.ts'
+import {
+  logout,
+  lookUpSessions,
+  recordLogin,
+  refreshSession,
+  type SessionRow,
+  sessionColumns,
+  toSession,
+} from './hot.ts'
 
 /**
  * The result of a look-up: the stamps of sessions, and counters that tell whether anything else has changed.
@@ -141,5 +152,51 @@ export function createSessionLookup({ connect, refresh }: Parts): SessionLookup 
       await running
       await connection?.close()
     },
+  }
+}
+
+/** Maximum number of cached sessions. Each use checks the stamp, so a stale session is never used. */
+const maxCachedSessions = 10_000
+
+interface SessionParts {
+  readonly pool: Pool
+  readonly lookup: SessionLookup
+}
+
+/** Sessions: requests during a look-up share the next one, and each write takes one round trip. */
+export function postgresSessions({ pool, lookup }: SessionParts): HotSessions {
+  const sessions = new Map<string, Session>()
+
+  let allowed: AllowedSessions = 'all'
+  async function stampOf(uuid: string): Promise<number | undefined> {
+    if (!isStorable(uuid)) return undefined
+    const result = await lookup.ask(uuid)
+    allowed = result.allowed ?? 'all'
+    return result.stamps.get(uuid)
+  }
+
+  async function of(uuid: string): Promise<Session | undefined> {
+    const stamp = await stampOf(uuid)
+    if (stamp === undefined) return undefined
+    const cached = sessions.get(uuid)
+    if (cached?.stamp === stamp) return cached
+    const [row] = await pool.rows<SessionRow>(
+      `SELECT ${sessionColumns} FROM eperson WHERE uuid = $1 AND enabled = 1`,
+      uuid,
+    )
+    if (!row) return undefined
+    if (sessions.size >= maxCachedSessions) sessions.clear()
+    const current = toSession(row)
+    sessions.set(uuid, current)
+    return current
+  }
+
+  return {
+    stampOf,
+    of,
+    allowed: () => allowed,
+    begin: (login, event) => recordLogin(pool, login, event),
+    refresh: (refreshed, event) => refreshSession(pool, refreshed, event),
+    logout: (uuid, event) => logout(pool, uuid, event),
   }
 }

@@ -4,7 +4,7 @@ import { descriptorOf, fileId, type KeptOpen, keepOpen } from '../../lib/kept-op
 import type { Calls } from '../../lib/threads/calls.ts'
 import { remoteThread } from '../../lib/threads/thread.ts'
 import { createThreads, type OwnThreads, type Threads } from '../../lib/threads/threads.ts'
-import type { CacheUsage } from '../metrics.ts'
+import type { CacheUsage } from '../storage.ts'
 import { type CacheHandlers, createCacheServer, joinCache } from './shared-cache.ts'
 import { type RecordCache, VersionCache } from './version-cache.ts'
 

@@ -1,15 +1,15 @@
+import { readdir, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { makeFolder } from '../../lib/make-folder.ts'
 import { systemReason } from '../../lib/system-errors.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { keyringOf } from '../../model/keys.ts'
 import type { Shared } from '../runtime/event-loops.ts'
-import { keepParents } from '../runtime/keep-parents.ts'
 import { whilePresent } from '../runtime/limits.ts'
+import { keepParents } from '../statements/group-tree.ts'
 import { countFailures, keepTrail } from '../statements/keep-trail.ts'
 import { offer, type PartName } from '../statements/parts.ts'
-import type { ReportLoss, Storage } from '../storage.ts'
-import { sqliteAudiences } from './audiences.ts'
-import { sqliteClock } from './clock.ts'
+import type { ReportLoss, Storage, StoreMetrics } from '../storage.ts'
 import { type Database, openDatabase } from './driver.ts'
 import { sqliteEntities } from './entities.ts'
 import {
@@ -20,14 +20,12 @@ import {
   type OpenedFiles,
   pathsOf,
 } from './files-in-place.ts'
-import { createGroupCommit } from './group-commit.ts'
-import { sqliteMetrics } from './metrics.ts'
 import { databaseFile, entitiesFolder, migrate } from './migrate.ts'
 import { perform } from './perform.ts'
-import { createReaderThreads, type Reader } from './reader-threads.ts'
 import { fileSecrets } from './secrets.ts'
 import { sqliteSessions } from './sessions.ts'
-import { createSharedSnapshot } from './shared-snapshot.ts'
+import { createSharedSnapshot, sqliteAudiences, sqliteClock } from './shared-snapshot.ts'
+import { createGroupCommit, createReaderThreads, type Reader, type ReaderThreads } from './threads.ts'
 import { trailIn } from './trail.ts'
 
 interface SqliteOptions {
@@ -213,3 +211,35 @@ function asUnusable(error: unknown, dataFolder: string): unknown {
     cause: error,
   })
 }
+
+/** Sizes come from the file system: only SQLite may open its files (docs/decisions/0005). */
+function sqliteMetrics(
+  dataFolder: string,
+  readerThreads: Pick<ReaderThreads, 'measure'>,
+  { listings, cacheUsage }: Shared,
+): StoreMetrics {
+  const file = databaseFile(dataFolder)
+  const entities = entitiesFolder(dataFolder)
+  return {
+    sizes: async () => {
+      const names = await readdir(entities).catch(() => [])
+      const ofEntities = await Promise.all(names.map(name => sizeOf(join(entities, name))))
+      return {
+        database: await sizeOf(file),
+        wal: await sizeOf(`${file}-wal`),
+        entities: ofEntities.reduce((sum, size) => sum + size, 0),
+      }
+    },
+    pools: () => [],
+    listings: listings.count,
+    cache: cacheUsage,
+    countQueues: measuresOf => readerThreads.measure(measuresOf('pages')),
+  }
+}
+
+/** Size in bytes; 0 for a file that isn't there, such as a version of an entity that was just removed. */
+const sizeOf = (path: string): Promise<number> =>
+  stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  )

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { Secrets } from '../sessions.ts'
-import { createSigningOrder } from '../statements/signing-order.ts'
+import { createSigningOrder } from '../statements/sessions.ts'
 
 /** The next rotation drops secrets that were replaced longer ago than this, in ms. */
 const keepOld = 90 * 24 * 3600 * 1000

@@ -1,8 +1,13 @@
 import { readSync } from 'node:fs'
 import type { KeptOpen } from '../../lib/kept-open.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
+import type { Viewer } from '../../model/readers.ts'
+import { createAudiences, type Seen } from '../statements/audiences.ts'
+import { createClock, type Mark } from '../statements/clock.ts'
+import type { Clock } from '../storage.ts'
 import type { Database } from './driver.ts'
 import { type FilesInPlace, headerLength } from './files-in-place.ts'
+import { perform } from './perform.ts'
 
 /**
  * Results of reads are kept until the store changes, and reads share one snapshot for a turn of the event
@@ -105,4 +110,44 @@ export function createSharedSnapshot(
       index.close()
     },
   }
+}
+
+/**
+ * @returns a function that gives the audiences that admit a viewer (docs/decisions/0011), including new ones
+ */
+export function sqliteAudiences(
+  db: Database,
+  snapshot: SharedSnapshot,
+): (viewer: Viewer, how?: Seen) => readonly number[] {
+  const audiences = createAudiences()
+  let checkedState = -1
+  return (viewer, how) => {
+    const state = snapshot.enter()
+    if (state !== checkedState) perform(db, audiences.readNew())
+    checkedState = state
+    return audiences.admitting(viewer, how)
+  }
+}
+
+interface ClockParts {
+  readonly db: Database
+  readonly snapshot: Pick<SharedSnapshot, 'known' | 'state'>
+  readonly raise: Mark['raise']
+}
+
+/** The clock of the embedded store, whose mark all processes and event loops share. */
+export function sqliteClock({ db, snapshot, raise }: ClockParts): Clock {
+  let mark = 0
+  let read = -1
+  return createClock({
+    read: hasLooked => {
+      const state = hasLooked ? snapshot.known() : snapshot.state()
+      if (state !== read) {
+        read = state
+        mark = db.get<{ mark: number }>('SELECT mark FROM state')?.mark ?? 0
+      }
+      return mark
+    },
+    raise,
+  })
 }

@@ -7,8 +7,7 @@ import type { PublishedEntity } from '../statements/entities.ts'
 import type { StoredWrite } from '../statements/record-writes.ts'
 import type { Database } from './driver.ts'
 import { lookAgainAfter } from './files-in-place.ts'
-import { unreadable } from './record-file.ts'
-import { baseOf, openRecords, recordReader } from './record-versions.ts'
+import { baseOf, openRecords, recordReader, unreadable } from './record-versions.ts'
 
 /** The files of the versions that entities have, as far as requests and changes need them. */
 export interface Bases {

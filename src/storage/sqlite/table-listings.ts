@@ -2,8 +2,7 @@ import type { Counter } from '../../lib/counter.ts'
 import type { Client } from '../../lib/fair-queue.ts'
 import type { Page } from '../../model/entities.ts'
 import type { Plan } from '../../model/plan.ts'
-import type { RecordFormat } from '../../model/record-format.ts'
-import { separators } from '../../model/record-format.ts'
+import { type RecordFormat, separators } from '../../model/record-format.ts'
 import { isShortPage } from '../../model/short-pages.ts'
 import type { Listing } from '../entities.ts'
 import { stepsAsJson } from '../plans/explain.ts'
@@ -12,7 +11,7 @@ import { csvFields, isByKey, listingOf } from '../tables/plan-shape.ts'
 import { compileTable, type Statement, type TablePlan, type Visible } from './compile.ts'
 import type { StoreFile } from './cursor.ts'
 import type { Database } from './driver.ts'
-import type { Reader, ReaderThreads } from './reader-threads.ts'
+import type { Reader, ReaderThreads } from './threads.ts'
 
 /** Number of rows, skipped and sorted ones included, beyond which reading a page may take long. */
 const nearby = 10_000

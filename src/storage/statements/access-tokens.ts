@@ -1,5 +1,5 @@
 import { type AccessToken, maxAccessTokens, type Scope } from '../../model/access-tokens.ts'
-import { type AccessTokens, useInterval } from '../access-tokens.ts'
+import { type AccessTokens, useInterval } from '../sessions.ts'
 import { changeStamp } from './people-rows.ts'
 import {
   type Change,

@@ -8,7 +8,7 @@ import {
   weightOf,
   withFailure,
 } from '../../model/throttle.ts'
-import type { Attempt, Attempts, Begun, Counted, Standing } from '../attempts.ts'
+import type { Attempt, Attempts, BegunAttempt, Counted, Standing } from '../sessions.ts'
 import {
   type Change,
   insertAll,
@@ -108,7 +108,7 @@ const standingIn = ({ counts, isFamiliar, now }: State): Standing => ({
 })
 
 /** Counts one more failure, unless the attempt has to wait. */
-function begunIn(state: State): Begun {
+function begunIn(state: State): BegunAttempt {
   const standing = standingIn(state)
   if (standing.wait > 0) return { ...standing, pause: 0, counted: [] }
   const { counts, isFamiliar, now } = state

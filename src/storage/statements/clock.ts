@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Clock, plausibleStep } from '../clock.ts'
+import { type Clock, plausibleStep } from '../storage.ts'
 import { run, type StatementsOf } from './statements.ts'
 
 /** The mark in a store: a time that has certainly passed, in ms since 1970; 0: none yet. */

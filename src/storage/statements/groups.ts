@@ -1,7 +1,6 @@
 import { type Group, nameKey } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { type GroupUse, maxInclusions, maxLevels, type OneRefused, type People } from '../people.ts'
-import { changeMembership, groupNamed, groupWith, insertGroup, keepGroup, useOfGroup } from './group-rows.ts'
 import {
   above,
   below,
@@ -17,14 +16,20 @@ import {
   withParents,
 } from './group-tree.ts'
 import {
+  changeMembership,
   type EpersonRow,
   epersonColumns,
   groupEvent,
+  groupNamed,
+  groupWith,
+  insertGroup,
   isSame,
+  keepGroup,
   lockEperson,
   lockEpersonAt,
   subgroupEvent,
   toEperson,
+  useOfGroup,
 } from './people-rows.ts'
 import { type Change, record, rights, row, rows, run, type SomeOf, TakenBack, update } from './statements.ts'
 

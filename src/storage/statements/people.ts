@@ -1,10 +1,197 @@
-import type { Eperson, GroupDetails } from '../../model/accounts.ts'
-import type { EpersonSearch, GroupSearch, People } from '../people.ts'
-import type { Part, Window } from '../window.ts'
-import { epersons } from './epersons.ts'
+import {
+  administratorGroup,
+  agreementField,
+  type Eperson,
+  emailKey,
+  type GroupDetails,
+} from '../../model/accounts.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
+import type { EpersonChange, EpersonSearch, GroupSearch, People } from '../people.ts'
+import type { Part, Window } from '../storage.ts'
+import { endAccessTokens } from './access-tokens.ts'
+import { hasAdministrator, keepingAdministrator } from './group-tree.ts'
 import { groups } from './groups.ts'
-import { type EpersonRow, epersonColumns, toEperson } from './people-rows.ts'
-import { count, type Read, rows, type StatementsOf, type Value } from './statements.ts'
+import {
+  applyChange,
+  changeMembership,
+  type EpersonRow,
+  endTokens,
+  epersonColumns,
+  epersonEvent,
+  epersonValues,
+  epersonWith,
+  groupNamed,
+  insertEperson,
+  isSame,
+  lockEperson,
+  lockEpersonAt,
+  toEperson,
+} from './people-rows.ts'
+import { dropReader } from './reader-changes.ts'
+import { keepOnly } from './sessions.ts'
+import {
+  type Change,
+  count,
+  nextStamp,
+  type Read,
+  record,
+  rights,
+  row,
+  rows,
+  run,
+  type SomeOf,
+  type StatementsOf,
+  update,
+  type Value,
+} from './statements.ts'
+
+/** Epersons: commands name them by e-mail address, requests over HTTP by uuid. */
+export const epersons = {
+  reads: {
+    eperson: epersonWith,
+    *credentials(email) {
+      const found = yield* row<{
+        readonly uuid: string
+        readonly enabled: number
+        readonly password_hash: string | null
+        readonly password_stamp: number
+      }>(
+        'SELECT uuid, enabled, password_hash, password_stamp FROM eperson WHERE email_key = $1',
+        emailKey(email),
+      )
+      return (
+        found && {
+          uuid: found.uuid,
+          enabled: found.enabled === 1,
+          passwordHash: found.password_hash,
+          passwordStamp: found.password_stamp,
+        }
+      )
+    },
+    *listEpersons() {
+      const found = yield* rows<EpersonRow & { readonly groups: string }>(
+        `SELECT ${epersonColumns},
+           CAST((SELECT e.groups FROM epersons e WHERE e.uuid = eperson.uuid) AS TEXT) AS groups
+         FROM eperson ORDER BY email_key`,
+      )
+      return found.map(one => ({ ...toEperson(one), groups: JSON.parse(one.groups) as string[] }))
+    },
+    *canRemoveEperson(uuid) {
+      return (yield* epersonWith(uuid)) !== undefined && (yield* hasAdministrator(uuid))
+    },
+  },
+  changes: {
+    *addEperson(eperson, event) {
+      yield* rights(event, 'own')
+      const added = yield* insertEperson({ ...eperson, enabled: true, profile: {} })
+      if (!added) return 'exists'
+      yield* record({ ...event, eperson: added.uuid })
+      const administrators = eperson.administrator ? yield* groupNamed(administratorGroup) : undefined
+      if (administrators)
+        yield* changeMembership('join', administrators, added.uuid, { ...event, event: 'group.join' })
+      return added
+    },
+    *createEperson(person, event) {
+      yield* rights(event, 'shared')
+      const added = yield* insertEperson(person)
+      if (!added) return 'exists'
+      yield* record(epersonEvent(event, null, added))
+      return added
+    },
+    *setEnabled(email, enabled, event) {
+      yield* rights(event, 'own')
+      const eperson = yield* lockEpersonAt(email)
+      if (!eperson) return 'no-eperson'
+      if (eperson.enabled === enabled) return 'unchanged'
+      yield* update('eperson', { enabled: Number(enabled) }, { uuid: eperson.uuid })
+      yield* endTokens(eperson.uuid)
+      if (!enabled) yield* endAccessTokens(eperson.uuid)
+      yield* record({ ...event, eperson: eperson.uuid })
+      return 'changed'
+    },
+    changeEperson: (uuid, change, event) =>
+      keepingAdministrator(
+        change.enabled === false,
+        event,
+        'last-administrator' as const,
+        changeOne(uuid, change, event),
+      ),
+    *setPassword(whose, hash, event, checked) {
+      yield* rights(event, 'own')
+      const eperson = yield* 'uuid' in whose ? lockEperson(whose.uuid) : lockEpersonAt(whose.email)
+      if (!eperson) return 'no-eperson'
+      const { uuid } = eperson
+      if (checked && checked.uuid !== uuid) return 'unchanged'
+      const changed = yield* update(
+        'eperson',
+        { password_hash: hash, password_stamp: yield* nextStamp() },
+        { uuid, ...(checked && { password_stamp: checked.passwordStamp }) },
+      )
+      if (changed === 0) return 'unchanged'
+      yield* keepOnly(uuid, checked?.own)
+      yield* endAccessTokens(uuid)
+      yield* record({ ...event, eperson: uuid })
+      return 'changed'
+    },
+    *resetAgreements(event) {
+      yield* rights(event, 'own')
+      const accepted = yield* run(
+        {
+          sqlite: `UPDATE eperson SET profile = nullif(json_patch(profile, json_object($1, NULL)), '{}'), stamp = $2
+            WHERE profile ->> $1 IS NOT NULL`,
+          postgres: `UPDATE eperson SET profile = nullif(CAST(CAST(profile AS JSONB) - $1 AS TEXT), '{}'), stamp = $2
+            WHERE CAST(profile AS JSONB) ->> $1 IS NOT NULL`,
+        },
+        agreementField,
+        yield* nextStamp(),
+      )
+      const changes = { before: { epersons: accepted }, after: { epersons: 0 } }
+      yield* record({ ...event, object: agreementField, changes })
+      return accepted
+    },
+    *deleteEperson(email, event) {
+      yield* rights(event, 'own')
+      const eperson = yield* lockEpersonAt(email)
+      if (!eperson) return 'no-eperson'
+      yield* drop(eperson.uuid)
+      yield* record({ ...event, eperson: eperson.uuid })
+      return 'changed'
+    },
+    removeEperson: (uuid, event) =>
+      keepingAdministrator(true, event, 'last-administrator' as const, removeOne(uuid, event)),
+  },
+} satisfies SomeOf<People>
+
+function* changeOne(uuid: string, change: EpersonChange, event: AuditEvent) {
+  const before = yield* lockEperson(uuid)
+  if (!before) return 'no-eperson' as const
+  const after = applyChange(before, change)
+  if (isSame(before, after)) return before
+  const taken = 'SELECT 1 AS one FROM eperson WHERE email_key = $1 AND uuid <> $2'
+  if (yield* row(taken, emailKey(after.email), uuid)) return 'exists' as const
+  // A concurrent change that takes the address causes a conflict, and the retry finds it.
+  yield* update('eperson', { ...epersonValues(after), stamp: yield* nextStamp() }, { uuid })
+  if (before.enabled && !after.enabled) {
+    yield* endTokens(uuid)
+    yield* endAccessTokens(uuid)
+  }
+  yield* record(epersonEvent(event, before, after))
+  return after
+}
+
+function* removeOne(uuid: string, event: AuditEvent) {
+  const before = yield* lockEperson(uuid)
+  if (!before) return 'no-eperson' as const
+  yield* drop(uuid)
+  yield* record(epersonEvent(event, before, null))
+  return 'changed' as const
+}
+
+/** Deletes an eperson, and the rules that name them. */
+function* drop(uuid: string): Change<void> {
+  yield* dropReader(uuid)
+  yield* run('DELETE FROM eperson WHERE uuid = $1', uuid)
+}
 
 export const people = {
   reads: { ...epersons.reads, ...groups.reads },

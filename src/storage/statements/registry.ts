@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto'
 import { differences } from '../../lib/differences.ts'
+import { administratorGroup, nameKey } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import {
   fieldName,
@@ -7,10 +9,11 @@ import {
   maxFields,
   maxSchemas,
 } from '../../model/metadata-registry.ts'
-import type { FieldSearch, MetadataRegistry } from '../metadata-registry.ts'
+import type { FieldSearch, MetadataRegistry } from '../repository.ts'
 import {
   type Change,
   count,
+  insert,
   insertNumbered,
   lock,
   type Read,
@@ -170,3 +173,35 @@ const removalOf = (field: MetadataField, event: AuditEvent): AuditEvent => ({
   object: fieldName(field.schema, field),
   changes: { before: factsOf(field), after: null },
 })
+
+/** The rows of a new store: the group of administrators, and Dublin Core in the registry of metadata. */
+export function* firstRows(): Change<void> {
+  yield* insert('epersongroup', {
+    uuid: randomUUID(),
+    name: administratorGroup,
+    name_key: nameKey(administratorGroup),
+    special: 1,
+    created: new Date().toISOString(),
+  })
+  yield* insert('metadata_schema', { prefix: 'dc', namespace: 'http://purl.org/dc/elements/1.1/' })
+  for (const name of dublinCore) {
+    const [element, qualifier] = name.split('.')
+    yield* insert('metadata_field', {
+      schema_id: 1,
+      name: `dc.${name}`,
+      element: element ?? '',
+      qualifier: qualifier ?? null,
+    })
+  }
+}
+
+const dublinCore = [
+  ...['title', 'title.alternative', 'contributor', 'contributor.author', 'contributor.advisor'],
+  ...['contributor.editor', 'creator', 'coverage', 'coverage.spatial', 'coverage.temporal', 'date'],
+  ...['date.issued', 'date.created', 'date.accessioned', 'date.available', 'description'],
+  ...['description.abstract', 'description.provenance', 'description.sponsorship', 'format', 'format.extent'],
+  ...['identifier', 'identifier.citation', 'identifier.doi', 'identifier.isbn', 'identifier.issn'],
+  ...['identifier.other', 'identifier.uri', 'language', 'language.iso', 'publisher', 'relation'],
+  ...['relation.ispartof', 'relation.ispartofseries', 'rights', 'rights.license', 'rights.uri', 'source'],
+  ...['subject', 'subject.ddc', 'subject.lcsh', 'type'],
+]

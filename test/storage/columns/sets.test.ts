@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { openColumn, packColumn, postingsOf } from '../../../src/storage/columns/columns.ts'
+import { Pairs, TupleSet } from '../../../src/storage/columns/groups.ts'
 import {
   complement,
   hasRank,
@@ -29,7 +30,6 @@ import {
   packedSize,
   packSelection,
 } from '../../../src/storage/columns/selections.ts'
-import { Pairs, TupleSet } from '../../../src/storage/columns/tuples.ts'
 import { runs } from '../../support/scale.ts'
 
 const numbers = (max: number, maxLength = 60) => fc.uniqueArray(fc.nat({ max }), { maxLength })
