@@ -10,7 +10,7 @@ import type {
 } from '../model/identities.ts'
 import type { Begun } from '../model/sessions.ts'
 import type { Changed } from './people.ts'
-import type { Part, Window } from './storage.ts'
+import type { Part, Window } from './window.ts'
 
 export type SubjectOf = Pick<Identity, 'provider' | 'subject'>
 /** `taken`: by another eperson; `other-subject`: the eperson has another one at this provider. */

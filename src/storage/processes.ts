@@ -10,7 +10,7 @@ import type {
   Progress,
 } from '../model/processes.ts'
 import type { AllowedSessions } from '../model/sessions.ts'
-import type { Part, Window } from './storage.ts'
+import type { Part, Window } from './window.ts'
 
 /**
  * Processes and their logs (docs/decisions/0042). A program that runs one gives signs of life; without them,

@@ -14,7 +14,7 @@ import type {
 } from '../model/items.ts'
 import type { MetadataField, MetadataSchema } from '../model/metadata-registry.ts'
 import type { ReaderRule, Readers, Viewer } from '../model/readers.ts'
-import type { Part, Window } from './storage.ts'
+import type { Part, Window } from './window.ts'
 
 /**
  * Items and their bitstreams (contract section 10). Callers evaluate `readers`, except for `bitstreamsIn`,

@@ -6,7 +6,7 @@ import type { ProviderSession } from '../model/identities.ts'
 import type { AllowedSessions, Begun, ListedSession, NewSession } from '../model/sessions.ts'
 import type { Count, Keys, Scope } from '../model/throttle.ts'
 import type { VerifiedPassword } from './people.ts'
-import type { Part, Window } from './storage.ts'
+import type { Part, Window } from './window.ts'
 
 /** Sessions of epersons, as every engine keeps them (contract section 2, docs/decisions/0040). */
 export interface Sessions {

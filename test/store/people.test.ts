@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { commandEvent } from '../../src/cli/store.ts'
 import type { EpersonSearch, NewPerson } from '../../src/storage/people.ts'
-import type { Storage, Window } from '../../src/storage/storage.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import type { Window } from '../../src/storage/window.ts'
 import { storeClient } from '../support/clients/store-client.ts'
 import { storeTests } from '../support/service/stores.ts'
 

@@ -1,6 +1,6 @@
 import { type ReaderRule, type Readers, readRules, writeRules } from '../../model/readers.ts'
 import type { ObjectKind, Repository } from '../../storage/repository.ts'
-import type { Part, Window } from '../../storage/storage.ts'
+import type { Part, Window } from '../../storage/window.ts'
 import { findObject, type PolicyStore } from './policy-objects.ts'
 import type { Policy } from './policy-rules.ts'
 

@@ -7,7 +7,7 @@ import {
 } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { EpersonChange, EpersonSearch, GroupSearch, People } from '../people.ts'
-import type { Part, Window } from '../storage.ts'
+import type { Part, Window } from '../window.ts'
 import { endAccessTokens } from './access-tokens.ts'
 import { hasAdministrator, keepingAdministrator } from './group-tree.ts'
 import { groups } from './groups.ts'

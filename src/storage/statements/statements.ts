@@ -2,7 +2,7 @@ import type { Client } from '../../lib/fair-queue.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { RightsChanged } from '../../model/errors.ts'
 import type { TrailKey } from '../../model/trail.ts'
-import type { Part } from '../storage.ts'
+import type { Part } from '../window.ts'
 
 /**
  * Work of a store, written once for both engines (docs/decisions/0066): a generator whose steps an engine
