@@ -15,7 +15,7 @@ import { now } from '../statements/statements.ts'
 import type { Database, Prepared } from './driver.ts'
 import { recordEvent } from './events.ts'
 import { nextStamp } from './perform.ts'
-import { readSession } from './sessions.ts'
+import { readSession } from './rows.ts'
 
 /** The changes on the path of requests. The single writer runs each inside its transaction. */
 
