@@ -1,7 +1,7 @@
 import { nameOf } from '../import/delimiters.ts'
 import type { Findings } from '../import/field-list.ts'
 import type { Looks } from '../import/local-forms.ts'
-import type { HowRead } from '../import/seen.ts'
+import type { HowRead } from '../import/reading-options.ts'
 import type { Field, FieldType } from '../model/entities.ts'
 import { printable } from './output.ts'
 

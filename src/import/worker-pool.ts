@@ -21,7 +21,7 @@ const youngObjects = 2
 const heapGrowth = 30
 
 /** Threads that share the work of an import. */
-export interface Crew {
+export interface WorkerPool {
   /** Number of threads. */
   readonly size: number
   /** Does work in the calling thread, for imports so small that starting threads takes longer. */
@@ -37,7 +37,7 @@ export interface Crew {
 }
 
 /** @param file prefix for the names of temporary files */
-export function createCrew(file: string, types: ReadonlyMap<string, FieldType>): Crew {
+export function createWorkerPool(file: string, types: ReadonlyMap<string, FieldType>): WorkerPool {
   const size = Math.max(1, Math.min(availableParallelism(), maxThreads))
   const ranks = openSpool(`${file}-ranks.staging`)
   const own = openSpool(`${file}-own.staging`)
