@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { counted } from '../lib/counted.ts'
+import { quantity } from '../lib/quantities.ts'
 import { examine } from './doctor/examine.ts'
 import { type Finding, isTrouble, levels } from './doctor/finding.ts'
 import { readSettings } from './doctor/wrong-settings.ts'
@@ -29,7 +29,7 @@ function inWords(findings: readonly Finding[]): string {
   const counts = levels
     .map(level => [findings.filter(one => one.level === level).length, level] as const)
     .filter(([count, level]) => count > 0 && level !== 'ok')
-    .map(([count, level]) => counted(count, level))
+    .map(([count, level]) => quantity(count, level))
   return [...lines.map(printable), '', counts.length === 0 ? 'All is well.' : `${counts.join(', ')}.`].join(
     '\n',
   )

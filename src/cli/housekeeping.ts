@@ -2,7 +2,7 @@ import { keepProcesses } from '../admin/processes/keep.ts'
 import { clearUploads, uploadsIn } from '../admin/uploads/folder.ts'
 import type { Config } from '../config/config.ts'
 import { clearIncoming } from '../files/sweep.ts'
-import { clearTemporaryFolders } from '../lib/temporary-folder.ts'
+import { clearTemporaryFolders } from '../lib/process-ids.ts'
 import type { Storage } from '../storage/storage.ts'
 import { announce } from './output.ts'
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder } from '../lib/make-folder.ts'
+import { makeFolder } from '../lib/durable-names.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
 import { graceMilliseconds, layoutOf, touch } from './layout.ts'
 

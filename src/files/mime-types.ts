@@ -1,5 +1,5 @@
 import type * as mimeTypes from 'mime-types'
-import { onDemand } from '../lib/on-demand.ts'
+import { onDemand } from '../lib/memo.ts'
 
 const library = onDemand<typeof mimeTypes>('mime-types')
 

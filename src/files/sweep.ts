@@ -1,6 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isLeftOver } from '../lib/programs.ts'
+import { isLeftOver } from '../lib/process-ids.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
 import type { Repository } from '../storage/repository.ts'
 import { areContentsHeld } from './hold.ts'

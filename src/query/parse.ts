@@ -6,7 +6,7 @@ import {
   singleParameters,
   wholeNumber,
 } from '../http/parameters.ts'
-import { RecentlyUsed } from '../lib/recently-used.ts'
+import { RecentlyUsed } from '../lib/memo.ts'
 import type { Entity, Order, Page } from '../model/entities.ts'
 import { parseOrder } from './order-by.ts'
 

@@ -1,6 +1,6 @@
 import { badParameter } from '../http/parameters.ts'
 import type { Problem } from '../http/problems.ts'
-import { RecentlyUsed } from '../lib/recently-used.ts'
+import { RecentlyUsed } from '../lib/memo.ts'
 import type { Entity } from '../model/entities.ts'
 import { listOf, type Plan } from '../model/plan.ts'
 import { type Context, check } from './check/check.ts'

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { sync } from '../../lib/sync.ts'
+import { syncToDisk } from '../../lib/durable-names.ts'
 import { OperatorError } from '../../model/errors.ts'
 import type { Content } from '../../model/items.ts'
 import type { ExposedEntity } from '../../storage/copy/snapshot.ts'
@@ -62,7 +62,7 @@ export async function writeManifest(path: string, staging: string, manifest: Man
   const temporary = join(staging, 'manifest')
   await writeFile(temporary, manifestText(manifest), { mode: 0o600, flush: true })
   await rename(temporary, path)
-  sync(dirname(path))
+  syncToDisk(dirname(path))
 }
 
 /** @throws BadBackup if it is damaged, or of a newer version of Carrel */

@@ -1,8 +1,8 @@
 import { readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { isSha256 } from '../../files/layout.ts'
+import { syncToDisk } from '../../lib/durable-names.ts'
 import type { Database } from '../../lib/sqlite.ts'
-import { sync } from '../../lib/sync.ts'
 import { unlessMissing } from '../../lib/system-errors.ts'
 import { OperatorError } from '../../model/errors.ts'
 import { contentsIn, digitsOfParts } from './contents.ts'
@@ -52,7 +52,7 @@ export async function prune(
       removed.push(name)
     }
     // After a power failure, a manifest must not come back when its contents are gone.
-    sync(dirname(folder.manifestPath(newest)))
+    syncToDisk(dirname(folder.manifestPath(newest)))
     return {
       backups: removed,
       contents: await removeUnused(folder, kept, databases, progress),

@@ -1,4 +1,4 @@
-import { hasEnded } from '../../lib/programs.ts'
+import { hasEnded } from '../../lib/process-ids.ts'
 import type { Processes } from '../../storage/processes.ts'
 
 /** Time in ms for which ended processes are kept, and their maximum number. */

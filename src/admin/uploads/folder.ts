@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat, statfs, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder } from '../../lib/make-folder.ts'
-import { isLeftOver, programInName } from '../../lib/programs.ts'
+import { makeFolder } from '../../lib/durable-names.ts'
+import { isLeftOver, processIdInName } from '../../lib/process-ids.ts'
 import { isMissing, systemReason, unlessMissing } from '../../lib/system-errors.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { hold } from './hold.ts'
@@ -18,7 +18,7 @@ export interface Info {
   readonly metadata: Readonly<Record<string, string | null>>
   readonly begun: string
   /**
-   * The program that receives it as the body of one request (`ownProgram`); missing if it comes in pieces.
+   * The program that receives it as the body of one request (`ownProcessId`); missing if it comes in pieces.
    */
   readonly receivedBy?: string
 }
@@ -161,7 +161,7 @@ async function lastChange(path: string, name: string): Promise<number | undefine
 export async function makeUnpacked(folder: string): Promise<string> {
   return written(async () => {
     makeFolder(folder)
-    const path = join(folder, `unpacked.${newUploadId()}.${programInName()}`)
+    const path = join(folder, `unpacked.${newUploadId()}.${processIdInName()}`)
     await mkdir(path, { mode: 0o700 })
     return path
   })

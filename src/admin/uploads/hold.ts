@@ -1,6 +1,6 @@
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { hasEnded, ownProgram } from '../../lib/programs.ts'
+import { hasEnded, ownProcessId } from '../../lib/process-ids.ts'
 import { unlessMissing } from '../../lib/system-errors.ts'
 
 /**
@@ -39,7 +39,7 @@ async function filesOf(path: string): Promise<readonly string[]> {
 
 async function isMade(file: string): Promise<boolean> {
   try {
-    await writeFile(file, ownProgram(), { flag: 'wx', mode: 0o600 })
+    await writeFile(file, ownProcessId(), { flag: 'wx', mode: 0o600 })
     return true
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false

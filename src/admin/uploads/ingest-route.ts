@@ -13,7 +13,7 @@ import { allowSlowBody, endSlowBody } from '../../http/slow-bodies.ts'
 import { ImportError } from '../../import/import-error.ts'
 import { BadItem } from '../../items/ingest/item.ts'
 import { parseReaders } from '../../items/ingest/readers.ts'
-import { ownProgram } from '../../lib/programs.ts'
+import { ownProcessId } from '../../lib/process-ids.ts'
 import { type Report, runInChild } from '../../lib/threads/child.ts'
 import { detached } from '../../model/audit-events.ts'
 import { mayUsePart } from '../../model/caller.ts'
@@ -137,7 +137,7 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
       throw new Problem('body-too-large', 'The archive is larger than an upload may be (CARREL_UPLOAD_SIZE).')
     const id = newUploadId()
     const begun = new Date().toISOString()
-    const receivedBy = ownProgram()
+    const receivedBy = ownProcessId()
     await admitUpload({ folder, limits }, id, { eperson, size, metadata: {}, begun, receivedBy })
     try {
       const { signal } = new AbortController()

@@ -1,4 +1,4 @@
-import { counted } from '../../lib/counted.ts'
+import { quantity } from '../../lib/quantities.ts'
 import type { Check } from './facts.ts'
 import { findingsAbout } from './finding.ts'
 
@@ -18,7 +18,7 @@ export const checkLoad: Check = function* ({ config, machine }) {
   if (passwordConcurrency > processors) {
     isRight = false
     yield warning(
-      `CARREL_PASSWORD_CONCURRENCY is ${passwordConcurrency}, on a machine with ${counted(processors, 'processor')}: a burst of logins takes all of them, and other requests wait`,
+      `CARREL_PASSWORD_CONCURRENCY is ${passwordConcurrency}, on a machine with ${quantity(processors, 'processor')}: a burst of logins takes all of them, and other requests wait`,
       advice('CARREL_PASSWORD_CONCURRENCY'),
     )
   }
@@ -33,7 +33,7 @@ export const checkLoad: Check = function* ({ config, machine }) {
   if (workers > processors) {
     isRight = false
     yield note(
-      `CARREL_WORKERS is ${workers}, on a machine with ${counted(processors, 'processor')}: more threads only cost memory`,
+      `CARREL_WORKERS is ${workers}, on a machine with ${quantity(processors, 'processor')}: more threads only cost memory`,
       advice('CARREL_WORKERS'),
     )
   }
@@ -44,5 +44,5 @@ export const checkLoad: Check = function* ({ config, machine }) {
       'set it to a quarter of the memory or less',
     )
   }
-  if (isRight) yield ok(`threads, queues and cache fit ${counted(processors, 'processor')}`)
+  if (isRight) yield ok(`threads, queues and cache fit ${quantity(processors, 'processor')}`)
 }

@@ -1,4 +1,4 @@
-import { counted } from '../../lib/counted.ts'
+import { quantity } from '../../lib/quantities.ts'
 import type { Check } from './facts.ts'
 import { findingsAbout } from './finding.ts'
 import { ago, day, duration } from './words.ts'
@@ -14,7 +14,7 @@ const oldBackup = 7 * day
 export const checkAdministrator: Check = function* ({ store }) {
   if (!store) return
   const { administrators } = store
-  if (administrators > 0) yield administrator.ok(counted(administrators, 'enabled administrator'))
+  if (administrators > 0) yield administrator.ok(quantity(administrators, 'enabled administrator'))
   else
     yield administrator.warning('there is no enabled administrator', '`carrel eperson add <email> --admin`')
 }

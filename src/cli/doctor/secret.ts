@@ -1,4 +1,4 @@
-import { counted } from '../../lib/counted.ts'
+import { quantity } from '../../lib/quantities.ts'
 import type { Check } from './facts.ts'
 import { findingsAbout } from './finding.ts'
 import { day } from './words.ts'
@@ -23,7 +23,7 @@ export const checkSecret: Check = function* ({ config, store, now }) {
   }
   if (!store || store.secretMade === null) return
   const age = now - store.secretMade
-  const said = `the secret that signs tokens is ${counted(Math.max(0, Math.floor(age / day)), 'day')} old`
+  const said = `the secret that signs tokens is ${quantity(Math.max(0, Math.floor(age / day)), 'day')} old`
   const advice = '`carrel secret rotate`; nobody is logged out'
   if (age > longest) yield warning(said, advice)
   else if (age > usual) yield note(said, advice)

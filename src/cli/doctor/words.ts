@@ -1,4 +1,4 @@
-import { counted } from '../../lib/counted.ts'
+import { quantity } from '../../lib/quantities.ts'
 
 /** Length of a day in ms. */
 export const day = 24 * 3_600_000
@@ -14,11 +14,11 @@ export function duration(seconds: number): string {
     [60, 'minute'],
   ] as const
   const [size, unit] = units.find(([one]) => seconds >= 2 * one) ?? [1, 'second']
-  return counted(Number((seconds / size).toFixed(1)), unit)
+  return quantity(Number((seconds / size).toFixed(1)), unit)
 }
 
 /** Writes the time since an event. @param age in ms; below 0 counts as now */
 export function ago(age: number): string {
   const days = Math.floor(age / day)
-  return `${days < 1 ? 'less than a day' : counted(days, 'day')} ago`
+  return `${days < 1 ? 'less than a day' : quantity(days, 'day')} ago`
 }

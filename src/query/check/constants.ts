@@ -1,5 +1,5 @@
 import { quote } from '../../http/parameters.ts'
-import { canonicalNumber } from '../../lib/canonical-number.ts'
+import { canonicalNumber } from '../../lib/decimals.ts'
 import type { Constant } from '../../model/plan.ts'
 import type { Node } from '../language/node.ts'
 import { type Found, typeNames } from './fields.ts'

@@ -1,4 +1,4 @@
-import { canonicalNumber } from '../../lib/canonical-number.ts'
+import { canonicalNumber } from '../../lib/decimals.ts'
 import { withoutLastZeros } from '../../lib/json.ts'
 
 /**

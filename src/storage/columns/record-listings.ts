@@ -1,6 +1,6 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import { type Client, nobody } from '../../lib/fair-queue.ts'
-import { sharedMemory } from '../../lib/shared-memory.ts'
+import { sharedMemory } from '../../lib/memory.ts'
 import { joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
 import { shortPage } from '../../model/short-pages.ts'
 import type { FoundRecord, Listing, OpenVersion, RecordEntity, RecordPlan } from '../entities.ts'

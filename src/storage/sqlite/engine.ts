@@ -1,4 +1,4 @@
-import { makeFolder } from '../../lib/make-folder.ts'
+import { makeFolder } from '../../lib/durable-names.ts'
 import { systemReason } from '../../lib/system-errors.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { keyringOf } from '../../model/keys.ts'

@@ -1,6 +1,15 @@
-import { mkdirSync, statSync } from 'node:fs'
+import { closeSync, fsyncSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { sync } from './sync.ts'
+
+/** Flushes a file, or the names in a folder, to disk. */
+export function syncToDisk(path: string): void {
+  const handle = openSync(path, 'r')
+  try {
+    fsyncSync(handle)
+  } finally {
+    closeSync(handle)
+  }
+}
 
 /**
  * Makes a folder and its missing parents, and syncs the folders that contain them, so that they survive
@@ -25,5 +34,5 @@ function make(folder: string): void {
     if (!statSync(folder, { throwIfNoEntry: false })?.isDirectory()) throw error
     return
   }
-  sync(dirname(folder))
+  syncToDisk(dirname(folder))
 }

@@ -1,18 +1,19 @@
-import { readFileSync } from 'node:fs'
-import { hostname } from 'node:os'
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { hostname, tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 /**
  * Returns a name for the running program by which others on the same machine can tell that it has
  * ended. A process id may be reused, even immediately in a container, but not together with the time at
  * which the process began.
  */
-export const ownProgram = (): string => JSON.stringify([hostname(), process.pid, begunAt(process.pid)])
+export const ownProcessId = (): string => JSON.stringify([hostname(), process.pid, begunAt(process.pid)])
 
 /** Returns the running program's name, encoded for use in a file name. */
-export const programInName = (): string => Buffer.from(ownProgram()).toString('base64url')
+export const processIdInName = (): string => Buffer.from(ownProcessId()).toString('base64url')
 
 /**
- * @param name a file name that ends with a dot and the `programInName` of its maker
+ * @param name a file name that ends with a dot and the `processIdInName` of its maker
  * @returns true if that program has certainly ended; false if the name has no such end
  */
 export function isLeftOver(name: string): boolean {
@@ -66,5 +67,25 @@ function isThere(pid: number): boolean {
   } catch (error) {
     // The process exists, but belongs to another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** The form of a folder's name: `<purpose>.<program>` and the suffix that `mkdtemp` adds. */
+const pattern = /^(carrel-[a-z]+\.[\w-]+)\.\w{6}$/
+
+/** Makes a folder among the system's temporary files. Its name says which program has to remove it. */
+export const makeTemporaryFolder = (purpose: string): string =>
+  mkdtempSync(join(tmpdir(), `carrel-${purpose}.${processIdInName()}.`))
+
+/** Removes this user's temporary folders whose programs were killed. */
+export function clearTemporaryFolders(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const named = pattern.exec(name)?.[1]
+    if (named === undefined || !isLeftOver(named)) continue
+    const path = join(tmpdir(), name)
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    // Every user may add files to the system's temporary folder.
+    if (found?.isDirectory() && found.uid === process.getuid?.())
+      rmSync(path, { recursive: true, force: true })
   }
 }
