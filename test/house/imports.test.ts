@@ -251,7 +251,7 @@ const libraries: Readonly<Record<string, string>> = {
   'content-disposition': 'src/files/presentation.ts',
   fastify:
     'src/(app.ts|admin/|authn/|console/|dspace/|files/|http/|items/|mail/|openapi/|people/|query/|records/|sso/|cli/(listen|worker).ts)',
-  jose: 'src/sso/logout-token.ts',
+  jose: 'src/sso/oidc.ts',
   'jsonc-parser': 'src/query/',
   'mime-types': 'src/files/mime-types.ts',
   ldapts: 'src/sso/ldap/messages.ts',
@@ -264,7 +264,7 @@ const libraries: Readonly<Record<string, string>> = {
   re2js: 'src/lib/expressions.ts',
   saxes: 'src/lib/xml-stream.ts',
   'tar-stream': 'src/lib/tar.ts',
-  'xml-crypto': 'src/sso/saml-signers.ts',
+  'xml-crypto': 'src/sso/saml-signed.ts',
   'xml-encryption': 'src/sso/saml-signed.ts',
   typebox: 'src/http/(contract|schema).ts',
   yauzl: 'src/items/ingest/unpack-zip.ts',

@@ -4,8 +4,8 @@ import type { SignOnAddresses } from '../addresses.ts'
 import { clockTolerance, createOidcClient } from '../oidc-client.ts'
 import { Refused, Unavailable } from '../protocol.ts'
 import { checkAlgorithms, checkClaims } from './attributes.ts'
-import { ask, checkClock } from './clock.ts'
 import { error, type Found, ok, warning } from './findings.ts'
+import { ask, checkClock } from './times.ts'
 
 /** Asks an OpenID provider about itself and about Carrel's registration there. */
 export async function* checkOidc(

@@ -18,8 +18,8 @@ import type { Trail } from '../../storage/trail.ts'
 import { Refused } from '../protocol.ts'
 import { matchingOf, readIdentity } from '../read-identity.ts'
 import { noteRefusal, refusals } from '../refusals.ts'
+import { DirectoryUnavailable } from './connection.ts'
 import { createDirectory, type Found, type Person } from './directory.ts'
-import { DirectoryUnavailable } from './servers.ts'
 
 export interface DirectoryParts {
   readonly sessions: Sessions
