@@ -7,11 +7,10 @@ import { type VerifiedBackup, verifyBackups } from '../admin/backup/verify.ts'
 import { percent } from '../admin/processes/processes.ts'
 import { quantity } from '../lib/quantities.ts'
 import type { Storage } from '../storage/storage.ts'
-import { asProcess } from './as-process.ts'
 import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
+import { asProcess, showProgress } from './long-work.ts'
 import { type Json, jsonOption, printable, sayResult } from './output.ts'
-import { showProgress } from './progress.ts'
 import { commandEvent, withStore } from './store.ts'
 
 interface Options extends Json {

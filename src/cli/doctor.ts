@@ -1,8 +1,7 @@
 import { Command } from 'commander'
 import { quantity } from '../lib/quantities.ts'
-import { examine } from './doctor/examine.ts'
+import { examine, readSettings } from './doctor/examine.ts'
 import { type Finding, isTrouble, levels } from './doctor/finding.ts'
-import { readSettings } from './doctor/wrong-settings.ts'
 import { examined } from './inspect-store.ts'
 import { printable, sayList } from './output.ts'
 

@@ -8,8 +8,8 @@ import { checkpointName, hex } from '../model/trail.ts'
 import { type Verdict, verifyTrail } from '../storage/statements/verify-trail.ts'
 import { eventColumns, type StoredEvent, type TimeRange, type TrailReader } from '../storage/trail.ts'
 import { Misuse } from './failures.ts'
+import { showProgress } from './long-work.ts'
 import { type Json, jsonOption, printable, sayResult } from './output.ts'
-import { showProgress } from './progress.ts'
 import { commandEvent, withStore } from './store.ts'
 
 /** `carrel events …`: the audit trail (D9, docs/decisions/0027). */

@@ -246,7 +246,7 @@ const libraries: Readonly<Record<string, string>> = {
   '@xmldom/xmldom': 'src/lib/xml.ts',
   '@zxcvbn-ts/language-common': 'src/authn/password-rules.ts',
   ajv: 'src/lib/json-schema.ts',
-  'cli-progress': 'src/cli/progress.ts',
+  'cli-progress': 'src/cli/long-work.ts',
   commander: 'src/cli/',
   'content-disposition': 'src/files/presentation.ts',
   fastify:

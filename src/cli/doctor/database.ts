@@ -1,8 +1,7 @@
 import { isLoopbackName } from '../../lib/addresses.ts'
 import { quantity } from '../../lib/quantities.ts'
 import type { ConnectionLimit, ReplicaFacts, ServerFacts } from '../../storage/inspection.ts'
-import type { Check } from './facts.ts'
-import { type Finding, findingsAbout } from './finding.ts'
+import { type Check, type Finding, findingsAbout } from './finding.ts'
 
 const { ok, note, warning, error } = findingsAbout('database')
 

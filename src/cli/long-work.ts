@@ -1,7 +1,10 @@
 import { SingleBar } from 'cli-progress'
+import { createProcesses } from '../admin/processes/processes.ts'
+import type { NewProcess, Process, Run } from '../model/processes.ts'
+import type { Storage } from '../storage/storage.ts'
 
 /** Shows the current step of long work, and the share of it that is done, 0 to 1 (D1). */
-export interface ShownProgress {
+interface ShownProgress {
   update(step: string, share: number): void
   /** Prints a line that stays above the bar. */
   note(line: string): void
@@ -38,3 +41,15 @@ export function showProgress(): ShownProgress {
     stop: () => bar.stop(),
   }
 }
+
+/**
+ * Runs the work of a command as a process, so that the service lists it, too. It never waits for other
+ * processes.
+ */
+export const asProcess = <T>(
+  { processes }: Pick<Storage, 'processes'>,
+  what: Pick<NewProcess, 'kind' | 'parameters'>,
+  work: (run: Run) => Promise<T>,
+  resultOf: (outcome: T) => Process['result'],
+): Promise<T> =>
+  createProcesses({ processes, atOnce: null }).follow({ ...what, eperson: null }, work, resultOf)
