@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { Problem } from '../http/problems.ts'
-import { networkOf, siteOf } from '../lib/addresses.ts'
+import { networkPrefix, siteOf } from '../lib/addresses.ts'
 import { type Client, Overloaded } from '../lib/fair-queue.ts'
 import type { Mac } from '../lib/hmac.ts'
 import { emailKey, type LoginMethod } from '../model/accounts.ts'
@@ -95,7 +95,7 @@ export function createThrottle({ attempts, keyring, measures, refusal: pause, ho
     prove: Prove<T>,
   ): Promise<T & Verdict> {
     const came = performance.now()
-    const network = networkOf(address)
+    const network = networkPrefix(address)
     const attemptOn = (account: Account): Attempt => ({
       keys: keysOf(account.user, network, siteOf(address)),
       eperson: account.eperson,
@@ -133,7 +133,7 @@ export function createThrottle({ attempts, keyring, measures, refusal: pause, ho
   return {
     verify: (guess, prove) => verify(guess, prove).catch(error => refuse(error, guess.method)),
     count: async (what, address) => {
-      const network = networkOf(address)
+      const network = networkPrefix(address)
       const keys = keysOf(what, `asks ${network}`, `asks ${siteOf(address)}`)
       const { wait } = await attempts.begin({ keys, eperson: null, network })
       if (wait > 0) throw tooMany('requests', wait)

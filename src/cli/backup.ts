@@ -1,7 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { type BackupReport, backUpTo } from '../admin/backup/backup.ts'
-import type { Made, Progress } from '../admin/backup/make.ts'
-import { sourceOf } from '../admin/backup/source.ts'
+import { type Made, type Progress, sourceOf } from '../admin/backup/make.ts'
 import { backUpToStream } from '../admin/backup/stream.ts'
 import { type VerifiedBackup, verifyBackups } from '../admin/backup/verify.ts'
 import { percent } from '../admin/processes/processes.ts'

@@ -1,4 +1,4 @@
-import { keepProcesses } from '../admin/processes/keep.ts'
+import { tidyProcesses } from '../admin/processes/tidy-processes.ts'
 import { clearUploads, uploadsIn } from '../admin/uploads/folder.ts'
 import type { Config } from '../config/config.ts'
 import { clearIncoming } from '../files/sweep.ts'
@@ -35,7 +35,7 @@ export async function keepHouse(
     await clock.advance()
     let after: string | undefined = ''
     while (after !== undefined) after = await sessions.forget(clock.certain(), after)
-    await keepProcesses(processes, clock.certain())
+    await tidyProcesses(processes, clock.certain())
     await clearUploads(uploadsIn(dataFolder), uploads.lifetime, clock.certain())
     await clearIncoming(filesFolder)
     clearTemporaryFolders()

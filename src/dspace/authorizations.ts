@@ -6,8 +6,7 @@ import { badParameter, type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireEperson } from '../http/require-eperson.ts'
 import { readUuid, uuidPattern } from '../lib/uuids.ts'
-import { type Caller, isAdministrator } from '../model/caller.ts'
-import { viewerOf, viewerOfSession } from '../model/viewer.ts'
+import { type Caller, isAdministrator, viewerOf, viewerOfSession } from '../model/caller.ts'
 import type { Sessions } from '../storage/sessions.ts'
 import {
   type Feature,

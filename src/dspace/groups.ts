@@ -10,7 +10,7 @@ import { requireAdministrator, requireEperson } from '../http/require-eperson.ts
 import { readUuid } from '../lib/uuids.ts'
 import type { Group } from '../model/accounts.ts'
 import { type Caller, isAdministrator, isMember } from '../model/caller.ts'
-import { openGroup, withOpenGroups } from '../model/open-groups.ts'
+import { openGroup, withOpenGroups } from '../model/readers.ts'
 import type { GroupSearch, People } from '../storage/people.ts'
 import { epersonBody, groupBody, groupParameter, searchText } from './epersons.ts'
 

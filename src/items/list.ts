@@ -2,8 +2,8 @@ import type { FastifyRequest } from 'fastify'
 import { clientOf } from '../http/client.ts'
 import { halPart, readPage, windowOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
+import { viewerOf } from '../model/caller.ts'
 import { listOf } from '../model/plan.ts'
-import { viewerOf } from '../model/viewer.ts'
 import type { Entities } from '../storage/entities.ts'
 
 interface Listed<Row> {

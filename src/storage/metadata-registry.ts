@@ -1,6 +1,6 @@
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import type { MetadataField, MetadataSchema } from '../model/metadata-registry.ts'
+import type { MetadataField, MetadataSchema } from '../model/items.ts'
 import type { Part, Window } from './window.ts'
 
 /** The registry of metadata (docs/decisions/0052). Each change records an event with the differences. */

@@ -253,7 +253,7 @@ const libraries: Readonly<Record<string, string>> = {
     'src/(app.ts|admin/|authn/|console/|dspace/|files/|http/|items/|mail/|openapi/|people/|query/|records/|sso/|cli/(listen|worker).ts)',
   jose: 'src/sso/oidc.ts',
   'jsonc-parser': 'src/query/',
-  'mime-types': 'src/files/mime-types.ts',
+  'mime-types': 'src/files/presentation.ts',
   ldapts: 'src/sso/ldap/messages.ts',
   negotiator: 'src/http/accept.ts',
   'node:sqlite': 'src/lib/sqlite.ts',

@@ -7,7 +7,7 @@ import { badParameter, type Query, quote, singleParameters } from '../../http/pa
 import { Problem } from '../../http/problems.ts'
 import type { Client } from '../../lib/fair-queue.ts'
 import { readUuid } from '../../lib/uuids.ts'
-import { type Caller, isAdministrator } from '../../model/caller.ts'
+import { type Caller, isAdministrator, viewerOf } from '../../model/caller.ts'
 import type { Entity } from '../../model/entities.ts'
 import { listOf } from '../../model/plan.ts'
 import {
@@ -18,7 +18,6 @@ import {
   today,
   type Viewer,
 } from '../../model/readers.ts'
-import { viewerOf } from '../../model/viewer.ts'
 import { keyPlan } from '../../query/below-entity.ts'
 import { mayReadEntity, mayWriteEntity } from '../../query/readable.ts'
 import type { Entities } from '../../storage/entities.ts'

@@ -4,7 +4,7 @@ import { contractsIn } from '../../http/contract.ts'
 import { type Query, singleParameters } from '../../http/parameters.ts'
 import type { Tally } from '../../lib/tally.ts'
 import type { Processes } from '../../storage/processes.ts'
-import { listBackups } from '../backup/list.ts'
+import { listBackups } from '../backup/manifest.ts'
 import { figures } from '../metrics/figures.ts'
 import type { ServiceParts } from '../metrics/service-metrics.ts'
 

@@ -13,7 +13,7 @@ import { type Caller, mayUsePart } from '../../model/caller.ts'
 import type { Process, ProcessKind, StartProcess } from '../../model/processes.ts'
 import { processAddress, processBody } from './bodies.ts'
 import type { Resume } from './routes.ts'
-import type { Work } from './works.ts'
+import type { Work } from './verify-and-back-up.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 

@@ -5,7 +5,7 @@ import { makeFolder } from '../../lib/durable-names.ts'
 import { isLeftOver, processIdInName } from '../../lib/process-ids.ts'
 import { isMissing, systemReason, unlessMissing } from '../../lib/system-errors.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
-import { hold } from './hold.ts'
+import { holdExclusively } from './exclusive-hold.ts'
 
 /**
  * The folder of uploads: each has a folder named by its id, with the file `data`, whose size is the offset,
@@ -109,7 +109,7 @@ export async function freeIn(folder: string): Promise<number> {
  * is gone
  */
 export const holdUpload = (folder: string, id: string): Promise<string | null | undefined> =>
-  written(() => unlessMissing(hold(heldOf(folder, id))))
+  written(() => unlessMissing(holdExclusively(heldOf(folder, id))))
 
 /** Releases an upload. It can be taken again, and expires as if it had just arrived. */
 export async function giveBack(folder: string, id: string, held: string): Promise<void> {

@@ -7,10 +7,16 @@ import { decoded, utf16Of } from '../../import/encodings.ts'
 import { guessDelimiter } from '../../import/guess-delimiter.ts'
 import { ImportError } from '../../import/import-error.ts'
 import { refuseChanged } from '../../import/open-file.ts'
-import { type Candidate, type Candidates, itemsAtOnce, type SourceOptions } from './candidates.ts'
-import { bundleOf } from './contents.ts'
-import { BadItem, type FoundItem, toItem } from './item.ts'
-import { createMetadata, isKey } from './metadata.ts'
+import {
+  BadItem,
+  type Candidate,
+  type Candidates,
+  type FoundItem,
+  itemsAtOnce,
+  type SourceOptions,
+  toItem,
+} from './item.ts'
+import { bundleOf, createMetadata, isKey } from './item-folder.ts'
 import { findFiles, openListed } from './read-file.ts'
 import { parseReaders } from './readers.ts'
 

@@ -3,9 +3,8 @@ import { refuseShortLivedToken } from '../../authn/authenticate.ts'
 import { Problem } from '../../http/problems.ts'
 import { requireEperson } from '../../http/require-eperson.ts'
 import { readUuid } from '../../lib/uuids.ts'
-import type { Caller } from '../../model/caller.ts'
+import { type Caller, mayWrite } from '../../model/caller.ts'
 import type { Bitstream, Bundle, Item } from '../../model/items.ts'
-import { mayWrite } from '../../model/viewer.ts'
 import type { Repository } from '../../storage/repository.ts'
 
 /**

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { LookAgain } from '../../authn/look-again.ts'
-import { mimeTypeOf } from '../../files/mime-types.ts'
+import { mimeTypeOf } from '../../files/presentation.ts'
 import { eventOf } from '../../http/audit.ts'
 import { contractsIn } from '../../http/contract.ts'
 import { objectIn } from '../../http/json-body.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { areaOf, networkOf } from '../../lib/addresses.ts'
+import { areaOf, networkPrefix } from '../../lib/addresses.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import {
   maxProviderSessions,
@@ -106,7 +106,7 @@ async function beginSession(
   values: Readonly<Record<string, Value>>,
 ): Promise<Begun | undefined> {
   const { clientIp } = event
-  const network = clientIp === null ? null : networkOf(clientIp)
+  const network = clientIp === null ? null : networkPrefix(clientIp)
   const more = { begun, expires, area: areaOf(clientIp), network, ...values }
   const [row] = await pool.statement(db =>
     runRecording<(SessionRow & { last_begun: number }) | { uuid: null }>(db, statement, event, more),

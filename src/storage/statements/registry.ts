@@ -6,7 +6,7 @@ import {
   type MetadataSchema,
   maxFields,
   maxSchemas,
-} from '../../model/metadata-registry.ts'
+} from '../../model/items.ts'
 import type { FieldSearch, MetadataRegistry } from '../metadata-registry.ts'
 import {
   type Change,

@@ -3,8 +3,7 @@ import { verify } from '../../files/verify.ts'
 import type { Process, Run } from '../../model/processes.ts'
 import type { Repository } from '../../storage/repository.ts'
 import { backUpTo } from '../backup/backup.ts'
-import type { Source } from '../backup/make.ts'
-import { sourceOf } from '../backup/source.ts'
+import { type Source, sourceOf } from '../backup/make.ts'
 import { percent } from './processes.ts'
 
 export { sourceOf }

@@ -6,7 +6,7 @@ const keptFor = 90 * 24 * 3600 * 1000
 const mostKept = 1_000
 
 /** Maintains the list: marks processes whose program has ended as interrupted, and removes old ones. */
-export async function keepProcesses(
+export async function tidyProcesses(
   processes: Pick<Processes, 'owners' | 'interrupt' | 'prune'>,
   now: number,
 ): Promise<void> {

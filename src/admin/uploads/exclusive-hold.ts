@@ -15,7 +15,10 @@ import { unlessMissing } from '../../lib/system-errors.ts'
  * @returns the path of the file; null if the resource is held, or wanted by another caller at the same moment
  * @throws ENOENT if the folder is missing
  */
-export async function hold(path: string, silence = Number.POSITIVE_INFINITY): Promise<string | null> {
+export async function holdExclusively(
+  path: string,
+  silence = Number.POSITIVE_INFINITY,
+): Promise<string | null> {
   const before = await filesOf(path)
   if (await someHold(before, silence)) return null
   const own = `${path}.${1 + Math.max(0, ...before.map(numberOf))}`

@@ -1,11 +1,18 @@
+import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ImportError } from '../../import/import-error.ts'
-import { type Candidate, type Candidates, itemsAtOnce, type SourceOptions } from './candidates.ts'
-import { type ListedFile, parseContents } from './contents.ts'
-import { BadItem, type FoundItem, toItem } from './item.ts'
-import { manifestName } from './manifest.ts'
-import { createMetadata, parseMetadata } from './metadata.ts'
+import {
+  BadItem,
+  type Candidate,
+  type Candidates,
+  type FoundItem,
+  itemsAtOnce,
+  type SourceOptions,
+  toItem,
+} from './item.ts'
+import { createMetadata, type ListedFile, parseContents, parseMetadata } from './item-folder.ts'
+import { manifestName, openManifest } from './manifest.ts'
 import { folderMark, type Origin } from './origin.ts'
 import { macFolder } from './packed.ts'
 import { findFiles, readText, toBadItem } from './read-file.ts'
@@ -18,7 +25,7 @@ import { hintFor, visible } from './similar-name.ts'
  * @param folder path without links
  * @throws ImportError if it holds no item folder
  */
-export async function openArchive(folder: string, options: SourceOptions): Promise<Candidates> {
+async function openArchive(folder: string, options: SourceOptions): Promise<Candidates> {
   // The names alone are held; a million take some 100 MB. They are sorted, so that each run
   // reports in the same order.
   const names = (await readdir(folder)).filter(one => !one.startsWith('.') && one !== macFolder).sort()
@@ -157,5 +164,41 @@ async function within<T>(name: string, work: () => Promise<T>): Promise<T> {
   } catch (error) {
     if (error instanceof BadItem) throw new BadItem(`${name}: ${error.message}`, { cause: error })
     throw error
+  }
+}
+
+/**
+ * Opens a folder with `manifest.csv`, or a folder of DSpace's item folders.
+ * @throws ImportError if it is neither
+ */
+export async function openItems(path: string, options: SourceOptions): Promise<Candidates> {
+  const given = statSync(path, { throwIfNoEntry: false })
+  if (!given) throw new ImportError(`there is no folder ${path}`)
+  if (!given.isDirectory())
+    throw new ImportError(
+      `${path} is a file; give the folder that holds ${manifestName} or DSpace's item folders`,
+    )
+  const folder = realpathSync(path)
+  // A dangling link counts, because the folder was meant to have a manifest.
+  const manifest = lstatSync(join(folder, manifestName), { throwIfNoEntry: false })
+  if (manifest) {
+    const other =
+      manifest.isFile() &&
+      readdirSync(folder, { withFileTypes: true }).find(
+        one => one.isDirectory() && existsSync(join(folder, one.name, 'dublin_core.xml')),
+      )
+    if (other)
+      throw new ImportError(
+        `${path} has both ${manifestName} and the item folder ${other.name}; put them into separate folders`,
+      )
+    return openManifest(folder, options)
+  }
+  if (existsSync(join(folder, 'dublin_core.xml')))
+    throw new ImportError(`${path} is itself an item folder; give the folder that contains it`)
+  try {
+    return await openArchive(folder, options)
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException
+    throw syscall === undefined ? error : new ImportError(`can't read ${path} (${code})`, { cause: error })
   }
 }
