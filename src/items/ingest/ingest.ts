@@ -4,15 +4,8 @@ import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Content, KnownItem, NewItem } from '../../model/items.ts'
 import { type Readers, readersText, readRules } from '../../model/readers.ts'
 import type { PutOutcome, Repository } from '../../storage/repository.ts'
-import {
-  BadItem,
-  type Candidate,
-  type Candidates,
-  type FoundFile,
-  type FoundItem,
-  renamedIn,
-  toNewItem,
-} from './item.ts'
+import type { Candidate, Candidates } from './candidates.ts'
+import { BadItem, type FoundFile, type FoundItem, renamedIn, toNewItem } from './item.ts'
 import { isDescribedAlike, isOfAnother, otherItem } from './origin.ts'
 import { checkReadable, keepFile } from './read-file.ts'
 

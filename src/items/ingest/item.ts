@@ -8,8 +8,7 @@ import {
   type NewItem,
 } from '../../model/items.ts'
 import { type Readers, readersText } from '../../model/readers.ts'
-import { fingerprintWith, type Naming, type Origin } from './origin.ts'
-import type { KnownGroups } from './readers.ts'
+import { fingerprintWith, type Origin } from './origin.ts'
 import { visible } from './similar-name.ts'
 
 /** An item as its source describes it: checked, but its files are not read yet. */
@@ -160,23 +159,3 @@ function checkForm(what: string, text: string): void {
   if (!text.isWellFormed())
     throw new BadItem(`${what} contains half a surrogate pair, which is not valid Unicode`)
 }
-
-/** An item of a source, or the reason why the item is bad. */
-export type Candidate =
-  | { readonly kind: 'item'; readonly where: string; readonly item: FoundItem }
-  | { readonly kind: 'bad'; readonly where: string; readonly reason: string }
-
-export interface SourceOptions {
-  readonly naming: Naming
-  readonly groups: KnownGroups
-}
-
-/** Items in batches, so that a million items take no more memory than a hundred. */
-export type Candidates = AsyncIterable<{
-  readonly candidates: readonly Candidate[]
-  /** The share of the source that has been read, 0 to 1. */
-  readonly share: number
-}>
-
-/** Number of items in a batch, which is processed concurrently and committed in one transaction. */
-export const itemsAtOnce = 50

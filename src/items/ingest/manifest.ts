@@ -7,15 +7,8 @@ import { decoded, utf16Of } from '../../import/encodings.ts'
 import { guessDelimiter } from '../../import/guess-delimiter.ts'
 import { ImportError } from '../../import/import-error.ts'
 import { refuseChanged } from '../../import/open-file.ts'
-import {
-  BadItem,
-  type Candidate,
-  type Candidates,
-  type FoundItem,
-  itemsAtOnce,
-  type SourceOptions,
-  toItem,
-} from './item.ts'
+import { type Candidate, type Candidates, itemsAtOnce, type SourceOptions } from './candidates.ts'
+import { BadItem, type FoundItem, toItem } from './item.ts'
 import { bundleOf, createMetadata, isKey } from './item-folder.ts'
 import { findFiles, openListed } from './read-file.ts'
 import { parseReaders } from './readers.ts'

@@ -2,15 +2,8 @@ import { existsSync, lstatSync, readdirSync, realpathSync, statSync } from 'node
 import { lstat, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { ImportError } from '../../import/import-error.ts'
-import {
-  BadItem,
-  type Candidate,
-  type Candidates,
-  type FoundItem,
-  itemsAtOnce,
-  type SourceOptions,
-  toItem,
-} from './item.ts'
+import { type Candidate, type Candidates, itemsAtOnce, type SourceOptions } from './candidates.ts'
+import { BadItem, type FoundItem, toItem } from './item.ts'
 import { createMetadata, type ListedFile, parseContents, parseMetadata } from './item-folder.ts'
 import { manifestName, openManifest } from './manifest.ts'
 import { folderMark, type Origin } from './origin.ts'

@@ -3,7 +3,7 @@ import { appendFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { ImportError } from '../../../src/import/import-error.ts'
-import type { Candidate } from '../../../src/items/ingest/item.ts'
+import type { Candidate } from '../../../src/items/ingest/candidates.ts'
 import { readHeader } from '../../../src/items/ingest/manifest.ts'
 import { openItems } from '../../../src/items/ingest/open-items.ts'
 import { type Files, writeFiles } from '../../support/data/archives.ts'
