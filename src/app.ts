@@ -11,10 +11,8 @@ import { ingestRoutes } from './admin/uploads/ingest-route.ts'
 import { uploadRoutes } from './admin/uploads/routes.ts'
 import { createUploads } from './admin/uploads/uploads.ts'
 import { authenticate, refuseShortLivedToken } from './authn/authenticate.ts'
-import { loadRegistrations } from './authn/load-registrations.ts'
 import { createLogins } from './authn/logins.ts'
 import type { PasswordCost } from './authn/passwords.ts'
-import { peopleRoutes } from './authn/people-routes.ts'
 import { restrictLogins } from './authn/restrict-logins.ts'
 import { authnRoutes } from './authn/routes.ts'
 import { createScopes } from './authn/scope.ts'
@@ -45,6 +43,8 @@ import { passwordMethod } from './model/accounts.ts'
 import { type Limits, ownLimits } from './model/limits.ts'
 import { createMeasures } from './model/measures.ts'
 import { openapiRoutes } from './openapi/routes.ts'
+import { loadRegistrations } from './people/load-registrations.ts'
+import { peopleRoutes } from './people/routes.ts'
 import { puppetDbServiceRoutes } from './query/puppetdb/service.ts'
 import { queryRoutes } from './query/routes.ts'
 import { recordRoutes } from './records/routes.ts'
@@ -148,7 +148,7 @@ export async function buildApp(
           })
           await peopleRoutes(hal, { ...known, password, registrations })
           const { alerts } = storage
-          dspaceRoutes(hal, { ...known, alerts, eventOf, beforeChanges: refuseShortLivedToken })
+          dspaceRoutes(hal, { ...known, alerts, beforeChanges: refuseShortLivedToken })
           await editingRoutes(hal, { ...known, lookAgain, files, uploads })
           const { scripts } = operator
           const { resume } = scriptRoutes(hal, { addresses, scripts, start: runner.start })

@@ -1,26 +1,12 @@
 import type { Contracts } from '../http/contract.ts'
-import { Eperson, SpecialGroupPage } from '../http/resources/schemas.ts'
-import {
-  always,
-  answer,
-  closed,
-  JsonPatch,
-  json,
-  links,
-  nothing,
-  oneOf,
-  paging,
-  parameter,
-  Type,
-  text,
-  uri,
-} from '../http/schema.ts'
+import { SpecialGroupPage } from '../http/resources/schemas.ts'
+import { answer, json, nothing, paging, Type, text, uri } from '../http/schema.ts'
 import {
   AccessToken,
   AccessTokenPage,
   Login,
   NewAccessToken,
-  Registration,
+  pair,
   Session,
   SessionPage,
   ShortLivedToken,
@@ -28,11 +14,8 @@ import {
   WantedAccessToken,
 } from './schemas.ts'
 
-/** Headers of an answer that brings a new CSRF pair. */
-const pair = { 'DSPACE-XSRF-TOKEN': text, 'Set-Cookie': text }
 const maybe = Type.Optional(text)
 const ended = (what: string) => ({ 204: nothing(what) })
-const token = parameter(text, 'The token of a mail.')
 
 export const contracts = {
   logIn: {
@@ -139,93 +122,6 @@ export const contracts = {
     summary: 'Revoke one of the caller’s access tokens',
     tag: 'Authentication',
     caller: 'eperson',
-    answers: ended('It opens nothing any more.'),
-    problems: ['not-found', 'short-lived-token-refused'],
-  },
-  showRegistrations: {
-    summary: 'Links of registration',
-    tag: 'Epersons and groups',
-    answers: {
-      200: answer(
-        'The links.',
-        json(closed({ type: always('registrations'), _links: links('self', 'findByToken') })),
-      ),
-    },
-  },
-  requestRegistration: {
-    summary: 'Ask for a mail with a link',
-    description: 'The answer is the same for every address.',
-    tag: 'Epersons and groups',
-    query: {
-      accountRequestType: parameter(oneOf('register', 'forgot'), 'A new account, or a new password.'),
-    },
-    body: json(Type.Object({ email: Type.String({ format: 'email', maxLength: 254 }) })),
-    answers: { 201: nothing('A mail is sent, if there is anything to send.', pair) },
-    problems: ['bad-parameter', 'registration-refused', 'short-lived-token-refused', 'too-many-attempts'],
-  },
-  findRegistration: {
-    summary: 'What the token of a mail is for',
-    tag: 'Epersons and groups',
-    query: { token: { ...token, required: true } },
-    answers: { 200: answer('Whose it is.', json(Registration)) },
-    problems: ['bad-parameter', 'not-found'],
-  },
-  changeEperson: {
-    summary: 'Change a password, or an eperson',
-    description:
-      'Epersons change their own password and profile, administrators everything of everybody. With the token of a mail, a forgotten password is set.',
-    tag: 'Epersons and groups',
-    query: { token },
-    body: Object.fromEntries(
-      ['application/json-patch+json', 'application/json'].map(type => [type, JsonPatch]),
-    ),
-    answers: {
-      200: answer('The eperson. After a change of password, with a new CSRF pair.', json(Eperson), {
-        'DSPACE-XSRF-TOKEN': maybe,
-        'Set-Cookie': maybe,
-      }),
-    },
-    problems: [
-      'bad-parameter',
-      'authentication-required',
-      'access-denied',
-      'wrong-password',
-      'short-lived-token-refused',
-      'not-found',
-      'patch-refused',
-      'change-refused',
-      'password-refused',
-      'mail-token-refused',
-      'too-many-attempts',
-      'busy',
-    ],
-  },
-  endSessionsOf: {
-    summary: 'End all sessions of an eperson',
-    tag: 'Epersons and groups',
-    caller: 'administrator',
-    answers: ended('They have ended.'),
-    problems: ['not-found', 'short-lived-token-refused'],
-  },
-  listAccessTokensOf: {
-    summary: 'An eperson’s access tokens',
-    tag: 'Epersons and groups',
-    caller: 'administrator',
-    query: paging,
-    answers: { 200: answer('A page.', json(AccessTokenPage)) },
-    problems: ['bad-parameter', 'not-found', 'short-lived-token-refused'],
-  },
-  revokeAccessTokensOf: {
-    summary: 'Revoke all access tokens of an eperson',
-    tag: 'Epersons and groups',
-    caller: 'administrator',
-    answers: ended('They open nothing any more.'),
-    problems: ['not-found', 'short-lived-token-refused'],
-  },
-  revokeAccessTokenOf: {
-    summary: 'Revoke an access token of an eperson',
-    tag: 'Epersons and groups',
-    caller: 'administrator',
     answers: ended('It opens nothing any more.'),
     problems: ['not-found', 'short-lived-token-refused'],
   },

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
+import { eventOf } from '../http/audit.ts'
 import { bodyChecks } from '../http/check-body.ts'
 import { contractsIn } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
@@ -10,7 +11,6 @@ import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
 import { isAdministrator } from '../model/caller.ts'
 import type { Alert, Alerts } from '../storage/processes.ts'
-import type { EventOf } from './change-epersons.ts'
 
 const route = contractsIn(() => import('./system-contracts.ts'))
 const checked = bodyChecks(() => import('./system-contracts.ts'), 'change-refused')
@@ -18,7 +18,6 @@ const checked = bodyChecks(() => import('./system-contracts.ts'), 'change-refuse
 interface Parts {
   readonly addresses: Addresses
   readonly alerts: Alerts
-  readonly eventOf: EventOf
   /** Runs before the body of a change is read. */
   readonly beforeChanges: (request: FastifyRequest) => Promise<void>
 }
@@ -28,10 +27,7 @@ interface Parts {
  * most, because the interface can edit one. Authentication reads whose sessions it allows
  * (docs/decisions/0053).
  */
-export function alertRoutes(
-  app: FastifyInstance,
-  { addresses, alerts, eventOf, beforeChanges }: Parts,
-): void {
+export function alertRoutes(app: FastifyInstance, { addresses, alerts, beforeChanges }: Parts): void {
   type Route = { Params: { id: string } }
   const path = '/system/systemwidealerts'
   const all = `${addresses.api}${path}`

@@ -6,6 +6,7 @@ import { halPart, readPage, windowOf } from '../http/hal.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
+import { epersonBody } from '../http/resources/people.ts'
 import { recordsIn } from '../items/list.ts'
 import { type Condition, listOf } from '../model/plan.ts'
 import { viewerOf } from '../model/viewer.ts'
@@ -13,7 +14,6 @@ import type { Entities } from '../storage/entities.ts'
 import type { People } from '../storage/people.ts'
 import type { Repository } from '../storage/repository.ts'
 import { createSubjects, type Subject } from './audit-subjects.ts'
-import { epersonBody } from './epersons.ts'
 
 const route = contractsIn(() => import('./system-contracts.ts'))
 

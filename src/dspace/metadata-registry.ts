@@ -1,15 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
+import { eventOf } from '../http/audit.ts'
 import { contractsIn } from '../http/contract.ts'
 import { halPart, readPage, windowOf } from '../http/hal.ts'
 import { jsonObject } from '../http/json-body.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { requireAdministrator } from '../http/require-eperson.ts'
+import { mayAdminister, requireAdministrator } from '../http/require-eperson.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { type MetadataField, type MetadataSchema, maxFields, maxSchemas } from '../model/metadata-registry.ts'
 import type { FieldSearch, MetadataRegistry } from '../storage/metadata-registry.ts'
-import { type EventOf, mayAdminister } from './change-epersons.ts'
 import { fieldIn, refuseOther, schemaIn, scopeNoteIn } from './metadata-registry-input.ts'
 
 const route = contractsIn(() => import('./metadata-registry-contracts.ts'))
@@ -17,7 +17,6 @@ const route = contractsIn(() => import('./metadata-registry-contracts.ts'))
 interface Parts {
   readonly addresses: Pick<Addresses, 'api'>
   readonly registry: MetadataRegistry
-  readonly eventOf: EventOf
   /** Runs before the body of a change is read. */
   readonly beforeChanges: (request: FastifyRequest) => Promise<void>
 }
@@ -37,7 +36,7 @@ const idIn = (text: string | undefined) =>
  * metadata, which editors offer and administrators change. Anyone may read it.
  */
 export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void {
-  const { registry, eventOf, beforeChanges } = parts
+  const { registry, beforeChanges } = parts
   const bodies = bodiesAt(parts.addresses.api)
   const preParsing = [beforeChanges, mayAdminister(to)]
   const eventIn = (request: FastifyRequest, event: AuditEvent['event']) =>

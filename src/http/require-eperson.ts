@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify'
 import { type Caller, isAdministrator } from '../model/caller.ts'
 import { Problem } from './problems.ts'
 
@@ -25,4 +26,9 @@ export function requireAdministrator(caller: Caller, to = 'read this list'): Log
   const loggedIn = requireEperson(caller)
   if (!isAdministrator(caller)) throw new Problem('access-denied', `Only administrators may ${to}.`)
   return loggedIn
+}
+
+/** Makes a hook that refuses others before the body is read, so that their body is never parsed. */
+export const mayAdminister = (to: string) => async (request: FastifyRequest) => {
+  requireAdministrator(request.caller, to)
 }

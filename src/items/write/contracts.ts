@@ -1,8 +1,7 @@
-import { patch } from '../../dspace/people-contracts.ts'
 import type { Contracts } from '../../http/contract.ts'
 import type { ProblemCode } from '../../http/problems.ts'
 import { Bitstream, Bundle, Item, Site } from '../../http/resources/schemas.ts'
-import { answer, json, nothing, orNull, parameter, Type, text, uri } from '../../http/schema.ts'
+import { answer, json, nothing, orNull, parameter, patch, Type, text, uri } from '../../http/schema.ts'
 
 const tag = 'Items and files'
 const refused = [

@@ -1,4 +1,3 @@
-import { patch } from '../../dspace/people-contracts.ts'
 import type { Contracts } from '../../http/contract.ts'
 import type { ProblemCode } from '../../http/problems.ts'
 import { Eperson, Group } from '../../http/resources/schemas.ts'
@@ -16,6 +15,7 @@ import {
   pageOf,
   paging,
   parameter,
+  patch,
   Type,
   text,
   uri,

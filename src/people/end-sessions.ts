@@ -1,4 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { accessTokenBody } from '../authn/access-token-routes.ts'
+import { refuseShortLivedToken } from '../authn/authenticate.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'
 import { contractsIn } from '../http/contract.ts'
@@ -12,8 +14,6 @@ import { isAdministrator } from '../model/caller.ts'
 import type { AccessTokens } from '../storage/access-tokens.ts'
 import type { People } from '../storage/people.ts'
 import type { Sessions } from '../storage/sessions.ts'
-import { accessTokenBody } from './access-token-routes.ts'
-import { refuseShortLivedToken } from './authenticate.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 

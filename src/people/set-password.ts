@@ -1,17 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { epersonBody } from '../dspace/epersons.ts'
+import { passwordFault } from '../authn/password-rules.ts'
+import type { Passwords } from '../authn/passwords.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'
 import { clientOf } from '../http/client.ts'
 import { patchBody } from '../http/json-body.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator } from '../http/require-eperson.ts'
+import { epersonBody } from '../http/resources/people.ts'
 import { isObject } from '../lib/json.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { isAdministrator } from '../model/caller.ts'
 import type { People } from '../storage/people.ts'
-import { passwordFault } from './password-rules.ts'
-import type { Passwords } from './passwords.ts'
 
 interface Parts {
   readonly people: People

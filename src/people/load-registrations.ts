@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
+import type { Passwords } from '../authn/passwords.ts'
+import type { Tickets } from '../authn/tickets.ts'
 import type { Config } from '../config/config.ts'
 import { passwordMethod } from '../model/accounts.ts'
 import type { People } from '../storage/people.ts'
 import type { Trail } from '../storage/trail.ts'
-import type { Passwords } from './passwords.ts'
 import { createRegistrations, type Registrations } from './registrations.ts'
-import type { Tickets } from './tickets.ts'
 
 interface Parts {
   readonly app: FastifyInstance
@@ -24,7 +24,7 @@ export async function loadRegistrations(
   { app, ...parts }: Parts,
 ): Promise<Registrations | undefined> {
   if (!mail || !loginMethods.includes(passwordMethod)) return undefined
-  const { createMailer } = await import('../mail/mailer.ts')
+  const { createMailer } = await import('./mailer.ts')
   const mailer = createMailer(mail, app.log)
   app.addHook('onClose', async () => mailer.close())
   return createRegistrations({ ...parts, config: mail, mailer })

@@ -1,14 +1,13 @@
 import type { FastifyInstance } from 'fastify'
-import { changeEpersonRoutes, createPatchEperson } from '../dspace/change-epersons.ts'
-import { changeGroupRoutes } from '../dspace/change-groups.ts'
-import { epersonRoutes } from '../dspace/epersons.ts'
-import { groupRoutes } from '../dspace/groups.ts'
-import { eventOf } from '../http/audit.ts'
+import { refuseShortLivedToken } from '../authn/authenticate.ts'
 import { takeUriLists } from '../http/uri-list.ts'
-import { refuseShortLivedToken } from './authenticate.ts'
 import { createByMail } from './by-mail.ts'
+import { changeEpersonRoutes, createPatchEperson } from './change-epersons.ts'
+import { changeGroupRoutes } from './change-groups.ts'
 import { changePasswordRoutes } from './change-password.ts'
 import { endSessionsRoutes } from './end-sessions.ts'
+import { epersonRoutes } from './epersons.ts'
+import { groupRoutes } from './groups.ts'
 import { registrationRoutes } from './registration-routes.ts'
 import { createPatchOther } from './set-password.ts'
 
@@ -22,7 +21,7 @@ type Parts = Omit<
     Given<typeof changePasswordRoutes> &
     Given<typeof endSessionsRoutes> &
     Given<typeof registrationRoutes>,
-  'byMail' | 'eventOf' | 'patchOther' | 'registrations'
+  'byMail' | 'patchOther' | 'registrations'
 > & {
   /** Undefined if the service sends no mail. */
   readonly registrations: Given<typeof registrationRoutes>['registrations'] | undefined
@@ -32,7 +31,7 @@ type Parts = Omit<
 export async function peopleRoutes(app: FastifyInstance, given: Parts): Promise<void> {
   const { registrations } = given
   if (registrations) registrationRoutes(app, { ...given, registrations })
-  const parts = { ...given, eventOf, byMail: registrations && createByMail(registrations) }
+  const parts = { ...given, byMail: registrations && createByMail(registrations) }
   epersonRoutes(app, parts)
   groupRoutes(app, parts)
   const patchOther = createPatchOther({ ...parts, patchEperson: createPatchEperson(parts) })

@@ -1,31 +1,23 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
+import { eventOf } from '../http/audit.ts'
 import { contractsIn } from '../http/contract.ts'
 import { jsonObject, patchBody } from '../http/json-body.ts'
 import { hasMailToken } from '../http/mail-token.ts'
 import { Problem } from '../http/problems.ts'
-import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
+import { mayAdminister, requireAdministrator, requireEperson } from '../http/require-eperson.ts'
+import { epersonBody } from '../http/resources/people.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { Eperson } from '../model/accounts.ts'
-import type { AuditEvent } from '../model/audit-events.ts'
-import { type Caller, isAdministrator } from '../model/caller.ts'
+import { isAdministrator } from '../model/caller.ts'
 import type { People } from '../storage/people.ts'
 import { epersonChange, newPerson } from './eperson-input.ts'
-import { epersonBody } from './epersons.ts'
 
-const route = contractsIn(() => import('./people-contracts.ts'))
-
-/** Makes the audit event of a caller's action, as `eventOf` of authentication does. */
-export type EventOf = (
-  caller: Caller,
-  request: FastifyRequest,
-  what: Pick<AuditEvent, 'event' | 'outcome'>,
-) => AuditEvent
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly people: People
   readonly addresses: Addresses
-  readonly eventOf: EventOf
   readonly asksAgreement: boolean
   /** Adds an eperson for a request with the token of a mail; undefined if the service sends no mail. */
   readonly byMail: ByMail | undefined
@@ -49,7 +41,7 @@ const known = () => new Problem('change-refused', 'There is an eperson with this
 /** `POST /api/eperson/epersons` and `DELETE …/{uuid}`, for administrators (M1, M3). */
 export function changeEpersonRoutes(
   app: FastifyInstance,
-  { people, addresses, eventOf, asksAgreement, byMail }: Parts,
+  { people, addresses, asksAgreement, byMail }: Parts,
 ): void {
   const path = '/eperson/epersons'
   const mayAdd = mayAdminister('add epersons')
@@ -92,7 +84,7 @@ export function changeEpersonRoutes(
  * administrators everything of anyone (M2).
  */
 export const createPatchEperson =
-  ({ people, addresses, eventOf, asksAgreement }: Parts): PatchEperson =>
+  ({ people, addresses, asksAgreement }: Parts): PatchEperson =>
   async request => {
     const caller = requireEperson(request.caller)
     const uuid = readUuid((request.params as { uuid: string }).uuid)
@@ -110,8 +102,3 @@ export const createPatchEperson =
     if (changed === 'last-administrator') throw lastAdministrator()
     return epersonBody(changed, addresses, asksAgreement)
   }
-
-/** Makes a hook that refuses others before the body is read, so that their body is never parsed. */
-export const mayAdminister = (to: string) => async (request: FastifyRequest) => {
-  requireAdministrator(request.caller, to)
-}

@@ -2,10 +2,12 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { specialGroupNames } from '../config/special-groups.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { eventOf } from '../http/audit.ts'
 import { contractsIn } from '../http/contract.ts'
 import { jsonObject, patchBody } from '../http/json-body.ts'
 import { Problem } from '../http/problems.ts'
-import { requireAdministrator } from '../http/require-eperson.ts'
+import { mayAdminister, requireAdministrator } from '../http/require-eperson.ts'
+import { groupBody } from '../http/resources/people.ts'
 import { uuidsOf } from '../http/uri-list.ts'
 import type { Operation } from '../lib/json-patch.ts'
 import { readUuid } from '../lib/uuids.ts'
@@ -19,18 +21,15 @@ import {
   type OneRefused,
   type People,
 } from '../storage/people.ts'
-import { type EventOf, mayAdminister } from './change-epersons.ts'
-import { groupBody } from './epersons.ts'
 import { placesOf } from './group-use.ts'
 import { type Fields, metadataChange, metadataOf, textUpTo, type Values } from './single-metadata.ts'
 
-const route = contractsIn(() => import('./people-contracts.ts'))
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly people: People
   readonly addresses: Addresses
   readonly config: Config
-  readonly eventOf: EventOf
 }
 
 type One = { Params: { uuid: string } }
@@ -42,7 +41,7 @@ const lastAdministrator = () =>
   refused('Nobody could administer the service any more: no administrator who may log in would be left.')
 
 /** Changes of groups by administrators (M4–M8), below `/api/eperson/groups`. */
-export function changeGroupRoutes(app: FastifyInstance, { people, addresses, config, eventOf }: Parts): void {
+export function changeGroupRoutes(app: FastifyInstance, { people, addresses, config }: Parts): void {
   const path = '/eperson/groups'
   const url = `${path}/:uuid`
   const specials = specialGroupNames(config)

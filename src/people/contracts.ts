@@ -1,19 +1,28 @@
+import { AccessTokenPage, pair } from '../authn/schemas.ts'
 import type { Contracts } from '../http/contract.ts'
 import { Eperson, EpersonPage, Group, GroupPage } from '../http/resources/schemas.ts'
 import {
+  always,
   answer,
-  JsonPatch,
+  closed,
   json,
+  links,
+  named,
   nothing,
+  oneOf,
   orNull,
   paging,
   parameter,
+  patch,
   Type,
   text,
   uri,
   uuid,
 } from '../http/schema.ts'
 
+const ended = (what: string) => ({ 204: nothing(what) })
+const maybe = Type.Optional(text)
+const token = parameter(text, 'The token of a mail.')
 const tag = 'Epersons and groups'
 const people = json(EpersonPage)
 const groups = json(GroupPage)
@@ -41,7 +50,14 @@ const NewGroup = Type.Object(
   { name: Type.String({ minLength: 1, maxLength: 250 }), metadata: Type.Optional(orNull(Values)) },
   { $id: 'NewGroup' },
 )
-export const patch = { 'application/json-patch+json': JsonPatch, 'application/json': JsonPatch }
+
+const Registration = named('Registration', {
+  email: text,
+  user: orNull(text),
+  registrationType: oneOf('register', 'forgot'),
+  type: always('registration'),
+  _links: links('self'),
+})
 
 export const contracts = {
   listEpersons: {
@@ -235,5 +251,90 @@ export const contracts = {
     path: { member: uuid },
     answers: { 204: nothing('It is not in it.') },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
+  },
+  showRegistrations: {
+    summary: 'Links of registration',
+    tag,
+    answers: {
+      200: answer(
+        'The links.',
+        json(closed({ type: always('registrations'), _links: links('self', 'findByToken') })),
+      ),
+    },
+  },
+  requestRegistration: {
+    summary: 'Ask for a mail with a link',
+    description: 'The answer is the same for every address.',
+    tag,
+    query: {
+      accountRequestType: parameter(oneOf('register', 'forgot'), 'A new account, or a new password.'),
+    },
+    body: json(Type.Object({ email: Type.String({ format: 'email', maxLength: 254 }) })),
+    answers: { 201: nothing('A mail is sent, if there is anything to send.', pair) },
+    problems: ['bad-parameter', 'registration-refused', 'short-lived-token-refused', 'too-many-attempts'],
+  },
+  findRegistration: {
+    summary: 'What the token of a mail is for',
+    tag,
+    query: { token: { ...token, required: true } },
+    answers: { 200: answer('Whose it is.', json(Registration)) },
+    problems: ['bad-parameter', 'not-found'],
+  },
+  changeEperson: {
+    summary: 'Change a password, or an eperson',
+    description:
+      'Epersons change their own password and profile, administrators everything of everybody. With the token of a mail, a forgotten password is set.',
+    tag,
+    query: { token },
+    body: patch,
+    answers: {
+      200: answer('The eperson. After a change of password, with a new CSRF pair.', json(Eperson), {
+        'DSPACE-XSRF-TOKEN': maybe,
+        'Set-Cookie': maybe,
+      }),
+    },
+    problems: [
+      'bad-parameter',
+      'authentication-required',
+      'access-denied',
+      'wrong-password',
+      'short-lived-token-refused',
+      'not-found',
+      'patch-refused',
+      'change-refused',
+      'password-refused',
+      'mail-token-refused',
+      'too-many-attempts',
+      'busy',
+    ],
+  },
+  endSessionsOf: {
+    summary: 'End all sessions of an eperson',
+    tag,
+    caller: 'administrator',
+    answers: ended('They have ended.'),
+    problems: ['not-found', 'short-lived-token-refused'],
+  },
+  listAccessTokensOf: {
+    summary: 'An eperson’s access tokens',
+    tag,
+    caller: 'administrator',
+    query: paging,
+    answers: { 200: answer('A page.', json(AccessTokenPage)) },
+    problems: ['bad-parameter', 'not-found', 'short-lived-token-refused'],
+  },
+  revokeAccessTokensOf: {
+    summary: 'Revoke all access tokens of an eperson',
+    tag,
+    caller: 'administrator',
+    answers: ended('They open nothing any more.'),
+    problems: ['not-found', 'short-lived-token-refused'],
+  },
+  revokeAccessTokenOf: {
+    summary: 'Revoke an access token of an eperson',
+    tag,
+    caller: 'administrator',
+    answers: ended('It opens nothing any more.'),
+    problems: ['not-found', 'short-lived-token-refused'],
   },
 } as const satisfies Contracts

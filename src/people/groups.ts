@@ -7,14 +7,15 @@ import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
+import { epersonBody, groupBody } from '../http/resources/people.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { Group } from '../model/accounts.ts'
 import { type Caller, isAdministrator, isMember } from '../model/caller.ts'
 import { openGroup, withOpenGroups } from '../model/open-groups.ts'
 import type { GroupSearch, People } from '../storage/people.ts'
-import { epersonBody, groupBody, groupParameter, searchText } from './epersons.ts'
+import { groupParameter, searchText } from './epersons.ts'
 
-const route = contractsIn(() => import('./people-contracts.ts'))
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly people: People

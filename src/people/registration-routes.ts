@@ -1,4 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { refuseShortLivedToken } from '../authn/authenticate.ts'
+import type { Throttle } from '../authn/throttle.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
@@ -8,9 +10,7 @@ import { Problem } from '../http/problems.ts'
 import { clientAddress } from '../lib/addresses.ts'
 import { isObject } from '../lib/json.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import { refuseShortLivedToken } from './authenticate.ts'
 import { mailMethod, type Registrations, registrationKinds } from './registrations.ts'
-import type { Throttle } from './throttle.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 

@@ -1,15 +1,15 @@
+import { passwordFault } from '../authn/password-rules.ts'
+import type { Passwords } from '../authn/passwords.ts'
+import type { Tickets } from '../authn/tickets.ts'
 import type { MailConfig } from '../config/parts.ts'
 import { Problem } from '../http/problems.ts'
 import { type Client, Overloaded } from '../lib/fair-queue.ts'
-import type { Mailer } from '../mail/mailer.ts'
-import { alreadyRegisteredMail, forgottenPasswordMail, registrationMail } from '../mail/texts.ts'
 import { type Eperson, emailKey } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { NewPerson, People } from '../storage/people.ts'
 import type { Trail } from '../storage/trail.ts'
-import { passwordFault } from './password-rules.ts'
-import type { Passwords } from './passwords.ts'
-import type { Tickets } from './tickets.ts'
+import { alreadyRegisteredMail, forgottenPasswordMail, registrationMail } from './mail-texts.ts'
+import type { Mailer } from './mailer.ts'
 
 /** Requests by mail that need no session: a new account, or a new password (docs/decisions/0045). */
 export const registrationKinds = ['register', 'forgot'] as const
