@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify'
 import { clientOf } from '../http/client.ts'
-import { jsonObject, patchBody } from '../http/json-body.ts'
+import { jsonObject } from '../http/json-body.ts'
+import { patchBody } from '../http/json-patch.ts'
 import { mailToken } from '../http/mail-token.ts'
 import { Problem } from '../http/problems.ts'
 import { isObject } from '../lib/json.ts'

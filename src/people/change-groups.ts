@@ -4,12 +4,12 @@ import { specialGroupNames } from '../config/special-groups.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'
 import { contractsIn } from '../http/contract.ts'
-import { jsonObject, patchBody } from '../http/json-body.ts'
+import { jsonObject } from '../http/json-body.ts'
+import { type Operation, patchBody, patchRefused } from '../http/json-patch.ts'
 import { Problem } from '../http/problems.ts'
 import { mayAdminister, requireAdministrator } from '../http/require-eperson.ts'
 import { groupBody } from '../http/resources/people.ts'
 import { uuidsOf } from '../http/uri-list.ts'
-import type { Operation } from '../lib/json-patch.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { administratorGroup, type GroupDetails } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
@@ -184,13 +184,13 @@ function newGroup(body: Readonly<Record<string, unknown>>): NewGroup {
 
 /** Reads the changes that a JSON Patch makes to a group. @throws Problem 422 */
 function groupChange(operations: readonly Operation[]): GroupChange {
-  if (operations.length === 0) throw new Problem('patch-refused', 'The patch has no operations.')
+  if (operations.length === 0) throw patchRefused(null, 'The patch has no operations.')
   return Object.assign({}, ...operations.map(changeOf)) as GroupChange
 }
 
 function changeOf(operation: Operation): GroupChange {
   const { index, op, path, value } = operation
-  const fault = (why: string) => new Problem('patch-refused', `Operation ${index}: ${why}`)
+  const fault = (why: string) => patchRefused(index, why)
   if (path[0] === 'metadata') return described(metadataChange(operation, fields))
   if (path.length !== 1 || path[0] !== 'name') throw fault(`a group has /name and /metadata/${description}.`)
   if (op !== 'replace' && op !== 'add') throw fault('/name takes replace, with a value.')

@@ -1,5 +1,5 @@
+import { type Operation, patchRefused } from '../http/json-patch.ts'
 import { Problem } from '../http/problems.ts'
-import type { Operation } from '../lib/json-patch.ts'
 import { agreementField, type Profile, profileFields } from '../model/accounts.ts'
 import type { EpersonChange, NewPerson } from '../storage/people.ts'
 import { type Fields, metadataChange, metadataOf, textUpTo, type Values } from './single-metadata.ts'
@@ -58,7 +58,7 @@ export function newPerson(body: Readonly<Record<string, unknown>>): DescribedPer
  * @throws Problem 403 or 422
  */
 export function epersonChange(operations: readonly Operation[], mayAll: boolean): EpersonChange {
-  if (operations.length === 0) throw new Problem('patch-refused', 'The patch has no operations.')
+  if (operations.length === 0) throw patchRefused(null, 'The patch has no operations.')
   return operations.map(operation => changeOf(operation, mayAll)).reduce(merge)
 }
 
@@ -70,7 +70,7 @@ const merge = (one: EpersonChange, next: EpersonChange): EpersonChange => ({
 
 function changeOf(operation: Operation, mayAll: boolean): EpersonChange {
   const { index, op, path, value } = operation
-  const fault = (why: string) => new Problem('patch-refused', `Operation ${index}: ${why}`)
+  const fault = (why: string) => patchRefused(index, why)
   if (path[0] === 'metadata') return changeOfValues(metadataChange(operation, fields))
   const name = path.length === 1 ? path[0] : undefined
   if (name === undefined || !['email', 'canLogIn', 'certificate', 'netid'].includes(name))

@@ -1,6 +1,6 @@
+import { type Operation, patchRefused } from '../http/json-patch.ts'
 import { Problem } from '../http/problems.ts'
 import { isObject } from '../lib/json.ts'
-import type { Operation } from '../lib/json-patch.ts'
 
 /**
  * Changes of the metadata of epersons and groups. DSpace's clients write fields with lists of values, of
@@ -41,7 +41,7 @@ export function metadataOf(given: unknown, fields: Fields): Values {
 /** Reads the change that an operation of a JSON Patch makes below `/metadata`. */
 export function metadataChange(operation: Operation, fields: Fields): Values {
   const { index, op, path, value } = operation
-  const fault = (why: string) => new Problem('patch-refused', `Operation ${index}: ${why}`)
+  const fault = (why: string) => patchRefused(index, why)
   if (op !== 'add' && op !== 'replace' && op !== 'remove')
     throw fault(`${op} is not supported here; use add, replace or remove.`)
   const [, field, at, member, ...more] = path

@@ -1,6 +1,7 @@
+import { type Operation, readOperation } from '../http/json-patch.ts'
 import { Problem } from '../http/problems.ts'
 import { exactText, isObject, type Members, parseWritten } from '../lib/json.ts'
-import { tokensOf } from '../lib/json-patch.ts'
+import { type PointerBounds, pointer } from '../lib/json-pointer.ts'
 import { numberText } from '../lib/json-text.ts'
 import { decimalKey } from '../lib/sort-keys.ts'
 import { setMember } from './members.ts'
@@ -28,67 +29,54 @@ export function patched(record: Members, patch: unknown): unknown {
     return parseWritten(json)
   }
   let root: unknown = record
-  for (const [at, operation] of patch.entries())
+  for (const [at, given] of patch.entries())
     try {
-      root = applied(root, operation, copyOf)
+      root = applied(root, readOperation(given, at, cannot, anyPointer), copyOf)
     } catch (error) {
       // A patch can nest values that it has nested before.
       if (error instanceof RangeError) throw refused('The patch nests values too deeply; flatten them.')
       if (!(error instanceof Wrong)) throw error
-      throw refused(`Operation ${at} of the patch can’t be applied: ${error.message}.`, { operation: at })
+      throw cannot(at, `${error.message}.`)
     }
   return root
 }
 
 const refused = (detail: string, members: Members = {}) => new Problem('record-refused', detail, { members })
 
-class Wrong extends Error {}
-
-function applied(root: unknown, operation: unknown, copyOf: (value: unknown) => unknown): unknown {
-  if (!isObject(operation)) throw new Wrong('it is no object')
-  const { op } = operation
-  const path = pointer(operation, 'path')
-  switch (op) {
-    case 'add':
-      return added(root, path, valueIn(operation))
-    case 'remove':
-      return removed(root, path)
-    case 'replace': {
-      const value = valueIn(operation)
-      if (path.length === 0) return value
-      return replaced(root, path, value)
-    }
-    case 'move': {
-      const from = pointer(operation, 'from')
-      if (path.length > from.length && from.every((token, at) => token === path[at]))
-        throw new Wrong('a value can’t be moved into itself')
-      const value = valueAt(root, from)
-      return added(removed(root, from), path, value)
-    }
-    case 'copy':
-      return added(root, path, copyOf(valueAt(root, pointer(operation, 'from'))))
-    case 'test':
-      if (!isEqual(valueAt(root, path), valueIn(operation)))
-        throw new Wrong(`the value at ${JSON.stringify(operation.path)} is another one`)
-      return root
-    default:
-      throw new Wrong('op must be add, remove, replace, move, copy or test')
-  }
-}
-
-function valueIn(operation: Members): unknown {
-  if (!Object.hasOwn(operation, 'value')) throw new Wrong('it lacks the member value')
-  return operation.value
-}
+const cannot = (at: number | null, why: string) =>
+  refused(`Operation ${at} of the patch can’t be applied: ${why}`, { operation: at })
 
 /** The size of the body already bounds a pointer. */
-const anyPointer = { characters: maxRecord, tokens: maxRecord }
+const anyPointer: PointerBounds = { characters: maxRecord, tokens: maxRecord }
 
-function pointer(operation: Members, name: 'path' | 'from'): readonly string[] {
-  const text = operation[name]
-  const tokens = typeof text === 'string' ? tokensOf(text, anyPointer) : undefined
-  if (!tokens) throw new Wrong(`${name} must be a JSON Pointer, such as "/title"`)
-  return tokens
+class Wrong extends Error {}
+
+function applied(
+  root: unknown,
+  { op, path, from, pointer: at, value }: Operation,
+  copyOf: (value: unknown) => unknown,
+): unknown {
+  switch (op) {
+    case 'add':
+      return added(root, path, value)
+    case 'remove':
+      return removed(root, path)
+    case 'replace':
+      return path.length === 0 ? value : replaced(root, path, value)
+    case 'move': {
+      const source = from ?? []
+      if (path.length > source.length && source.every((token, at) => token === path[at]))
+        throw new Wrong('a value can’t be moved into itself')
+      const moved = valueAt(root, source)
+      return added(removed(root, source), path, moved)
+    }
+    case 'copy':
+      return added(root, path, copyOf(valueAt(root, from ?? [])))
+    case 'test':
+      if (!isEqual(valueAt(root, path), value))
+        throw new Wrong(`the value at ${JSON.stringify(at)} is another one`)
+      return root
+  }
 }
 
 function valueAt(root: unknown, path: readonly string[]): unknown {
@@ -102,7 +90,7 @@ function valueAt(root: unknown, path: readonly string[]): unknown {
 }
 
 const shown = (path: readonly string[]): string => {
-  const text = path.map(token => `/${token.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  const text = pointer(...path)
   return JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text)
 }
 

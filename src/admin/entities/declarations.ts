@@ -1,6 +1,6 @@
 import { commaList, quote, suggestion } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
-import { pointer } from '../../lib/json-patch.ts'
+import { pointer } from '../../lib/json-pointer.ts'
 import { reservedEntities } from '../../model/built-in-entities.ts'
 import type { Declared } from '../../model/declared.ts'
 import { type Entity, newEntityRule, type ReadRule, type Relation } from '../../model/entities.ts'

@@ -1,17 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eventOf } from '../../http/audit.ts'
 import { contractsIn } from '../../http/contract.ts'
-import { patchBody } from '../../http/json-body.ts'
+import { type Operation, patchBody, patchRefused } from '../../http/json-patch.ts'
 import { Problem } from '../../http/problems.ts'
 import { readAddress, takeUriLists } from '../../http/uri-list.ts'
-import { type Operation, PatchFault } from '../../lib/json-patch.ts'
 import { readUuid } from '../../lib/uuids.ts'
 import type { EditBitstream } from '../../model/item-changes.ts'
 import { bitstreamBody } from '../bodies.ts'
 import { formatOfId } from '../formats.ts'
 import { bodyLimit, patchBounds } from './bodies.ts'
 import { describedBy, metadataOf, nameChanged, withSafeNames } from './file-metadata.ts'
-import { refusingPatchFaults } from './item-values.ts'
 import type { EditingParts } from './items.ts'
 import { patchMetadata } from './metadata-patch.ts'
 import { refuseOutcome } from './outcomes.ts'
@@ -39,11 +37,9 @@ export function editBitstreamRoutes(app: FastifyInstance, { addresses, repositor
   app.patch<Route>(url, { ...options, ...route('changeBitstream') }, async (request, reply) => {
     const file = await writableBitstream(repository, request.caller, request.params.uuid)
     const { operations, isRenamed } = withSafeNames(patchBody(request, patchBounds))
-    const described = refusingPatchFaults(() => {
-      const other = operations.find(({ path }) => path[0] !== 'metadata')
-      if (other) throw new PatchFault('content', other.index, 'the path must be below /metadata.')
-      return describedBy(patchMetadata(metadataOf(file), operations), file.name)
-    })
+    const other = operations.find(({ path }) => path[0] !== 'metadata')
+    if (other) throw patchRefused(other.index, 'the path must be below /metadata.')
+    const described = describedBy(patchMetadata(metadataOf(file), operations), file.name)
     const changed = {
       ...(described.name === file.name ? {} : { name: described.name }),
       ...(described.description === file.description ? {} : { description: described.description }),
@@ -71,8 +67,7 @@ export function editBitstreamRoutes(app: FastifyInstance, { addresses, repositor
     return reply.code(204).send()
   })
   app.patch('/core/bitstreams', { ...options, ...route('deleteBitstreams') }, async (request, reply) => {
-    const operations = patchBody(request, patchBounds)
-    const uuids = refusingPatchFaults(() => operations.map(readRemoval))
+    const uuids = patchBody(request, patchBounds).map(readRemoval)
     for (const uuid of uuids) await writableBitstream(repository, request.caller, uuid)
     await remove(request, uuids)
     return reply.code(204).send()
@@ -94,6 +89,6 @@ function decoded(text: string): string {
 function readRemoval({ index, op, path }: Operation): string {
   const uuid = path.length === 2 && path[0] === 'bitstreams' ? readUuid(path[1] ?? '') : undefined
   if (op !== 'remove' || uuid === undefined)
-    throw new PatchFault('content', index, 'files can only be removed, as /bitstreams/<uuid>.')
+    throw patchRefused(index, 'files can only be removed, as /bitstreams/<uuid>.')
   return uuid
 }

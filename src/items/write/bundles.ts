@@ -2,15 +2,14 @@ import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { eventOf } from '../../http/audit.ts'
 import { contractsIn } from '../../http/contract.ts'
-import { jsonObject, patchBody } from '../../http/json-body.ts'
+import { jsonObject } from '../../http/json-body.ts'
+import { type Operation, patchBody, patchRefused } from '../../http/json-patch.ts'
 import { Problem } from '../../http/problems.ts'
 import { readAddressedUuid, takeUriLists } from '../../http/uri-list.ts'
-import { type Operation, PatchFault } from '../../lib/json-patch.ts'
 import type { ItemChange } from '../../model/item-changes.ts'
 import type { Bundle } from '../../model/items.ts'
 import { bundleBody } from '../bodies.ts'
 import { bodyLimit, patchBounds } from './bodies.ts'
-import { refusingPatchFaults } from './item-values.ts'
 import type { EditingParts } from './items.ts'
 import { refuseOutcome } from './outcomes.ts'
 import { writableBundle, writableItem, writeHooks } from './rights.ts'
@@ -67,8 +66,7 @@ export function editBundleRoutes(app: FastifyInstance, { addresses, repository }
 
   app.patch<Route>(url, { ...options, ...route('changeBundle') }, async (request, reply) => {
     const bundle = await writableBundle(repository, request.caller, request.params.uuid)
-    const operations = patchBody(request, patchBounds)
-    const moves = refusingPatchFaults(() => operations.map(readMove))
+    const moves = patchBody(request, patchBounds).map(readMove)
     const outcome = await repository.change(
       { kind: 'order-bitstreams', bundle: bundle.uuid, moves },
       eventOf(request.caller, request, { event: 'bundle.change', outcome: 'success' }),
@@ -119,8 +117,7 @@ function readMove({ index, op, from, path }: Operation): readonly [from: number,
   }
   const [first, second] = [place(from), place(path)]
   if (op !== 'move' || first === undefined || second === undefined)
-    throw new PatchFault(
-      'content',
+    throw patchRefused(
       index,
       'only files can be moved, such as from /_links/bitstreams/3/href to /_links/bitstreams/0/href.',
     )

@@ -16,7 +16,6 @@ import type { Repository } from '../../storage/repository.ts'
 import { bitstreamBody } from '../bodies.ts'
 import { bodyLimit } from './bodies.ts'
 import { describedBy, nameChanged, nameFaultOf } from './file-metadata.ts'
-import { refusingPatchFaults } from './item-values.ts'
 import type { EditingParts } from './items.ts'
 import { readMetadata, refusingFaults } from './metadata.ts'
 import { refuseOutcome } from './outcomes.ts'
@@ -170,8 +169,6 @@ function readProperties(text: string | undefined): Properties {
   const given = refusingFaults(() => readMetadata(metadata))
   const called = name || given['dc.title']?.[0]?.value
   // No name is required here, because it can be that of the file.
-  const described = refusingPatchFaults(() =>
-    describedBy({ ...given, 'dc.title': [{ value: 'unnamed', language: null }] }),
-  )
+  const described = describedBy({ ...given, 'dc.title': [{ value: 'unnamed', language: null }] })
   return { name: called, description: described.description }
 }

@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PatchFault, readPatch, tokensOf } from '../../src/lib/json-patch.ts'
+import fastify from 'fastify'
+import { patchBody, readOperation } from '../../src/http/json-patch.ts'
+import { Problem } from '../../src/http/problems.ts'
+import { tokensOf } from '../../src/lib/json-pointer.ts'
 
 /** Reads a JSON Patch (RFC 6902) as a list of operations with their paths in tokens. */
-const read = (patch: unknown) => readPatch(patch, 100)
+const read = (patch: readonly unknown[]) => patch.map((one, index) => readOperation(one, index))
 
 test('operations are read with the tokens of their paths, and members that they do not define are ignored', () => {
   assert.deepEqual(
@@ -33,7 +36,7 @@ test('operations are read with the tokens of their paths, and members that they 
 test('a wrong operation is named by its index, and nothing of the body but the rule is told', () => {
   const right = { op: 'add', path: '/a', value: 1 }
   for (const [wrong, message] of [
-    [null, /^Operation 1: it must be an object/],
+    [null, /it must be an object/],
     [['add'], /must be an object/],
     [{ path: '/a', value: 'secret' }, /op must be one of add, remove/],
     [{ op: 'toString', path: '/a' }, /op must be/],
@@ -51,26 +54,44 @@ test('a wrong operation is named by its index, and nothing of the body but the r
     assert.throws(
       () => read([right, wrong]),
       (error: unknown) =>
-        error instanceof PatchFault &&
-        error.kind === 'content' &&
-        error.index === 1 &&
+        error instanceof Problem &&
+        error.code === 'patch-refused' &&
+        error.message.startsWith('Operation 1: ') &&
         message.test(error.message) &&
         !error.message.includes('secret'),
       JSON.stringify(wrong),
     )
 })
 
-test('what is no list of operations, and too many of them are refused as a whole', () => {
-  const fault = (patch: unknown, kind: string) =>
-    assert.throws(
-      () => readPatch(patch, 2),
-      (error: unknown) => error instanceof PatchFault && error.index === null && error.kind === kind,
-    )
-  for (const patch of [undefined, {}, null, 'a']) fault(patch, 'syntax')
-  fault(Array(3).fill({ op: 'remove', path: '/a' }), 'content')
+test('what is no list of operations, and too many of them are refused as a whole', async () => {
+  const app = fastify()
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+  app.patch('/', async request => {
+    try {
+      return { read: patchBody(request, { operations: 2, bytes: 200 }).length }
+    } catch (error) {
+      return { code: error instanceof Problem ? error.code : String(error) }
+    }
+  })
+  const answer = async (patch: unknown) =>
+    (
+      await app.inject({
+        method: 'PATCH',
+        url: '/',
+        headers: { 'content-type': 'application/json-patch+json' },
+        payload: JSON.stringify(patch),
+      })
+    ).json<unknown>()
+  for (const patch of [{}, null, 'a']) assert.deepEqual(await answer(patch), { code: 'bad-request' })
+  const one = { op: 'remove', path: '/a' }
+  assert.deepEqual(await answer([one, one]), { read: 2 })
+  assert.deepEqual(await answer([one, one, one]), { code: 'patch-refused' })
+  assert.deepEqual(await answer([{ ...one, path: `/${'a'.repeat(200)}` }]), { code: 'patch-refused' })
 })
 
 test('pointers follow the examples of RFC 6901', () => {
+  const bounds = { characters: 10, tokens: 2 }
   for (const [pointer, tokens] of [
     ['', []],
     ['/foo', ['foo']],
@@ -81,6 +102,6 @@ test('pointers follow the examples of RFC 6901', () => {
     ['/ ', [' ']],
     ['/m~0n', ['m~n']],
   ] as const)
-    assert.deepEqual(tokensOf(pointer), tokens)
-  assert.equal(tokensOf('foo'), undefined)
+    assert.deepEqual(tokensOf(pointer, bounds), tokens)
+  assert.equal(tokensOf('foo', bounds), undefined)
 })
