@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import { type Caller, isAdministrator } from '../model/caller.ts'
 import { Problem } from './problems.ts'
 
-type LoggedIn = Exclude<Caller, { kind: 'anonymous' }>
+export type LoggedIn = Exclude<Caller, { kind: 'anonymous' }>
 
 /**
  * Returns the caller, who must be logged in.

@@ -1,18 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'
+import { clientOf } from '../http/client.ts'
 import { contractsIn } from '../http/contract.ts'
 import { jsonObject } from '../http/json-body.ts'
-import { patchBody } from '../http/json-patch.ts'
-import { hasMailToken } from '../http/mail-token.ts'
+import { hasMailToken, mailToken } from '../http/mail-token.ts'
 import { Problem } from '../http/problems.ts'
-import { mayAdminister, requireAdministrator, requireEperson } from '../http/require-eperson.ts'
+import { mayAdminister, requireAdministrator } from '../http/require-eperson.ts'
 import { epersonBody } from '../http/resources/people.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { Eperson } from '../model/accounts.ts'
-import { isAdministrator } from '../model/caller.ts'
 import type { People } from '../storage/people.ts'
-import { epersonChange, newPerson } from './eperson-input.ts'
+import { newPerson, passwordIn } from './eperson-input.ts'
+import { mailEvent, type Registrations } from './registrations.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -20,38 +20,33 @@ interface Parts {
   readonly people: People
   readonly addresses: Addresses
   readonly asksAgreement: boolean
-  /** Adds an eperson for a request with the token of a mail; undefined if the service sends no mail. */
-  readonly byMail: ByMail | undefined
+  /** Undefined if the service sends no mail. */
+  readonly registrations: Registrations | undefined
 }
 
-export interface ByMail {
-  /** @returns undefined if the request has no such token */
-  register(request: FastifyRequest): Promise<Eperson> | undefined
-}
-
-export type PatchEperson = (request: FastifyRequest) => Promise<object>
-
-const lastAdministrator = () =>
+export const lastAdministrator = () =>
   new Problem(
     'change-refused',
     'Nobody could administer the service any more: this is the last administrator.',
   )
-const noEperson = () => new Problem('not-found', 'There is no eperson with this UUID.')
-const known = () => new Problem('change-refused', 'There is an eperson with this email address already.')
+export const noEperson = () => new Problem('not-found', 'There is no eperson with this UUID.')
+export const known = () =>
+  new Problem('change-refused', 'There is an eperson with this email address already.')
 
 /** `POST /api/eperson/epersons` and `DELETE …/{uuid}`, for administrators (M1, M3). */
 export function changeEpersonRoutes(
   app: FastifyInstance,
-  { people, addresses, asksAgreement, byMail }: Parts,
+  { people, addresses, asksAgreement, registrations }: Parts,
 ): void {
   const path = '/eperson/epersons'
   const mayAdd = mayAdminister('add epersons')
   const mayPost = async (request: FastifyRequest) => {
-    if (!byMail || !hasMailToken(request)) await mayAdd(request)
+    if (!registrations || !hasMailToken(request)) await mayAdd(request)
   }
   app.post(path, { preParsing: mayPost, ...route('addEperson') }, async (request, reply) => {
-    const registered = await byMail?.register(request)
-    if (registered) return created(reply, registered)
+    const token = registrations && mailToken(request)
+    if (registrations && token !== undefined)
+      return created(reply, await register(request, registrations, token))
     const caller = requireAdministrator(request.caller, 'add epersons')
     const event = eventOf(caller, request, { event: 'eperson.add', outcome: 'success' })
     const added = await people.createEperson({ ...newPerson(jsonObject(request)), passwordHash: null }, event)
@@ -80,26 +75,18 @@ export function changeEpersonRoutes(
   )
 }
 
-/**
- * `PATCH /api/eperson/epersons/{uuid}` of everything but a password: epersons change their own profile,
- * administrators everything of anyone (M2).
- */
-export const createPatchEperson =
-  ({ people, addresses, asksAgreement }: Parts): PatchEperson =>
-  async request => {
-    const caller = requireEperson(request.caller)
-    const uuid = readUuid((request.params as { uuid: string }).uuid)
-    const isSelf = uuid === caller.session.eperson.uuid
-    if (!isSelf && !isAdministrator(caller))
-      throw new Problem(
-        'access-denied',
-        'Epersons may change only their own profile. Administrators may change any.',
-      )
-    const change = epersonChange(patchBody(request), isAdministrator(caller))
-    const event = eventOf(caller, request, { event: 'eperson.change', outcome: 'success' })
-    const changed = uuid === undefined ? 'no-eperson' : await people.changeEperson(uuid, change, event)
-    if (changed === 'no-eperson') throw noEperson()
-    if (changed === 'exists') throw known()
-    if (changed === 'last-administrator') throw lastAdministrator()
-    return epersonBody(changed, addresses, asksAgreement)
-  }
+/** Adds the owner of an email address, who has the token of a mail (docs/decisions/0045). */
+async function register(
+  request: FastifyRequest,
+  registrations: Registrations,
+  token: string,
+): Promise<Eperson> {
+  const { password, email, ...body } = jsonObject(request)
+  const person = newPerson({ ...body, email: email ?? (await registrations.addressOf(token)) })
+  return registrations.register(
+    token,
+    { ...person, password: passwordIn('password', password, 'The body') },
+    clientOf(request),
+    mailEvent(request, 'eperson.add'),
+  )
+}

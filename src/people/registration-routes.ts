@@ -9,8 +9,7 @@ import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { clientAddress } from '../lib/addresses.ts'
 import { isObject } from '../lib/json.ts'
-import type { AuditEvent } from '../model/audit-events.ts'
-import { mailMethod, type Registrations, registrationKinds } from './registrations.ts'
+import { mailEvent, type Registrations, registrationKinds } from './registrations.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -66,22 +65,6 @@ export function registrationRoutes(
     }
   })
 }
-
-/** The event of an action by the owner of an email address. */
-export const mailEvent = (
-  request: FastifyRequest,
-  event: AuditEvent['event'],
-  object: string | null = null,
-): AuditEvent => ({
-  event,
-  outcome: 'success',
-  eperson: null,
-  actor: null,
-  clientIp: clientAddress(request.ip),
-  method: mailMethod,
-  object,
-  reason: null,
-})
 
 function readEmail(request: FastifyRequest): string {
   const body = jsonBody(request)

@@ -1,25 +1,43 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { passwordFault } from '../authn/password-rules.ts'
 import type { Passwords } from '../authn/passwords.ts'
 import type { Tickets } from '../authn/tickets.ts'
+import type { Config } from '../config/config.ts'
 import type { MailConfig } from '../config/parts.ts'
 import { Problem } from '../http/problems.ts'
+import { clientAddress } from '../lib/addresses.ts'
 import { type Client, Overloaded } from '../lib/fair-queue.ts'
-import { type Eperson, emailKey } from '../model/accounts.ts'
+import { type Eperson, emailKey, passwordMethod } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { NewPerson, People } from '../storage/people.ts'
 import type { Trail } from '../storage/trail.ts'
-import { alreadyRegisteredMail, forgottenPasswordMail, registrationMail } from './mail-texts.ts'
-import type { Mailer } from './mailer.ts'
+import type { Mail, Mailer } from './mailer.ts'
 
 /** Requests by mail that need no session: a new account, or a new password (docs/decisions/0045). */
 export const registrationKinds = ['register', 'forgot'] as const
-export type RegistrationKind = (typeof registrationKinds)[number]
+type RegistrationKind = (typeof registrationKinds)[number]
 
 /** The login method that the audit trail names for a link in a mail. */
-export const mailMethod = 'mail'
+const mailMethod = 'mail'
+
+/** The event of an action by the owner of an email address. */
+export const mailEvent = (
+  request: FastifyRequest,
+  event: AuditEvent['event'],
+  object: string | null = null,
+): AuditEvent => ({
+  event,
+  outcome: 'success',
+  eperson: null,
+  actor: null,
+  clientIp: clientAddress(request.ip),
+  method: mailMethod,
+  object,
+  reason: null,
+})
 
 /** The request that a link in a mail stands for. */
-export interface Registration {
+interface Registration {
   readonly kind: RegistrationKind
   readonly email: string
   /** The eperson who forgot their password, and the stamp of that password; null for a new account. */
@@ -53,7 +71,7 @@ export interface Registrations {
   ): Promise<Eperson>
 }
 
-export interface Registering extends Omit<NewPerson, 'passwordHash'> {
+interface Registering extends Omit<NewPerson, 'passwordHash'> {
   readonly password: Buffer
 }
 
@@ -73,14 +91,22 @@ const silence = 300
 /** Maximum number of requests processed in the background. */
 const maxPending = 1_000
 
-export function createRegistrations({
-  trail,
-  people,
-  config,
-  mailer,
-  passwords,
-  tickets,
-}: Parts): Registrations {
+/**
+ * Creates registration and password recovery, if mail is configured and epersons can log in by password.
+ * Without mail, its library is not loaded.
+ */
+export async function loadRegistrations(
+  { mail, loginMethods }: Pick<Config, 'mail' | 'loginMethods'>,
+  { app, ...parts }: Omit<Parts, 'config' | 'mailer'> & { readonly app: FastifyInstance },
+): Promise<Registrations | undefined> {
+  if (!mail || !loginMethods.includes(passwordMethod)) return undefined
+  const { createMailer } = await import('./mailer.ts')
+  const mailer = createMailer(mail, app.log)
+  app.addHook('onClose', async () => mailer.close())
+  return createRegistrations({ ...parts, config: mail, mailer })
+}
+
+function createRegistrations({ trail, people, config, mailer, passwords, tickets }: Parts): Registrations {
   let pending = 0
 
   async function answer(kind: RegistrationKind, email: string, event: AuditEvent): Promise<void> {
@@ -189,3 +215,46 @@ function refuseDomain(email: string, { registration, registrationDomains: domain
       `Only email addresses of these domains can register: ${domains.join(', ')}.`,
     )
 }
+
+/** The mails that Carrel sends. Each says why it was sent and what happens if it is ignored. */
+type Text = Omit<Mail, 'to'>
+
+const ignored =
+  'If this was not you, ignore this mail: nothing changes. Carrel did not tell them whether there is an account.'
+
+const registrationMail = (link: string): Text => ({
+  subject: 'Finish your registration',
+  text: `Somebody, probably you, wants to register with this email address.
+
+To choose a password and finish, open this link within one hour:
+
+${link}
+
+It works once. ${ignored}
+`,
+})
+
+/** Sent to people who register although they have an account. */
+const alreadyRegisteredMail = (link: string): Text => ({
+  subject: 'You have an account already',
+  text: `Somebody, probably you, wants to register with this email address. There is an account with it already.
+
+If you forgot its password, ask for a new one here:
+
+${link}
+
+${ignored}
+`,
+})
+
+const forgottenPasswordMail = (link: string): Text => ({
+  subject: 'Choose a new password',
+  text: `Somebody, probably you, has forgotten the password of the account with this email address.
+
+To choose a new one, open this link within one hour:
+
+${link}
+
+It works once, and ends every session of the account. ${ignored}
+`,
+})

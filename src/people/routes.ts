@@ -1,41 +1,31 @@
 import type { FastifyInstance } from 'fastify'
 import { refuseShortLivedToken } from '../authn/authenticate.ts'
 import { takeUriLists } from '../http/uri-list.ts'
-import { createByMail } from './by-mail.ts'
-import { changeEpersonRoutes, createPatchEperson } from './change-epersons.ts'
+import { changeEpersonRoutes } from './change-epersons.ts'
 import { changeGroupRoutes } from './change-groups.ts'
-import { changePasswordRoutes } from './change-password.ts'
 import { endSessionsRoutes } from './end-sessions.ts'
 import { epersonRoutes } from './epersons.ts'
 import { groupRoutes } from './groups.ts'
+import { patchEpersonRoute } from './patch-eperson.ts'
 import { registrationRoutes } from './registration-routes.ts'
-import { createPatchOther } from './set-password.ts'
 
 type Given<F extends (...given: never[]) => unknown> = Parameters<F>[1]
 
-type Parts = Omit<
-  Given<typeof epersonRoutes> &
-    Given<typeof groupRoutes> &
-    Given<typeof changeEpersonRoutes> &
-    Given<typeof changeGroupRoutes> &
-    Given<typeof changePasswordRoutes> &
-    Given<typeof endSessionsRoutes> &
-    Given<typeof registrationRoutes>,
-  'byMail' | 'patchOther' | 'registrations'
-> & {
-  /** Undefined if the service sends no mail. */
-  readonly registrations: Given<typeof registrationRoutes>['registrations'] | undefined
-}
+type Parts = Given<typeof epersonRoutes> &
+  Given<typeof groupRoutes> &
+  Given<typeof changeEpersonRoutes> &
+  Given<typeof changeGroupRoutes> &
+  Given<typeof patchEpersonRoute> &
+  Given<typeof endSessionsRoutes> &
+  Omit<Given<typeof registrationRoutes>, 'registrations'>
 
 /** The routes below `{api}/eperson`: epersons and groups, their passwords and sessions, and registration. */
-export async function peopleRoutes(app: FastifyInstance, given: Parts): Promise<void> {
-  const { registrations } = given
-  if (registrations) registrationRoutes(app, { ...given, registrations })
-  const parts = { ...given, byMail: registrations && createByMail(registrations) }
+export async function peopleRoutes(app: FastifyInstance, parts: Parts): Promise<void> {
+  const { registrations } = parts
+  if (registrations) registrationRoutes(app, { ...parts, registrations })
   epersonRoutes(app, parts)
   groupRoutes(app, parts)
-  const patchOther = createPatchOther({ ...parts, patchEperson: createPatchEperson(parts) })
-  changePasswordRoutes(app, { ...parts, patchOther })
+  patchEpersonRoute(app, parts)
   endSessionsRoutes(app, parts)
   await app.register(async changes => {
     changes.addHook('preParsing', refuseShortLivedToken)
