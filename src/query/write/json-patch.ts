@@ -1,8 +1,8 @@
-import { Problem } from '../http/problems.ts'
-import { exactText, isObject, type Members, parseWritten } from '../lib/json.ts'
-import { tokensOf } from '../lib/json-patch.ts'
-import { numberText } from '../lib/json-text.ts'
-import { decimalKey } from '../lib/sort-keys.ts'
+import { Problem } from '../../http/problems.ts'
+import { exactText, isObject, type Members, parseWritten } from '../../lib/json.ts'
+import { tokensOf } from '../../lib/json-patch.ts'
+import { numberText } from '../../lib/json-text.ts'
+import { decimalKey } from '../../lib/sort-keys.ts'
 import { setMember } from './members.ts'
 import { maxRecord } from './read-body.ts'
 
