@@ -2,7 +2,7 @@ import { quote } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { parseWritten } from '../lib/json.ts'
 import type { Entity, FieldType } from '../model/entities.ts'
-import type { Json } from './build-ast.ts'
+import type { Json } from './language/node.ts'
 
 /**
  * Makes the condition that a record has this key. The parts of a key of several fields have commas between

@@ -1,8 +1,11 @@
+import type { FastifyRequest } from 'fastify'
 import { commaList, quote, suggestion } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { formerNames } from '../model/built-in-entities.ts'
 import { type Caller, isAdministrator, isMember, mayUseEntity } from '../model/caller.ts'
 import type { Entity, ReadRule } from '../model/entities.ts'
+import type { Entities } from '../storage/entities.ts'
+import type { Known } from './plan.ts'
 
 /**
  * True if the caller may read the records of an entity (Q11). Administrators may read everything. An access
@@ -50,4 +53,21 @@ export function readable(entities: ReadonlyMap<string, Entity>, name: string, ca
 function named(entities: ReadonlyMap<string, Entity>, name: string): Entity | undefined {
   const other = name.includes('_') ? name.replaceAll('_', '-') : name.replaceAll('-', '_')
   return entities.get(name) ?? entities.get(other) ?? entities.get(formerNames.get(name) ?? '')
+}
+
+/**
+ * Finds an entity, and everything else that a query about it may use.
+ * @throws Problem 404, 401 or 403 for an entity that the caller can't read
+ */
+export async function knownTo(
+  entities: Entities,
+  { caller }: Pick<FastifyRequest, 'caller'>,
+  name: string,
+): Promise<Known & { readonly entity: Entity }> {
+  const all = await entities.all()
+  return {
+    entities: all,
+    entity: readable(all, name, caller),
+    mayRead: one => mayReadEntity(caller, one),
+  }
 }

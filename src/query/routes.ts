@@ -13,15 +13,12 @@ import { relationsOf } from '../model/relations.ts'
 import type { Entities } from '../storage/entities.ts'
 import { createAnswers } from './answer.ts'
 import { belowEntityRoutes } from './below-entity.ts'
-import { givenBy, isAllInAddress, readForm } from './given.ts'
-import { knownTo } from './known.ts'
-import { limitLargeBodies } from './large-bodies.ts'
+import { givenBy, isAllInAddress, limitLargeBodies, queryRoute, readForm } from './given.ts'
 import { createLongTexts } from './long-texts.ts'
 import { parseAsked } from './parse.ts'
 import { eventCountRoutes } from './puppetdb/events.ts'
 import { factNameRoutes } from './puppetdb/fact-names.ts'
-import { queryRoute } from './query-route.ts'
-import { mayReadEntity, mayWriteEntity } from './readable.ts'
+import { knownTo, mayReadEntity, mayWriteEntity } from './readable.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 

@@ -6,15 +6,20 @@ import { TooMuch } from '../../model/errors.ts'
 import { viewerOf } from '../../model/viewer.ts'
 import type { Entities } from '../../storage/entities.ts'
 import type { Answers } from '../answer.ts'
-import { type Json, nodeOf } from '../build-ast.ts'
-import { givenBy } from '../given.ts'
-import { knownTo } from '../known.ts'
+import { bytesOf } from '../bodies.ts'
+import { givenBy, queryRoute } from '../given.ts'
+import { type Json, nodeOf } from '../language/node.ts'
 import type { LongTexts } from '../long-texts.ts'
 import { type Asked, parseAsked } from '../parse.ts'
-import { queryRoute } from '../query-route.ts'
-import { bytesOf } from '../records-in.ts'
-import { type CountedRows, type Counting, eventOrder, type Subject, subjects } from './count-events.ts'
-import { countsFilter } from './counts-filter.ts'
+import { knownTo } from '../readable.ts'
+import {
+  type CountedRows,
+  type Counting,
+  countsFilter,
+  eventOrder,
+  type Subject,
+  subjects,
+} from './count-events.ts'
 
 const route = contractsIn(() => import('../contracts.ts'))
 

@@ -3,13 +3,12 @@ import { contractsIn } from '../../http/contract.ts'
 import { Problem } from '../../http/problems.ts'
 import type { Entities } from '../../storage/entities.ts'
 import type { Answers } from '../answer.ts'
-import { nodeOf } from '../build-ast.ts'
-import { givenBy } from '../given.ts'
-import { knownTo } from '../known.ts'
+import { givenBy, queryRoute } from '../given.ts'
+import { nodeOf } from '../language/node.ts'
 import type { LongTexts } from '../long-texts.ts'
 import { parseAsked } from '../parse.ts'
 import { planOf } from '../plan.ts'
-import { queryRoute } from '../query-route.ts'
+import { knownTo } from '../readable.ts'
 
 const route = contractsIn(() => import('../contracts.ts'))
 

@@ -1,5 +1,5 @@
 import type { Entity } from '../../model/entities.ts'
-import type { Json } from '../build-ast.ts'
+import type { Json } from '../language/node.ts'
 
 /**
  * Entities of PuppetDB whose addresses continue with values of these fields, such as `/facts/<name>/<value>`.
