@@ -1,8 +1,31 @@
+import type { FastifyRequest } from 'fastify'
+import type { Config } from '../config/config.ts'
+import { pathOf } from '../http/addresses.ts'
 import { quote } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { parseWritten } from '../lib/json.ts'
 import type { Entity, FieldType } from '../model/entities.ts'
-import type { Json } from './language/node.ts'
+import type { Plan } from '../model/plan.ts'
+import { recordKey } from '../model/record-changes.ts'
+import { type Json, nodeOf } from './language/node.ts'
+import { parseAsked } from './parse.ts'
+import { type KnownEntity, planOf } from './plan.ts'
+
+/** Splits the path below the query base. The router decodes a slash in a key, so the path is read again. */
+export function segmentsOf(
+  request: FastifyRequest,
+  { queryBase }: Pick<Config, 'queryBase'>,
+): readonly string[] {
+  try {
+    return pathOf(request.url)
+      .slice(queryBase.length)
+      .replace(/^\/|\/$/g, '')
+      .split('/')
+      .map(decodeURIComponent)
+  } catch {
+    throw new Problem('bad-request', 'The address has bad percent-encoding.')
+  }
+}
 
 /**
  * Makes the condition that a record has this key. The parts of a key of several fields have commas between
@@ -70,4 +93,36 @@ function constantOf(type: FieldType | undefined, text: string): Json | undefined
 export function notFound({ name }: Pick<Entity, 'name'>, key: string): Problem {
   const detail = `No information is known about ${name} ${quote(key)}.`
   return new Problem('not-found', detail, { members: { error: detail } })
+}
+
+/**
+ * Makes the arguments of `Entities.record`: a plan for the record with this key, and its name. The default
+ * condition doesn't apply to a record that is named by its address (Q25): in PuppetDB, an inactive node keeps
+ * its address, too.
+ */
+export function keyPlan(known: KnownEntity, key: string): readonly [plan: Plan, name: string] {
+  const { defaultCondition: _, ...entity } = known.entity
+  return [
+    planOf(oneRecord, { ...known, entity }, { also: nodeOf(keyCondition(entity, key)) }),
+    recordKey(entity, valuesOfKey(entity, key)),
+  ]
+}
+
+const oneRecord = parseAsked({ values: new Map([['limit', ['1']]]), sent: [], malformed: null })
+
+/** Entities of PuppetDB, with the fields whose values follow in an address, as in `/facts/<name>/<value>`. */
+const puppetEntities: Readonly<Record<string, readonly string[]>> = {
+  facts: ['name', 'value'],
+  resources: ['type', 'title'],
+}
+
+/**
+ * Returns the fields whose values follow the entity in an address that lists records (Q24); undefined if a
+ * key follows, as it nearly always does.
+ */
+export function fieldsInAddress({ name, fields, key }: Entity): readonly string[] | undefined {
+  const names = puppetEntities[name]
+  // An imported entity of that name may have a key of one field; its addresses are those of records.
+  if (!names || [key].flat().length === 1) return undefined
+  return names.every(one => fields.some(field => field.name === one)) ? names : undefined
 }

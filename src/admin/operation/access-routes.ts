@@ -19,7 +19,7 @@ import {
   type Viewer,
 } from '../../model/readers.ts'
 import { viewerOf } from '../../model/viewer.ts'
-import { keyPlan } from '../../query/below-entity.ts'
+import { keyPlan } from '../../query/keys.ts'
 import { mayReadEntity, mayWriteEntity } from '../../query/readable.ts'
 import type { Entities } from '../../storage/entities.ts'
 import type { People } from '../../storage/people.ts'

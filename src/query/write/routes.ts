@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { refuseShortLivedToken } from '../../authn/authenticate.ts'
 import type { Config } from '../../config/config.ts'
 import { type Addresses, pathOf } from '../../http/addresses.ts'
@@ -12,16 +12,13 @@ import { Problem } from '../../http/problems.ts'
 import { requireEperson } from '../../http/require-eperson.ts'
 import { Overloaded } from '../../lib/fair-queue.ts'
 import { isObject, type Members, parseWritten } from '../../lib/json.ts'
-import type { AuditEvent, Changes } from '../../model/audit-events.ts'
-import type { Caller } from '../../model/caller.ts'
+import type { Changes } from '../../model/audit-events.ts'
 import { createLoopQueue, type Limits } from '../../model/limits.ts'
 import { keyValues } from '../../model/record-changes.ts'
 import type { Entities, RecordEntity } from '../../storage/entities.ts'
-import { type Found, keyPlan, segmentsOf } from '../below-entity.ts'
 import { recordTag } from '../entity-tag.ts'
-import { notFound, valuesOfKey } from '../keys.ts'
-import { listedBy } from '../puppetdb/listed-by.ts'
-import { knownTo, mayWriteEntity } from '../readable.ts'
+import { keyPlan, notFound, segmentsOf, valuesOfKey } from '../keys.ts'
+import { knownTo, writable } from '../readable.ts'
 import { checkedJson } from './check-record.ts'
 import { isWrittenSo, patched } from './json-patch.ts'
 import { setMember } from './members.ts'
@@ -47,14 +44,16 @@ const jsonPatch = 'application/json-patch+json'
 
 const names = { PUT: 'putRecord', PATCH: 'changeRecord', DELETE: 'deleteRecord' } as const
 
-/** A change of a record that may or may not exist yet. */
-interface Change {
-  readonly event: AuditEvent['event']
-  /**
-   * @param before a copy that may be changed; undefined for a new record
-   * @returns the record; null if it is deleted
-   */
-  make(found: Found, before: Members | undefined): unknown
+/** A change of a record, as a request asks for it. */
+type Change =
+  | { readonly event: 'record.put'; readonly body: unknown }
+  | { readonly event: 'record.change'; readonly type: string; readonly patch: unknown }
+  | { readonly event: 'record.delete' }
+
+/** The address of a record. */
+interface Address {
+  readonly name: string
+  readonly key: string
 }
 
 /**
@@ -66,10 +65,7 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
   const queue = createLoopQueue(loops, Math.ceil(maxWriting / loops))
   app.addContentTypeParser(mergePatch, { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
-  const route = (
-    method: 'PUT' | 'PATCH' | 'DELETE',
-    changeOf: (request: FastifyRequest, key: string) => Change,
-  ) =>
+  for (const method of ['PUT', 'PATCH', 'DELETE'] as const)
     app.route({
       method,
       url: '/:entity/*',
@@ -77,101 +73,117 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
       bodyLimit: maxRecord,
       preParsing: [refuseShortLivedToken, requireLogin],
       handler: async (request, reply) => {
-        singleParameters(request.query as Query, [])
-        const [name = '', key = '', ...more] = segmentsOf(request, config)
-        if (more.length > 0)
-          throw new Problem('not-found', `There is nothing at ${pathOf(request.originalUrl)} to write.`)
+        const address = addressIn(request)
+        const { entity } = await knownTo(entities, request, address.name)
         // A caller who may not write isn't told what is wrong with the body.
-        requireWritable(await knownTo(entities, request, name), request.caller, key)
-        const change = changeOf(request, key)
-        return queue.run(clientOf(request), () => write(request, reply, { name, key, change }))
+        writable(entity, request.caller)
+        const change = changeIn(request)
+        const leave = await queue.enter(clientOf(request))
+        try {
+          const { json, isNew } = await write(request, address, change)
+          if (json === null) return await reply.code(204).send()
+          const body = Buffer.from(json)
+          if (isNew) reply.code(201).header('location', locationOf(request))
+          reply.header('etag', recordTag(body)).header('vary', 'Origin').type('application/json')
+          return await reply.send(body)
+        } finally {
+          leave()
+        }
       },
     })
 
-  route('PUT', (request, key) => {
-    requireType(request, ['application/json'])
-    const body = readJson(request)
-    return { event: 'record.put', make: ({ entity }) => withKey(entity, body, key) }
-  })
+  function addressIn(request: FastifyRequest): Address {
+    singleParameters(request.query as Query, [])
+    const [name = '', key = '', ...more] = segmentsOf(request, config)
+    if (more.length === 0) return { name, key }
+    throw new Problem('not-found', `There is nothing at ${pathOf(request.originalUrl)} to write.`)
+  }
 
-  route('PATCH', (request, key) => {
-    const type = requireType(request, [jsonPatch, mergePatch])
-    const patch = readJson(request)
-    if (type === mergePatch && !isObject(patch))
-      throw new Problem('record-refused', 'A merge patch of a record is a JSON object.')
-    return {
-      event: 'record.change',
-      make: ({ entity }, before) => {
-        if (!before) throw notFound(entity, key)
-        // An operation may put values of the patch into the record, which a second attempt would find
-        // changed.
-        const own = parseWritten(JSON.stringify(patch))
-        return type === mergePatch ? merged(before, own) : patched(before, own)
-      },
-    }
-  })
+  const locationOf = (request: FastifyRequest): string =>
+    addresses.query + pathOf(request.url).slice(config.queryBase.length)
 
-  route('DELETE', (_request, key) => ({
-    event: 'record.delete',
-    make: ({ entity }, before) => {
-      if (!before) throw notFound(entity, key)
-      return null
-    },
-  }))
-
-  async function write(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { name, key, change }: { readonly name: string; readonly key: string; readonly change: Change },
-  ) {
+  /** Writes the record. If another request has written it meanwhile, the change is made again. */
+  async function write(request: FastifyRequest, address: Address, change: Change): Promise<Written> {
     for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-      const found = await knownTo(entities, request, name)
-      const entity = requireWritable(found, request.caller, key)
-      const [plan, named] = keyPlan(found, key)
-      const { json: before, seq } = await entities.record(plan, named, clientOf(request))
-      requireState(
-        request.headers,
-        before === undefined ? undefined : recordTag(Buffer.from(before)),
-        'record',
-      )
-      const earlier = before === undefined ? undefined : (parseWritten(before) as Members)
-      const made = change.make(found, earlier && (parseWritten(before ?? '') as Members))
-      const json = made === null && change.event === 'record.delete' ? null : checkedJson(entity, made, named)
-      // A patch may move values and move them back. Then nothing is written, and the stored record is the
-      // answer.
-      const isSame =
-        json === before ||
-        (change.event === 'record.change' && before !== undefined && isWrittenSo(earlier, made))
-      if (isSame) return answer(request, reply, before ?? null, false)
-      const isWritten = await entities.writeRecord(
-        {
-          ...{ entity, key: named, before: seq, json },
-          values: keyValues(entity, (json === null ? earlier : (made as Members)) ?? {}),
-          added: before === undefined ? 1 : json === null ? -1 : 0,
-        },
-        {
-          ...eventOf(request.caller, request, {
-            event: change.event,
-            outcome: 'success',
-            object: `${entity.name}/${key}`.slice(0, 500),
-          }),
-          changes: changesBetween(earlier ?? null, json === null ? null : (made as Members)),
-        },
-      )
-      if (isWritten) return answer(request, reply, json, before === undefined)
+      const written = await attemptToWrite(request, address, change)
+      if (written) return written
     }
     throw new Overloaded(
-      `The record ${key.slice(0, 200)} is being written by others all the time. Retry in a moment.`,
+      `The record ${address.key.slice(0, 200)} is being written by others all the time. Retry in a moment.`,
     )
   }
 
-  function answer(request: FastifyRequest, reply: FastifyReply, json: string | null, isNew: boolean) {
-    if (json === null) return reply.code(204).send()
-    const body = Buffer.from(json)
-    if (isNew)
-      reply.code(201).header('location', addresses.query + pathOf(request.url).slice(config.queryBase.length))
-    return reply.header('etag', recordTag(body)).header('vary', 'Origin').type('application/json').send(body)
+  /** @returns undefined if another request has written the record meanwhile */
+  async function attemptToWrite(
+    request: FastifyRequest,
+    { name, key }: Address,
+    change: Change,
+  ): Promise<Written | undefined> {
+    const known = await knownTo(entities, request, name)
+    const entity = writable(known.entity, request.caller)
+    const [plan, named] = keyPlan(known, key)
+    const { json: before, seq } = await entities.record(plan, named, clientOf(request))
+    requireState(request.headers, before === undefined ? undefined : recordTag(Buffer.from(before)), 'record')
+    const earlier = before === undefined ? undefined : (parseWritten(before) as Members)
+    const made = changed(change, entity, key, before)
+    const json = change.event === 'record.delete' ? null : checkedJson(entity, made, named)
+    // A patch may move values and move them back. Then nothing is written, and the stored record is the
+    // answer.
+    const isSame =
+      json === before ||
+      (change.event === 'record.change' && before !== undefined && isWrittenSo(earlier, made))
+    if (isSame) return { json: before ?? null, isNew: false }
+    const isWritten = await entities.writeRecord(
+      {
+        ...{ entity, key: named, before: seq, json },
+        values: keyValues(entity, (json === null ? earlier : (made as Members)) ?? {}),
+        added: before === undefined ? 1 : json === null ? -1 : 0,
+      },
+      {
+        ...eventOf(request.caller, request, {
+          event: change.event,
+          outcome: 'success',
+          object: `${entity.name}/${key}`.slice(0, 500),
+        }),
+        changes: changesBetween(earlier ?? null, json === null ? null : (made as Members)),
+      },
+    )
+    return isWritten ? { json, isNew: before === undefined } : undefined
   }
+}
+
+/** The JSON of a record that was written; null if it was deleted. */
+interface Written {
+  readonly json: string | null
+  readonly isNew: boolean
+}
+
+/** Reads the change that a request asks for. @throws Problem for a body that is none */
+function changeIn(request: FastifyRequest): Change {
+  if (request.method === 'DELETE') return { event: 'record.delete' }
+  if (request.method === 'PUT') {
+    requireType(request, ['application/json'])
+    return { event: 'record.put', body: readJson(request) }
+  }
+  const type = requireType(request, [jsonPatch, mergePatch])
+  const patch = readJson(request)
+  if (type === mergePatch && !isObject(patch))
+    throw new Problem('record-refused', 'A merge patch of a record is a JSON object.')
+  return { event: 'record.change', type, patch }
+}
+
+/**
+ * Makes the record that a change results in; null if it is deleted.
+ * @param before JSON of the record; undefined for a new one
+ */
+function changed(change: Change, entity: RecordEntity, key: string, before: string | undefined): unknown {
+  if (change.event === 'record.put') return withKey(entity, change.body, key)
+  if (before === undefined) throw notFound(entity, key)
+  if (change.event === 'record.delete') return null
+  const record = parseWritten(before) as Members
+  // An operation may put values of the patch into the record, which a second attempt would find changed.
+  const patch = parseWritten(JSON.stringify(change.patch))
+  return change.type === mergePatch ? merged(record, patch) : patched(record, patch)
 }
 
 /** Runs before the body is read: the body of an anonymous request is never parsed. */
@@ -180,7 +192,7 @@ async function requireLogin({ caller }: FastifyRequest): Promise<void> {
 }
 
 /** Adds the key of the address to a record that doesn't have it itself. */
-function withKey(entity: Found['entity'], body: unknown, key: string): unknown {
+function withKey(entity: RecordEntity, body: unknown, key: string): unknown {
   if (!isObject(body)) return body
   const record = { ...body }
   const values = valuesOfKey(entity, key)
@@ -226,23 +238,3 @@ function merged(target: unknown, patch: unknown): unknown {
     else setMember(result, name, merged(Object.hasOwn(result, name) ? result[name] : undefined, value))
   return result
 }
-
-/**
- * @returns the entity, whose records the caller may write (R2)
- * @throws Problem 403
- */
-function requireWritable({ entity }: Found, caller: Caller, key: string): RecordEntity {
-  const { name, source } = entity
-  if (source.kind === 'table') throw refused(`${name} is built in; its rows have addresses of their own.`)
-  if (source.kind === 'exposed') throw refused(`${name} shows a table of the database; write to it there.`)
-  if (entity.write === undefined)
-    throw refused(
-      `${name} is not open for writing; an administrator opens it with \`carrel entity writers\`.`,
-    )
-  if (listedBy(entity, [key]) !== undefined)
-    throw refused(`An address below ${name} lists records (Q24), so that none is written there.`)
-  if (!mayWriteEntity(caller, entity)) throw refused(`You may not write records of ${name}.`)
-  return entity as RecordEntity
-}
-
-const refused = (detail: string) => new Problem('not-writable', detail)
