@@ -81,7 +81,7 @@ export function belowEntityRoutes(
 
   /** @returns the JSON of the record with this key; empty if there is none */
   async function recordWith(request: FastifyRequest, known: KnownEntity, key: string): Promise<Buffer> {
-    const [plan, name] = keyPlan(known, key)
+    const [plan, name] = keyPlan(known.entity, key)
     if (known.entity.source.kind === 'records') {
       const { json } = await entities.record(plan, name, clientOf(request))
       return Buffer.from(json ?? '')

@@ -4,12 +4,14 @@ import { pathOf } from '../http/addresses.ts'
 import { quote } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { parseWritten } from '../lib/json.ts'
-import type { Entity, FieldType } from '../model/entities.ts'
-import type { Plan } from '../model/plan.ts'
+import type { Entity, FieldType, Page } from '../model/entities.ts'
+import { type Condition, listOf, type Plan } from '../model/plan.ts'
 import { recordKey } from '../model/record-changes.ts'
+import { constantFor } from './check/constants.ts'
+import { fieldNamed, whole } from './check/fields.ts'
+import { combined } from './check/normal-form.ts'
 import { type Json, nodeOf } from './language/node.ts'
-import { parseAsked } from './parse.ts'
-import { type KnownEntity, planOf } from './plan.ts'
+import { telling } from './plan.ts'
 
 /** Splits the path below the query base. The router decodes a slash in a key, so the path is read again. */
 export function segmentsOf(
@@ -48,7 +50,10 @@ export function keyCondition(entity: Entity, key: string): readonly Json[] {
  * @throws Problem 404 for a key that no record can have
  */
 export const valuesOfKey = (entity: Entity, key: string): readonly unknown[] =>
-  keyConstants(entity, key).map(value =>
+  valuesOf(keyConstants(entity, key))
+
+const valuesOf = (constants: readonly Json[]): readonly unknown[] =>
+  constants.map(value =>
     typeof value === 'object' && value !== null && 'number' in value ? parseWritten(value.number) : value,
   )
 
@@ -99,16 +104,25 @@ export function notFound({ name }: Pick<Entity, 'name'>, key: string): Problem {
  * Makes the arguments of `Entities.record`: a plan for the record with this key, and its name. The default
  * condition doesn't apply to a record that is named by its address (Q25): in PuppetDB, an inactive node keeps
  * its address, too.
+ * @throws Problem 404 or 400 for a key that no record can have
  */
-export function keyPlan(known: KnownEntity, key: string): readonly [plan: Plan, name: string] {
-  const { defaultCondition: _, ...entity } = known.entity
-  return [
-    planOf(oneRecord, { ...known, entity }, { also: nodeOf(keyCondition(entity, key)) }),
-    recordKey(entity, valuesOfKey(entity, key)),
-  ]
+export function keyPlan(entity: Entity, key: string): readonly [plan: Plan, name: string] {
+  const names = [entity.key].flat()
+  const constants = keyConstants(entity, key)
+  const equal = names.map((name, at): Condition => {
+    const field = fieldNamed(name, entity)
+    if (!field) throw notFound(entity, key)
+    const found = whole(field)
+    const value = telling('', () =>
+      constantFor(found, nodeOf(constants[at] ?? null), { name: entity.name, entity }),
+    )
+    return { kind: 'compare', field: found.ref, operator: '=', value, negated: false }
+  })
+  const plan = { ...listOf(entity, oneRecord), where: combined('and', equal) }
+  return [plan, recordKey(entity, valuesOf(constants))]
 }
 
-const oneRecord = parseAsked({ values: new Map([['limit', ['1']]]), sent: [], malformed: null })
+const oneRecord: Page = { order: [], offset: 0, limit: 1, total: false }
 
 /** Entities of PuppetDB, with the fields whose values follow in an address, as in `/facts/<name>/<value>`. */
 const puppetEntities: Readonly<Record<string, readonly string[]>> = {

@@ -7,12 +7,15 @@ import { type Found, typeNames } from './fields.ts'
 import { most, type Scope } from './scope.ts'
 import { described, wrong } from './wrong.ts'
 
+/** The owner of the compared fields. */
+type Owner = Pick<Scope, 'name' | 'entity'>
+
 /**
  * Reads a value to compare a field with. Nothing is converted silently: a number never becomes text, nor text
  * a number.
  * @throws QueryError for a value of another type, which says what to write
  */
-export function constantFor({ ref, field }: Found, node: Node, scope: Scope): Constant {
+export function constantFor({ ref, field }: Found, node: Node, scope: Owner): Constant {
   const name = ref.path.length === 0 ? field.name : [field.name, ...ref.path].join('.')
   const refused = (advice: string) =>
     wrong(node, `${quote(name)} is ${typeNames[ref.type]}, and ${described(node)} isn't: ${advice}`, {
@@ -43,7 +46,7 @@ export function constantFor({ ref, field }: Found, node: Node, scope: Scope): Co
 }
 
 /** Reads a value of `in`. For a field of text, numbers and booleans become text, as in PuppetDB. */
-export const elementFor = (found: Found, node: Node, scope: Scope): Constant =>
+export const elementFor = (found: Found, node: Node, scope: Owner): Constant =>
   found.ref.type === 'text' && (node.kind === 'number' || node.kind === 'boolean')
     ? { kind: 'text', text: writtenOf(node) }
     : constantFor(found, node, scope)
@@ -51,7 +54,7 @@ export const elementFor = (found: Found, node: Node, scope: Scope): Constant =>
 const writtenOf = (node: Extract<Node, { kind: 'number' | 'boolean' }>) =>
   node.kind === 'number' ? node.text : String(node.value)
 
-export function textConstant(node: Extract<Node, { kind: 'text' }>, scope: Scope): Constant {
+export function textConstant(node: Extract<Node, { kind: 'text' }>, scope: Owner): Constant {
   return { kind: 'text', text: usable(node.text, node, scope) }
 }
 
@@ -60,7 +63,7 @@ export function textConstant(node: Extract<Node, { kind: 'text' }>, scope: Scope
  * database can't.
  * @throws QueryError for any other text
  */
-export function usable(text: string, node: Node, scope: Scope): string {
+export function usable(text: string, node: Node, scope: Owner): string {
   if (!text.isWellFormed())
     throw wrong(node, 'The text has half of a surrogate pair, which is no character of Unicode.')
   if (text.includes('\0') && scope.entity?.source.kind !== 'records')
@@ -89,7 +92,7 @@ function instantConstant(node: Node, refused: (advice: string) => Error): Consta
   return { kind: 'instant', text }
 }
 
-function jsonConstant(node: Node, scope: Scope): Constant {
+function jsonConstant(node: Node, scope: Owner): Constant {
   if (node.kind === 'text') return textConstant(node, scope)
   if (node.kind === 'number') return numberConstant(node)
   if (node.kind === 'boolean') return { kind: 'boolean', value: node.value }
@@ -103,7 +106,7 @@ function jsonConstant(node: Node, scope: Scope): Constant {
 }
 
 /** Writes JSON with sorted keys and canonical numbers. The recursion is no deeper than the readers allow. */
-function canonicalJson(node: Node, scope: Scope): string {
+function canonicalJson(node: Node, scope: Owner): string {
   switch (node.kind) {
     case 'text':
       return JSON.stringify(usable(node.text, node, scope))

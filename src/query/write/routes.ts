@@ -121,7 +121,7 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
   ): Promise<Written | undefined> {
     const known = await knownTo(entities, request, name)
     const entity = writable(known.entity, request.caller)
-    const [plan, named] = keyPlan(known, key)
+    const [plan, named] = keyPlan(entity, key)
     const { json: before, seq } = await entities.record(plan, named, clientOf(request))
     requireState(request.headers, before === undefined ? undefined : recordTag(Buffer.from(before)), 'record')
     const earlier = before === undefined ? undefined : (parseWritten(before) as Members)
