@@ -32,7 +32,7 @@ interface Parts {
 }
 
 /** The records that a request asks for. */
-export interface Wanted {
+interface Wanted {
   readonly asked: Asked
   /** Address of the page, without its parameters. */
   readonly address: string
@@ -137,7 +137,7 @@ export function limitedClient(
   timeout: number | undefined,
 ): { client: Client; done(): void } {
   const client = clientOf(request)
-  if (timeout === undefined) return { client, done: () => {} }
+  if (timeout === undefined) return { client, done: nothing }
   const late = new AbortController()
   const end = () =>
     late.abort(new Problem('query-timeout', `The query was not answered within ${timeout / 1000} s.`))
@@ -154,6 +154,8 @@ export function limitedClient(
     done: () => clearTimeout(timer),
   }
 }
+
+const nothing = () => {}
 
 /**
  * Makes the places for lists that a node sends in pieces (Q18). One network may have a quarter of them; its

@@ -13,7 +13,7 @@ import type { LongTexts } from './long-texts.ts'
 type Bodies = Pick<LongTexts, 'members' | 'fields'>
 
 /** Maximum size of a body with a query, in bytes. */
-export const maxQueryBody = 1024 * 1024
+const maxQueryBody = 1024 * 1024
 
 /**
  * Reads the parameters of a request to a query endpoint, in the address and in the body (Q15). A `GET` may

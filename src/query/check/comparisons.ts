@@ -12,7 +12,7 @@ type Order = '<' | '<=' | '>' | '>='
 
 const opposite: Readonly<Record<Order, Order>> = { '<': '>=', '<=': '>', '>': '<=', '>=': '<' }
 
-export const isOrder = (operator: string): operator is Order => Object.hasOwn(opposite, operator)
+const isOrder = (operator: string): operator is Order => Object.hasOwn(opposite, operator)
 
 /** `["=", field, value]`. A comparison with null matches records without a value, as in PuppetDB. */
 export function equals(node: ArrayNode, negated: boolean, scope: Scope): Checked {

@@ -54,7 +54,7 @@ export const elementFor = (found: Found, node: Node, scope: Owner): Constant =>
 const writtenOf = (node: Extract<Node, { kind: 'number' | 'boolean' }>) =>
   node.kind === 'number' ? node.text : String(node.value)
 
-export function textConstant(node: Extract<Node, { kind: 'text' }>, scope: Owner): Constant {
+function textConstant(node: Extract<Node, { kind: 'text' }>, scope: Owner): Constant {
   return { kind: 'text', text: usable(node.text, node, scope) }
 }
 

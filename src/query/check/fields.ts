@@ -179,14 +179,14 @@ export const typeNames = {
 /** Maximum number of parts in a path; JSON isn't nested deeper in practice. */
 const maxParts = 100
 
-export type Path = readonly (string | number)[]
+type Path = readonly (string | number)[]
 
 /**
  * Reads the path to a member of a JSON value, after the name of its field: `.os.family`, `[0].name`,
  * `."a.b".c`. A quoted part ends at a quote that is followed by a point, an index or the end.
  * @returns the path; a text that says what is wrong
  */
-export function readPath(text: string): Path | string {
+function readPath(text: string): Path | string {
   const path: (string | number)[] = []
   let at = 0
   while (at < text.length) {

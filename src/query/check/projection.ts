@@ -20,7 +20,7 @@ export interface Projection {
 }
 
 /** A value that rows are grouped by, with the name by which clauses refer to it. */
-export interface Group {
+interface Group {
   readonly name: string
   readonly value: Scalar
   readonly isSortable: boolean

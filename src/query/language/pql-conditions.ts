@@ -15,7 +15,7 @@ import {
 } from './pql-terms.ts'
 
 /** The context of a condition. */
-export interface Around {
+interface Around {
   /** Columns of the rows that `having` filters, where conditions may name functions; null elsewhere. */
   readonly columns: Columns | null
   /** Reads a whole query, after `in`. */

@@ -87,7 +87,7 @@ export function readText(scanner: PqlScanner): Node {
   return scanner.text(token.text, token.at)
 }
 
-export function readNumber(scanner: PqlScanner): Node {
+function readNumber(scanner: PqlScanner): Node {
   const { token } = scanner
   if (token.kind !== 'number') throw scanner.expecting('<number>').fail(quotesFor(token))
   scanner.next()

@@ -129,9 +129,9 @@ function sorted(counts: readonly EventCount[], order: string | undefined): reado
   return keyed.map(({ count }) => count)
 }
 
-const members = ['failures', 'successes', 'noops', 'skips'] as const
+const members = Object.values(statuses)
 
-export type Counts = Readonly<Record<(typeof members)[number], number>>
+type Counts = Readonly<Record<(typeof members)[number], number>>
 
 const comparisons = {
   '=': (one: number, other: number) => one === other,
