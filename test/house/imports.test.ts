@@ -104,7 +104,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'storage/statements',
   ],
   files: ['authn', 'config', 'http', 'storage'],
-  records: ['authn', 'config', 'http', 'import', 'query', 'query/puppetdb', 'storage'],
+  'query/write': ['authn', 'config', 'http', 'import', 'query', 'storage'],
   sso: ['authn', 'config', 'http', 'lib/threads', 'sso/metadata', 'storage'],
   'admin/backup': ['files', 'storage/copy', 'storage/statements'],
   'items/ingest': ['files', 'import', 'storage'],
@@ -250,7 +250,7 @@ const libraries: Readonly<Record<string, string>> = {
   commander: 'src/cli/',
   'content-disposition': 'src/files/presentation.ts',
   fastify:
-    'src/(app.ts|admin/|authn/|console/|dspace/|files/|http/|items/|mail/|openapi/|people/|query/|records/|sso/|cli/(listen|worker).ts)',
+    'src/(app.ts|admin/|authn/|console/|dspace/|files/|http/|items/|mail/|openapi/|people/|query/|sso/|cli/(listen|worker).ts)',
   jose: 'src/sso/logout-token.ts',
   'jsonc-parser': 'src/query/',
   'mime-types': 'src/files/mime-types.ts',
