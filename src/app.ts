@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { adminRoutes } from './admin/entities/routes.ts'
-import { countLogins } from './admin/metrics/count-logins.ts'
 import { metricsRoutes } from './admin/metrics/route.ts'
 import { createOperator } from './admin/operation/operator.ts'
 import { createProcesses } from './admin/processes/processes.ts'
@@ -15,7 +14,6 @@ import { loadRegistrations } from './authn/load-registrations.ts'
 import { createLogins } from './authn/logins.ts'
 import type { PasswordCost } from './authn/passwords.ts'
 import { peopleRoutes } from './authn/people-routes.ts'
-import { restrictLogins } from './authn/restrict-logins.ts'
 import { authnRoutes } from './authn/routes.ts'
 import { createScopes } from './authn/scope.ts'
 import type { Config } from './config/config.ts'
@@ -60,19 +58,19 @@ import type { Storage } from './storage/storage.ts'
  */
 export async function buildApp(
   config: Config,
-  store: Storage,
+  storage: Storage,
   passwordCost?: PasswordCost,
   limits: Limits = ownLimits(config),
   threads: Threads = createThreads(),
 ): Promise<FastifyInstance> {
   const tally = new Tally(limits.rows)
   const measures = createMeasures(tally, config.loginMethods)
-  const storage = restrictLogins(countLogins(store, measures))
   const { clock, entities, identities, people, repository, sessions, trail } = storage
   const addresses = addressesOf(config)
   const ways = waysToLogIn(config, addresses)
   const logins = await createLogins({ config, limits, measures, passwordCost, storage, ways })
-  const { lookAgain, challenge, csrf, keyring, passwords, specialGroups, throttle, tickets, tokens } = logins
+  const { challenge, csrf, keyring, lookAgain, newSessions, specialGroups } = logins
+  const { passwords, throttle, tickets, tokens } = logins
   const leases = createLeases({ config, people, sessions, specialGroups, tokens })
 
   const files = createFileStore(config.filesFolder)
@@ -84,9 +82,9 @@ export async function buildApp(
     report: (id, fault) => app.log.error({ process: id, fault: describeFault(fault) }, 'a process failed'),
   })
   app.addHook('preClose', runner.close)
-  const vouching = { clock, identities, log: app.log, sessions, specialGroups, trail }
+  const vouching = { identities, log: app.log, newSessions, sessions, specialGroups }
   const working = { limits, measures, threads }
-  const single = await loadSingleSignOn(config, { ...vouching, ...working, addresses, keyring })
+  const single = await loadSingleSignOn(config, { ...vouching, ...working, addresses, clock, keyring })
   const directory = await loadDirectory(config, { ...vouching, queue: limits.directory, throttle })
   const registrations = await loadRegistrations(config, { app, people, passwords, tickets, trail })
   const health = {

@@ -94,7 +94,7 @@ export function changePasswordRoutes(
       const { currentPassword, newPassword } = readPasswordPatch(request)
       const fault = await passwordFault(newPassword, email)
       if (fault !== undefined) throw new Problem('password-refused', `The new password ${fault}.`)
-      const { isRight, remark, client } = await throttle.verify(
+      await using turn = await throttle.turn(
         {
           user: email,
           eperson: uuid,
@@ -102,10 +102,14 @@ export function changePasswordRoutes(
           address: clientAddress(request.ip),
           client: clientOf(request),
         },
-        (turn, admit) => passwords.verify(currentPassword, known.passwordHash, turn, admit),
+        passwords.queue,
       )
-      if (!isRight) throw await refuse('wrong-password', 'The current password is wrong.', { reason: remark })
-      const hash = await passwords.hash(newPassword, client)
+      if (!(await passwords.verify(currentPassword, known.passwordHash, turn))) {
+        const reason = await turn.wrong()
+        throw await refuse('wrong-password', 'The current password is wrong.', { reason })
+      }
+      await turn.takeBack()
+      const hash = await passwords.hash(newPassword, turn.client)
       // The password changes only if it is still the one that was verified: an operator may have set another
       // one meanwhile.
       if (

@@ -7,6 +7,7 @@ import type { Storage } from '../storage/storage.ts'
 import type { Way } from './challenge.ts'
 import { challengeOf } from './challenge.ts'
 import { createLookAgain } from './look-again.ts'
+import { createNewSessions } from './new-sessions.ts'
 import { createOnBehalfOf } from './on-behalf-of.ts'
 import { createPasswords, type PasswordCost } from './passwords.ts'
 import { createPrograms } from './programs.ts'
@@ -44,6 +45,7 @@ export async function createLogins({ config, limits, measures, passwordCost, sto
       refusal: passwords.refusal,
       holdsWrong: Boolean(config.singleSignOn?.directory),
     }),
+    newSessions: createNewSessions({ clock, config, identities, measures, sessions, trail }),
     specialGroups,
     tokens: createTokens({
       ...{ clock, config, keyring, measures, sessions, tickets },
