@@ -10,12 +10,11 @@ import { ingestRoutes } from './admin/uploads/ingest-route.ts'
 import { uploadRoutes } from './admin/uploads/routes.ts'
 import { createUploads } from './admin/uploads/uploads.ts'
 import { authenticate, refuseShortLivedToken } from './authn/authenticate.ts'
-import { loadRegistrations } from './authn/load-registrations.ts'
-import { createLogins } from './authn/logins.ts'
 import type { PasswordCost } from './authn/passwords.ts'
 import { peopleRoutes } from './authn/people-routes.ts'
-import { authnRoutes } from './authn/routes.ts'
+import { loadRegistrations } from './authn/registrations.ts'
 import { createScopes } from './authn/scope.ts'
+import { authnRoutes, createAuthentication } from './authn/wiring.ts'
 import type { Config } from './config/config.ts'
 import { builtFolder } from './console/built.ts'
 import { consoleRoutes } from './console/routes.ts'
@@ -68,9 +67,9 @@ export async function buildApp(
   const { clock, entities, identities, people, repository, sessions, trail } = storage
   const addresses = addressesOf(config)
   const ways = waysToLogIn(config, addresses)
-  const logins = await createLogins({ config, limits, measures, passwordCost, storage, ways })
-  const { challenge, csrf, keyring, lookAgain, newSessions, specialGroups } = logins
-  const { passwords, throttle, tickets, tokens } = logins
+  const authentication = await createAuthentication({ config, limits, measures, passwordCost, storage, ways })
+  const { challenge, csrf, keyring, lookAgain, newSessions, specialGroups } = authentication
+  const { passwords, throttle, tickets, tokens } = authentication
   const leases = createLeases({ config, people, sessions, specialGroups, tokens })
 
   const files = createFileStore(config.filesFolder)
@@ -103,9 +102,9 @@ export async function buildApp(
   await app.register(async inside => {
     const password = config.loginMethods.includes(passwordMethod)
     const ofSingle = { trade: single?.trade, offerLogout: single?.offerLogout }
-    const known = { ...storage, ...logins, addresses, asksAgreement: config.endUserAgreement, config }
+    const known = { ...storage, ...authentication, addresses, asksAgreement: config.endUserAgreement, config }
     const scopes = createScopes(config, measures)
-    inside.addHook('onRequest', authenticate({ measures, people, scopes, sessions, ...logins }))
+    inside.addHook('onRequest', authenticate({ measures, people, scopes, sessions, ...authentication }))
     lookAgain.guard(inside)
     await inside.register(
       async authn => {

@@ -1,9 +1,11 @@
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/config.ts'
 import type { MailConfig } from '../config/parts.ts'
 import { Problem } from '../http/problems.ts'
 import { type Client, Overloaded } from '../lib/fair-queue.ts'
 import type { Mailer } from '../mail/mailer.ts'
 import { alreadyRegisteredMail, forgottenPasswordMail, registrationMail } from '../mail/texts.ts'
-import { type Eperson, emailKey } from '../model/accounts.ts'
+import { type Eperson, emailKey, passwordMethod } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { NewPerson, People } from '../storage/people.ts'
 import type { Trail } from '../storage/trail.ts'
@@ -73,14 +75,22 @@ const silence = 300
 /** Maximum number of requests processed in the background. */
 const maxPending = 1_000
 
-export function createRegistrations({
-  trail,
-  people,
-  config,
-  mailer,
-  passwords,
-  tickets,
-}: Parts): Registrations {
+/**
+ * Creates registration and password recovery, if mail is configured and epersons can log in by password.
+ * Without mail, its library is not loaded.
+ */
+export async function loadRegistrations(
+  { mail, loginMethods }: Pick<Config, 'mail' | 'loginMethods'>,
+  { app, ...parts }: Omit<Parts, 'config' | 'mailer'> & { readonly app: FastifyInstance },
+): Promise<Registrations | undefined> {
+  if (!mail || !loginMethods.includes(passwordMethod)) return undefined
+  const { createMailer } = await import('../mail/mailer.ts')
+  const mailer = createMailer(mail, app.log)
+  app.addHook('onClose', async () => mailer.close())
+  return createRegistrations({ ...parts, config: mail, mailer })
+}
+
+function createRegistrations({ trail, people, config, mailer, passwords, tickets }: Parts): Registrations {
   let pending = 0
 
   async function answer(kind: RegistrationKind, email: string, event: AuditEvent): Promise<void> {
