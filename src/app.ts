@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import { adminRoutes } from './admin/entities/routes.ts'
-import { countLogins } from './admin/metrics/count-logins.ts'
 import { metricsRoutes } from './admin/metrics/route.ts'
 import { createOperator } from './admin/operation/operator.ts'
 import { createProcesses } from './admin/processes/processes.ts'
@@ -11,11 +10,9 @@ import { ingestRoutes } from './admin/uploads/ingest-route.ts'
 import { uploadRoutes } from './admin/uploads/routes.ts'
 import { createUploads } from './admin/uploads/uploads.ts'
 import { authenticate, refuseShortLivedToken } from './authn/authenticate.ts'
-import { createLogins } from './authn/logins.ts'
 import type { PasswordCost } from './authn/passwords.ts'
-import { restrictLogins } from './authn/restrict-logins.ts'
-import { authnRoutes } from './authn/routes.ts'
 import { createScopes } from './authn/scope.ts'
+import { authnRoutes, createAuthentication } from './authn/wiring.ts'
 import type { Config } from './config/config.ts'
 import { builtFolder } from './console/built.ts'
 import { consoleRoutes } from './console/routes.ts'
@@ -47,7 +44,7 @@ import { loadRegistrations } from './people/registrations.ts'
 import { peopleRoutes } from './people/routes.ts'
 import { puppetDbServiceRoutes } from './query/puppetdb/service.ts'
 import { queryRoutes } from './query/routes.ts'
-import { recordRoutes } from './records/routes.ts'
+import { recordRoutes } from './query/write/routes.ts'
 import { waysToLogIn } from './sso/addresses.ts'
 import { loadDirectory } from './sso/ldap/load.ts'
 import { loadSingleSignOn } from './sso/load.ts'
@@ -60,19 +57,19 @@ import type { Storage } from './storage/storage.ts'
  */
 export async function buildApp(
   config: Config,
-  store: Storage,
+  storage: Storage,
   passwordCost?: PasswordCost,
   limits: Limits = ownLimits(config),
   threads: Threads = createThreads(),
 ): Promise<FastifyInstance> {
   const tally = new Tally(limits.rows)
   const measures = createMeasures(tally, config.loginMethods)
-  const storage = restrictLogins(countLogins(store, measures))
   const { clock, entities, identities, people, repository, sessions, trail } = storage
   const addresses = addressesOf(config)
   const ways = waysToLogIn(config, addresses)
-  const logins = await createLogins({ config, limits, measures, passwordCost, storage, ways })
-  const { lookAgain, challenge, csrf, keyring, passwords, specialGroups, throttle, tickets, tokens } = logins
+  const authentication = await createAuthentication({ config, limits, measures, passwordCost, storage, ways })
+  const { challenge, csrf, keyring, lookAgain, newSessions, specialGroups } = authentication
+  const { passwords, throttle, tickets, tokens } = authentication
   const leases = createLeases({ config, people, sessions, specialGroups, tokens })
 
   const files = createFileStore(config.filesFolder)
@@ -84,9 +81,9 @@ export async function buildApp(
     report: (id, fault) => app.log.error({ process: id, fault: describeFault(fault) }, 'a process failed'),
   })
   app.addHook('preClose', runner.close)
-  const vouching = { clock, identities, log: app.log, sessions, specialGroups, trail }
+  const vouching = { identities, log: app.log, newSessions, sessions, specialGroups }
   const working = { limits, measures, threads }
-  const single = await loadSingleSignOn(config, { ...vouching, ...working, addresses, keyring })
+  const single = await loadSingleSignOn(config, { ...vouching, ...working, addresses, clock, keyring })
   const directory = await loadDirectory(config, { ...vouching, queue: limits.directory, throttle })
   const registrations = await loadRegistrations(config, { app, people, passwords, tickets, trail })
   const health = {
@@ -105,9 +102,9 @@ export async function buildApp(
   await app.register(async inside => {
     const password = config.loginMethods.includes(passwordMethod)
     const ofSingle = { trade: single?.trade, offerLogout: single?.offerLogout }
-    const known = { ...storage, ...logins, addresses, asksAgreement: config.endUserAgreement, config }
+    const known = { ...storage, ...authentication, addresses, asksAgreement: config.endUserAgreement, config }
     const scopes = createScopes(config, measures)
-    inside.addHook('onRequest', authenticate({ measures, people, scopes, sessions, ...logins }))
+    inside.addHook('onRequest', authenticate({ measures, people, scopes, sessions, ...authentication }))
     lookAgain.guard(inside)
     await inside.register(
       async authn => {

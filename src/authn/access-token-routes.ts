@@ -16,7 +16,7 @@ import {
 import type { AccessTokens } from '../storage/access-tokens.ts'
 import type { Clock } from '../storage/clock.ts'
 import { refuseShortLivedToken, requireOwnLogin } from './authenticate.ts'
-import { readToken } from './read-access-token.ts'
+import { readToken } from './new-access-token.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 

@@ -11,10 +11,10 @@ import { isAllowed } from '../model/sessions.ts'
 import type { People } from '../storage/people.ts'
 import type { Sessions } from '../storage/sessions.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
-import type { Programs } from './programs.ts'
 import { logoutUrl, type Scopes } from './scope.ts'
 import { type SpecialGroups, withoutRepeats } from './special-groups.ts'
 import type { Tokens, Verified } from './tokens.ts'
+import type { VerifyAccessToken } from './verify-access-token.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -38,8 +38,7 @@ interface Parts extends Verifying {
 
 interface Verifying {
   readonly tokens: Tokens
-  /** Verifies access tokens. */
-  readonly programs: Programs
+  readonly verifyAccessToken: VerifyAccessToken
 }
 
 /**
@@ -91,9 +90,9 @@ const nobody: Caller = { kind: 'anonymous', specialGroups: [] }
 /**
  * Verifies the token of a request. An Authorization header takes precedence, even if it is not valid (T10).
  */
-function verifiedToken({ tokens, programs }: Verifying, request: FastifyRequest) {
+function verifiedToken({ tokens, verifyAccessToken }: Verifying, request: FastifyRequest) {
   const verify = (token: string) =>
-    isAccessToken(token) ? programs.verify(token, clientAddress(request.ip)) : tokens.verify('login', token)
+    isAccessToken(token) ? verifyAccessToken(token, clientAddress(request.ip)) : tokens.verify('login', token)
   if (request.headers.authorization !== undefined) {
     const bare = request.routeOptions.config.takesBareToken ? bareToken(request) : undefined
     if (bare !== undefined) return tokens.verify('short-lived', bare)

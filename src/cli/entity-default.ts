@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { reservedEntities } from '../model/built-in-entities.ts'
 import type { Entity } from '../model/entities.ts'
-import { defaultConditionOf } from '../query/check/default-condition.ts'
+import { defaultConditionOf } from '../query/check/check.ts'
 import { QueryError } from '../query/language/node.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, sayResult } from './output.ts'

@@ -4,6 +4,7 @@ import { systemReason } from '../lib/system-errors.ts'
 import { version } from '../lib/version.ts'
 import { OperatorError } from '../model/errors.ts'
 import { completionCommand } from './completion.ts'
+import { examples } from './examples.ts'
 import { Misuse } from './failures.ts'
 import { endWithOutput } from './output.ts'
 
@@ -11,10 +12,18 @@ import { endWithOutput } from './output.ts'
 export async function main(): Promise<void> {
   endWithOutput()
   try {
-    await (await createProgram(process.argv[2])).parseAsync()
+    const given = process.argv.slice(2)
+    const args = given[0] === 'help' ? helpOf(given.slice(1)) : given
+    await (await createProgram(args[0])).parseAsync(args, { from: 'user' })
   } catch (error) {
     process.exitCode = report(error)
   }
+}
+
+/** `carrel help import` is `carrel import --help`. A command that doesn't exist is refused without that. */
+const helpOf = (path: readonly string[]): readonly string[] => {
+  const [name = 'completion'] = path
+  return commands.has(name) || name === 'completion' ? [...path, '--help'] : path
 }
 
 /** Commands, each loaded when it is called for: together they would double the time and memory of a start. */
@@ -56,12 +65,18 @@ export async function createProgram(called?: string): Promise<Command> {
   for (const one of all) program.addCommand(await one())
   // The completion needs all commands.
   if (!load) program.addCommand(completionCommand())
-  prepare(program)
+  prepare(program, '')
   return program
 }
 
-/** Writes errors to standard error, each in one line with advice, also those that commander finds. */
-function prepare(command: Command): void {
+/**
+ * Ends the help of a command with its example, and writes errors to standard error, each in one line with
+ * advice, also those that commander finds.
+ * @param path names of the command and of those above it; empty for the program
+ */
+function prepare(command: Command, path: string): void {
+  const example = examples[path]
+  if (example !== undefined) command.addHelpText('after', `\nExample:\n  ${example}`)
   command
     .exitOverride()
     .allowExcessArguments(false)
@@ -75,7 +90,7 @@ function prepare(command: Command): void {
             .replace(/\s*\n\s*/g, ' ')}\n`,
         ),
     })
-  for (const sub of command.commands) prepare(sub)
+  for (const sub of command.commands) prepare(sub, `${path} ${sub.name()}`.trim())
 }
 
 function report(error: unknown): number {

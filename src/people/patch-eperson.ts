@@ -89,10 +89,7 @@ export function patchEpersonRoute(app: FastifyInstance, parts: Parts): void {
   )
 }
 
-/**
- * True if the body is about a password. That includes a body that can't be read: the code that changes
- * passwords says what is wrong with it.
- */
+/** True if the body is about a password, or can't be read: changing one says what is wrong with it. */
 function isAboutPassword(request: FastifyRequest): boolean {
   try {
     const parsed: unknown = JSON.parse(String(request.body ?? ''))
@@ -190,7 +187,7 @@ async function changeOwnPassword(
   const { currentPassword, newPassword } = ownPasswords(request)
   const fault = await passwordFault(newPassword, email)
   if (fault !== undefined) throw new Problem('password-refused', `The new password ${fault}.`)
-  const { isRight, remark, client } = await throttle.verify(
+  await using turn = await throttle.turn(
     {
       user: email,
       eperson: uuid,
@@ -198,10 +195,14 @@ async function changeOwnPassword(
       address: clientAddress(request.ip),
       client: clientOf(request),
     },
-    (turn, admit) => passwords.verify(currentPassword, stored.passwordHash, turn, admit),
+    passwords.queue,
   )
-  if (!isRight) throw await refuse('wrong-password', 'The current password is wrong.', { reason: remark })
-  const hash = await passwords.hash(newPassword, client)
+  if (!(await passwords.verify(currentPassword, stored.passwordHash, turn))) {
+    const reason = await turn.wrong()
+    throw await refuse('wrong-password', 'The current password is wrong.', { reason })
+  }
+  await turn.takeBack()
+  const hash = await passwords.hash(newPassword, turn.client)
   // The password changes only if it is still the one that was verified: an operator may have set another
   // one meanwhile.
   const checked = { ...stored, own: ownSession(caller) }

@@ -136,7 +136,7 @@ test('D2 every command and option is in docs/reference/commands.md, as `carrel e
   const missing: string[] = []
   let commands = 0
   async function visit(path: readonly string[]): Promise<void> {
-    const { stdout } = await carrel(folder, [...path, '--help'])
+    const [stdout = ''] = (await carrel(folder, [...path, '--help'])).stdout.split('\nExample:')
     const below = commandsIn(stdout)
     for (const name of below) await visit([...path, name])
     if (below.length > 0) return
@@ -205,4 +205,46 @@ test('D5 docs/how-to/monitor.md explains every metric, and the dashboard and the
     const unknown = used.filter(one => !names.has(one) && !names.has(one.replace(/_(bucket|sum|count)$/, '')))
     assert.deepEqual(unknown, [], name)
   }
+})
+
+test('every document is reached from the README or from docs/README.md', () => {
+  const pages = ['README.md', 'docs/README.md']
+  const linked = new Set(
+    pages.flatMap(page =>
+      [...readFileSync(join(repository, page), 'utf8').matchAll(/\]\(([^)#:]+)\)/g)].map(([, to = '']) =>
+        join(dirname(page), to).replace(/\/$/, ''),
+      ),
+    ),
+  )
+  const documents = globSync('docs/{*,how-to/*,reference/*.{md,schema.json}}', { cwd: repository })
+  assert.ok(documents.length > 30)
+  assert.deepEqual(
+    documents.filter(one => one.includes('.') && !linked.has(one) && !pages.includes(one)),
+    [],
+  )
+})
+
+test('each decision fits on a page, tables aside', () => {
+  const long = globSync('docs/decisions/*.md', { cwd: repository })
+    .map(file => {
+      const lines = readFileSync(join(repository, file), 'utf8')
+        .split('\n')
+        .filter(line => !line.startsWith('|'))
+      return [file, lines.length, lines.join('\n').length] as const
+    })
+    .filter(([, lines, characters]) => lines > 61 || characters > 5_500)
+  assert.deepEqual(long, [])
+})
+
+test('decision 0001 says of every dependency why it was chosen', () => {
+  const page = readFileSync(join(repository, 'docs/decisions/0001-ground.md'), 'utf8')
+  const missing = ['package.json', 'console/package.json', 'packages/client/package.json'].flatMap(file => {
+    const { dependencies = {}, devDependencies = {} } = JSON.parse(
+      readFileSync(join(repository, file), 'utf8'),
+    ) as { dependencies?: object; devDependencies?: object }
+    return Object.keys({ ...dependencies, ...devDependencies })
+      .filter(name => !name.startsWith('@types/') && !new RegExp(`^\\|[^|]*\\b${name}\\b`, 'm').test(page))
+      .filter(name => !(name.startsWith('@') && page.includes(name)))
+  })
+  assert.deepEqual(missing, [])
 })

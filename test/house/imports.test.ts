@@ -94,7 +94,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   files: ['authn', 'config', 'http', 'storage'],
   openapi: ['config', 'http', 'query', 'storage'],
   people: ['authn', 'config', 'http', 'http/resources', 'storage'],
-  records: ['authn', 'config', 'http', 'import', 'query', 'query/puppetdb', 'storage'],
+  'query/write': ['authn', 'config', 'http', 'import', 'query', 'storage'],
   sso: ['authn', 'config', 'http', 'lib/threads', 'sso/metadata', 'storage'],
   'storage/postgres': [...ofEngines, 'lib/threads'],
   'storage/sqlite': [...ofEngines, 'lib/threads'],
@@ -253,7 +253,7 @@ const libraries: Readonly<Record<string, string>> = {
   commander: 'src/cli/',
   'content-disposition': 'src/files/presentation.ts',
   fastify:
-    'src/(app.ts|admin/|authn/|console/|dspace/|files/|http/|items/|openapi/|people/|query/|records/|sso/|cli/(listen|worker).ts)',
+    'src/(app.ts|admin/|authn/|console/|dspace/|files/|http/|items/|openapi/|people/|query/|sso/|cli/(listen|worker).ts)',
   jose: 'src/sso/logout-token.ts',
   'jsonc-parser': 'src/query/',
   'mime-types': 'src/files/mime-types.ts',

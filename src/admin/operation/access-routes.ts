@@ -19,7 +19,7 @@ import {
   type Viewer,
 } from '../../model/readers.ts'
 import { viewerOf } from '../../model/viewer.ts'
-import { keyPlan } from '../../query/below-entity.ts'
+import { keyPlan } from '../../query/keys.ts'
 import { mayReadEntity, mayWriteEntity } from '../../query/readable.ts'
 import type { Entities } from '../../storage/entities.ts'
 import type { People } from '../../storage/people.ts'
@@ -105,12 +105,7 @@ export function accessRoutes(app: FastifyInstance, parts: Parts): void {
     if (!entity) throw badParameter('entity', name, `There is no entity ${quote(name)}.`)
     const may = mayOfEntity(caller, entity)
     if (key === undefined) return { entity: name, read: may.read, write: may.write }
-    const known = {
-      entities: all,
-      entity,
-      mayRead: (one: Parameters<typeof mayReadEntity>[1]) => mayReadEntity(caller, one),
-    }
-    const [plan] = keyPlan(known, key)
+    const [plan] = keyPlan(entity, key)
     const isThere = async (viewer: Viewer, client: Client) =>
       ((await entities.list({ ...plan, page: { ...plan.page, total: true } }, viewer, 'json', client))
         .total ?? 0) > 0

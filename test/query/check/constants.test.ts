@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { instantAt, readInstant } from '../../../src/query/check/instants.ts'
+import { instantAt, readInstant } from '../../../src/query/check/constants.ts'
 
 test('Q20 dates are read in all the forms of ISO 8601 that PuppetDB takes', () => {
   const table: Readonly<Record<string, readonly string[]>> = {

@@ -10,14 +10,14 @@ import type { Sessions } from '../storage/sessions.ts'
 import { networkOf } from './special-groups.ts'
 import type { Verified } from './tokens.ts'
 
-/** Programs that authenticate by an access token (K1–K4, docs/decisions/0040). */
-export interface Programs {
-  /**
-   * Verifies an access token. @returns undefined for a token that is malformed, unknown, revoked or expired,
-   * or is not for this address
-   */
-  verify(token: string, address: string | null): Awaitable<ByAccessToken | undefined>
-}
+/**
+ * Verifies an access token, by which a program authenticates (K1–K4, docs/decisions/0040).
+ * @returns undefined for a token that is malformed, unknown, revoked or expired, or is not for this address
+ */
+export type VerifyAccessToken = (
+  token: string,
+  address: string | null,
+) => Awaitable<ByAccessToken | undefined>
 
 export interface ByAccessToken extends Verified {
   readonly grant: Grant
@@ -44,7 +44,13 @@ interface Cached {
   noted: number
 }
 
-export function createPrograms({ accessTokens, sessions, clock, config, measures }: Parts): Programs {
+export function createVerifyAccessToken({
+  accessTokens,
+  sessions,
+  clock,
+  config,
+  measures,
+}: Parts): VerifyAccessToken {
   const cached = new Map<string, Cached>()
   // Maximum lifetime in ms. It is applied whenever a token is verified, so a changed setting also applies to
   // existing tokens.
@@ -112,15 +118,13 @@ export function createPrograms({ accessTokens, sessions, clock, config, measures
     return lookUp(token, address)
   }
 
-  return {
-    verify: (token, address) => {
-      const known = cached.get(token)
-      if (!known) return lookUp(token, address)
-      const stamp = sessions.stampOf(known.verified.session.eperson.uuid)
-      return stamp instanceof Promise
-        ? stamp.then(now => recheck(token, known, now, address))
-        : recheck(token, known, stamp, address)
-    },
+  return (token, address) => {
+    const known = cached.get(token)
+    if (!known) return lookUp(token, address)
+    const stamp = sessions.stampOf(known.verified.session.eperson.uuid)
+    return stamp instanceof Promise
+      ? stamp.then(now => recheck(token, known, now, address))
+      : recheck(token, known, stamp, address)
   }
 }
 

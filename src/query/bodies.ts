@@ -1,8 +1,9 @@
 import { parseForm } from '../http/form.ts'
 import { quote } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { type Node, QueryError } from './language/node.ts'
-import { printAst } from './language/print-ast.ts'
+import { parseWritten } from '../lib/json.ts'
+import type { Listing } from '../storage/entities.ts'
+import { type Node, printAst, QueryError } from './language/node.ts'
 import { readAst } from './language/read-ast.ts'
 
 /** Parameters by name, each with all values given for it. */
@@ -63,4 +64,35 @@ function nodesIn(body: Uint8Array): ReadonlyMap<string, Node> {
 function textOf(node: Node): string | undefined {
   if (node.kind === 'null') return undefined
   return node.kind === 'text' ? node.text : printAst(node)
+}
+
+/**
+ * Indents records for people to read (`pretty`). They are joined by commas, in the argument and in the
+ * result.
+ */
+export function indented(records: Uint8Array): Uint8Array {
+  const text = JSON.stringify(parsed(records), null, 2)
+  return encoder.encode(text.slice(2, -2))
+}
+
+/** Extracts the values of rows that have one each. */
+export function valuesIn(rows: Uint8Array, pretty: boolean): Uint8Array {
+  const values = (parsed(rows) as object[]).map(row => Object.values(row)[0])
+  const text = JSON.stringify(values, null, pretty ? 2 : undefined)
+  return encoder.encode(text.slice(pretty ? 2 : 1, pretty ? -2 : -1))
+}
+
+const encoder = new TextEncoder()
+
+const parsed = (records: Uint8Array) => parseWritten(`[${Buffer.from(records).toString()}]`)
+
+/** Joins the pieces of a listing, whose size must have a bound. */
+export async function bytesOf(body: Listing['body']): Promise<Buffer> {
+  if (body instanceof Uint8Array) return Buffer.from(body)
+  const pieces: Uint8Array[] = []
+  for await (const piece of body) {
+    if (pieces.length > 0) pieces.push(Buffer.from(','))
+    pieces.push(piece)
+  }
+  return Buffer.concat(pieces)
 }

@@ -1,9 +1,9 @@
-import { quote, suggestion } from '../http/parameters.ts'
-import { Problem } from '../http/problems.ts'
-import { fits, kindOf } from '../import/types.ts'
-import { isObject, type Members } from '../lib/json.ts'
-import type { Entity } from '../model/entities.ts'
-import { keyValues, recordKey } from '../model/record-changes.ts'
+import { quote, suggestion } from '../../http/parameters.ts'
+import { Problem } from '../../http/problems.ts'
+import { fits, kindOf } from '../../import/types.ts'
+import { isObject, type Members } from '../../lib/json.ts'
+import type { Entity } from '../../model/entities.ts'
+import { keyValues, recordKey } from '../../model/record-changes.ts'
 import { maxRecord, requireFlat } from './read-body.ts'
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Entity } from '../../../src/model/entities.ts'
 import type { Given } from '../../../src/query/check/check.ts'
-import { parseOrder } from '../../../src/query/order-by.ts'
+import { parseOrder } from '../../../src/query/parse.ts'
 import { ask, askBase, mistake, refs, things } from './known.ts'
 
 const given = (order: string, more: Partial<Given> = {}): Given => ({

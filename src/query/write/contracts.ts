@@ -1,7 +1,7 @@
-import type { Contracts } from '../http/contract.ts'
-import type { ProblemCode } from '../http/problems.ts'
-import { answer, JsonPatch, json, nothing, parameter, text, uri } from '../http/schema.ts'
-import { EntityRecord } from '../query/schemas.ts'
+import type { Contracts } from '../../http/contract.ts'
+import type { ProblemCode } from '../../http/problems.ts'
+import { answer, JsonPatch, json, nothing, parameter, text, uri } from '../../http/schema.ts'
+import { EntityRecord } from '../schemas.ts'
 
 const tag = 'Queries'
 const refused = [

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify'
-import { exactBody } from '../http/json-body.ts'
-import { Problem } from '../http/problems.ts'
-import { parseWritten } from '../lib/json.ts'
+import { exactBody } from '../../http/json-body.ts'
+import { Problem } from '../../http/problems.ts'
+import { parseWritten } from '../../lib/json.ts'
 
 /** Maximum size of a body and of a record, in bytes. */
 export const maxRecord = 1024 * 1024
