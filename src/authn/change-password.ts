@@ -1,21 +1,21 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { epersonBody } from '../dspace/epersons.ts'
+import { changes, openRightTo, patchOf } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'
 import { clientOf } from '../http/client.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { jsonBody, patchTypes } from '../http/json-body.ts'
 import { hasMailToken } from '../http/mail-token.ts'
 import { Problem, type ProblemCode } from '../http/problems.ts'
-import { requireEperson } from '../http/require-eperson.ts'
+import { requireCaller } from '../http/require-caller.ts'
 import { clientAddress } from '../lib/addresses.ts'
 import { isObject } from '../lib/json.ts'
 import { passwordMethod } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { People } from '../storage/people.ts'
 import type { Trail } from '../storage/trail.ts'
-import { refuseShortLivedToken } from './authenticate.ts'
 import type { PasswordByMail } from './by-mail.ts'
 import { passwordFault } from './password-rules.ts'
 import type { Passwords } from './passwords.ts'
@@ -49,23 +49,30 @@ export function changePasswordRoutes(
   app: FastifyInstance,
   { people, trail, addresses, csrf, passwords, throttle, password, asksAgreement, patchOther, byMail }: Parts,
 ): void {
-  app.patch<{ Params: { uuid: string } }>(
+  routesOf(app).patch<{ Params: { uuid: string } }>(
     '/eperson/epersons/:uuid',
     {
-      ...route('changeEperson'),
-      preParsing: [
-        refuseShortLivedToken,
-        async request => {
-          if (!byMail || !hasMailToken(request)) await requireLogin(request)
-        },
-      ],
+      ...route(
+        'changeEperson',
+        changes(
+          openRightTo(
+            'change the eperson: their own account, any for administrators, or a password with the token of a mail',
+          ),
+          'none',
+          patchOf(),
+        ),
+      ),
+      // The body of an anonymous request is never parsed.
+      preParsing: async request => {
+        if (!byMail || !hasMailToken(request)) requireCaller(request.caller)
+      },
     },
     async (request, reply) => {
       const owner = await byMail?.setPassword(request)
       if (owner) return epersonBody(owner, addresses, asksAgreement)
       const other = await patchOther(request, reply)
       if (other) return other
-      const caller = requireEperson(request.caller)
+      const caller = requireCaller(request.caller)
       const { uuid, email } = caller.session.eperson
       const event = (outcome: AuditEvent['outcome'], told: Partial<AuditEvent> = {}) => ({
         ...eventOf(caller, request, { event: 'eperson.password', outcome }),
@@ -123,11 +130,6 @@ export function changePasswordRoutes(
       return epersonBody(caller.session.eperson, addresses, asksAgreement)
     },
   )
-}
-
-/** Runs before the body is read: the body of an anonymous request is never parsed. */
-async function requireLogin({ caller }: FastifyRequest): Promise<void> {
-  requireEperson(caller)
 }
 
 /** Passwords as bytes: like a login, a change compares them byte by byte (L7). */

@@ -5,7 +5,6 @@ import { epersonRoutes } from '../dspace/epersons.ts'
 import { groupRoutes } from '../dspace/groups.ts'
 import { eventOf } from '../http/audit.ts'
 import { takeUriLists } from '../http/uri-list.ts'
-import { refuseShortLivedToken } from './authenticate.ts'
 import { createByMail } from './by-mail.ts'
 import { changePasswordRoutes } from './change-password.ts'
 import { endSessionsRoutes } from './end-sessions.ts'
@@ -39,7 +38,6 @@ export async function peopleRoutes(app: FastifyInstance, given: Parts): Promise<
   changePasswordRoutes(app, { ...parts, patchOther })
   endSessionsRoutes(app, parts)
   await app.register(async changes => {
-    changes.addHook('preParsing', refuseShortLivedToken)
     takeUriLists(changes)
     changeEpersonRoutes(changes, parts)
     changeGroupRoutes(changes, parts)

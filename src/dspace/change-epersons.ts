@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { changes, jsonOf, openRightTo } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { jsonObject, patchBody } from '../http/json-body.ts'
 import { hasMailToken } from '../http/mail-token.ts'
 import { Problem } from '../http/problems.ts'
-import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
+import { requireAdministrator, requireCaller } from '../http/require-caller.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { Eperson } from '../model/accounts.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
@@ -52,19 +53,36 @@ export function changeEpersonRoutes(
   { people, addresses, eventOf, asksAgreement, byMail }: Parts,
 ): void {
   const path = '/eperson/epersons'
-  const mayAdd = mayAdminister('add epersons')
+  // The body of others is never parsed.
   const mayPost = async (request: FastifyRequest) => {
-    if (!byMail || !hasMailToken(request)) await mayAdd(request)
+    if (!byMail || !hasMailToken(request)) requireAdministrator(request.caller, 'add epersons')
   }
-  app.post(path, { preParsing: mayPost, ...route('addEperson') }, async (request, reply) => {
-    const registered = await byMail?.register(request)
-    if (registered) return created(reply, registered)
-    const caller = requireAdministrator(request.caller, 'add epersons')
-    const event = eventOf(caller, request, { event: 'eperson.add', outcome: 'success' })
-    const added = await people.createEperson({ ...newPerson(jsonObject(request)), passwordHash: null }, event)
-    if (added === 'exists') throw known()
-    return created(reply, added)
-  })
+  routesOf(app).post(
+    path,
+    {
+      preParsing: mayPost,
+      ...route(
+        'addEperson',
+        changes(
+          openRightTo('add epersons: administrators, or the owner of an address with the token of a mail'),
+          'none',
+          jsonOf(),
+        ),
+      ),
+    },
+    async (request, reply) => {
+      const registered = await byMail?.register(request)
+      if (registered) return created(reply, registered)
+      const caller = requireAdministrator(request.caller, 'add epersons')
+      const event = eventOf(caller, request, { event: 'eperson.add', outcome: 'success' })
+      const added = await people.createEperson(
+        { ...newPerson(jsonObject(request)), passwordHash: null },
+        event,
+      )
+      if (added === 'exists') throw known()
+      return created(reply, added)
+    },
+  )
 
   const created = (reply: FastifyReply, eperson: Eperson) =>
     reply
@@ -72,11 +90,11 @@ export function changeEpersonRoutes(
       .header('location', addresses.eperson(eperson.uuid))
       .send(epersonBody(eperson, addresses, asksAgreement))
 
-  app.delete<{ Params: { uuid: string } }>(
+  routesOf(app).delete<{ Params: { uuid: string } }>(
     `${path}/:uuid`,
-    route('deleteEperson'),
+    route('deleteEperson', changes('administrator', 'none', 'unused', { to: 'delete epersons' })),
     async (request, reply) => {
-      const caller = requireAdministrator(request.caller, 'delete epersons')
+      const caller = requireCaller(request.caller)
       const uuid = readUuid(request.params.uuid)
       const event = eventOf(caller, request, { event: 'eperson.delete', outcome: 'success' })
       const removed = uuid === undefined ? 'no-eperson' : await people.removeEperson(uuid, event)
@@ -94,7 +112,7 @@ export function changeEpersonRoutes(
 export const createPatchEperson =
   ({ people, addresses, eventOf, asksAgreement }: Parts): PatchEperson =>
   async request => {
-    const caller = requireEperson(request.caller)
+    const caller = requireCaller(request.caller)
     const uuid = readUuid((request.params as { uuid: string }).uuid)
     const isSelf = uuid === caller.session.eperson.uuid
     if (!isSelf && !isAdministrator(caller))
@@ -110,8 +128,3 @@ export const createPatchEperson =
     if (changed === 'last-administrator') throw lastAdministrator()
     return epersonBody(changed, addresses, asksAgreement)
   }
-
-/** Makes a hook that refuses others before the body is read, so that their body is never parsed. */
-export const mayAdminister = (to: string) => async (request: FastifyRequest) => {
-  requireAdministrator(request.caller, to)
-}

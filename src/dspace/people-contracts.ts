@@ -47,7 +47,6 @@ export const contracts = {
   listEpersons: {
     summary: 'All epersons',
     tag,
-    caller: 'administrator',
     query: paging,
     answers: { 200: answer(page, people) },
     problems: ['bad-parameter'],
@@ -55,7 +54,6 @@ export const contracts = {
   searchEpersons: {
     summary: 'Epersons by name, email address or UUID',
     tag,
-    caller: 'administrator',
     query: { query, ...paging },
     answers: { 200: answer(page, people) },
     problems: ['bad-parameter'],
@@ -63,7 +61,6 @@ export const contracts = {
   findEpersonByEmail: {
     summary: 'The eperson with an email address',
     tag,
-    caller: 'administrator',
     query: { email: parameter(text) },
     answers: { 200: answer('The eperson.', json(Eperson)), 204: nothing('There is none.') },
     problems: ['bad-parameter'],
@@ -71,7 +68,6 @@ export const contracts = {
   searchMembers: {
     summary: 'Epersons that are directly in a group',
     tag,
-    caller: 'administrator',
     query: { group, query, ...paging },
     answers: { 200: answer(page, people) },
     problems: ['bad-parameter'],
@@ -79,7 +75,6 @@ export const contracts = {
   searchOthers: {
     summary: 'Epersons that are not directly in a group',
     tag,
-    caller: 'administrator',
     query: { group, query, ...paging },
     answers: { 200: answer(page, people) },
     problems: ['bad-parameter'],
@@ -88,7 +83,6 @@ export const contracts = {
     summary: 'An eperson',
     description: 'The caller, or anyone for an administrator.',
     tag,
-    caller: 'eperson',
     answers: { 200: answer('The eperson.', json(Eperson)) },
     problems: ['access-denied', 'not-found'],
   },
@@ -96,7 +90,6 @@ export const contracts = {
     summary: 'The groups of an eperson',
     description: 'Of the caller, or of anyone for an administrator.',
     tag,
-    caller: 'eperson',
     query: paging,
     answers: { 200: answer(page, groups) },
     problems: ['bad-parameter', 'access-denied', 'not-found'],
@@ -123,14 +116,12 @@ export const contracts = {
   deleteEperson: {
     summary: 'Delete an eperson',
     tag,
-    caller: 'administrator',
     answers: { 204: nothing('They are deleted.') },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
   },
   listGroups: {
     summary: 'All groups',
     tag,
-    caller: 'administrator',
     query: paging,
     answers: { 200: answer(page, groups) },
     problems: ['bad-parameter'],
@@ -138,7 +129,6 @@ export const contracts = {
   searchGroups: {
     summary: 'Groups by name or UUID',
     tag,
-    caller: 'administrator',
     query: { query, ...paging },
     answers: { 200: answer(page, groups) },
     problems: ['bad-parameter'],
@@ -146,7 +136,6 @@ export const contracts = {
   searchOtherGroups: {
     summary: 'Groups that could be put into a group',
     tag,
-    caller: 'administrator',
     query: { group, query, ...paging },
     answers: { 200: answer(page, groups) },
     problems: ['bad-parameter'],
@@ -154,14 +143,12 @@ export const contracts = {
   showGroup: {
     summary: 'A group that the caller is in, or any for an administrator',
     tag,
-    caller: 'eperson',
     answers: { 200: answer('The group.', json(Group)) },
     problems: ['access-denied', 'not-found'],
   },
   listMembers: {
     summary: 'The epersons directly in a group',
     tag,
-    caller: 'administrator',
     query: paging,
     answers: { 200: answer(page, people) },
     problems: ['bad-parameter', 'not-found'],
@@ -169,7 +156,6 @@ export const contracts = {
   listSubgroups: {
     summary: 'The groups directly in a group',
     tag,
-    caller: 'eperson',
     query: paging,
     answers: { 200: answer(page, groups) },
     problems: ['bad-parameter', 'access-denied', 'not-found'],
@@ -177,14 +163,12 @@ export const contracts = {
   showObjectOfGroup: {
     summary: 'The collection that a group belongs to: none',
     tag,
-    caller: 'eperson',
     answers: { 204: nothing('Always.') },
     problems: ['access-denied', 'not-found'],
   },
   addGroup: {
     summary: 'Add a group',
     tag,
-    caller: 'administrator',
     body: json(NewGroup),
     answers: { 201: answer('The group.', json(Group), { Location: uri }) },
     problems: ['change-refused', 'short-lived-token-refused'],
@@ -192,7 +176,6 @@ export const contracts = {
   changeGroup: {
     summary: 'Rename or describe a group',
     tag,
-    caller: 'administrator',
     body: patch,
     answers: { 200: answer('The group.', json(Group)) },
     problems: ['not-found', 'change-refused', 'patch-refused', 'short-lived-token-refused'],
@@ -200,14 +183,12 @@ export const contracts = {
   deleteGroup: {
     summary: 'Delete a group',
     tag,
-    caller: 'administrator',
     answers: { 204: nothing('It is deleted.') },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
   },
   addMembers: {
     summary: 'Add epersons to a group',
     tag,
-    caller: 'administrator',
     body: addresses,
     answers: { 204: nothing('They are members.') },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
@@ -215,7 +196,6 @@ export const contracts = {
   removeMember: {
     summary: 'Remove an eperson from a group',
     tag,
-    caller: 'administrator',
     path: { member: uuid },
     answers: { 204: nothing('They are no member.') },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
@@ -223,7 +203,6 @@ export const contracts = {
   addSubgroups: {
     summary: 'Add groups to a group',
     tag,
-    caller: 'administrator',
     body: addresses,
     answers: { 204: nothing('They are in it.') },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
@@ -231,7 +210,6 @@ export const contracts = {
   removeSubgroup: {
     summary: 'Remove a group from a group',
     tag,
-    caller: 'administrator',
     path: { member: uuid },
     answers: { 204: nothing('It is not in it.') },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],

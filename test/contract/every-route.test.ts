@@ -1,17 +1,12 @@
 import assert from 'node:assert/strict'
+import { needsCsrf } from '../../src/http/access.ts'
 import type { Client } from '../support/clients/client.ts'
 import { postJson } from '../support/clients/people.ts'
 import { adminEmail, everything, type World } from '../support/data/every-route.ts'
-import { rights } from '../support/data/route-rights.ts'
 import { test, testOn } from '../support/service/engines.ts'
-import type { Route } from '../support/service/routes.ts'
+import { isChange, isClosed, isForLogins, isOpen, type StatedRoute } from '../support/service/routes.ts'
 
-const nameOf = ({ method, url }: Route) => `${method} ${url}`
-const changes = ({ method }: Route) => method !== 'GET' && method !== 'OPTIONS'
-/** True for questions, and for requests that change nothing. */
-const changesNothing = (route: Route) =>
-  /^POST \/api\/(query\/v4|statistics\/)/.test(nameOf(route)) || rights.proofs.includes(nameOf(route))
-const isOpen = (route: Route) => rights.open.includes(nameOf(route))
+const nameOf = ({ method, url }: StatedRoute) => `${method} ${url}`
 
 interface Answer {
   readonly status: number
@@ -21,7 +16,7 @@ interface Answer {
 async function ask(
   { at }: World,
   client: Client,
-  { method, url }: Route,
+  { method, url }: StatedRoute,
   { query = '', headers = {}, ids = {} }: { query?: string; headers?: object; ids?: object } = {},
 ): Promise<Answer> {
   const gone = new AbortController()
@@ -46,15 +41,6 @@ async function ask(
   return { status: response.status, code: isJson ? (JSON.parse(text) as { code?: string }).code : undefined }
 }
 
-testOn('sqlite', 'E1 every route is in the table of rights, and the table has no other', async t => {
-  const { routes } = await everything(t)
-  assert.deepEqual(
-    [...new Set(routes.map(nameOf))].toSorted(),
-    Object.values(rights).flat().toSorted(),
-    'add a new route to test/support/data/route-rights.ts',
-  )
-})
-
 test('L4 B3 Q10 what is closed is 401 for anybody, and 403 for a reader and for who acts as one', async t => {
   const world = await everything(t)
   const { routes, admin, reader, ids, service } = world
@@ -62,8 +48,8 @@ test('L4 B3 Q10 what is closed is 401 for anybody, and 403 for a reader and for 
   acting.token = admin.token
   for (const route of routes) {
     const name = nameOf(route)
-    const isLogin = rights.login.includes(name)
-    if (!isLogin && !rights.closed.includes(name)) continue
+    const isLogin = isForLogins(route)
+    if (!isLogin && !isClosed(route)) continue
     assert.deepEqual((await ask(world, service.client(), route)).status, 401, name)
     const headers = { 'x-on-behalf-of': ids.reader ?? '' }
     if (isLogin) continue
@@ -81,7 +67,7 @@ test('F1 what is not there can’t be told from what is closed where only admini
     Object.entries(ids).map(([name, id]) => [name, id.replace(/[1-9a-f]/g, '8')]),
   )
   for (const route of routes) {
-    if (!rights.closed.includes(nameOf(route)) || !places.test(route.url)) continue
+    if (!isClosed(route) || !places.test(route.url)) continue
     if (route.url.includes('/scripts/')) continue
     assert.deepEqual(
       await ask(world, reader, route, { ids: others }),
@@ -95,7 +81,7 @@ test('T10 H2 no route that changes something takes a token in its address', asyn
   const world = await everything(t)
   const { routes, admin, service } = world
   for (const route of routes) {
-    if (!changes(route) || changesNothing(route) || isOpen(route)) continue
+    if (!isChange(route) || isOpen(route)) continue
     const query = `?authentication-token=${await admin.shortLivedToken()}`
     const expected = { status: 403, code: 'short-lived-token-refused' }
     assert.deepEqual(await ask(world, service.client(), route, { query }), expected, nameOf(route))
@@ -106,7 +92,7 @@ test('C5 C8 every route under /api that changes something needs the CSRF pair', 
   const world = await everything(t)
   const { routes, admin } = world
   for (const route of routes) {
-    if (!changes(route) || !route.url.startsWith('/api/') || route.url.startsWith('/api/query/')) continue
+    if (!needsCsrf(route.access)) continue
     for (const value of ['', 'x'.repeat(86)]) {
       const { status, code } = await ask(world, admin, route, { headers: { 'x-xsrf-token': value } })
       assert.equal(status, 403, nameOf(route))
@@ -123,7 +109,7 @@ test('K2 an access token of another part, or that only reads, changes nothing an
   const made = await admin.post('/api/authn/tokens', body, { 'content-type': 'application/json' })
   reading.token = ((await made.json()) as { token: string }).token
   for (const route of routes) {
-    if (!changes(route) || changesNothing(route)) continue
+    if (!isChange(route)) continue
     const { status, code } = await ask(world, reading, route)
     assert.deepEqual([status, code], [403, 'access-token-refused'], nameOf(route))
   }
@@ -159,7 +145,7 @@ testOn(
     ]
     const toldToAdmin = new Set<string>()
     for (const route of routes) {
-      if (changes(route) && !changesNothing(route)) continue
+      if (isChange(route)) continue
       const path = world.at(route.url)
       const isSearch = /search|find|authorizations|reports|\/own|links|processes|tokens/.test(route.url)
       for (const query of isSearch ? ['', questions(ids)] : [''])
