@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { needsCsrf } from '../../src/http/access.ts'
+import { methodNeeded, needsCsrf, needsLogin } from '../../src/http/access.ts'
+import { type ApiPart, apiParts, scopeMethods } from '../../src/model/access-tokens.ts'
 import type { Client } from '../support/clients/client.ts'
-import { postJson } from '../support/clients/people.ts'
+import { addTo, postJson } from '../support/clients/people.ts'
 import { adminEmail, everything, type World } from '../support/data/every-route.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { isChange, isClosed, isForLogins, isOpen, type StatedRoute } from '../support/service/routes.ts'
@@ -190,3 +191,85 @@ async function textOf(client: Client, path: string, method: string, headers: obj
   gone.abort()
   return told
 }
+
+/** A way to send a request, and what the route says of it. */
+interface Sender {
+  readonly name: string
+  readonly client: Client
+  readonly kind: 'stranger' | 'eperson' | 'administrator' | 'acting'
+  readonly scope?: { readonly parts: readonly ApiPart[]; readonly methods: readonly string[] }
+  readonly shortLived?: true
+  readonly withoutPair?: true
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** Returns the code of the problem by which the route refuses the sender, according to its access. */
+function refusalOf({ access, method }: StatedRoute, sender: Sender): string | undefined {
+  const { who, tokens, onBehalf } = access
+  if (sender.withoutPair && needsCsrf(access)) return 'csrf-header-missing'
+  if (tokens === 'ignored') return undefined
+  if (sender.scope && tokens.access !== 'any') {
+    const { parts, methods } = sender.scope
+    const part = parts.find(one => one === tokens.access)
+    if (!part || !methods.includes(methodNeeded(access, method))) return 'access-token-refused'
+  }
+  if (sender.shortLived && !tokens.shortLived) return 'short-lived-token-refused'
+  if (!needsLogin(access)) return undefined
+  if (sender.kind === 'stranger') return 'authentication-required'
+  if (who === 'administrator' && sender.kind !== 'administrator') return 'access-denied'
+  if (sender.kind === 'acting' && onBehalf === 'refused') return 'on-behalf-of-refused'
+  return undefined
+}
+
+/** Problems that only the guard and the checks before it answer with, if the caller is logged in. */
+const ofGuard = /^(csrf-.*|access-token-refused|short-lived-token-refused)$/
+
+testOn('sqlite', 'L4 B3 C5 C8 K2 T10 every route refuses whom its access refuses, and no other', async t => {
+  const world = await everything(t)
+  const { routes, admin, reader, ids, service } = world
+  const { uuid: curatorId } = await service.addEperson('curator@example.org')
+  const curator = service.client()
+  await curator.login('curator@example.org')
+  await addTo(admin, `/api/eperson/groups/${ids.group}/epersons`, `/api/eperson/epersons/${curatorId}`)
+  const acting = service.client()
+  acting.token = admin.token
+  const program = async (name: string, scope: NonNullable<Sender['scope']>): Promise<Sender> => {
+    const made = await postJson(reader, '/api/authn/tokens', { name, ...scope })
+    assert.equal(made.status, 201, name)
+    const client = service.client()
+    client.token = ((await made.json()) as { token: string }).token
+    return { name: `a program: ${name}`, client, kind: 'eperson', scope }
+  }
+  const senders: Sender[] = [
+    { name: 'a stranger', client: service.client(), kind: 'stranger' },
+    { name: 'a reader', client: reader, kind: 'eperson' },
+    { name: 'a curator', client: curator, kind: 'eperson' },
+    { name: 'an administrator', client: admin, kind: 'administrator' },
+    { name: 'without a CSRF pair', client: admin, kind: 'administrator', withoutPair: true },
+    { name: 'a short-lived token', client: service.client(), kind: 'eperson', shortLived: true },
+    { name: 'acting', client: acting, kind: 'acting', headers: { 'x-on-behalf-of': ids.reader ?? '' } },
+    await program('all parts, reading', { parts: apiParts, methods: ['GET'] }),
+  ]
+  for (const part of apiParts)
+    senders.push(await program(`${part}, all methods`, { parts: [part], methods: scopeMethods }))
+
+  for (const route of routes) {
+    // A login or logout changes the senders themselves.
+    if (/^\/api\/authn\/log(in|out)$/.test(route.url)) continue
+    for (const sender of senders) {
+      const expected = refusalOf(route, sender)
+      // An administrator who isn't refused would remove what the next request is about.
+      if (expected === undefined && sender.kind === 'administrator' && isChange(route)) continue
+      const check = async (query = '') => {
+        const headers = { ...sender.headers, ...(sender.withoutPair && { 'x-xsrf-token': '' }) }
+        const { status, code } = await ask(world, sender.client, route, { query, headers })
+        const name = `${nameOf(route)}: ${sender.name}: ${status} ${code}`
+        if (expected === undefined) assert.doesNotMatch(code ?? '', ofGuard, name)
+        else if (expected === 'csrf-header-missing') assert.match(code ?? '', /^csrf-/, name)
+        else assert.equal(code, expected, name)
+      }
+      if (sender.shortLived) await reader.withShortLived(token => check(`?authentication-token=${token}`))
+      else await check()
+    }
+  }
+})
