@@ -24,7 +24,7 @@ export function guardRoutes(app: FastifyInstance): void {
   app.addHook('onRoute', route => {
     const access = route.config?.access
     if (!access) throw new Error(`${route.method} ${route.url} doesn’t state who may use it`)
-    route.config = { ...route.config, access, guard: guardOf(access) }
+    route.config = { ...route.config, access, guard: guardOf(access, route.method === 'OPTIONS') }
   })
   app.addHook('preParsing', (request, reply, _payload, done) => {
     try {
@@ -36,9 +36,10 @@ export function guardRoutes(app: FastifyInstance): void {
   })
 }
 
-function guardOf(access: Access): Guard {
+/** @param isOptions the framework would read the body of OPTIONS, which has no meaning */
+function guardOf(access: Access, isOptions: boolean): Guard {
   const refusesShortLived = access.tokens !== 'ignored' && !access.tokens.shortLived
-  const ignoresBody = access.does !== 'read' && access.body === 'ignored'
+  const ignoresBody = access.does === 'read' ? isOptions : access.body === 'ignored'
   const requireRight = rightOf(access)
   return request => {
     if (refusesShortLived) refuseShortLivedToken(request)
