@@ -9,9 +9,9 @@ import { uploadsIn } from './admin/uploads/folder.ts'
 import { ingestRoutes } from './admin/uploads/ingest-route.ts'
 import { uploadRoutes } from './admin/uploads/routes.ts'
 import { createUploads } from './admin/uploads/uploads.ts'
-import { authenticate, refuseShortLivedToken } from './authn/authenticate.ts'
+import { authenticate } from './authn/authenticate.ts'
+import { guardRoutes, mayCall } from './authn/guard.ts'
 import type { PasswordCost } from './authn/passwords.ts'
-import { createScopes } from './authn/scope.ts'
 import { authnRoutes, createAuthentication } from './authn/wiring.ts'
 import type { Config } from './config/config.ts'
 import { builtFolder } from './console/built.ts'
@@ -103,8 +103,8 @@ export async function buildApp(
     const password = config.loginMethods.includes(passwordMethod)
     const ofSingle = { trade: single?.trade, offerLogout: single?.offerLogout }
     const known = { ...storage, ...authentication, addresses, asksAgreement: config.endUserAgreement, config }
-    const scopes = createScopes(config, measures)
-    inside.addHook('onRequest', authenticate({ measures, people, scopes, sessions, ...authentication }))
+    inside.addHook('onRequest', authenticate({ measures, people, sessions, ...authentication }))
+    guardRoutes(inside)
     lookAgain.guard(inside)
     await inside.register(
       async authn => {
@@ -141,11 +141,11 @@ export async function buildApp(
         await api.register(async hal => {
           answerEmbeds(hal, {
             api: addresses.api,
-            reaches: ({ caller }, pattern) => scopes.reaches(caller, pattern),
+            reaches: ({ caller }, access) => mayCall(caller, access),
           })
           await peopleRoutes(hal, { ...known, password, registrations })
           const { alerts } = storage
-          dspaceRoutes(hal, { ...known, alerts, beforeChanges: refuseShortLivedToken })
+          dspaceRoutes(hal, { ...known, alerts })
           await editingRoutes(hal, { ...known, lookAgain, files, uploads })
           const { scripts } = operator
           const { resume } = scriptRoutes(hal, { addresses, scripts, start: runner.start })

@@ -24,7 +24,6 @@ export const contracts = {
       'With `user` and `password`: a new session. With a bearer token and no body: a new token of the same session. With the cookie of a single sign-on and no body: its session.',
     tag: 'Authentication',
     body: { 'application/x-www-form-urlencoded': Login },
-    bodyIsOptional: true,
     answers: { 200: nothing('The token is in the header.', { Authorization: text, ...pair }) },
     problems: [
       'login-failed',
@@ -60,14 +59,12 @@ export const contracts = {
   issueShortLivedToken: {
     summary: 'A token for an address that is opened without headers',
     tag: 'Authentication',
-    caller: 'eperson',
     answers: { 200: answer('Valid for two seconds.', json(ShortLivedToken)) },
     problems: ['short-lived-token-refused'],
   },
   listSessions: {
     summary: 'Where the caller is logged in',
     tag: 'Authentication',
-    caller: 'eperson',
     query: paging,
     answers: { 200: answer('A page.', json(SessionPage)) },
     problems: ['bad-parameter', 'short-lived-token-refused'],
@@ -75,28 +72,24 @@ export const contracts = {
   showSession: {
     summary: 'One of the caller’s sessions',
     tag: 'Authentication',
-    caller: 'eperson',
     answers: { 200: answer('The session.', json(Session)) },
     problems: ['not-found', 'short-lived-token-refused'],
   },
   endOtherSessions: {
     summary: 'End all sessions of the caller but the one that asks',
     tag: 'Authentication',
-    caller: 'eperson',
     answers: ended('They have ended.'),
     problems: ['short-lived-token-refused'],
   },
   endSession: {
     summary: 'End one of the caller’s sessions',
     tag: 'Authentication',
-    caller: 'eperson',
     answers: ended('It has ended.'),
     problems: ['not-found', 'short-lived-token-refused'],
   },
   listAccessTokens: {
     summary: 'The caller’s access tokens',
     tag: 'Authentication',
-    caller: 'eperson',
     query: paging,
     answers: { 200: answer('A page.', json(AccessTokenPage)) },
     problems: ['bad-parameter', 'short-lived-token-refused'],
@@ -104,7 +97,6 @@ export const contracts = {
   addAccessToken: {
     summary: 'Make an access token for a program',
     tag: 'Authentication',
-    caller: 'eperson',
     body: json(WantedAccessToken),
     answers: {
       201: answer('With its secret, which is shown only now.', json(NewAccessToken), { Location: uri }),
@@ -114,14 +106,12 @@ export const contracts = {
   showAccessToken: {
     summary: 'One of the caller’s access tokens',
     tag: 'Authentication',
-    caller: 'eperson',
     answers: { 200: answer('Without its secret.', json(AccessToken)) },
     problems: ['not-found', 'short-lived-token-refused'],
   },
   revokeAccessToken: {
     summary: 'Revoke one of the caller’s access tokens',
     tag: 'Authentication',
-    caller: 'eperson',
     answers: ended('It opens nothing any more.'),
     problems: ['not-found', 'short-lived-token-refused'],
   },

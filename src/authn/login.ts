@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { changes, formOf, openRightTo, optional } from '../http/access.ts'
 import { eventOf, loginEvent } from '../http/audit.ts'
 import { clientOf } from '../http/client.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { isForm, parseForm } from '../http/form.ts'
 import { Problem } from '../http/problems.ts'
@@ -11,7 +12,6 @@ import { passwordMethod } from '../model/accounts.ts'
 import type { Clock } from '../storage/clock.ts'
 import type { Credentials, People } from '../storage/people.ts'
 import type { Sessions } from '../storage/sessions.ts'
-import { refuseShortLivedToken } from './authenticate.ts'
 import type { NewSessions } from './new-sessions.ts'
 import type { Passwords } from './passwords.ts'
 import { newSession } from './session-age.ts'
@@ -68,11 +68,20 @@ export interface Trade {
 export function loginRoutes(app: FastifyInstance, parts: Parts): void {
   const { config, csrf, tokens } = parts
 
-  app.route({
+  routesOf(app).route({
     method: 'POST',
     url: '/login',
-    config: { actsOnlyAsItself: true, ...route('logIn').config },
-    preParsing: refuseShortLivedToken,
+    config: {
+      ...route(
+        'logIn',
+        changes(
+          openRightTo('log in with a password, a token or a single sign-on'),
+          'none',
+          optional(formOf()),
+          { onBehalf: 'ignored' },
+        ),
+      ).config,
+    },
     handler: async (request, reply) => {
       if (request.headers['x-on-behalf-of'] !== undefined)
         throw new Problem(

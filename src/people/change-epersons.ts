@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { changes, jsonOf, openRightTo } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'
 import { clientOf } from '../http/client.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { jsonObject } from '../http/json-body.ts'
 import { hasMailToken, mailToken } from '../http/mail-token.ts'
 import { Problem } from '../http/problems.ts'
-import { mayAdminister, requireAdministrator } from '../http/require-eperson.ts'
+import { requireAdministrator, requireCaller } from '../http/require-caller.ts'
 import { epersonBody } from '../http/resources/people.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { Eperson } from '../model/accounts.ts'
@@ -39,20 +40,28 @@ export function changeEpersonRoutes(
   { people, addresses, asksAgreement, registrations }: Parts,
 ): void {
   const path = '/eperson/epersons'
-  const mayAdd = mayAdminister('add epersons')
+  // The body of others is never parsed.
   const mayPost = async (request: FastifyRequest) => {
-    if (!registrations || !hasMailToken(request)) await mayAdd(request)
+    if (!registrations || !hasMailToken(request)) requireAdministrator(request.caller, 'add epersons')
   }
-  app.post(path, { preParsing: mayPost, ...route('addEperson') }, async (request, reply) => {
-    const token = registrations && mailToken(request)
-    if (registrations && token !== undefined)
-      return created(reply, await register(request, registrations, token))
-    const caller = requireAdministrator(request.caller, 'add epersons')
-    const event = eventOf(caller, request, { event: 'eperson.add', outcome: 'success' })
-    const added = await people.createEperson({ ...newPerson(jsonObject(request)), passwordHash: null }, event)
-    if (added === 'exists') throw known()
-    return created(reply, added)
-  })
+  const right = openRightTo(
+    'add epersons: administrators, or the owner of an address with the token of a mail',
+  )
+  routesOf(app).post(
+    path,
+    { preParsing: mayPost, ...route('addEperson', changes(right, 'none', jsonOf())) },
+    async (request, reply) => {
+      const token = registrations && mailToken(request)
+      if (registrations && token !== undefined)
+        return created(reply, await register(request, registrations, token))
+      const caller = requireAdministrator(request.caller, 'add epersons')
+      const event = eventOf(caller, request, { event: 'eperson.add', outcome: 'success' })
+      const person = { ...newPerson(jsonObject(request)), passwordHash: null }
+      const added = await people.createEperson(person, event)
+      if (added === 'exists') throw known()
+      return created(reply, added)
+    },
+  )
 
   const created = (reply: FastifyReply, eperson: Eperson) =>
     reply
@@ -60,11 +69,11 @@ export function changeEpersonRoutes(
       .header('location', addresses.eperson(eperson.uuid))
       .send(epersonBody(eperson, addresses, asksAgreement))
 
-  app.delete<{ Params: { uuid: string } }>(
+  routesOf(app).delete<{ Params: { uuid: string } }>(
     `${path}/:uuid`,
-    route('deleteEperson'),
+    route('deleteEperson', changes('administrator', 'none', 'unused', { to: 'delete epersons' })),
     async (request, reply) => {
-      const caller = requireAdministrator(request.caller, 'delete epersons')
+      const caller = requireCaller(request.caller)
       const uuid = readUuid(request.params.uuid)
       const event = eventOf(caller, request, { event: 'eperson.delete', outcome: 'success' })
       const removed = uuid === undefined ? 'no-eperson' : await people.removeEperson(uuid, event)

@@ -1,13 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { specialGroupNames } from '../config/special-groups.ts'
+import { changes, jsonOf, patchOf, urisOf } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { jsonObject } from '../http/json-body.ts'
 import { type Operation, patchBody, patchRefused } from '../http/json-patch.ts'
 import { Problem } from '../http/problems.ts'
-import { mayAdminister, requireAdministrator } from '../http/require-eperson.ts'
+import { requireCaller } from '../http/require-caller.ts'
 import { groupBody } from '../http/resources/people.ts'
 import { uuidsOf } from '../http/uri-list.ts'
 import { readUuid } from '../lib/uuids.ts'
@@ -46,9 +47,8 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
   const url = `${path}/:uuid`
   const specials = specialGroupNames(config)
   const to = 'change groups'
-  const preParsing = mayAdminister(to)
   const eventIn = (request: FastifyRequest, event: AuditEvent['event']) =>
-    eventOf(requireAdministrator(request.caller, to), request, { event, outcome: 'success' })
+    eventOf(requireCaller(request.caller), request, { event, outcome: 'success' })
 
   async function groupIn({ params }: { params: { uuid: string } }): Promise<GroupDetails> {
     const uuid = readUuid(params.uuid)
@@ -65,83 +65,110 @@ export function changeGroupRoutes(app: FastifyInstance, { people, addresses, con
       )
   }
 
-  app.post(path, { preParsing, ...route('addGroup') }, async (request, reply) => {
-    const event = eventIn(request, 'group.add')
-    const added = await people.createGroup(newGroup(jsonObject(request)), event)
-    if (added === 'exists') throw refused('There is a group of this name already.')
-    return reply
-      .code(201)
-      .header('location', addresses.group(added.uuid))
-      .send(groupBody(added, { addresses, config }))
-  })
+  routesOf(app).post(
+    path,
+    route('addGroup', changes('administrator', 'none', jsonOf(), { to })),
+    async (request, reply) => {
+      const event = eventIn(request, 'group.add')
+      const added = await people.createGroup(newGroup(jsonObject(request)), event)
+      if (added === 'exists') throw refused('There is a group of this name already.')
+      return reply
+        .code(201)
+        .header('location', addresses.group(added.uuid))
+        .send(groupBody(added, { addresses, config }))
+    },
+  )
 
-  app.patch<One>(url, { preParsing, ...route('changeGroup') }, async request => {
-    const event = eventIn(request, 'group.change')
-    const group = await groupIn(request)
-    const change = groupChange(patchBody(request))
-    if (change.name !== undefined && change.name !== group.name) refuseFixed(group, 'renamed')
-    const changed = await people.changeGroup(group.uuid, change, event)
-    if (changed === 'no-group') throw noGroup()
-    if (changed === 'exists') throw refused('There is a group of this name already.')
-    if ('entities' in changed) throw inUse(changed, 'renamed')
-    return groupBody(changed, { addresses, config })
-  })
+  routesOf(app).patch<One>(
+    url,
+    route('changeGroup', changes('administrator', 'none', patchOf(), { to })),
+    async request => {
+      const event = eventIn(request, 'group.change')
+      const group = await groupIn(request)
+      const change = groupChange(patchBody(request))
+      if (change.name !== undefined && change.name !== group.name) refuseFixed(group, 'renamed')
+      const changed = await people.changeGroup(group.uuid, change, event)
+      if (changed === 'no-group') throw noGroup()
+      if (changed === 'exists') throw refused('There is a group of this name already.')
+      if ('entities' in changed) throw inUse(changed, 'renamed')
+      return groupBody(changed, { addresses, config })
+    },
+  )
 
-  app.delete<One>(url, route('deleteGroup'), async (request, reply) => {
-    const event = eventIn(request, 'group.delete')
-    const group = await groupIn(request)
-    refuseFixed(group, 'deleted')
-    const removed = await people.removeGroup(group.uuid, event)
-    if (removed === 'no-group') throw noGroup()
-    if (removed === 'last-administrator') throw lastAdministrator()
-    if (removed !== 'changed') throw inUse(removed, 'deleted')
-    return reply.code(204).send()
-  })
+  routesOf(app).delete<One>(
+    url,
+    route('deleteGroup', changes('administrator', 'none', 'unused', { to })),
+    async (request, reply) => {
+      const event = eventIn(request, 'group.delete')
+      const group = await groupIn(request)
+      refuseFixed(group, 'deleted')
+      const removed = await people.removeGroup(group.uuid, event)
+      if (removed === 'no-group') throw noGroup()
+      if (removed === 'last-administrator') throw lastAdministrator()
+      if (removed !== 'changed') throw inUse(removed, 'deleted')
+      return reply.code(204).send()
+    },
+  )
 
-  app.post<One>(`${url}/epersons`, { preParsing, ...route('addMembers') }, async (request, reply) => {
-    const { uuid, name } = await groupIn(request)
-    if (specials.has(name))
-      throw refused(
-        'This is a special group: the configuration of the service says who is in it, and nobody can be added by hand.',
-      )
-    const epersons = uuidsOf(request, '/eperson/epersons/')
-    const added = await people.addMembers(uuid, epersons, eventIn(request, 'group.join'))
-    if (added === 'no-group') throw noGroup()
-    if (added !== 'changed') throw memberRefused(added)
-    return reply.code(204).send()
-  })
-  app.delete<Two>(`${url}/epersons/:member`, route('removeMember'), async (request, reply) => {
-    requireAdministrator(request.caller, to)
-    const { uuid } = await groupIn(request)
-    const member = readUuid(request.params.member) ?? '-'
-    const removed = await people.setMember(false, uuid, member, eventIn(request, 'group.leave'))
-    if (removed === 'no-group') throw noGroup()
-    if (removed !== 'changed' && removed !== 'unchanged') throw memberRefused({ why: removed, uuid: member })
-    return reply.code(204).send()
-  })
+  routesOf(app).post<One>(
+    `${url}/epersons`,
+    route('addMembers', changes('administrator', 'none', urisOf(), { to })),
+    async (request, reply) => {
+      const { uuid, name } = await groupIn(request)
+      if (specials.has(name))
+        throw refused(
+          'This is a special group: the configuration of the service says who is in it, and nobody can be added by hand.',
+        )
+      const epersons = uuidsOf(request, '/eperson/epersons/')
+      const added = await people.addMembers(uuid, epersons, eventIn(request, 'group.join'))
+      if (added === 'no-group') throw noGroup()
+      if (added !== 'changed') throw memberRefused(added)
+      return reply.code(204).send()
+    },
+  )
+  routesOf(app).delete<Two>(
+    `${url}/epersons/:member`,
+    route('removeMember', changes('administrator', 'none', 'unused', { to })),
+    async (request, reply) => {
+      const { uuid } = await groupIn(request)
+      const member = readUuid(request.params.member) ?? '-'
+      const removed = await people.setMember(false, uuid, member, eventIn(request, 'group.leave'))
+      if (removed === 'no-group') throw noGroup()
+      if (removed !== 'changed' && removed !== 'unchanged')
+        throw memberRefused({ why: removed, uuid: member })
+      return reply.code(204).send()
+    },
+  )
 
-  app.post<One>(`${url}/subgroups`, { preParsing, ...route('addSubgroups') }, async (request, reply) => {
-    const { uuid, name } = await groupIn(request)
-    if (specials.has(name))
-      throw refused(
-        'This is a special group: the configuration of the service says who is in it, and no group can be added by hand.',
-      )
-    const children = uuidsOf(request, '/eperson/groups/')
-    const added = await people.addSubgroups(uuid, children, eventIn(request, 'group.include'))
-    if (added === 'no-group') throw noGroup()
-    if (added !== 'changed') throw subgroupRefused(added)
-    return reply.code(204).send()
-  })
-  app.delete<Two>(`${url}/subgroups/:member`, route('removeSubgroup'), async (request, reply) => {
-    requireAdministrator(request.caller, to)
-    const { uuid } = await groupIn(request)
-    const member = readUuid(request.params.member) ?? '-'
-    const removed = await people.setSubgroup(false, uuid, member, eventIn(request, 'group.exclude'))
-    if (removed === 'no-group') throw noGroup()
-    if (removed !== 'changed' && removed !== 'unchanged')
-      throw subgroupRefused({ why: removed, uuid: member })
-    return reply.code(204).send()
-  })
+  routesOf(app).post<One>(
+    `${url}/subgroups`,
+    route('addSubgroups', changes('administrator', 'none', urisOf(), { to })),
+    async (request, reply) => {
+      const { uuid, name } = await groupIn(request)
+      if (specials.has(name))
+        throw refused(
+          'This is a special group: the configuration of the service says who is in it, and no group can be added by hand.',
+        )
+      const children = uuidsOf(request, '/eperson/groups/')
+      const added = await people.addSubgroups(uuid, children, eventIn(request, 'group.include'))
+      if (added === 'no-group') throw noGroup()
+      if (added !== 'changed') throw subgroupRefused(added)
+      return reply.code(204).send()
+    },
+  )
+  routesOf(app).delete<Two>(
+    `${url}/subgroups/:member`,
+    route('removeSubgroup', changes('administrator', 'none', 'unused', { to })),
+    async (request, reply) => {
+      const { uuid } = await groupIn(request)
+      const member = readUuid(request.params.member) ?? '-'
+      const removed = await people.setSubgroup(false, uuid, member, eventIn(request, 'group.exclude'))
+      if (removed === 'no-group') throw noGroup()
+      if (removed !== 'changed' && removed !== 'unchanged')
+        throw subgroupRefused({ why: removed, uuid: member })
+      return reply.code(204).send()
+    },
+  )
 }
 
 const memberRefused = ({ why, uuid }: OneRefused<'no-eperson' | 'last-administrator'>) =>

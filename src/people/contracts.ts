@@ -63,7 +63,6 @@ export const contracts = {
   listEpersons: {
     summary: 'All epersons',
     tag,
-    caller: 'administrator',
     query: paging,
     answers: { 200: answer(page, people) },
     problems: ['bad-parameter'],
@@ -71,7 +70,6 @@ export const contracts = {
   searchEpersons: {
     summary: 'Epersons by name, email address or UUID',
     tag,
-    caller: 'administrator',
     query: { query, ...paging },
     answers: { 200: answer(page, people) },
     problems: ['bad-parameter'],
@@ -79,7 +77,6 @@ export const contracts = {
   findEpersonByEmail: {
     summary: 'The eperson with an email address',
     tag,
-    caller: 'administrator',
     query: { email: parameter(text) },
     answers: { 200: answer('The eperson.', json(Eperson)), 204: nothing('There is none.') },
     problems: ['bad-parameter'],
@@ -87,7 +84,6 @@ export const contracts = {
   searchMembers: {
     summary: 'Epersons that are directly in a group',
     tag,
-    caller: 'administrator',
     query: { group, query, ...paging },
     answers: { 200: answer(page, people) },
     problems: ['bad-parameter'],
@@ -95,7 +91,6 @@ export const contracts = {
   searchOthers: {
     summary: 'Epersons that are not directly in a group',
     tag,
-    caller: 'administrator',
     query: { group, query, ...paging },
     answers: { 200: answer(page, people) },
     problems: ['bad-parameter'],
@@ -104,7 +99,6 @@ export const contracts = {
     summary: 'An eperson',
     description: 'The caller, or anyone for an administrator.',
     tag,
-    caller: 'eperson',
     answers: { 200: answer('The eperson.', json(Eperson)) },
     problems: ['access-denied', 'not-found'],
   },
@@ -112,7 +106,6 @@ export const contracts = {
     summary: 'The groups of an eperson',
     description: 'Of the caller, or of anyone for an administrator.',
     tag,
-    caller: 'eperson',
     query: paging,
     answers: { 200: answer(page, groups) },
     problems: ['bad-parameter', 'access-denied', 'not-found'],
@@ -139,14 +132,12 @@ export const contracts = {
   deleteEperson: {
     summary: 'Delete an eperson',
     tag,
-    caller: 'administrator',
     answers: { 204: nothing('They are deleted.') },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
   },
   listGroups: {
     summary: 'All groups',
     tag,
-    caller: 'administrator',
     query: paging,
     answers: { 200: answer(page, groups) },
     problems: ['bad-parameter'],
@@ -154,7 +145,6 @@ export const contracts = {
   searchGroups: {
     summary: 'Groups by name or UUID',
     tag,
-    caller: 'administrator',
     query: { query, ...paging },
     answers: { 200: answer(page, groups) },
     problems: ['bad-parameter'],
@@ -162,7 +152,6 @@ export const contracts = {
   searchOtherGroups: {
     summary: 'Groups that could be put into a group',
     tag,
-    caller: 'administrator',
     query: { group, query, ...paging },
     answers: { 200: answer(page, groups) },
     problems: ['bad-parameter'],
@@ -170,14 +159,12 @@ export const contracts = {
   showGroup: {
     summary: 'A group that the caller is in, or any for an administrator',
     tag,
-    caller: 'eperson',
     answers: { 200: answer('The group.', json(Group)) },
     problems: ['access-denied', 'not-found'],
   },
   listMembers: {
     summary: 'The epersons directly in a group',
     tag,
-    caller: 'administrator',
     query: paging,
     answers: { 200: answer(page, people) },
     problems: ['bad-parameter', 'not-found'],
@@ -185,7 +172,6 @@ export const contracts = {
   listSubgroups: {
     summary: 'The groups directly in a group',
     tag,
-    caller: 'eperson',
     query: paging,
     answers: { 200: answer(page, groups) },
     problems: ['bad-parameter', 'access-denied', 'not-found'],
@@ -193,14 +179,12 @@ export const contracts = {
   showObjectOfGroup: {
     summary: 'The collection that a group belongs to: none',
     tag,
-    caller: 'eperson',
     answers: { 204: nothing('Always.') },
     problems: ['access-denied', 'not-found'],
   },
   addGroup: {
     summary: 'Add a group',
     tag,
-    caller: 'administrator',
     body: json(NewGroup),
     answers: { 201: answer('The group.', json(Group), { Location: uri }) },
     problems: ['change-refused', 'short-lived-token-refused'],
@@ -208,7 +192,6 @@ export const contracts = {
   changeGroup: {
     summary: 'Rename or describe a group',
     tag,
-    caller: 'administrator',
     body: patch,
     answers: { 200: answer('The group.', json(Group)) },
     problems: ['not-found', 'change-refused', 'patch-refused', 'short-lived-token-refused'],
@@ -216,14 +199,12 @@ export const contracts = {
   deleteGroup: {
     summary: 'Delete a group',
     tag,
-    caller: 'administrator',
     answers: { 204: nothing('It is deleted.') },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
   },
   addMembers: {
     summary: 'Add epersons to a group',
     tag,
-    caller: 'administrator',
     body: addresses,
     answers: { 204: nothing('They are members.') },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
@@ -231,7 +212,6 @@ export const contracts = {
   removeMember: {
     summary: 'Remove an eperson from a group',
     tag,
-    caller: 'administrator',
     path: { member: uuid },
     answers: { 204: nothing('They are no member.') },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
@@ -239,7 +219,6 @@ export const contracts = {
   addSubgroups: {
     summary: 'Add groups to a group',
     tag,
-    caller: 'administrator',
     body: addresses,
     answers: { 204: nothing('They are in it.') },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
@@ -247,7 +226,6 @@ export const contracts = {
   removeSubgroup: {
     summary: 'Remove a group from a group',
     tag,
-    caller: 'administrator',
     path: { member: uuid },
     answers: { 204: nothing('It is not in it.') },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
@@ -311,14 +289,12 @@ export const contracts = {
   endSessionsOf: {
     summary: 'End all sessions of an eperson',
     tag,
-    caller: 'administrator',
     answers: ended('They have ended.'),
     problems: ['not-found', 'short-lived-token-refused'],
   },
   listAccessTokensOf: {
     summary: 'An eperson’s access tokens',
     tag,
-    caller: 'administrator',
     query: paging,
     answers: { 200: answer('A page.', json(AccessTokenPage)) },
     problems: ['bad-parameter', 'not-found', 'short-lived-token-refused'],
@@ -326,14 +302,12 @@ export const contracts = {
   revokeAccessTokensOf: {
     summary: 'Revoke all access tokens of an eperson',
     tag,
-    caller: 'administrator',
     answers: ended('They open nothing any more.'),
     problems: ['not-found', 'short-lived-token-refused'],
   },
   revokeAccessTokenOf: {
     summary: 'Revoke an access token of an eperson',
     tag,
-    caller: 'administrator',
     answers: ended('It opens nothing any more.'),
     problems: ['not-found', 'short-lived-token-refused'],
   },

@@ -1,16 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { accessTokenBody } from '../authn/access-token-routes.ts'
-import { refuseShortLivedToken } from '../authn/authenticate.ts'
+import { changes, reads, refusesShortLived } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
-import { ignoreBody } from '../http/ignore-body.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { requireEperson } from '../http/require-eperson.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import { isAdministrator } from '../model/caller.ts'
 import type { AccessTokens } from '../storage/access-tokens.ts'
 import type { People } from '../storage/people.ts'
 import type { Sessions } from '../storage/sessions.ts'
@@ -31,7 +28,6 @@ export function endSessionsRoutes(
 ): void {
   type Route = { Params: { uuid: string } }
   const url = '/eperson/epersons/:uuid'
-  const options = { preParsing: [refuseShortLivedToken, requireAdministrator, ignoreBody] }
 
   async function wanted({ params }: FastifyRequest<Route>): Promise<string> {
     const eperson = await people.eperson(params.uuid.toLowerCase())
@@ -45,29 +41,49 @@ export function endSessionsRoutes(
     object: string,
   ): AuditEvent => ({ ...eventOf(request.caller, request, { event, outcome: 'success', object }), eperson })
 
-  app.delete<Route>(`${url}/sessions`, { ...options, ...route('endSessionsOf') }, async (request, reply) => {
-    const uuid = await wanted(request)
-    await sessions.logout(uuid, about(request, uuid, 'session.end', 'all'))
-    return reply.code(204).send()
-  })
-  app.get<Route>(`${url}/tokens`, { ...options, ...route('listAccessTokensOf') }, async request => {
-    const uuid = await wanted(request)
-    const self = `${addresses.eperson(uuid)}/tokens`
-    const tokens = (await accessTokens.list(uuid)).map(one => accessTokenBody(one, `${self}/${one.id}`))
-    return halPage('tokens', tokens, readPage(request.query as Query), self)
-  })
-  app.delete<Route>(
+  routesOf(app).delete<Route>(
+    `${url}/sessions`,
+    route(
+      'endSessionsOf',
+      changes('administrator', 'none', 'ignored', { to: 'see or end the logins of others' }),
+    ),
+    async (request, reply) => {
+      const uuid = await wanted(request)
+      await sessions.logout(uuid, about(request, uuid, 'session.end', 'all'))
+      return reply.code(204).send()
+    },
+  )
+  routesOf(app).get<Route>(
     `${url}/tokens`,
-    { ...options, ...route('revokeAccessTokensOf') },
+    route(
+      'listAccessTokensOf',
+      refusesShortLived(reads('administrator', 'people', { to: 'see or end the logins of others' })),
+    ),
+    async request => {
+      const uuid = await wanted(request)
+      const self = `${addresses.eperson(uuid)}/tokens`
+      const tokens = (await accessTokens.list(uuid)).map(one => accessTokenBody(one, `${self}/${one.id}`))
+      return halPage('tokens', tokens, readPage(request.query as Query), self)
+    },
+  )
+  routesOf(app).delete<Route>(
+    `${url}/tokens`,
+    route(
+      'revokeAccessTokensOf',
+      changes('administrator', 'none', 'ignored', { to: 'see or end the logins of others' }),
+    ),
     async (request, reply) => {
       const uuid = await wanted(request)
       await accessTokens.revokeAll(uuid, about(request, uuid, 'token.revoke', 'all'))
       return reply.code(204).send()
     },
   )
-  app.delete<{ Params: { uuid: string; id: string } }>(
+  routesOf(app).delete<{ Params: { uuid: string; id: string } }>(
     `${url}/tokens/:id`,
-    { ...options, ...route('revokeAccessTokenOf') },
+    route(
+      'revokeAccessTokenOf',
+      changes('administrator', 'none', 'ignored', { to: 'see or end the logins of others' }),
+    ),
     async (request, reply) => {
       const uuid = await wanted(request)
       const { id } = request.params
@@ -76,11 +92,4 @@ export function endSessionsRoutes(
       return reply.code(204).send()
     },
   )
-}
-
-/** Runs before anything is looked up. */
-async function requireAdministrator({ caller }: FastifyRequest): Promise<void> {
-  requireEperson(caller)
-  if (!isAdministrator(caller))
-    throw new Problem('access-denied', 'Only administrators may see or end the logins of others.')
 }

@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { SpecialGroupConfig } from '../config/special-groups.ts'
+import { reads, rightTo } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
 import { badParameter, type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
+import { requireCaller } from '../http/require-caller.ts'
 import { epersonBody, groupBody } from '../http/resources/people.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { Eperson } from '../model/accounts.ts'
@@ -37,7 +38,7 @@ export function epersonRoutes(
 
   /** @throws Problem 401 or 403 for a caller who may not read the record, 404 if there is none */
   async function readable(caller: Caller, uuid: string): Promise<Eperson> {
-    const asking = requireEperson(caller)
+    const asking = requireCaller(caller)
     const wanted = uuid.toLowerCase()
     if (wanted !== asking.session.eperson.uuid && !isAdministrator(caller))
       throw new Problem(
@@ -55,42 +56,56 @@ export function epersonRoutes(
     return halPart('epersons', rows.map(bodyOf), total, asked, self)
   }
 
-  app.get(path, route('listEpersons'), async request => {
-    requireAdministrator(request.caller)
+  routesOf(app).get(path, route('listEpersons', reads('administrator', 'people')), async request => {
     return page(request, { text: '', membership: null }, all)
   })
   // The page for people begins with an empty query; administrators choose whom to impersonate there.
-  app.get(`${path}/search/byMetadata`, route('searchEpersons'), async request => {
-    requireAdministrator(request.caller)
-    const text = searchText(request.query as Query)
-    return page(request, { text, membership: null }, `${all}/search/byMetadata`)
-  })
+  routesOf(app).get(
+    `${path}/search/byMetadata`,
+    route('searchEpersons', reads('administrator', 'people')),
+    async request => {
+      const text = searchText(request.query as Query)
+      return page(request, { text, membership: null }, `${all}/search/byMetadata`)
+    },
+  )
   // The page of a group searches its members, and epersons to add. Only direct members count.
   for (const [name, is] of [
     ['isMemberOf', true],
     ['isNotMemberOf', false],
   ] as const)
-    app.get(`${path}/search/${name}`, route(is ? 'searchMembers' : 'searchOthers'), async request => {
-      requireAdministrator(request.caller)
-      const query = request.query as Query
-      const membership = { group: groupParameter(query), is }
-      return page(request, { text: searchText(query), membership }, `${all}/search/${name}`)
-    })
-  app.get(`${path}/search/byEmail`, route('findEpersonByEmail'), async (request, reply) => {
-    requireAdministrator(request.caller)
-    const known = await people.credentials((single(request.query as Query, 'email') ?? '').trim())
-    const found = known && (await people.eperson(known.uuid))
-    return found ? bodyOf(found) : reply.code(204).send()
-  })
-
-  app.get<Route>(url, route('showEperson'), async request =>
-    bodyOf(await readable(request.caller, request.params.uuid)),
+    routesOf(app).get(
+      `${path}/search/${name}`,
+      route(is ? 'searchMembers' : 'searchOthers', reads('administrator', 'people')),
+      async request => {
+        const query = request.query as Query
+        const membership = { group: groupParameter(query), is }
+        return page(request, { text: searchText(query), membership }, `${all}/search/${name}`)
+      },
+    )
+  routesOf(app).get(
+    `${path}/search/byEmail`,
+    route('findEpersonByEmail', reads('administrator', 'people')),
+    async (request, reply) => {
+      const known = await people.credentials((single(request.query as Query, 'email') ?? '').trim())
+      const found = known && (await people.eperson(known.uuid))
+      return found ? bodyOf(found) : reply.code(204).send()
+    },
   )
-  app.get<Route>(`${url}/groups`, route('listGroupsOfEperson'), async request => {
-    const { uuid } = await readable(request.caller, request.params.uuid)
-    const bodies = (await people.groupsOf(uuid)).map(group => groupBody(group, { addresses, config }))
-    return halPage('groups', bodies, readPage(request.query as Query), `${addresses.eperson(uuid)}/groups`)
-  })
+
+  routesOf(app).get<Route>(
+    url,
+    route('showEperson', reads(rightTo('read the eperson'), 'people')),
+    async request => bodyOf(await readable(request.caller, request.params.uuid)),
+  )
+  routesOf(app).get<Route>(
+    `${url}/groups`,
+    route('listGroupsOfEperson', reads(rightTo('read the eperson'), 'people')),
+    async request => {
+      const { uuid } = await readable(request.caller, request.params.uuid)
+      const bodies = (await people.groupsOf(uuid)).map(group => groupBody(group, { addresses, config }))
+      return halPage('groups', bodies, readPage(request.query as Query), `${addresses.eperson(uuid)}/groups`)
+    },
+  )
 }
 
 /** Reads the parameter `group`. @throws Problem 400 for a value that isn't a UUID */

@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { SpecialGroupConfig } from '../config/special-groups.ts'
+import { reads, rightTo } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { requireAdministrator, requireEperson } from '../http/require-eperson.ts'
+import { requireCaller } from '../http/require-caller.ts'
 import { epersonBody, groupBody } from '../http/resources/people.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { Group } from '../model/accounts.ts'
@@ -37,7 +38,7 @@ export function groupRoutes(app: FastifyInstance, { addresses, people, asksAgree
 
   /** @throws Problem 401 or 403 for a caller who may not read the group, 404 if there is none */
   async function readable(caller: Caller, uuid: string): Promise<Group> {
-    requireEperson(caller)
+    requireCaller(caller)
     const wanted = readUuid(uuid)
     const open = wanted === undefined ? undefined : openGroup(wanted)
     if (open) return open
@@ -69,46 +70,65 @@ export function groupRoutes(app: FastifyInstance, { addresses, people, asksAgree
     return halPart('groups', bodies, total, asked, self)
   }
 
-  app.get(path, route('listGroups'), async request => {
-    requireAdministrator(request.caller)
+  routesOf(app).get(path, route('listGroups', reads('administrator', 'people')), async request => {
     return page(request, all, '')
   })
-  app.get(`${path}/search/byMetadata`, route('searchGroups'), async request => {
-    requireAdministrator(request.caller)
-    const query = request.query as Query
-    return page(request, `${all}/search/byMetadata`, searchText(query), { withOpen: true })
-  })
-  // The page of a group offers these as subgroups.
-  app.get(`${path}/search/isNotMemberOf`, route('searchOtherGroups'), async request => {
-    requireAdministrator(request.caller)
-    const query = request.query as Query
-    return page(request, `${all}/search/isNotMemberOf`, searchText(query), {
-      inside: { group: groupParameter(query), is: false },
-    })
-  })
-
-  app.get<Route>(url, route('showGroup'), async request =>
-    groupBody(await readable(request.caller, request.params.uuid), { addresses, config }),
+  routesOf(app).get(
+    `${path}/search/byMetadata`,
+    route('searchGroups', reads('administrator', 'people')),
+    async request => {
+      const query = request.query as Query
+      return page(request, `${all}/search/byMetadata`, searchText(query), { withOpen: true })
+    },
   )
-  app.get<Route>(`${url}/epersons`, route('listMembers'), async request => {
-    requireAdministrator(request.caller)
-    const { uuid } = await readable(request.caller, request.params.uuid)
-    const asked = readPage(request.query as Query)
-    const members = { text: '', membership: { group: uuid, is: true } }
-    const { rows, total } = await people.findEpersons(members, windowOf(asked), clientOf(request))
-    const bodies = rows.map(one => epersonBody(one, addresses, asksAgreement))
-    return halPart('epersons', bodies, total, asked, `${addresses.group(uuid)}/epersons`)
-  })
-  app.get<Route>(`${url}/subgroups`, route('listSubgroups'), async request => {
-    const { uuid } = await readable(request.caller, request.params.uuid)
-    const self = `${addresses.group(uuid)}/subgroups`
-    // Members may read a group, but not who else is in it.
-    if (!isAdministrator(request.caller)) return halPage('groups', [], readPage(request.query as Query), self)
-    return page(request, self, '', { inside: { group: uuid, is: true } })
-  })
+  // The page of a group offers these as subgroups.
+  routesOf(app).get(
+    `${path}/search/isNotMemberOf`,
+    route('searchOtherGroups', reads('administrator', 'people')),
+    async request => {
+      const query = request.query as Query
+      return page(request, `${all}/search/isNotMemberOf`, searchText(query), {
+        inside: { group: groupParameter(query), is: false },
+      })
+    },
+  )
+
+  routesOf(app).get<Route>(
+    url,
+    route('showGroup', reads(rightTo('read the group'), 'people')),
+    async request => groupBody(await readable(request.caller, request.params.uuid), { addresses, config }),
+  )
+  routesOf(app).get<Route>(
+    `${url}/epersons`,
+    route('listMembers', reads('administrator', 'people')),
+    async request => {
+      const { uuid } = await readable(request.caller, request.params.uuid)
+      const asked = readPage(request.query as Query)
+      const members = { text: '', membership: { group: uuid, is: true } }
+      const { rows, total } = await people.findEpersons(members, windowOf(asked), clientOf(request))
+      const bodies = rows.map(one => epersonBody(one, addresses, asksAgreement))
+      return halPart('epersons', bodies, total, asked, `${addresses.group(uuid)}/epersons`)
+    },
+  )
+  routesOf(app).get<Route>(
+    `${url}/subgroups`,
+    route('listSubgroups', reads(rightTo('read the group'), 'people')),
+    async request => {
+      const { uuid } = await readable(request.caller, request.params.uuid)
+      const self = `${addresses.group(uuid)}/subgroups`
+      // Members may read a group, but not who else is in it.
+      if (!isAdministrator(request.caller))
+        return halPage('groups', [], readPage(request.query as Query), self)
+      return page(request, self, '', { inside: { group: uuid, is: true } })
+    },
+  )
   // In DSpace, this is the community or collection that a group was made for.
-  app.get<Route>(`${url}/object`, route('showObjectOfGroup'), async (request, reply) => {
-    await readable(request.caller, request.params.uuid)
-    return reply.code(204).send()
-  })
+  routesOf(app).get<Route>(
+    `${url}/object`,
+    route('showObjectOfGroup', reads(rightTo('read the group'), 'people')),
+    async (request, reply) => {
+      await readable(request.caller, request.params.uuid)
+      return reply.code(204).send()
+    },
+  )
 }

@@ -1,19 +1,19 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { refuseShortLivedToken } from '../authn/authenticate.ts'
 import { passwordFault } from '../authn/password-rules.ts'
 import type { Passwords } from '../authn/passwords.ts'
 import { ownSession } from '../authn/session-routes.ts'
 import type { Throttle } from '../authn/throttle.ts'
+import { changes, openRightTo, patchOf } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'
 import { clientOf } from '../http/client.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { jsonBody, patchTypes } from '../http/json-body.ts'
 import { type Op, type Operation, patchBody, patchRefused, readOperation } from '../http/json-patch.ts'
 import { hasMailToken, mailToken } from '../http/mail-token.ts'
 import { Problem, type ProblemCode } from '../http/problems.ts'
-import { type LoggedIn, requireEperson } from '../http/require-eperson.ts'
+import { type LoggedIn, requireCaller } from '../http/require-caller.ts'
 import { epersonBody } from '../http/resources/people.ts'
 import { clientAddress } from '../lib/addresses.ts'
 import { isObject } from '../lib/json.ts'
@@ -29,6 +29,8 @@ import { mailEvent, type Registrations } from './registrations.ts'
 import { metadataChange, type Values } from './single-metadata.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
+
+const right = openRightTo('change the eperson: their own, any for administrators, or by the token of a mail')
 
 interface Parts {
   readonly people: People
@@ -53,24 +55,21 @@ export function patchEpersonRoute(app: FastifyInstance, parts: Parts): void {
   const { addresses, csrf, asksAgreement, registrations } = parts
   const bodyOf = (eperson: Eperson) => epersonBody(eperson, addresses, asksAgreement)
 
-  app.patch<{ Params: { uuid: string } }>(
+  routesOf(app).patch<{ Params: { uuid: string } }>(
     '/eperson/epersons/:uuid',
     {
-      ...route('changeEperson'),
+      ...route('changeEperson', changes(right, 'none', patchOf())),
       // The body of an anonymous request is never parsed.
-      preParsing: [
-        refuseShortLivedToken,
-        async request => {
-          if (!registrations || !hasMailToken(request)) requireEperson(request.caller)
-        },
-      ],
+      preParsing: async request => {
+        if (!registrations || !hasMailToken(request)) requireCaller(request.caller)
+      },
     },
     async (request, reply) => {
       const token = registrations && mailToken(request)
       const uuid = readUuid(request.params.uuid)
       if (registrations && token !== undefined)
         return bodyOf(await setForgottenPassword(request, uuid, { registrations, token }))
-      const caller = requireEperson(request.caller)
+      const caller = requireCaller(request.caller)
       const isSelf = uuid === caller.session.eperson.uuid
       const mayAll = isAdministrator(caller)
       if (!isAboutPassword(request)) {

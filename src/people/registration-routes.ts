@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { refuseShortLivedToken } from '../authn/authenticate.ts'
 import type { Throttle } from '../authn/throttle.ts'
+import { changes, jsonOf, reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { jsonBody } from '../http/json-body.ts'
 import { type Query, single } from '../http/parameters.ts'
@@ -31,14 +31,14 @@ export function registrationRoutes(
   const path = '/eperson/registrations'
   const self = { self: { href: `${addresses.api}${path}` } }
 
-  app.get(path, route('showRegistrations'), async () => ({
+  routesOf(app).get(path, route('showRegistrations', reads('anybody', 'none')), async () => ({
     type: 'registrations',
     _links: { ...self, findByToken: { href: `${addresses.api}${path}/search/findByToken` } },
   }))
 
-  app.post(
+  routesOf(app).post(
     path,
-    { ...route('requestRegistration'), preParsing: refuseShortLivedToken },
+    route('requestRegistration', changes('anybody', 'none', jsonOf())),
     async (request, reply) => {
       const asked = single(request.query as Query, 'accountRequestType') ?? 'register'
       const kind = registrationKinds.find(one => one === asked)
@@ -54,16 +54,22 @@ export function registrationRoutes(
     },
   )
 
-  app.get(`${path}/search/findByToken`, route('findRegistration'), async request => {
-    const { kind, email, forgotten } = await registrations.find(single(request.query as Query, 'token') ?? '')
-    return {
-      email,
-      user: forgotten?.eperson ?? null,
-      registrationType: kind,
-      type: 'registration',
-      _links: self,
-    }
-  })
+  routesOf(app).get(
+    `${path}/search/findByToken`,
+    route('findRegistration', reads('anybody', 'none')),
+    async request => {
+      const { kind, email, forgotten } = await registrations.find(
+        single(request.query as Query, 'token') ?? '',
+      )
+      return {
+        email,
+        user: forgotten?.eperson ?? null,
+        registrationType: kind,
+        type: 'registration',
+        _links: self,
+      }
+    },
+  )
 }
 
 function readEmail(request: FastifyRequest): string {

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from 'fastify'
-import { refuseShortLivedToken } from '../authn/authenticate.ts'
 import { takeUriLists } from '../http/uri-list.ts'
 import { changeEpersonRoutes } from './change-epersons.ts'
 import { changeGroupRoutes } from './change-groups.ts'
@@ -28,7 +27,6 @@ export async function peopleRoutes(app: FastifyInstance, parts: Parts): Promise<
   patchEpersonRoute(app, parts)
   endSessionsRoutes(app, parts)
   await app.register(async changes => {
-    changes.addHook('preParsing', refuseShortLivedToken)
     takeUriLists(changes)
     changeEpersonRoutes(changes, parts)
     changeGroupRoutes(changes, parts)

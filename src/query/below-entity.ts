@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { openRightTo, reads } from '../http/access.ts'
 import { type Addresses, pathOf } from '../http/addresses.ts'
 import { clientOf } from '../http/client.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { parseBoolean, type Query, quote, singleParameters, suggestion } from '../http/parameters.ts'
 import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
@@ -41,12 +42,13 @@ export function belowEntityRoutes(
   app: FastifyInstance,
   { addresses, config, entities, answers, texts }: Parts,
 ): void {
+  const access = reads(openRightTo('read the entity'), 'query')
   const contracts = {
-    ':key': route('showRecord').config.contract,
-    ':key/:related': route('listRelated').config.contract,
-    ':key/:related/:value': route('listRelatedBelow').config.contract,
+    ':key': route('showRecord', access).config.contract,
+    ':key/:related': route('listRelated', access).config.contract,
+    ':key/:related/:value': route('listRelatedBelow', access).config.contract,
   }
-  app.get('/:entity/*', { config: { contracts } }, async (request, reply) => {
+  routesOf(app).get('/:entity/*', { config: { access, contracts } }, async (request, reply) => {
     const [name = '', ...below] = segmentsOf(request, config)
     const known = await knownTo(entities, request, name)
     const direct = listedBy(known.entity, below)

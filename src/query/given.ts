@@ -1,5 +1,7 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Access, acceptsShortLived, type Body, changes, openRightTo, reads } from '../http/access.ts'
 import { clientOf, signalOf } from '../http/client.ts'
+import { routesOf } from '../http/contract.ts'
 import { isForm } from '../http/form.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -70,6 +72,20 @@ function ofPost(request: FastifyRequest, texts: Bodies): Awaitable<Parameters> {
   return texts.members(body, clientOf(request))
 }
 
+const form: Body = {
+  types: ['application/json', 'application/x-www-form-urlencoded'],
+  limit: maxQueryBody,
+  optional: true,
+}
+
+/** Access to an address for queries. A POST only reads, and no cookie authenticates it (C8). */
+export function accessOf(method: 'GET' | 'POST'): Access {
+  const who = openRightTo('read the entity')
+  if (method === 'GET') return reads(who, 'query')
+  const csrf = { not: 'No cookie authenticates requests below the query base.' }
+  return { ...acceptsShortLived(changes(who, 'query', form, { csrf })), does: 'ask' }
+}
+
 /**
  * Registers an address for queries by GET and by POST (Q15). These are two routes, so that metrics tell them
  * apart (D5).
@@ -77,11 +93,11 @@ function ofPost(request: FastifyRequest, texts: Bodies): Awaitable<Parameters> {
 export function queryRoute(
   app: FastifyInstance,
   url: string,
-  contractFor: (method: 'GET' | 'POST') => RouteShorthandOptions,
+  optionsFor: (method: 'GET' | 'POST') => { readonly config: { readonly access: Access } },
   handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
 ): void {
   for (const method of ['GET', 'POST'] as const)
-    app.route({ method, url, ...contractFor(method), bodyLimit: maxQueryBody, handler })
+    routesOf(app).route({ method, url, ...optionsFor(method), bodyLimit: maxQueryBody, handler })
 }
 
 /**

@@ -13,7 +13,7 @@ import { relationsOf } from '../model/relations.ts'
 import type { Entities } from '../storage/entities.ts'
 import { createAnswers } from './answer.ts'
 import { belowEntityRoutes } from './below-entity.ts'
-import { givenBy, isAllInAddress, limitLargeBodies, queryRoute, readForm } from './given.ts'
+import { accessOf, givenBy, isAllInAddress, limitLargeBodies, queryRoute, readForm } from './given.ts'
 import { createLongTexts } from './long-texts.ts'
 import { parseAsked } from './parse.ts'
 import { puppetDbRoutes } from './puppetdb/routes.ts'
@@ -44,7 +44,7 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
   queryRoute(
     app,
     '/',
-    method => route('query', method),
+    method => route('query', accessOf(method), method),
     async (request, reply) => {
       const given = await givenBy(request, texts)
       const onlyAst = given.values.get('ast_only')
@@ -66,7 +66,7 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
   queryRoute(
     app,
     '/:entity',
-    method => route('listRecords', method),
+    method => route('listRecords', accessOf(method), method),
     async (request, reply) => {
       const given = isAllInAddress(request) ? (request.query as Query) : await givenBy(request, texts)
       const { entity: name } = request.params as { readonly entity: string }

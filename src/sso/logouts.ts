@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Tickets } from '../authn/tickets.ts'
 import type { SingleSignOnConfig } from '../config/providers.ts'
-import { contractsIn } from '../http/contract.ts'
+import { reads } from '../http/access.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import type { ProviderSession } from '../model/identities.ts'
 import type { Identities } from '../storage/identities.ts'
 import type { SignOnAddresses } from './addresses.ts'
@@ -27,17 +28,19 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
   const { addresses, config, logins, providers, identities, tickets } = parts
 
   /** Browsers come here after POST logout, with the cookie that it set. */
-  app.get(
+  routesOf(app).get(
     '/sso/logout',
-    { config: { isPage: true, ...route('logOutAtProvider').config } },
+    { config: { isPage: true, ...route('logOutAtProvider', reads('anybody', 'none')).config } },
     async (request, reply) => {
       const session = await logins.takeLogout(request, reply)
       const url = session && (await logoutUrlAt(session, request))
       return reply.redirect(url ?? config.defaultRedirectUrl, 303)
     },
   )
-  app.get('/sso/logout/done', route('showLoggedOut'), async (_request, reply) =>
-    reply.redirect(config.defaultRedirectUrl, 303),
+  routesOf(app).get(
+    '/sso/logout/done',
+    route('showLoggedOut', reads('anybody', 'none')),
+    async (_request, reply) => reply.redirect(config.defaultRedirectUrl, 303),
   )
 
   async function logoutUrlAt(session: ProviderSession, request: FastifyRequest): Promise<string | undefined> {

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Tickets } from '../authn/tickets.ts'
+import { acceptsShortLived, changes, formOf, reads, withoutCsrf } from '../http/access.ts'
 import { providerLogoutEvent } from '../http/audit.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { readForm } from '../http/form.ts'
 import { sendFramed } from '../http/html-page.ts'
 import { type Query, single } from '../http/parameters.ts'
@@ -53,9 +54,21 @@ export function oidcLogoutRoutes(
    * OpenID Connect Back-Channel Logout §2.5. If the session has ended already, the logout counts as
    * successful (§2.7).
    */
-  app.post(
+  routesOf(app).post(
     url,
-    { config: { isProviderMessage: true, ...route('acceptLogoutToken', config.id).config } },
+    {
+      config: {
+        isProviderMessage: true,
+        ...route(
+          'acceptLogoutToken',
+          withoutCsrf(
+            'An identity provider sends it, and has no pair.',
+            acceptsShortLived(changes('anybody', 'none', formOf())),
+          ),
+          config.id,
+        ).config,
+      },
+    },
     async (request, reply) => {
       const token = readForm(request).get('logout_token')
       if (!token) throw new Problem('logout-not-understood', 'The form must have the field logout_token.')
@@ -77,19 +90,23 @@ export function oidcLogoutRoutes(
    * another site, and any page can load this address: only a `sid` that the provider gave to a session ends
    * something.
    */
-  app.get(url, route('acceptFrontChannelLogout', config.id), async (request, reply) => {
-    const query = request.query as Query
-    const [iss, sid = ''] = [single(query, 'iss'), single(query, 'sid')]
-    // Entra ID leaves `iss` out. The address names the provider as well.
-    if (iss !== undefined && !protocol.isIssuer(iss))
-      throw new Problem('logout-not-understood', 'The parameter iss names another issuer.')
-    if (sid === '' || sid.length > longestSid || !isClean(sid))
-      throw new Problem(
-        'logout-not-understood',
-        'The parameter sid must be the id of the session (frontchannel_logout_session_required).',
-      )
-    await end({ name: null, sid }, 'sid', request)
-    // The answer doesn't reveal whether a session ended.
-    return sendFramed(reply, 'The logout was received', await protocol.origins())
-  })
+  routesOf(app).get(
+    url,
+    route('acceptFrontChannelLogout', reads('anybody', 'none'), config.id),
+    async (request, reply) => {
+      const query = request.query as Query
+      const [iss, sid = ''] = [single(query, 'iss'), single(query, 'sid')]
+      // Entra ID leaves `iss` out. The address names the provider as well.
+      if (iss !== undefined && !protocol.isIssuer(iss))
+        throw new Problem('logout-not-understood', 'The parameter iss names another issuer.')
+      if (sid === '' || sid.length > longestSid || !isClean(sid))
+        throw new Problem(
+          'logout-not-understood',
+          'The parameter sid must be the id of the session (frontchannel_logout_session_required).',
+        )
+      await end({ name: null, sid }, 'sid', request)
+      // The answer doesn't reveal whether a session ended.
+      return sendFramed(reply, 'The logout was received', await protocol.origins())
+    },
+  )
 }

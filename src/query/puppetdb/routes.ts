@@ -10,7 +10,7 @@ import { viewerOf } from '../../model/viewer.ts'
 import type { Entities } from '../../storage/entities.ts'
 import { type Answers, limitedClient } from '../answer.ts'
 import { bytesOf } from '../bodies.ts'
-import { givenBy, queryRoute } from '../given.ts'
+import { accessOf, givenBy, queryRoute } from '../given.ts'
 import { type Json, nodeOf } from '../language/node.ts'
 import type { LongTexts } from '../long-texts.ts'
 import { parseAsked } from '../parse.ts'
@@ -122,9 +122,9 @@ function eventCountRoutes(app: FastifyInstance, { entities, answers, texts }: Pa
     return reply.type('application/json').send(Buffer.from(counts))
   }
   for (const url of ['/event-counts', '/event_counts'])
-    queryRoute(app, url, method => route('countEvents', method, url), counts)
+    queryRoute(app, url, method => route('countEvents', accessOf(method), method, url), counts)
   for (const url of ['/aggregate-event-counts', '/aggregate_event_counts'])
-    queryRoute(app, url, method => route('countEvents', method, url), aggregates)
+    queryRoute(app, url, method => route('countEvents', accessOf(method), method, url), aggregates)
 }
 
 function summarizedBy(text: string | undefined): readonly Subject[] {
@@ -170,5 +170,5 @@ function factNameRoutes(app: FastifyInstance, { addresses, entities, answers, te
     return answers.send(request, reply, { asked, address, entity: 'facts', change, as: 'values' }, plan)
   }
   for (const url of ['/fact-names', '/fact_names'])
-    queryRoute(app, url, method => route('listFactNames', method, url), handler)
+    queryRoute(app, url, method => route('listFactNames', accessOf(method), method, url), handler)
 }

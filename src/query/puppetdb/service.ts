@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
+import { reads } from '../../http/access.ts'
 import { clientOf } from '../../http/client.ts'
-import { contractsIn } from '../../http/contract.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
 import { version } from '../../lib/version.ts'
 import { viewerOf } from '../../model/viewer.ts'
 import type { Storage } from '../../storage/storage.ts'
@@ -30,18 +31,22 @@ export function puppetDbServiceRoutes(
   }: Pick<Storage, 'entities' | 'ping'> & { readonly config: Pick<Config, 'queryBase'> },
 ): void {
   const meta = `${config.queryBase.replace(/\/query\/v4$/, '')}/meta/v1`
-  app.get(`${meta}/version`, queried('showQueryVersion'), async () => ({
+  routesOf(app).get(`${meta}/version`, queried('showQueryVersion', reads('anybody', 'any')), async () => ({
     version: spoken,
     product: 'carrel',
     product_version: version,
   }))
   // PuppetDB asks its maker for a newer version; Carrel makes no such request (E5).
-  app.get(`${meta}/version/latest`, queried('showLatestQueryVersion'), async () => ({
-    newer: false,
-    version: spoken,
-    product: 'carrel',
-  }))
-  app.get(`${meta}/server-time`, queried('showServerTime'), async () => ({
+  routesOf(app).get(
+    `${meta}/version/latest`,
+    queried('showLatestQueryVersion', reads('anybody', 'any')),
+    async () => ({
+      newer: false,
+      version: spoken,
+      product: 'carrel',
+    }),
+  )
+  routesOf(app).get(`${meta}/server-time`, queried('showServerTime', reads('anybody', 'any')), async () => ({
     server_time: new Date().toISOString(),
   }))
 
@@ -61,19 +66,29 @@ export function puppetDbServiceRoutes(
       active_alerts: [],
     }
   }
-  app.get('/status/v1/services', route('listServices'), async () => ({ 'puppetdb-status': await statusOf() }))
-  app.get('/status/v1/services/puppetdb-status', route('showService'), statusOf)
+  routesOf(app).get('/status/v1/services', route('listServices', reads('anybody', 'any')), async () => ({
+    'puppetdb-status': await statusOf(),
+  }))
+  routesOf(app).get(
+    '/status/v1/services/puppetdb-status',
+    route('showService', reads('anybody', 'any')),
+    statusOf,
+  )
   for (const [path, name] of [
     ['simple', 'showSimpleStatus'],
     ['simple/puppetdb-status', 'showSimpleStatusOfService'],
   ] as const)
-    app.get(`/status/v1/${path}`, route('showSimpleStatus', name), async (_, reply) => {
-      const { state } = await statusOf()
-      return reply
-        .code(state === 'running' ? 200 : 503)
-        .type('text/plain; charset=utf-8')
-        .send(state)
-    })
+    routesOf(app).get(
+      `/status/v1/${path}`,
+      route('showSimpleStatus', reads('anybody', 'any'), name),
+      async (_, reply) => {
+        const { state } = await statusOf()
+        return reply
+          .code(state === 'running' ? 200 : 503)
+          .type('text/plain; charset=utf-8')
+          .send(state)
+      },
+    )
 
   /** Counts the records of an entity; undefined if the caller may not list them. */
   async function count(request: FastifyRequest, name: string): Promise<number | undefined> {
@@ -106,13 +121,13 @@ export function puppetDbServiceRoutes(
     timestamp: Math.floor(Date.now() / 1000),
     status: 200,
   })
-  app.get('/metrics/v2', route('showJolokia'), async () =>
+  routesOf(app).get('/metrics/v2', route('showJolokia', reads('anybody', 'any')), async () =>
     response(
       { type: 'version' },
       { agent: version, protocol: '7.2', info: { product: 'carrel', version: spoken } },
     ),
   )
-  app.get('/metrics/v2/list', route('listNumbers'), async () =>
+  routesOf(app).get('/metrics/v2/list', route('listNumbers', reads('anybody', 'any')), async () =>
     response(
       { type: 'list' },
       {
@@ -122,10 +137,10 @@ export function puppetDbServiceRoutes(
       },
     ),
   )
-  const numbers = { ':name': route('showNumber').config.contract }
-  app.get<{ Params: { '*': string } }>(
+  const { access, contract } = route('showNumber', reads('anybody', 'any')).config
+  routesOf(app).get<{ Params: { '*': string } }>(
     '/metrics/v2/read/*',
-    { config: { contracts: numbers } },
+    { config: { access, contracts: { ':name': contract } } },
     async (request, reply) => {
       const [mbean = ''] = request.params['*'].split('/')
       const [, name = ''] = /^puppetlabs\.puppetdb\.population:name=([a-z-]+)$/.exec(mbean) ?? []

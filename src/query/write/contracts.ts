@@ -22,7 +22,6 @@ export const contracts = {
   putRecord: {
     summary: 'Write one record, whole',
     tag,
-    caller: 'eperson',
     headers,
     body: json(EntityRecord),
     answers: {
@@ -34,7 +33,6 @@ export const contracts = {
   changeRecord: {
     summary: 'Change one record',
     tag,
-    caller: 'eperson',
     headers,
     body: {
       'application/merge-patch+json': EntityRecord,
@@ -46,7 +44,6 @@ export const contracts = {
   deleteRecord: {
     summary: 'Delete one record',
     tag,
-    caller: 'eperson',
     headers,
     answers: { 204: nothing('It is deleted.') },
     problems: refused,

@@ -1,15 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { refuseShortLivedToken } from '../../authn/authenticate.ts'
 import type { Config } from '../../config/config.ts'
+import { type Body, changes, jsonOf, rightTo } from '../../http/access.ts'
 import { type Addresses, pathOf } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
 import { clientOf } from '../../http/client.ts'
-import { contractsIn } from '../../http/contract.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
 import { requireType } from '../../http/json-body.ts'
 import { type Query, singleParameters } from '../../http/parameters.ts'
 import { requireState } from '../../http/preconditions.ts'
 import { Problem } from '../../http/problems.ts'
-import { requireEperson } from '../../http/require-eperson.ts'
 import { Overloaded } from '../../lib/fair-queue.ts'
 import { isObject, type Members, parseWritten } from '../../lib/json.ts'
 import type { Changes } from '../../model/audit-events.ts'
@@ -42,7 +41,18 @@ const maxAttempts = 50
 const mergePatch = 'application/merge-patch+json'
 const jsonPatch = 'application/json-patch+json'
 
+const noCookie = 'No cookie authenticates requests below the query base.'
+const bodies: Readonly<Record<'PUT' | 'PATCH' | 'DELETE', Body>> = {
+  PUT: jsonOf(maxRecord),
+  PATCH: { types: [mergePatch, jsonPatch], limit: maxRecord, optional: false },
+  DELETE: 'unused',
+}
 const names = { PUT: 'putRecord', PATCH: 'changeRecord', DELETE: 'deleteRecord' } as const
+
+function accessOf(method: keyof typeof names) {
+  const access = changes(rightTo('write the entity'), 'query', bodies[method], { csrf: { not: noCookie } })
+  return { access, contracts: { ':key': contract(names[method], access).config.contract } }
+}
 
 /** A change of a record, as a request asks for it. */
 type Change =
@@ -66,12 +76,11 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
   app.addContentTypeParser(mergePatch, { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
   for (const method of ['PUT', 'PATCH', 'DELETE'] as const)
-    app.route({
+    routesOf(app).route({
       method,
       url: '/:entity/*',
-      config: { contracts: { ':key': contract(names[method]).config.contract } },
+      config: accessOf(method),
       bodyLimit: maxRecord,
-      preParsing: [refuseShortLivedToken, requireLogin],
       handler: async (request, reply) => {
         const address = addressIn(request)
         const { entity } = await knownTo(entities, request, address.name)
@@ -184,11 +193,6 @@ function changed(change: Change, entity: RecordEntity, key: string, before: stri
   // An operation may put values of the patch into the record, which a second attempt would find changed.
   const patch = parseWritten(JSON.stringify(change.patch))
   return change.type === mergePatch ? merged(record, patch) : patched(record, patch)
-}
-
-/** Runs before the body is read: the body of an anonymous request is never parsed. */
-async function requireLogin({ caller }: FastifyRequest): Promise<void> {
-  requireEperson(caller)
 }
 
 /** Adds the key of the address to a record that doesn't have it itself. */
