@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { clientOf } from '../http/client.ts'
+import { clientOf } from '../http/connection.ts'
 import { contractsIn, routesOf } from '../http/contract.ts'
 import { halPart, readPage, windowOf } from '../http/hal.ts'
 import { type Query, single } from '../http/parameters.ts'

@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { openRightTo, reads } from '../http/access.ts'
-import { turnOf } from '../http/client.ts'
+import { turnOf } from '../http/connection.ts'
 import { contractsIn, routesOf } from '../http/contract.ts'
 import { type Query, tokenParameter } from '../http/parameters.ts'
 import { changed, precondition, rangeCounts } from '../http/preconditions.ts'

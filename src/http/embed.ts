@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod, RouteOptions } from 'fastify'
 import { isObject } from '../lib/json.ts'
 import type { Access } from './access.ts'
-import { signalOf } from './client.ts'
+import { signalOf } from './connection.ts'
 import { badParameter, parseQuery, type Query, wholeNumber } from './parameters.ts'
 import { Problem } from './problems.ts'
 

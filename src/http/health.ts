@@ -12,7 +12,7 @@ interface Parts {
   readonly loops: Limits['loops']
 }
 
-const route = contractsIn(() => import('./contracts.ts'))
+const route = contractsIn(() => import('./start-contracts.ts'))
 
 /**
  * `GET /health/live`: the process answers. `GET /health/ready`: the store answers, has the files that it

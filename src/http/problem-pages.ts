@@ -5,7 +5,7 @@ import { contractsIn, routesOf } from './contract.ts'
 import { sendPage, sentenceHtml } from './html-page.ts'
 import { Problem, type ProblemCode, problems } from './problems.ts'
 
-const route = contractsIn(() => import('./contracts.ts'))
+const route = contractsIn(() => import('./start-contracts.ts'))
 
 /** The page that the `type` of a problem links to (RFC 9457 §3.1.1). */
 export function problemPages(app: FastifyInstance, addresses: Addresses): void {

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
-import { clientOf, turnOf } from '../http/client.ts'
+import { clientOf, turnOf } from '../http/connection.ts'
 import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import type { Client, FairQueue } from '../lib/fair-queue.ts'

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { type Access, acceptsShortLived, type Body, changes, openRightTo, reads } from '../http/access.ts'
-import { clientOf, signalOf } from '../http/client.ts'
+import { clientOf, signalOf } from '../http/connection.ts'
 import { routesOf } from '../http/contract.ts'
 import { isForm } from '../http/form.ts'
 import type { Query } from '../http/parameters.ts'

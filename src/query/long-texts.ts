@@ -8,11 +8,11 @@ import { StoreUnavailable } from '../model/errors.ts'
 import { createLoopQueue, type Limits } from '../model/limits.ts'
 import type { Plan } from '../model/plan.ts'
 import { fieldsOf, indented, membersOf, type Parameters, valuesIn } from './bodies.ts'
+import type { CountedRows, Counting, eventCounts } from './count-events.ts'
 import { printAst } from './language/node.ts'
 import type { LongTextHandlers, Outcome } from './long-texts-thread.ts'
 import type { Asked } from './parse.ts'
 import { type Change, type Known, planOf, readQuery, telling } from './plan.ts'
-import type { CountedRows, Counting, eventCounts } from './puppetdb/count-events.ts'
 import { withEntities } from './shortened-plan.ts'
 
 /**

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { clientOf } from '../http/client.ts'
+import { clientOf } from '../http/connection.ts'
 import { contractsIn } from '../http/contract.ts'
 import { badParameter, parseBoolean, type Query, tokenParameter } from '../http/parameters.ts'
 import type { Threads } from '../lib/threads/threads.ts'
@@ -16,7 +16,7 @@ import { belowEntityRoutes } from './below-entity.ts'
 import { accessOf, givenBy, isAllInAddress, limitLargeBodies, queryRoute, readForm } from './given.ts'
 import { createLongTexts } from './long-texts.ts'
 import { parseAsked } from './parse.ts'
-import { puppetDbRoutes } from './puppetdb/routes.ts'
+import { puppetDbRoutes } from './puppetdb-routes.ts'
 import { knownTo, mayReadEntity, mayWriteEntity } from './readable.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SingleSignOnConfig } from '../config/providers.ts'
 import { reads } from '../http/access.ts'
-import { clientOf } from '../http/client.ts'
+import { clientOf } from '../http/connection.ts'
 import { contractsIn, routesOf } from '../http/contract.ts'
 import { escapeHtml, sendPage } from '../http/html-page.ts'
 import { badParameter, type Query, singleParameters, tokenParameter } from '../http/parameters.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import Fastify from 'fastify'
-import { endIdle } from '../../src/http/client.ts'
+import { endIdle } from '../../src/http/connection.ts'
 
 test('Q18 a client that waits for a response is not disconnected, however long that takes', async t => {
   const app = Fastify({ connectionTimeout: 100 })

@@ -1,7 +1,7 @@
-import { badParameter } from '../../http/parameters.ts'
-import { type Node, QueryError } from '../language/node.ts'
-import { readAst } from '../language/read-ast.ts'
-import { orderOf, type Sortable } from '../parse.ts'
+import { badParameter } from '../http/parameters.ts'
+import { type Node, QueryError } from './language/node.ts'
+import { readAst } from './language/read-ast.ts'
+import { orderOf, type Sortable } from './parse.ts'
 
 /**
  * Subjects by which events are counted (https://www.puppet.com/docs/puppetdb/8/api/query/v4/event-counts),

@@ -1,21 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { Addresses } from '../../http/addresses.ts'
-import { clientOf } from '../../http/client.ts'
-import { contractsIn } from '../../http/contract.ts'
-import { badParameter, commaList, quote, singleParameters, suggestion } from '../../http/parameters.ts'
-import { Problem } from '../../http/problems.ts'
-import type { Client } from '../../lib/fair-queue.ts'
-import { TooMuch } from '../../model/errors.ts'
-import { viewerOf } from '../../model/viewer.ts'
-import type { Entities } from '../../storage/entities.ts'
-import { type Answers, limitedClient } from '../answer.ts'
-import { bytesOf } from '../bodies.ts'
-import { accessOf, givenBy, queryRoute } from '../given.ts'
-import { type Json, nodeOf } from '../language/node.ts'
-import type { LongTexts } from '../long-texts.ts'
-import { parseAsked } from '../parse.ts'
-import type { Change } from '../plan.ts'
-import { knownTo } from '../readable.ts'
+import type { Addresses } from '../http/addresses.ts'
+import { clientOf } from '../http/connection.ts'
+import { contractsIn } from '../http/contract.ts'
+import { badParameter, commaList, quote, singleParameters, suggestion } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import type { Client } from '../lib/fair-queue.ts'
+import { TooMuch } from '../model/errors.ts'
+import { viewerOf } from '../model/viewer.ts'
+import type { Entities } from '../storage/entities.ts'
+import { type Answers, limitedClient } from './answer.ts'
+import { bytesOf } from './bodies.ts'
 import {
   type CountedRows,
   type Counting,
@@ -24,8 +18,14 @@ import {
   type Subject,
   subjects,
 } from './count-events.ts'
+import { accessOf, givenBy, queryRoute } from './given.ts'
+import { type Json, nodeOf } from './language/node.ts'
+import type { LongTexts } from './long-texts.ts'
+import { parseAsked } from './parse.ts'
+import type { Change } from './plan.ts'
+import { knownTo } from './readable.ts'
 
-const route = contractsIn(() => import('../contracts.ts'))
+const route = contractsIn(() => import('./contracts.ts'))
 
 /** Maximum number of groups, which are all in memory. It is more than a person reads about. */
 const maxGroups = 100_000

@@ -1,5 +1,5 @@
-import type { Contracts } from '../../http/contract.ts'
-import { always, answer, closed, count, flag, json, named, oneOf, Type, text } from '../../http/schema.ts'
+import type { Contracts } from '../http/contract.ts'
+import { always, answer, closed, count, flag, json, named, oneOf, Type, text } from '../http/schema.ts'
 
 const tag = 'PuppetDB'
 

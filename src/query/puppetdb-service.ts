@@ -1,19 +1,19 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Config } from '../../config/config.ts'
-import { reads } from '../../http/access.ts'
-import { clientOf } from '../../http/client.ts'
-import { contractsIn, routesOf } from '../../http/contract.ts'
-import { version } from '../../lib/version.ts'
-import { viewerOf } from '../../model/viewer.ts'
-import type { Storage } from '../../storage/storage.ts'
-import { bytesOf } from '../bodies.ts'
-import { nodeOf } from '../language/node.ts'
-import { parseAsked } from '../parse.ts'
-import { planOf } from '../plan.ts'
-import { mayReadEntity } from '../readable.ts'
+import type { Config } from '../config/config.ts'
+import { reads } from '../http/access.ts'
+import { clientOf } from '../http/connection.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
+import { version } from '../lib/version.ts'
+import { viewerOf } from '../model/viewer.ts'
+import type { Storage } from '../storage/storage.ts'
+import { bytesOf } from './bodies.ts'
+import { nodeOf } from './language/node.ts'
+import { parseAsked } from './parse.ts'
+import { planOf } from './plan.ts'
+import { mayReadEntity } from './readable.ts'
 
-const route = contractsIn(() => import('./contracts.ts'))
-const queried = contractsIn(() => import('../contracts.ts'))
+const route = contractsIn(() => import('./puppetdb-contracts.ts'))
+const queried = contractsIn(() => import('./contracts.ts'))
 
 /**
  * The version of PuppetDB whose queries this service answers. Clients refuse to work with versions that are
