@@ -148,6 +148,16 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'lib/threads',
     'storage',
   ],
+  admin: [
+    'admin/entities',
+    'admin/operation',
+    'admin/processes',
+    'admin/uploads',
+    'authn',
+    'config',
+    'http',
+    'storage',
+  ],
 }
 
 /** The wiring and the command line, which may import all rooms. */
@@ -332,7 +342,7 @@ test('the console uses the client, and of the service only the names of events',
 })
 
 test('the wiring fits on a page', () => {
-  assert.ok((sources.get('src/app.ts')?.split('\n').length ?? 0) <= 180)
+  assert.ok((sources.get('src/app.ts')?.trimEnd().split('\n').length ?? 151) <= 150)
 })
 
 test('every dependency is used, and every package that is imported is a dependency', () => {
