@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { clientOf } from '../http/client.ts'
+import { clientOf } from '../http/connection.ts'
 import { recordsIn } from '../items/list.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { viewerOf } from '../model/caller.ts'

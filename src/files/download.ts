@@ -1,7 +1,8 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { turnOf } from '../http/client.ts'
-import { contractsIn } from '../http/contract.ts'
+import { openRightTo, reads } from '../http/access.ts'
+import { turnOf } from '../http/connection.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { type Query, tokenParameter } from '../http/parameters.ts'
 import { changed, precondition, rangeCounts } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
@@ -197,9 +198,14 @@ export function contentRoutes(
     }
   }
 
-  app.get<{ Params: { uuid: string } }>(
+  routesOf(app).get<{ Params: { uuid: string } }>(
     url,
-    { config: { takesBareToken: true, ...contract('showContent').config } },
+    {
+      config: {
+        takesBareToken: true,
+        ...contract('showContent', reads(openRightTo('read the file'), 'items')).config,
+      },
+    },
     (request, reply) => answer(request, reply, request.params.uuid),
   )
 }

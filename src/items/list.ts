@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { clientOf } from '../http/client.ts'
+import { clientOf } from '../http/connection.ts'
 import { halPart, readPage, windowOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { viewerOf } from '../model/caller.ts'

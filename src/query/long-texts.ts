@@ -6,14 +6,13 @@ import type { Thread, Threads } from '../lib/threads/thread.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 import { createLoopQueue, type Limits } from '../model/limits.ts'
 import type { Plan } from '../model/plan.ts'
-import { fieldsOf, membersOf, type Parameters } from './body-members.ts'
-import { printAst } from './language/print-ast.ts'
+import { fieldsOf, indented, membersOf, type Parameters, valuesIn } from './bodies.ts'
+import type { CountedRows, Counting, eventCounts } from './count-events.ts'
+import { printAst } from './language/node.ts'
 import type { LongTextHandlers, Outcome } from './long-texts-thread.ts'
 import type { Asked } from './parse.ts'
 import { type Change, type Known, planOf, readQuery, telling } from './plan.ts'
-import type { CountedRows, Counting, eventCounts } from './puppetdb/count-events.ts'
 import { withEntities } from './shortened-plan.ts'
-import { indented, valuesIn } from './written-json.ts'
 
 /**
  * Reads, checks and writes texts of clients. Work that takes longer than a millisecond is done by a thread of

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Tickets } from '../authn/tickets.ts'
 import type { SingleSignOnConfig } from '../config/providers.ts'
+import { acceptsShortLived, changes, formOf, reads, withoutCsrf } from '../http/access.ts'
 import { providerLogoutEvent } from '../http/audit.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { readForm } from '../http/form.ts'
 import { sendFramed } from '../http/html-page.ts'
 import { type Query, single } from '../http/parameters.ts'
@@ -32,17 +33,19 @@ export function providerLogoutRoutes(app: FastifyInstance, parts: Parts): void {
   const { addresses, config, logins, providers, identities, tickets } = parts
 
   /** Browsers come here after POST logout, with the cookie that it set. */
-  app.get(
+  routesOf(app).get(
     '/sso/logout',
-    { config: { isPage: true, ...route('logOutAtProvider').config } },
+    { config: { isPage: true, ...route('logOutAtProvider', reads('anybody', 'none')).config } },
     async (request, reply) => {
       const session = await logins.takeLogout(request, reply)
       const url = session && (await logoutUrlAt(session, request))
       return reply.redirect(url ?? config.defaultRedirectUrl, 303)
     },
   )
-  app.get('/sso/logout/done', route('showLoggedOut'), async (_request, reply) =>
-    reply.redirect(config.defaultRedirectUrl, 303),
+  routesOf(app).get(
+    '/sso/logout/done',
+    route('showLoggedOut', reads('anybody', 'none')),
+    async (_request, reply) => reply.redirect(config.defaultRedirectUrl, 303),
   )
 
   async function logoutUrlAt(session: ProviderSession, request: FastifyRequest): Promise<string | undefined> {
@@ -102,9 +105,21 @@ function oidcLogoutRoutes(
    * OpenID Connect Back-Channel Logout §2.5. If the session has ended already, the logout counts as
    * successful (§2.7).
    */
-  app.post(
+  routesOf(app).post(
     url,
-    { config: { isProviderMessage: true, ...route('acceptLogoutToken', config.id).config } },
+    {
+      config: {
+        isProviderMessage: true,
+        ...route(
+          'acceptLogoutToken',
+          withoutCsrf(
+            'An identity provider sends it, and has no pair.',
+            acceptsShortLived(changes('anybody', 'none', formOf())),
+          ),
+          config.id,
+        ).config,
+      },
+    },
     async (request, reply) => {
       const token = readForm(request).get('logout_token')
       if (!token) throw new Problem('logout-not-understood', 'The form must have the field logout_token.')
@@ -126,19 +141,23 @@ function oidcLogoutRoutes(
    * another site, and any page can load this address: only a `sid` that the provider gave to a session ends
    * something.
    */
-  app.get(url, route('acceptFrontChannelLogout', config.id), async (request, reply) => {
-    const query = request.query as Query
-    const [iss, sid = ''] = [single(query, 'iss'), single(query, 'sid')]
-    // Entra ID leaves `iss` out. The address names the provider as well.
-    if (iss !== undefined && !protocol.isIssuer(iss))
-      throw new Problem('logout-not-understood', 'The parameter iss names another issuer.')
-    if (sid === '' || sid.length > longestSid || !isClean(sid))
-      throw new Problem(
-        'logout-not-understood',
-        'The parameter sid must be the id of the session (frontchannel_logout_session_required).',
-      )
-    await end({ name: null, sid }, 'sid', request)
-    // The answer doesn't reveal whether a session ended.
-    return sendFramed(reply, 'The logout was received', await protocol.origins())
-  })
+  routesOf(app).get(
+    url,
+    route('acceptFrontChannelLogout', reads('anybody', 'none'), config.id),
+    async (request, reply) => {
+      const query = request.query as Query
+      const [iss, sid = ''] = [single(query, 'iss'), single(query, 'sid')]
+      // Entra ID leaves `iss` out. The address names the provider as well.
+      if (iss !== undefined && !protocol.isIssuer(iss))
+        throw new Problem('logout-not-understood', 'The parameter iss names another issuer.')
+      if (sid === '' || sid.length > longestSid || !isClean(sid))
+        throw new Problem(
+          'logout-not-understood',
+          'The parameter sid must be the id of the session (frontchannel_logout_session_required).',
+        )
+      await end({ name: null, sid }, 'sid', request)
+      // The answer doesn't reveal whether a session ended.
+      return sendFramed(reply, 'The logout was received', await protocol.origins())
+    },
+  )
 }

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Tickets } from '../authn/tickets.ts'
 import type { SamlServiceProvider, SingleSignOnConfig } from '../config/providers.ts'
-import { clientOf } from '../http/client.ts'
-import { contractsIn } from '../http/contract.ts'
+import { acceptsShortLived, changes, formOf, reads, withoutCsrf } from '../http/access.ts'
+import { clientOf } from '../http/connection.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { readForm } from '../http/form.ts'
 import { escapeHtml } from '../http/html-page.ts'
 import { methodNotAllowed } from '../http/method-not-allowed.ts'
@@ -98,20 +99,33 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
   }
 
   if (saml.length > 0) {
-    app.get('/sso/saml/metadata', route('showServiceProvider'), async (_request, reply) =>
-      reply.type('application/samlmetadata+xml').send(
-        serviceProviderMetadata(
-          config.saml,
-          addresses,
-          saml.map(one => one.config).filter(one => one.federation),
+    routesOf(app).get(
+      '/sso/saml/metadata',
+      route('showServiceProvider', reads('anybody', 'none')),
+      async (_request, reply) =>
+        reply.type('application/samlmetadata+xml').send(
+          serviceProviderMetadata(
+            config.saml,
+            addresses,
+            saml.map(one => one.config).filter(one => one.federation),
+          ),
         ),
-      ),
     )
-    app.post(
+    routesOf(app).post(
       '/sso/saml/acs',
       {
         bodyLimit: messageLimit,
-        config: { isPage: true, isProviderMessage: true, ...route('acceptAssertion').config },
+        config: {
+          isPage: true,
+          isProviderMessage: true,
+          ...route(
+            'acceptAssertion',
+            withoutCsrf(
+              'An identity provider sends it, and has no pair.',
+              acceptsShortLived(changes('anybody', 'none', formOf(messageLimit))),
+            ),
+          ).config,
+        },
       },
       async (request, reply) => {
         const form = readForm(request)
@@ -126,9 +140,9 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
       },
     )
     // This address stays in the browser's address bar after a refusal.
-    app.get(
+    routesOf(app).get(
       '/sso/saml/acs',
-      { config: { isPage: true, ...route('refuseAssertion').config } },
+      { config: { isPage: true, ...route('refuseAssertion', reads('anybody', 'none')).config } },
       async request => {
         throw methodNotAllowed(request, ['POST'])
       },
@@ -137,9 +151,11 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
 
   for (const provider of oidc) {
     const url = `/sso/oidc/callback/${provider.config.id}`
-    app.get(
+    routesOf(app).get(
       url,
-      { config: { isPage: true, ...route('acceptCode', provider.config.id).config } },
+      {
+        config: { isPage: true, ...route('acceptCode', reads('anybody', 'none'), provider.config.id).config },
+      },
       async (request, reply) => {
         const query = request.originalUrl.slice(request.originalUrl.indexOf('?') + 1)
         const state = new URLSearchParams(query).get('state') ?? ''

@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { NewSessions } from '../authn/new-sessions.ts'
 import type { SpecialGroups } from '../authn/special-groups.ts'
 import { createTickets } from '../authn/tickets.ts'
 import type { Config } from '../config/config.ts'
@@ -13,7 +14,6 @@ import type { Measures } from '../model/measures.ts'
 import type { Clock } from '../storage/clock.ts'
 import type { Identities } from '../storage/identities.ts'
 import type { Sessions } from '../storage/sessions.ts'
-import type { Trail } from '../storage/trail.ts'
 import { signOnAddresses } from './addresses.ts'
 import { createLastProvider, signOnCookies } from './cookies.ts'
 import { providerLogoutRoutes } from './logouts.ts'
@@ -34,7 +34,7 @@ export interface SingleSignOn extends Pick<ProviderLogins, 'trade' | 'offerLogou
 
 export interface SingleSignOnParts {
   readonly addresses: Addresses
-  readonly config: Pick<Config, 'allowedOrigins' | 'baseUrl' | 'dataFolder' | 'realm' | 'tokenLifetime'> & {
+  readonly config: Pick<Config, 'allowedOrigins' | 'baseUrl' | 'dataFolder' | 'realm'> & {
     readonly singleSignOn: SingleSignOnConfig
   }
   readonly clock: Clock
@@ -43,14 +43,15 @@ export interface SingleSignOnParts {
   readonly log: FastifyBaseLogger
   readonly measures: Pick<Measures, 'queue'>
   readonly identities: Identities
+  readonly newSessions: NewSessions
   readonly sessions: Sessions
   readonly specialGroups: SpecialGroups
   readonly threads: Threads
-  readonly trail: Trail
 }
 
 export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
-  const { clock, keyring, limits, log, measures, identities, sessions, specialGroups, threads, trail } = parts
+  const { clock, keyring, limits, log, measures, identities, newSessions, sessions, specialGroups, threads } =
+    parts
   const { singleSignOn: config, dataFolder, realm } = parts.config
   const addresses = signOnAddresses(parts.addresses)
   const cookies = signOnCookies(parts.config.baseUrl)
@@ -68,15 +69,14 @@ export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
   const logins = createProviderLogins({
     addresses,
     clock,
-    config: parts.config,
     cookies,
     lastProvider,
     providers,
     identities,
+    newSessions,
     sessions,
     specialGroups,
     tickets,
-    trail,
   })
   const pendingLogins = createPendingLogins(cookies, keyring, clock)
   const redirects = createRedirects(parts.config)

@@ -1,7 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SingleSignOnConfig } from '../config/providers.ts'
-import { clientOf } from '../http/client.ts'
-import { contractsIn } from '../http/contract.ts'
+import { reads } from '../http/access.ts'
+import { clientOf } from '../http/connection.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { escapeHtml, sendPage } from '../http/html-page.ts'
 import { badParameter, type Query, singleParameters, tokenParameter } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -65,9 +66,9 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
 
   for (const scheme of new Set(providers.map(provider => provider.config.scheme))) {
     const ofScheme = providers.filter(provider => provider.config.scheme === scheme)
-    app.get(
+    routesOf(app).get(
       `/${scheme}`,
-      { config: { isPage: true, ...route('beginSignOn', scheme).config } },
+      { config: { isPage: true, ...route('beginSignOn', reads('anybody', 'none'), scheme).config } },
       async (request, reply) => {
         refuseEmbedded(request)
         const given = readStart(request, ofScheme)

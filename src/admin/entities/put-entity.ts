@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify'
-import { clientOf } from '../../http/client.ts'
+import { clientOf } from '../../http/connection.ts'
 import { requireState, stale } from '../../http/preconditions.ts'
 import { Problem } from '../../http/problems.ts'
 import { checkName, importStaged, VersionReplaced } from '../../import/import-entity.ts'
