@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { configSchema } from '../src/config/schema.ts'
 import { settings, structuredSettings } from '../src/config/settings.ts'
 import { problems } from '../src/http/problems.ts'
+import { accessTable } from './access-table.ts'
 import { clientApi } from './client-api.ts'
 import { contract } from './contract.ts'
 import { openApi, openApiDigest } from './open-api.ts'
@@ -42,6 +43,15 @@ ${Object.entries(structuredSettings)
   .map(([key, takes]) => `| \`${key}\` | \`${takes}\` |`)
   .join('\n')}
 `,
+  'reference/access.md': async () => `${note}
+# Who may use which route
+
+Each route states this beside its address, and one guard enforces it before a byte of the body is read
+([decision](../decisions/0067-access-of-routes.md)). *Access token* is the part of the API that the token's scope must
+include; \`any\` needs no part, \`none\` takes no access token, and with \`anonymous\` it counts as none. The token of a login
+is accepted wherever tokens are read. Rights that a route names are looked up by the route itself.
+
+${accessTable(await openApi())}`,
   'reference/carrel.schema.json': () => `${JSON.stringify(configSchema, null, 2)}\n`,
   'reference/openapi-digest.txt': openApiDigest,
   '../packages/client/src/api.ts': () => clientApi(openApi),

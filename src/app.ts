@@ -1,23 +1,10 @@
 import type { FastifyInstance } from 'fastify'
-import { adminRoutes } from './admin/entities/routes.ts'
-import { countLogins } from './admin/metrics/count-logins.ts'
 import { metricsRoutes } from './admin/metrics/route.ts'
-import { createOperator } from './admin/operation/operator.ts'
-import { createProcesses } from './admin/processes/processes.ts'
-import { processRoutes } from './admin/processes/routes.ts'
-import { scriptRoutes } from './admin/processes/scripts.ts'
-import { uploadsIn } from './admin/uploads/folder.ts'
-import { ingestRoutes } from './admin/uploads/ingest-route.ts'
-import { uploadRoutes } from './admin/uploads/routes.ts'
-import { createUploads } from './admin/uploads/uploads.ts'
-import { authenticate, refuseShortLivedToken } from './authn/authenticate.ts'
-import { loadRegistrations } from './authn/load-registrations.ts'
-import { createLogins } from './authn/logins.ts'
+import { createAdministration } from './admin/wiring.ts'
+import { authenticate } from './authn/authenticate.ts'
+import { guardRoutes, mayCall } from './authn/guard.ts'
 import type { PasswordCost } from './authn/passwords.ts'
-import { peopleRoutes } from './authn/people-routes.ts'
-import { restrictLogins } from './authn/restrict-logins.ts'
-import { authnRoutes } from './authn/routes.ts'
-import { createScopes } from './authn/scope.ts'
+import { authnRoutes, createAuthentication } from './authn/wiring.ts'
 import type { Config } from './config/config.ts'
 import { builtFolder } from './console/built.ts'
 import { consoleRoutes } from './console/routes.ts'
@@ -31,7 +18,6 @@ import { createHandOver } from './files/hand-over.ts'
 import { createLeases } from './files/leases.ts'
 import { requireFolder } from './files/require-folder.ts'
 import { addressesOf } from './http/addresses.ts'
-import { describeFault } from './http/answer-problems.ts'
 import { eventOf } from './http/audit.ts'
 import { describedRoutes } from './http/contract.ts'
 import { answerEmbeds } from './http/embed.ts'
@@ -40,14 +26,16 @@ import { problemPages } from './http/problem-pages.ts'
 import { createServer } from './http/server.ts'
 import { editingRoutes } from './items/write/routes.ts'
 import { Tally } from './lib/tally.ts'
-import { createThreads, type Threads } from './lib/threads/threads.ts'
+import { createThreads, type Threads } from './lib/threads/thread.ts'
 import { passwordMethod } from './model/accounts.ts'
 import { type Limits, ownLimits } from './model/limits.ts'
 import { createMeasures } from './model/measures.ts'
 import { openapiRoutes } from './openapi/routes.ts'
-import { puppetDbServiceRoutes } from './query/puppetdb/service.ts'
+import { loadRegistrations } from './people/registrations.ts'
+import { peopleRoutes } from './people/routes.ts'
+import { puppetDbServiceRoutes } from './query/puppetdb-service.ts'
 import { queryRoutes } from './query/routes.ts'
-import { recordRoutes } from './records/routes.ts'
+import { recordRoutes } from './query/write/routes.ts'
 import { waysToLogIn } from './sso/addresses.ts'
 import { loadDirectory } from './sso/ldap/load.ts'
 import { loadSingleSignOn } from './sso/load.ts'
@@ -60,40 +48,38 @@ import type { Storage } from './storage/storage.ts'
  */
 export async function buildApp(
   config: Config,
-  store: Storage,
+  storage: Storage,
   passwordCost?: PasswordCost,
   limits: Limits = ownLimits(config),
   threads: Threads = createThreads(),
 ): Promise<FastifyInstance> {
   const tally = new Tally(limits.rows)
   const measures = createMeasures(tally, config.loginMethods)
-  const storage = restrictLogins(countLogins(store, measures))
-  const { clock, entities, identities, people, repository, sessions, trail } = storage
+  const { accessTokens, alerts, clock, entities, identities, people, registry, repository, sessions, trail } =
+    storage
   const addresses = addressesOf(config)
   const ways = waysToLogIn(config, addresses)
-  const logins = await createLogins({ config, limits, measures, passwordCost, storage, ways })
-  const { lookAgain, challenge, csrf, keyring, passwords, specialGroups, throttle, tickets, tokens } = logins
-  const leases = createLeases({ config, people, sessions, specialGroups, tokens })
-
-  const files = createFileStore(config.filesFolder)
+  const authentication = await createAuthentication({ config, limits, measures, passwordCost, storage, ways })
+  const { challenge, csrf, keyring, lookAgain, newSessions, onBehalfOf } = authentication
+  const { passwords, specialGroups, throttle, tickets, tokens, verifyAccessToken } = authentication
 
   const app = createServer({ config, addresses, challenge, csrf, measures })
   const routes = describedRoutes(app)
-  const runner = createProcesses({
-    processes: storage.processes,
-    report: (id, fault) => app.log.error({ process: id, fault: describeFault(fault) }, 'a process failed'),
-  })
-  app.addHook('preClose', runner.close)
-  const vouching = { clock, identities, log: app.log, sessions, specialGroups, trail }
+  const vouching = { identities, log: app.log, newSessions, sessions, specialGroups }
   const working = { limits, measures, threads }
-  const single = await loadSingleSignOn(config, { ...vouching, ...working, addresses, keyring })
+  const single = await loadSingleSignOn(config, { ...vouching, ...working, addresses, clock, keyring })
   const directory = await loadDirectory(config, { ...vouching, queue: limits.directory, throttle })
   const registrations = await loadRegistrations(config, { app, people, passwords, tickets, trail })
+  const managing = { addresses, config, limits, lookAgain, specialGroups, storage, tally }
+  const administration = createAdministration(app, managing)
+  const leases = createLeases({ config, people, sessions, specialGroups, tokens })
+  const files = createFileStore(config.filesFolder)
   const health = {
     ping: storage.ping,
     requireFolder: () => requireFolder(config.filesFolder, repository),
     loops: limits.loops,
   }
+
   healthRoutes(app, health)
   limits.passwords.measure(measures.queue('passwords'))
   if (directory) limits.directory.measure(measures.queue('directory'))
@@ -104,14 +90,20 @@ export async function buildApp(
   // All routes inside know their caller.
   await app.register(async inside => {
     const password = config.loginMethods.includes(passwordMethod)
-    const ofSingle = { trade: single?.trade, offerLogout: single?.offerLogout }
-    const known = { ...storage, ...logins, addresses, asksAgreement: config.endUserAgreement, config }
-    const scopes = createScopes(config, measures)
-    inside.addHook('onRequest', authenticate({ measures, people, scopes, sessions, ...logins }))
+    const shown = { addresses, asksAgreement: config.endUserAgreement, config }
+    inside.addHook(
+      'onRequest',
+      authenticate({ measures, onBehalfOf, people, sessions, specialGroups, tokens, verifyAccessToken }),
+    )
+    guardRoutes(inside)
     lookAgain.guard(inside)
     await inside.register(
       async authn => {
-        authnRoutes(authn, { ...known, directory, password, ...ofSingle })
+        authnRoutes(authn, {
+          ...{ ...shown, accessTokens, challenge, clock, csrf, people, sessions, trail },
+          ...{ newSessions, passwords, specialGroups, throttle, tickets, tokens },
+          ...{ directory, password, trade: single?.trade, offerLogout: single?.offerLogout },
+        })
         single?.register(authn)
       },
       { prefix: '/api/authn' },
@@ -121,39 +113,25 @@ export async function buildApp(
         rootRoutes(api, { addresses, csrf })
         problemPages(api, addresses)
         openapiRoutes(api, { config, entities, routes })
-        const uploading = { addresses, config, folder: uploadsIn(config.dataFolder), lookAgain }
-        const uploads = createUploads(uploading.folder)
-        const operator = createOperator({ addresses, config, limits, specialGroups, storage, tally })
-        await operator.register(api)
-        const ingest = ingestRoutes(api, { ...uploading, people, start: runner.start })
-        uploadRoutes(api, uploading)
+        const processRoutes = await administration.register(api)
         contentRoutes(api, {
-          repository,
-          files,
-          leases,
-          limits,
+          ...{ repository, files, leases, limits },
           lookAgain: lookAgain.thoughExpired,
           handOver: createHandOver(config),
           recordDownload: (caller, request, object) =>
             trail.record(eventOf(caller, request, { event: 'download', outcome: 'success', object })),
         })
-        const managing = { addresses, lookAgain, config, entities, people, uploads }
-        const { processes } = storage
-        const imports = await adminRoutes(api, { ...managing, ...runner, processes })
         // Resources that link to each other; they answer to `embed`.
         await api.register(async hal => {
-          answerEmbeds(hal, {
-            api: addresses.api,
-            reaches: ({ caller }, pattern) => scopes.reaches(caller, pattern),
+          answerEmbeds(hal, { api: addresses.api, reaches: ({ caller }, access) => mayCall(caller, access) })
+          await peopleRoutes(hal, {
+            ...{ ...shown, accessTokens, people, sessions, trail },
+            ...{ csrf, password, passwords, registrations, throttle },
           })
-          await peopleRoutes(hal, { ...known, password, registrations })
-          const { alerts } = storage
-          dspaceRoutes(hal, { ...known, alerts, eventOf, beforeChanges: refuseShortLivedToken })
-          await editingRoutes(hal, { ...known, lookAgain, files, uploads })
-          const { scripts } = operator
-          const { resume } = scriptRoutes(hal, { addresses, scripts, start: runner.start })
-          const resumable = { ...resume, ingest: ingest.resume, import: imports.resume }
-          processRoutes(hal, { addresses, lookAgain, processes, resume: resumable })
+          dspaceRoutes(hal, { ...shown, alerts, entities, people, registry, repository, sessions })
+          const { uploads } = administration
+          await editingRoutes(hal, { ...shown, files, lookAgain, people, repository, uploads })
+          processRoutes(hal)
         })
       },
       { prefix: '/api' },

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { changes, jsonOf, reads, refusesShortLived } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import { jsonBody } from '../http/json-body.ts'
 import type { Query } from '../http/parameters.ts'
@@ -15,8 +16,8 @@ import {
 } from '../model/access-tokens.ts'
 import type { AccessTokens } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
-import { refuseShortLivedToken, requireOwnLogin } from './authenticate.ts'
-import { readToken } from './read-access-token.ts'
+import { ownLogin } from './authenticate.ts'
+import { readToken } from './new-access-token.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -50,62 +51,71 @@ export function accessTokenRoutes(
 ): void {
   type Route = { Params: { id: string } }
   const all = `${addresses.authn}/tokens`
-  const options = { preParsing: [refuseShortLivedToken, requireLogin] }
   const bodyOf = (token: AccessToken) => accessTokenBody(token, `${all}/${token.id}`)
   const ownOf = async (request: FastifyRequest) =>
-    accessTokens.list(requireOwnLogin(request.caller).session.eperson.uuid)
+    accessTokens.list(ownLogin(request.caller).session.eperson.uuid)
 
-  app.get('/tokens', { ...options, ...route('listAccessTokens') }, async request =>
-    halPage('tokens', (await ownOf(request)).map(bodyOf), readPage(request.query as Query), all),
+  routesOf(app).get(
+    '/tokens',
+    route('listAccessTokens', refusesShortLived(reads('eperson', 'none', { onBehalf: 'refused' }))),
+    async request =>
+      halPage('tokens', (await ownOf(request)).map(bodyOf), readPage(request.query as Query), all),
   )
 
-  app.post('/tokens', { ...options, ...route('addAccessToken') }, async (request, reply) => {
-    const caller = requireOwnLogin(request.caller)
-    if (config.accessTokenLifetime === 0)
-      throw new Problem(
-        'access-denied',
-        'This service has no access tokens (CARREL_ACCESS_TOKEN_LIFETIME is 0).',
-      )
-    const now = clock.now()
-    const wanted = await readToken(jsonBody(request), { now, longest: config.accessTokenLifetime * 1000 })
-    const { id, token, hash } = newAccessToken()
-    const added = { ...wanted, id, hash, eperson: caller.session.eperson.uuid, created: now }
-    const event = eventOf(caller, request, { event: 'token.add', outcome: 'success', object: id })
-    const outcome = await accessTokens.add(added, event)
-    if (outcome === 'name-taken')
-      throw new Problem('access-token-invalid', 'name must be one that no other access token of yours has.')
-    if (outcome === 'too-many')
-      throw new Problem(
-        'access-token-invalid',
-        `There are ${maxAccessTokens} access tokens of yours already. Revoke one that you don’t need.`,
-      )
-    if (outcome === 'no-eperson') throw new Problem('authentication-required', 'The eperson is gone.')
-    const body = bodyOf({ ...added, used: null })
-    return reply
-      .code(201)
-      .header('location', body._links.self.href)
-      .send({ token, ...body })
-  })
+  routesOf(app).post(
+    '/tokens',
+    route('addAccessToken', changes('eperson', 'none', jsonOf(), { onBehalf: 'refused' })),
+    async (request, reply) => {
+      const caller = ownLogin(request.caller)
+      if (config.accessTokenLifetime === 0)
+        throw new Problem(
+          'access-denied',
+          'This service has no access tokens (CARREL_ACCESS_TOKEN_LIFETIME is 0).',
+        )
+      const now = clock.now()
+      const wanted = await readToken(jsonBody(request), { now, longest: config.accessTokenLifetime * 1000 })
+      const { id, token, hash } = newAccessToken()
+      const added = { ...wanted, id, hash, eperson: caller.session.eperson.uuid, created: now }
+      const event = eventOf(caller, request, { event: 'token.add', outcome: 'success', object: id })
+      const outcome = await accessTokens.add(added, event)
+      if (outcome === 'name-taken')
+        throw new Problem('access-token-invalid', 'name must be one that no other access token of yours has.')
+      if (outcome === 'too-many')
+        throw new Problem(
+          'access-token-invalid',
+          `There are ${maxAccessTokens} access tokens of yours already. Revoke one that you don’t need.`,
+        )
+      if (outcome === 'no-eperson') throw new Problem('authentication-required', 'The eperson is gone.')
+      const body = bodyOf({ ...added, used: null })
+      return reply
+        .code(201)
+        .header('location', body._links.self.href)
+        .send({ token, ...body })
+    },
+  )
 
-  app.get<Route>('/tokens/:id', { ...options, ...route('showAccessToken') }, async request => {
-    const found = (await ownOf(request)).find(({ id }) => id === request.params.id)
-    if (!found) throw noToken()
-    return bodyOf(found)
-  })
+  routesOf(app).get<Route>(
+    '/tokens/:id',
+    route('showAccessToken', refusesShortLived(reads('eperson', 'none', { onBehalf: 'refused' }))),
+    async request => {
+      const found = (await ownOf(request)).find(({ id }) => id === request.params.id)
+      if (!found) throw noToken()
+      return bodyOf(found)
+    },
+  )
 
-  app.delete<Route>('/tokens/:id', { ...options, ...route('revokeAccessToken') }, async (request, reply) => {
-    const caller = requireOwnLogin(request.caller)
-    const { id } = request.params
-    const event = eventOf(caller, request, { event: 'token.revoke', outcome: 'success', object: id })
-    // The response waits until the revocation is on disk. From then on, no node accepts the token.
-    if (!(await accessTokens.revoke(id, caller.session.eperson.uuid, event))) throw noToken()
-    return reply.code(204).send()
-  })
+  routesOf(app).delete<Route>(
+    '/tokens/:id',
+    route('revokeAccessToken', changes('eperson', 'none', 'unused', { onBehalf: 'refused' })),
+    async (request, reply) => {
+      const caller = ownLogin(request.caller)
+      const { id } = request.params
+      const event = eventOf(caller, request, { event: 'token.revoke', outcome: 'success', object: id })
+      // The response waits until the revocation is on disk. From then on, no node accepts the token.
+      if (!(await accessTokens.revoke(id, caller.session.eperson.uuid, event))) throw noToken()
+      return reply.code(204).send()
+    },
+  )
 }
 
 const noToken = () => new Problem('not-found', 'There is no access token of yours with this id.')
-
-/** Runs before the body is read: the body of an anonymous request is never parsed. */
-async function requireLogin({ caller }: FastifyRequest): Promise<void> {
-  requireOwnLogin(caller)
-}

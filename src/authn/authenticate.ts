@@ -2,19 +2,19 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Query, tokenParameter } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { countHeader } from '../http/refuse-malformed.ts'
-import { requireEperson } from '../http/require-eperson.ts'
+import { requireCaller } from '../http/require-caller.ts'
 import { clientAddress } from '../lib/addresses.ts'
-import { isAccessToken } from '../model/access-tokens.ts'
-import { type Acting, type Authenticated, type Caller, grantOf } from '../model/caller.ts'
+import { type Grant, isAccessToken } from '../model/access-tokens.ts'
+import type { Acting, Authenticated, Caller } from '../model/caller.ts'
 import type { Measures } from '../model/measures.ts'
 import { isAllowed } from '../model/sessions.ts'
 import type { People } from '../storage/people.ts'
 import type { Sessions } from '../storage/sessions.ts'
+import { faultOfGrant } from './guard.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
-import type { Programs } from './programs.ts'
-import { logoutUrl, type Scopes } from './scope.ts'
 import { type SpecialGroups, withoutRepeats } from './special-groups.ts'
 import type { Tokens, Verified } from './tokens.ts'
+import type { VerifyAccessToken } from './verify-access-token.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -24,6 +24,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** True if the header Authorization may be a short-lived token without a scheme. */
     takesBareToken?: boolean
+    /** True if the route ends the session, so that an alert keeps no token out (T4). */
+    endsSession?: boolean
   }
 }
 
@@ -33,36 +35,41 @@ interface Parts extends Verifying {
   readonly measures: Pick<Measures, 'tokenRefused'>
   readonly specialGroups: SpecialGroups
   readonly onBehalfOf: OnBehalfOf
-  readonly scopes: Scopes
 }
 
 interface Verifying {
   readonly tokens: Tokens
-  /** Verifies access tokens. */
-  readonly programs: Programs
+  readonly verifyAccessToken: VerifyAccessToken
 }
 
 /**
  * @returns a hook that sets `request.caller`; without a valid token, the caller is anonymous, which is no
  *   error
  */
-export function authenticate({
-  people,
-  sessions,
-  measures,
-  specialGroups,
-  onBehalfOf,
-  scopes,
-  ...verifying
-}: Parts) {
+export function authenticate({ people, sessions, measures, specialGroups, onBehalfOf, ...verifying }: Parts) {
   /**
    * True if a system-wide alert keeps the token out. A logout still ends the session: its token must not be
    * valid again when the alert is gone (T4).
    */
   function isKeptOut(verified: Verified, { routeOptions }: FastifyRequest): boolean {
-    if (isAllowed(sessions.allowed(), verified) || routeOptions.url === logoutUrl) return false
+    if (isAllowed(sessions.allowed(), verified) || routeOptions.config.endsSession) return false
     measures.tokenRefused(verified.grant ? 'access' : 'login', 'alert')
     return true
+  }
+  /**
+   * @returns `verified`; undefined if an access token counts as none on this route
+   * @throws Problem 403 if the access token isn't for this request (K2)
+   */
+  function admittedProgram<T>(request: FastifyRequest, grant: Grant, verified: T): T | undefined {
+    const { access } = request.routeOptions.config
+    if (!access || (access.tokens !== 'ignored' && access.tokens.access === 'anonymous')) return undefined
+    const fault =
+      request.headers['x-on-behalf-of'] === undefined
+        ? faultOfGrant(access, request, grant)
+        : 'No access token acts on behalf of somebody.'
+    if (fault === undefined) return verified
+    measures.tokenRefused('access', 'scope')
+    throw new Problem('access-token-refused', `This access token can’t be used for this request. ${fault}`)
   }
   return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     // Both run at the same time: if the store has to be asked, one look-up answers both.
@@ -71,7 +78,7 @@ export function authenticate({
       groups instanceof Promise
         ? await Promise.all([groups, verifiedToken(verifying, request)])
         : [groups, await verifiedToken(verifying, request)]
-    const admitted = found?.grant ? scopes.admit(request, found.grant, found) : found
+    const admitted = found?.grant ? admittedProgram(request, found.grant, found) : found
     const verified = admitted && isKeptOut(admitted, request) ? undefined : admitted
     const caller: Caller = verified
       ? await callerOf(people, verified, ipGroups)
@@ -91,9 +98,9 @@ const nobody: Caller = { kind: 'anonymous', specialGroups: [] }
 /**
  * Verifies the token of a request. An Authorization header takes precedence, even if it is not valid (T10).
  */
-function verifiedToken({ tokens, programs }: Verifying, request: FastifyRequest) {
+function verifiedToken({ tokens, verifyAccessToken }: Verifying, request: FastifyRequest) {
   const verify = (token: string) =>
-    isAccessToken(token) ? programs.verify(token, clientAddress(request.ip)) : tokens.verify('login', token)
+    isAccessToken(token) ? verifyAccessToken(token, clientAddress(request.ip)) : tokens.verify('login', token)
   if (request.headers.authorization !== undefined) {
     const bare = request.routeOptions.config.takesBareToken ? bareToken(request) : undefined
     if (bare !== undefined) return tokens.verify('short-lived', bare)
@@ -158,22 +165,12 @@ export async function callerOf(
 }
 
 /**
- * Requires a login for changes of the caller's own account: refuses access tokens, and administrators who act
- * on behalf of another eperson.
+ * Returns the caller of a route that allows neither access tokens nor acting on behalf of another eperson.
+ * @throws Problem 401 for any other caller
  */
-export function requireOwnLogin(caller: Caller): Authenticated {
-  const loggedIn = requireEperson(caller)
+export function ownLogin(caller: Caller): Authenticated {
+  const loggedIn = requireCaller(caller)
   if (loggedIn.kind === 'acting')
     throw new Problem('on-behalf-of-refused', 'This can’t be done on behalf of somebody.')
-  if (grantOf(caller)) throw new Problem('access-token-refused', 'No access token can do this. Log in.')
   return loggedIn
-}
-
-/** Refuses a short-lived token, even beside a bearer token (T10). */
-export async function refuseShortLivedToken(request: FastifyRequest): Promise<void> {
-  if ((request.query as Query).values.has(tokenParameter))
-    throw new Problem(
-      'short-lived-token-refused',
-      `This endpoint does not accept ?${tokenParameter}=; send a login token as Authorization: Bearer.`,
-    )
 }

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { changes, formOf, openRightTo, optional } from '../http/access.ts'
 import { eventOf, loginEvent } from '../http/audit.ts'
-import { clientOf } from '../http/client.ts'
-import { contractsIn } from '../http/contract.ts'
+import { clientOf } from '../http/connection.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { isForm, parseForm } from '../http/form.ts'
 import { Problem } from '../http/problems.ts'
@@ -11,20 +12,19 @@ import { passwordMethod } from '../model/accounts.ts'
 import type { Credentials, People } from '../storage/people.ts'
 import type { Sessions } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
-import type { Trail } from '../storage/trail.ts'
-import { refuseShortLivedToken } from './authenticate.ts'
+import type { NewSessions } from './new-sessions.ts'
 import type { Passwords } from './passwords.ts'
 import { newSession } from './session-age.ts'
 import type { SpecialGroups } from './special-groups.ts'
-import type { Account, Throttle } from './throttle.ts'
+import type { Guess, Throttle } from './throttle.ts'
 import type { Proven, Tokens } from './tokens.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly people: People
-  readonly sessions: Sessions
-  readonly trail: Trail
+  readonly newSessions: NewSessions
+  readonly sessions: Pick<Sessions, 'refresh'>
   readonly clock: Clock
   readonly config: Pick<Config, 'tokenLifetime'>
   readonly csrf: Csrf
@@ -43,12 +43,13 @@ interface Parts {
 /** An LDAP directory that verifies passwords (docs/decisions/0033). */
 export interface DirectoryLogins {
   /**
-   * Verifies a password; counts the attempt and records its event.
+   * Verifies a password in a turn at the throttle, and begins a session or records the failure.
    * @returns undefined if the password is wrong, or belongs to no account
    * @throws Problem
    */
   logIn(
-    who: Account & { readonly password: Uint8Array },
+    guess: Omit<Guess, 'method'>,
+    password: Uint8Array,
     request: FastifyRequest,
   ): Promise<Proven | undefined>
 }
@@ -67,11 +68,20 @@ export interface Trade {
 export function loginRoutes(app: FastifyInstance, parts: Parts): void {
   const { config, csrf, tokens } = parts
 
-  app.route({
+  routesOf(app).route({
     method: 'POST',
     url: '/login',
-    config: { actsOnlyAsItself: true, ...route('logIn').config },
-    preParsing: refuseShortLivedToken,
+    config: {
+      ...route(
+        'logIn',
+        changes(
+          openRightTo('log in with a password, a token or a single sign-on'),
+          'none',
+          optional(formOf()),
+          { onBehalf: 'ignored' },
+        ),
+      ).config,
+    },
     handler: async (request, reply) => {
       if (request.headers['x-on-behalf-of'] !== undefined)
         throw new Problem(
@@ -122,57 +132,45 @@ async function byPassword(
   const user = name.toString()
   const known = await people.credentials(user)
   const eperson = known?.uuid ?? null
+  const guess = { user, eperson, address: clientAddress(request.ip), client: clientOf(request) }
   // A password goes either to the store's own check or to the directory, never to both, and this is decided
   // before either is asked.
   const isOwn = parts.password && known !== undefined && known.passwordHash !== null
   const verified =
     directory && !isOwn
-      ? await directory.logIn({ user, eperson, password }, request)
-      : await byOwnPassword(parts, { user, password, known }, request)
+      ? await directory.logIn(guess, password, request)
+      : await byOwnPassword(parts, { guess, password, known }, request)
   if (!verified)
     throw new Problem('login-failed', `The ${directory ? 'name' : 'email address'} or the password is wrong.`)
   return verified
 }
 
 interface Claim {
-  readonly user: string
+  readonly guess: Omit<Guess, 'method'>
   readonly password: Uint8Array
   readonly known: Credentials | undefined
 }
 
 async function byOwnPassword(
-  { sessions, trail, clock, config, specialGroups, passwords, throttle }: Parts,
-  { user, password, known }: Claim,
+  { newSessions, specialGroups, passwords, throttle }: Parts,
+  { guess, password, known }: Claim,
   request: FastifyRequest,
 ): Promise<Proven | undefined> {
+  const method = passwordMethod
+  const event = loginEvent(request, guess.eperson, method)
   // A login always costs one hash, even for disabled accounts and those without a password (L5).
   const hash = known?.enabled ? known.passwordHash : null
-  const { isRight, remark, client } = await throttle.verify(
-    {
-      user,
-      eperson: known?.uuid ?? null,
-      method: passwordMethod,
-      address: clientAddress(request.ip),
-      client: clientOf(request),
-    },
-    (turn, admit) => passwords.verify(password, hash, turn, admit),
-  )
+  await using turn = await throttle.turn({ ...guess, method }, passwords.queue)
+  const isRight = await passwords.verify(password, hash, turn)
   if (!isRight || !known || hash === null) {
-    const event = loginEvent(request, known?.uuid ?? null, passwordMethod, 'failure')
-    await trail.record({ ...event, reason: remark })
+    await newSessions.fail({ ...event, reason: await turn.wrong() })
     return undefined
   }
-  const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password, client) : null
-  const begun = await sessions.begin(
-    {
-      uuid: known.uuid,
-      passwordStamp: known.passwordStamp,
-      renewedHash,
-      begins: newSession(clock.now(), config),
-    },
-    loginEvent(request, known.uuid, passwordMethod, 'success'),
-  )
-  return begun && { ...begun, method: passwordMethod, sg: specialGroups.ofLogin(passwordMethod) }
+  await turn.takeBack()
+  const renewedHash = passwords.isOutdated(hash) ? await passwords.hash(password, turn.client) : null
+  const { uuid, passwordStamp } = known
+  const begun = await newSessions.byPassword({ uuid, passwordStamp, renewedHash }, event)
+  return begun && { ...begun, method, sg: specialGroups.ofLogin(method) }
 }
 
 async function byToken({ clock, config, sessions }: Parts, request: FastifyRequest): Promise<Proven> {

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { acceptsShortLived, changes } from '../http/access.ts'
 import { eventOf } from '../http/audit.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
-import { ignoreBody } from '../http/ignore-body.ts'
 import type { LoginMethod } from '../model/accounts.ts'
 import type { ProviderSession } from '../model/identities.ts'
 import type { Sessions } from '../storage/sessions.ts'
@@ -30,9 +30,17 @@ export function logoutRoutes(
   app: FastifyInstance,
   { sessions, config, csrf, offerLogout, trade }: Parts,
 ): void {
-  app.post(
+  routesOf(app).post(
     '/logout',
-    { config: { actsOnlyAsItself: true, ...route('logOut').config }, preParsing: ignoreBody },
+    {
+      config: {
+        ...route(
+          'logOut',
+          acceptsShortLived(changes('anybody', 'anonymous', 'ignored', { onBehalf: 'ignored' })),
+        ).config,
+        endsSession: true,
+      },
+    },
     async (request, reply) => {
       const { caller } = request
       // A caller who acts on behalf of an eperson doesn't end that eperson's sessions (O3).

@@ -44,13 +44,6 @@ export interface LookAgain {
 /** Maximum number of times that a handler runs if the caller's rights change while it runs. */
 const attempts = 3
 
-/** Adds a check of the caller to every route of a scope. Call it before routes are added. */
-export function checkEach(app: FastifyInstance, check: Check): void {
-  app.addHook('onRoute', route => {
-    route.preParsing = [check, ...[route.preParsing ?? []].flat()]
-  })
-}
-
 /**
  * Looks callers up again. The caller is identified from the head of a request; the body may arrive much
  * later, and meanwhile the session may have ended, or a right may have been taken away. So the caller is
@@ -108,7 +101,8 @@ export function createLookAgain({ accessTokens, people, sessions, clock, special
   async function bringUpToDate(request: FastifyRequest, reply: FastifyReply, caller: Caller): Promise<void> {
     request.caller = caller
     if (caller.kind !== 'acting') reply.removeHeader('x-acting-as')
-    const { checks } = request.routeOptions.config
+    const { checks, guard } = request.routeOptions.config
+    guard?.(request, reply)
     for (const check of checks?.() ?? []) await check(request, reply)
   }
 

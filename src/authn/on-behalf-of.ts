@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { eventOf } from '../http/audit.ts'
 import { Problem } from '../http/problems.ts'
-import { requireEperson } from '../http/require-eperson.ts'
+import { requireCaller } from '../http/require-caller.ts'
 import { readUuid } from '../lib/uuids.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { type Acting, type Caller, isAdministrator } from '../model/caller.ts'
@@ -30,7 +30,7 @@ const maxReasonLength = 1_000
 export function createOnBehalfOf({ people, sessions, trail, config }: Parts): OnBehalfOf {
   return async (caller, ipGroups, request, reply) => {
     // Logout ignores the header: callers log out only themselves (O3). The login handler refuses it (L9).
-    if (request.routeOptions.config.actsOnlyAsItself) return caller
+    if (request.routeOptions.config.access?.onBehalf === 'ignored') return caller
     const wanted = readUuid(header(request, 'x-on-behalf-of'))
     if (wanted === undefined)
       throw new Problem(
@@ -56,7 +56,7 @@ export function createOnBehalfOf({ people, sessions, trail, config }: Parts): On
     if (!config.loginOnBehalfOf)
       throw await refuse('Acting on behalf of others is disabled (CARREL_LOGIN_ON_BEHALF_OF).')
     if (!isAdministrator(caller)) throw await refuse('Only administrators may act on behalf of others.')
-    const admin = requireEperson(caller)
+    const admin = requireCaller(caller)
     const session = await sessions.of(wanted)
     if (!session)
       throw new Problem('bad-on-behalf-of', 'X-On-Behalf-Of does not name an eperson who may log in.')
@@ -94,11 +94,4 @@ const header = (request: FastifyRequest, name: string): string => {
 function readReason(request: FastifyRequest): string | null {
   const text = Buffer.from(header(request, 'x-on-behalf-of-reason'), 'latin1').toString()
   return text === '' ? null : text.slice(0, maxReasonLength)
-}
-
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** True if X-On-Behalf-Of has no effect on this route. */
-    actsOnlyAsItself?: boolean
-  }
 }

@@ -1,5 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Client, FairQueue } from '../lib/fair-queue.ts'
+import type { Turn } from './throttle.ts'
 
 /**
  * Passwords are hashed with argon2id (RFC 9106) and the minimum parameters of OWASP's cheat sheet. Hashing
@@ -13,18 +14,15 @@ export interface Passwords {
   /** Hashes a password when it is the client's turn. @returns a PHC string */
   hash(password: Uint8Array, client: Client): Promise<string>
   /**
-   * Verifies a password. Always costs one hash, so that the time doesn't reveal whether an account exists
-   * (L5).
+   * Counts the guess of a turn in `queue`, and verifies its password. Always costs one hash, so that the time
+   * doesn't reveal whether an account exists (L5).
    * @param phc the hash to compare with; null if there is none, and the password is then wrong
-   * @param admit called when it is this password's turn. If it throws, nothing is hashed, and the error is
-   *   passed on
+   * @returns true if the password is right
+   * @throws Problem if the guess has to wait; nothing is hashed then
    */
-  verify(
-    password: Uint8Array,
-    phc: string | null,
-    client: Client,
-    admit: () => Promise<void>,
-  ): Promise<{ readonly isRight: boolean }>
+  verify(password: Uint8Array, phc: string | null, turn: Pick<Turn, 'count'>): Promise<boolean>
+  /** The queue in which guesses wait for their turn. */
+  readonly queue: FairQueue
   /** Average delay of a refusal, in ms. */
   readonly refusal: number
   /**
@@ -57,17 +55,16 @@ export interface PasswordCost extends HashCost {
 export function createPasswords(queue: FairQueue, { refusal, ...cost }: PasswordCost = usualCost): Passwords {
   return {
     hash: (password, client) => queue.run(client, () => hashPassword(password, cost)),
-    verify: async (password, phc, client, admit) => {
+    verify: async (password, phc, turn) => {
       const known = phc === null ? undefined : readPhc(phc)
       const parameters = known
         ? { ...known, tagLength: known.tag.length }
         : { ...cost, salt: dummySalt, tagLength: tagBytes }
-      const tag = await queue.run(client, async () => {
-        await admit()
-        return derive(password, parameters)
-      })
-      return { isRight: known !== undefined && timingSafeEqual(tag, known.tag) }
+      await turn.count()
+      const tag = await derive(password, parameters)
+      return known !== undefined && timingSafeEqual(tag, known.tag)
     },
+    queue,
     refusal,
     isOutdated: phc => {
       const known = readPhc(phc)

@@ -100,10 +100,5 @@ export const Login = named('Login', {
   password: text,
 })
 
-export const Registration = named('Registration', {
-  email: text,
-  user: orNull(text),
-  registrationType: oneOf('register', 'forgot'),
-  type: always('registration'),
-  _links: links('self'),
-})
+/** Headers of an answer that brings a new CSRF pair. */
+export const pair = { 'DSPACE-XSRF-TOKEN': text, 'Set-Cookie': text }

@@ -1,16 +1,16 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { changes, reads, refusesShortLived } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
-import { ignoreBody } from '../http/ignore-body.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import type { Authenticated } from '../model/caller.ts'
 import { keyOfSession, type ListedSession } from '../model/sessions.ts'
 import type { Sessions } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
-import { refuseShortLivedToken, requireOwnLogin } from './authenticate.ts'
+import { ownLogin } from './authenticate.ts'
 import { createSessionAge, type SessionLifetimes } from './session-age.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
@@ -27,11 +27,9 @@ export function sessionRoutes(app: FastifyInstance, { addresses, clock, config, 
   type Route = { Params: { id: string } }
   const all = `${addresses.authn}/sessions`
   const age = createSessionAge(clock, config)
-  const options = { preParsing: [refuseShortLivedToken, requireLogin] }
-  const changing = { preParsing: [...options.preParsing, ignoreBody] }
 
   async function ownOf(request: FastifyRequest) {
-    const caller = requireOwnLogin(request.caller)
+    const caller = ownLogin(request.caller)
     const listed = await sessions.list(caller.session)
     return listed
       .map(one => ({ ...one, expires: Math.min(one.expires, age.endOf(one.begun)) }))
@@ -52,31 +50,46 @@ export function sessionRoutes(app: FastifyInstance, { addresses, clock, config, 
     _links: { self: { href: `${all}/${one.begun}` } },
   })
 
-  app.get('/sessions', { ...options, ...route('listSessions') }, async request =>
-    halPage('sessions', await ownOf(request), readPage(request.query as Query), all),
+  routesOf(app).get(
+    '/sessions',
+    route('listSessions', refusesShortLived(reads('eperson', 'none', { onBehalf: 'refused' }))),
+    async request => halPage('sessions', await ownOf(request), readPage(request.query as Query), all),
   )
-  app.get<Route>('/sessions/:id', { ...options, ...route('showSession') }, async request => {
-    const found = (await ownOf(request)).find(({ id }) => id === request.params.id)
-    if (!found) throw noSession()
-    return found
-  })
+  routesOf(app).get<Route>(
+    '/sessions/:id',
+    route('showSession', refusesShortLived(reads('eperson', 'none', { onBehalf: 'refused' }))),
+    async request => {
+      const found = (await ownOf(request)).find(({ id }) => id === request.params.id)
+      if (!found) throw noSession()
+      return found
+    },
+  )
 
   // The responses wait until the change is on disk. From then on, no node accepts a token of an ended
   // session.
-  app.delete('/sessions', { ...changing, ...route('endOtherSessions') }, async (request, reply) => {
-    const caller = requireOwnLogin(request.caller)
-    await sessions.endOthers(caller.session.eperson.uuid, ownSession(caller), ended(request, 'others'))
-    return reply.code(204).send()
-  })
-  app.delete<Route>('/sessions/:id', { ...changing, ...route('endSession') }, async (request, reply) => {
-    const caller = requireOwnLogin(request.caller)
-    const { id } = request.params
-    if (!/^[1-9]\d{0,14}$/.test(id)) throw noSession()
-    const { uuid } = caller.session.eperson
-    const event = ended(request, id)
-    if (!(await sessions.end(uuid, Number(id), ownSession(caller), clock.certain(), event))) throw noSession()
-    return reply.code(204).send()
-  })
+  routesOf(app).delete(
+    '/sessions',
+    route('endOtherSessions', changes('eperson', 'none', 'ignored', { onBehalf: 'refused' })),
+    async (request, reply) => {
+      const caller = ownLogin(request.caller)
+      await sessions.endOthers(caller.session.eperson.uuid, ownSession(caller), ended(request, 'others'))
+      return reply.code(204).send()
+    },
+  )
+  routesOf(app).delete<Route>(
+    '/sessions/:id',
+    route('endSession', changes('eperson', 'none', 'ignored', { onBehalf: 'refused' })),
+    async (request, reply) => {
+      const caller = ownLogin(request.caller)
+      const { id } = request.params
+      if (!/^[1-9]\d{0,14}$/.test(id)) throw noSession()
+      const { uuid } = caller.session.eperson
+      const event = ended(request, id)
+      if (!(await sessions.end(uuid, Number(id), ownSession(caller), clock.certain(), event)))
+        throw noSession()
+      return reply.code(204).send()
+    },
+  )
 }
 
 /** The caller's own session, in the form by which the store recognizes it while it is alive. */
@@ -91,8 +104,3 @@ const ended = (request: FastifyRequest, object: string) =>
 const inWords = (time: number) => new Date(time).toISOString()
 
 const noSession = () => new Problem('not-found', 'You have no session with this id, or it has ended.')
-
-/** Runs first, so that an anonymous caller learns nothing. */
-async function requireLogin({ caller }: FastifyRequest): Promise<void> {
-  requireOwnLogin(caller)
-}

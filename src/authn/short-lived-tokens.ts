@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { changes } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'
-import { contractsIn } from '../http/contract.ts'
-import { requireEperson } from '../http/require-eperson.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
+import { requireCaller } from '../http/require-caller.ts'
 import type { Trail } from '../storage/trail.ts'
-import { refuseShortLivedToken } from './authenticate.ts'
 import type { Tokens } from './tokens.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
@@ -27,11 +27,11 @@ export function shortLivedTokenRoutes(
 ): void {
   const href = `${addresses.authn}/shortlivedtokens`
 
-  app.post(
+  routesOf(app).post(
     '/shortlivedtokens',
-    { ...route('issueShortLivedToken'), preParsing: refuseShortLivedToken },
+    route('issueShortLivedToken', changes('eperson', 'none', 'unused')),
     async request => {
-      const caller = requireEperson(request.caller)
+      const caller = requireCaller(request.caller)
       await trail.record(eventOf(caller, request, { event: 'short-lived-token', outcome: 'success' }))
       const lifetime = config.shortTokenLifetime
       const token =

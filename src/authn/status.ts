@@ -1,10 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { SpecialGroupConfig } from '../config/special-groups.ts'
-import { epersonBody, groupBody } from '../dspace/epersons.ts'
+import { reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { firstPage, halPage, type PageRequest, readPage } from '../http/hal.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
+import { epersonBody, groupBody } from '../http/resources/people.ts'
 import { memo } from '../lib/memo.ts'
 import type { Group } from '../model/accounts.ts'
 import type { Caller } from '../model/caller.ts'
@@ -80,14 +81,18 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
       : caller
   }
 
-  app.get('/status', route('showStatus'), async (request, reply) => {
+  routesOf(app).get('/status', route('showStatus', reads('anybody', 'any')), async (request, reply) => {
     const caller = await callerOf(request)
     if (caller.kind === 'anonymous') reply.header('www-authenticate', challenge)
     return reply.type('application/json').serializer(asIs).send(statusOf(caller))
   })
-  app.get('/status/specialGroups', route('listSpecialGroups'), async request => {
-    const query = request.query as Query
-    singleParameters(query, ['page', 'size'])
-    return groupPage((await callerOf(request)).specialGroups, readPage(query))
-  })
+  routesOf(app).get(
+    '/status/specialGroups',
+    route('listSpecialGroups', reads('anybody', 'any')),
+    async request => {
+      const query = request.query as Query
+      singleParameters(query, ['page', 'size'])
+      return groupPage((await callerOf(request)).specialGroups, readPage(query))
+    },
+  )
 }

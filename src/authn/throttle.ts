@@ -1,13 +1,13 @@
 import { setTimeout } from 'node:timers/promises'
 import { Problem } from '../http/problems.ts'
-import { networkOf, siteOf } from '../lib/addresses.ts'
-import { type Client, Overloaded } from '../lib/fair-queue.ts'
+import { networkPrefix, siteOf } from '../lib/addresses.ts'
+import { type Client, type FairQueue, Overloaded } from '../lib/fair-queue.ts'
 import type { Mac } from '../lib/hmac.ts'
 import { emailKey, type LoginMethod } from '../model/accounts.ts'
 import { deriveKey, type Keyring } from '../model/keys.ts'
 import type { Measures } from '../model/measures.ts'
 import type { Keys } from '../model/throttle.ts'
-import type { Attempt, Attempts, BegunAttempt } from '../storage/sessions.ts'
+import type { Attempt, Attempts, BegunAttempt as Begun } from '../storage/sessions.ts'
 
 /** The account being logged in to. */
 export interface Account {
@@ -27,26 +27,36 @@ export interface Guess extends Account {
 }
 
 /**
- * Checks a password when it is its turn. It calls `admit` once before that, and passes its errors on.
- * @param client whose turn it is
- * @param admit counts the attempt, for the given account instead of the typed one if there is one
+ * A guess that may be verified now. It holds a place in its queue until it is judged or the turn ends. A turn
+ * that ends without an answer, because something failed, is not counted as a guess.
  */
-export type Prove<T> = (client: Client, admit: (account?: Account) => Promise<void>) => Promise<T>
-
-export interface Verdict {
-  /** The reason in the audit trail if the next attempt has to wait; null if it doesn't. */
-  readonly remark: string | null
+export interface Turn extends AsyncDisposable {
   /** The client for the hashing queue, if something else is to be hashed. */
   readonly client: Client
+  /**
+   * Counts the guess as a failure. Call it once, just before the password is verified: concurrent guesses then
+   * see each other.
+   * @param account counts it for this account instead of the typed one
+   * @throws Problem `too-many-attempts` if it has to wait
+   */
+  count(account?: Account): Promise<void>
+  /**
+   * The password was wrong: the guess stays counted.
+   * @returns the reason for the audit trail if the next attempt has to wait; null if it doesn't
+   */
+  wrong(): Promise<string | null>
+  /** The password was right, so that it was no guess. */
+  takeBack(): Promise<void>
 }
 
-/** Verifies passwords, and throttles guessing (L8, docs/decisions/0023). */
+/** Throttles the guessing of passwords (L8, docs/decisions/0023). */
 export interface Throttle {
   /**
-   * Verifies a password. An attempt that fails without an answer isn't counted.
+   * Waits for the turn of a guess.
+   * @param queue limits how many passwords are verified at once
    * @throws Problem `too-many-attempts` if it has to wait; Overloaded if too many are waiting already
    */
-  verify<T extends { readonly isRight: boolean }>(guess: Guess, prove: Prove<T>): Promise<T & Verdict>
+  turn(guess: Guess, queue: FairQueue): Promise<Turn>
   /**
    * Counts another action that has a limit, such as asking for a mail. It is counted apart from guesses.
    * @throws Problem `too-many-attempts` if it has to wait
@@ -82,58 +92,88 @@ export function createThrottle({ attempts, keyring, measures, refusal: pause, ho
     held--
   }
 
-  async function refuse(error: unknown, method: LoginMethod): Promise<never> {
+  /** Delays the answer to a refused guess. */
+  async function holdRefusal(error: unknown, method: LoginMethod): Promise<void> {
     const isThrottled = error instanceof Problem && error.code === 'too-many-attempts'
     if (isThrottled) measures.loginThrottled(method)
     // The delays differ: clients that were refused together would come again together.
     if (isThrottled || error instanceof Overloaded) await hold(pause * (0.5 + Math.random()))
-    throw error
   }
 
-  async function verify<T extends { readonly isRight: boolean }>(
-    { user, eperson, address, client: asking }: Guess,
-    prove: Prove<T>,
-  ): Promise<T & Verdict> {
-    const came = performance.now()
-    const network = networkOf(address)
-    const attemptOn = (account: Account): Attempt => ({
-      keys: keysOf(account.user, network, siteOf(address)),
-      eperson: account.eperson,
-      network,
-    })
-    let attempt = attemptOn({ user, eperson })
+  /**
+   * Waits for a place in the queue. Nothing is counted yet: an attempt that waits, or that the queue refuses,
+   * is no guess.
+   */
+  async function enter(attempt: Attempt, asking: Client, queue: FairQueue) {
     // Looked up without counting first: most of a flood ends here, and costs no write.
     const standing = await attempts.look(attempt)
     if (standing.wait > 0) throw refusal(standing.wait)
     const client = { ...asking, first: standing.isFamiliar }
-    // Counted only at its turn: an attempt that waits, or that the queue refuses, is no guess yet.
-    let begun: BegunAttempt | undefined
-    const takeBack = async () => begun && attempts.takeBack(attempt, begun)
-    let proof: T
-    try {
-      proof = await prove(client, async account => {
-        if (account) attempt = attemptOn(account)
-        const one = await attempts.begin(attempt)
-        if (one.wait > 0) throw refusal(one.wait)
-        begun = one
-      })
-    } catch (error) {
-      await takeBack()
+    return { client, leave: await queue.enter(client) }
+  }
+
+  async function turn(guess: Guess, queue: FairQueue): Promise<Turn> {
+    const came = performance.now()
+    const { address, method } = guess
+    const network = networkPrefix(address)
+    const attemptOn = ({ user, eperson }: Account): Attempt => ({
+      keys: keysOf(user, network, siteOf(address)),
+      eperson,
+      network,
+    })
+    let attempt = attemptOn(guess)
+    const { client, leave } = await enter(attempt, guess.client, queue).catch(async error => {
+      await holdRefusal(error, method)
       throw error
+    })
+    let counted: Begun | undefined
+    let refused: unknown
+    let isInQueue = true
+
+    function leaveQueue(): void {
+      if (isInQueue) leave()
+      isInQueue = false
     }
-    if (proof.isRight) {
-      await takeBack()
-      return { ...proof, remark: null, client }
+    async function takeBack(): Promise<void> {
+      const begun = counted
+      counted = undefined
+      leaveQueue()
+      if (begun) await attempts.takeBack(attempt, begun)
     }
-    if (holdsWrong) await hold(came + pause - performance.now())
-    const wait = begun?.pause ?? 0
-    return { ...proof, remark: wait === 0 ? null : `the next attempt has to wait ${seconds(wait)} s`, client }
+    return {
+      client,
+      count: async account => {
+        if (account) attempt = attemptOn(account)
+        try {
+          const begun = await attempts.begin(attempt)
+          if (begun.wait > 0) throw refusal(begun.wait)
+          counted = begun
+        } catch (error) {
+          refused = error
+          throw error
+        }
+      },
+      wrong: async () => {
+        const wait = counted?.pause ?? 0
+        counted = undefined
+        leaveQueue()
+        if (holdsWrong) await hold(came + pause - performance.now())
+        return wait === 0 ? null : `the next attempt has to wait ${seconds(wait)} s`
+      },
+      takeBack,
+      [Symbol.asyncDispose]: async () => {
+        // The answer is the error that ended the turn, even if the store can't take the guess back either.
+        await takeBack().catch(() => {})
+        // Held back only here, when the connection to a directory is closed as well.
+        await holdRefusal(refused, method)
+      },
+    }
   }
 
   return {
-    verify: (guess, prove) => verify(guess, prove).catch(error => refuse(error, guess.method)),
+    turn,
     count: async (what, address) => {
-      const network = networkOf(address)
+      const network = networkPrefix(address)
       const keys = keysOf(what, `asks ${network}`, `asks ${siteOf(address)}`)
       const { wait } = await attempts.begin({ keys, eperson: null, network })
       if (wait > 0) throw tooMany('requests', wait)

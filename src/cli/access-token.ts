@@ -1,5 +1,5 @@
 import { Command } from 'commander'
-import { readToken } from '../authn/read-access-token.ts'
+import { readToken } from '../authn/new-access-token.ts'
 import { Problem } from '../http/problems.ts'
 import { maxAccessTokens, newAccessToken, shownAccessToken } from '../model/access-tokens.ts'
 import type { Credentials, People } from '../storage/people.ts'

@@ -1,17 +1,15 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { type BackupReport, backUpTo } from '../admin/backup/backup.ts'
-import type { Made, Progress } from '../admin/backup/make.ts'
-import { sourceOf } from '../admin/backup/source.ts'
+import { type Made, type Progress, sourceOf } from '../admin/backup/make.ts'
 import { backUpToStream } from '../admin/backup/stream.ts'
 import { type VerifiedBackup, verifyBackups } from '../admin/backup/verify.ts'
 import { percent } from '../admin/processes/processes.ts'
-import { counted } from '../lib/counted.ts'
+import { quantity } from '../lib/quantities.ts'
 import type { Storage } from '../storage/storage.ts'
-import { asProcess } from './as-process.ts'
 import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
+import { asProcess, showProgress } from './long-work.ts'
 import { type Json, jsonOption, printable, sayResult } from './output.ts'
-import { showProgress } from './progress.ts'
 import { commandEvent, withStore } from './store.ts'
 
 interface Options extends Json {
@@ -126,7 +124,7 @@ const describeMade = ({ name, copied, manifest: { contents, lost } }: Made & { r
   ...lost.map(
     ({ sha256, files }) => `missing or damaged in the store: ${sha256} of ${files.map(printable).join('; ')}`,
   ),
-  `Backup ${name}: ${counted(contents.count, 'file')} (${megabytes(contents.bytes)}), of which ` +
+  `Backup ${name}: ${quantity(contents.count, 'file')} (${megabytes(contents.bytes)}), of which ` +
     `${copied.count.toLocaleString('en')} (${megabytes(copied.bytes)}) ${copied.count === 1 ? 'was' : 'were'} copied.`,
 ]
 
@@ -145,7 +143,7 @@ function describe(report: BackupReport): string {
       : [`No old files were removed, because a backup can't be read: ${unreadable}.`]),
     ...(backups.length > 0
       ? [
-          `Removed ${counted(backups.length, 'old backup')} and ${counted(contents, 'file')} that only they had.`,
+          `Removed ${quantity(backups.length, 'old backup')} and ${quantity(contents, 'file')} that only they had.`,
         ]
       : []),
   ].join('\n')
@@ -160,6 +158,6 @@ function describeVerified({ name, problems, lost, contents }: VerifiedBackup): s
   return [
     ...lines,
     ...missing,
-    `${name}: ${problems.length === 0 ? `intact, ${counted(contents, 'file')}` : 'damaged'}`,
+    `${name}: ${problems.length === 0 ? `intact, ${quantity(contents, 'file')}` : 'damaged'}`,
   ].join('\n')
 }

@@ -6,8 +6,8 @@ import { OtherStore, takeOver } from '../files/owner.ts'
 import { openDump } from '../storage/copy/dump.ts'
 import { Failure, Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
+import { showProgress } from './long-work.ts'
 import { type Json, jsonOption, sayResult, table } from './output.ts'
-import { showProgress } from './progress.ts'
 import { commandEvent, withStore } from './store.ts'
 
 interface Options extends Json {

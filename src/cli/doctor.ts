@@ -1,8 +1,7 @@
 import { Command } from 'commander'
-import { counted } from '../lib/counted.ts'
-import { examine } from './doctor/examine.ts'
+import { quantity } from '../lib/quantities.ts'
+import { examine, readSettings } from './doctor/examine.ts'
 import { type Finding, isTrouble, levels } from './doctor/finding.ts'
-import { readSettings } from './doctor/wrong-settings.ts'
 import { examined } from './inspect-store.ts'
 import { printable, sayList } from './output.ts'
 
@@ -29,7 +28,7 @@ function inWords(findings: readonly Finding[]): string {
   const counts = levels
     .map(level => [findings.filter(one => one.level === level).length, level] as const)
     .filter(([count, level]) => count > 0 && level !== 'ok')
-    .map(([count, level]) => counted(count, level))
+    .map(([count, level]) => quantity(count, level))
   return [...lines.map(printable), '', counts.length === 0 ? 'All is well.' : `${counts.join(', ')}.`].join(
     '\n',
   )

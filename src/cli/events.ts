@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { Command, Option } from 'commander'
-import { counted } from '../lib/counted.ts'
+import { quantity } from '../lib/quantities.ts'
 import type { Field } from '../model/entities.ts'
 import { csvHeader, csvLines } from '../model/record-format.ts'
 import { checkpointName, hex } from '../model/trail.ts'
 import { type Verdict, verifyTrail } from '../storage/statements/verify-trail.ts'
 import { eventColumns, type StoredEvent, type TimeRange, type TrailReader } from '../storage/trail.ts'
 import { Misuse } from './failures.ts'
+import { showProgress } from './long-work.ts'
 import { type Json, jsonOption, printable, sayResult } from './output.ts'
-import { showProgress } from './progress.ts'
 import { commandEvent, withStore } from './store.ts'
 
 /** `carrel events …`: the audit trail (D9, docs/decisions/0027). */
@@ -49,7 +49,7 @@ export function eventsCommand(): Command {
           progress.stop()
         }
         if (removed > 0) await trail.record(commandEvent('events.prune', before))
-        sayResult(json, { removed, before }, `Removed ${counted(removed, 'event')} before ${before}.`)
+        sayResult(json, { removed, before }, `Removed ${quantity(removed, 'event')} before ${before}.`)
       })
     })
 
@@ -134,15 +134,15 @@ function describe({ faults, events, checkpoints, begun, pruned, last }: Verdict,
   })
   if (faults.length > 0)
     lines.push(
-      faults.length >= max ? `Stopped after ${max} faults (--max).` : `${counted(faults.length, 'fault')}.`,
+      faults.length >= max ? `Stopped after ${max} faults (--max).` : `${quantity(faults.length, 'fault')}.`,
     )
   else
     lines.push(
-      `${counted(events, 'event')} and ${counted(checkpoints, 'checkpoint')}: all as they were written.`,
+      `${quantity(events, 'event')} and ${quantity(checkpoints, 'checkpoint')}: all as they were written.`,
     )
   if (begun)
-    lines.push(`The trail began at ${begun.time} with ${counted(begun.events, 'event')} from before.`)
-  if (pruned) lines.push(`${counted(pruned.events, 'event')} were pruned, the last before ${pruned.before}.`)
+    lines.push(`The trail began at ${begun.time} with ${quantity(begun.events, 'event')} from before.`)
+  if (pruned) lines.push(`${quantity(pruned.events, 'event')} were pruned, the last before ${pruned.before}.`)
   if (last) lines.push(`Last checkpoint, at ${last.time}; keep it elsewhere:`, last.name)
   return lines.join('\n')
 }

@@ -4,9 +4,8 @@ import { createFileStore } from '../files/file-store.ts'
 import { sweep } from '../files/sweep.ts'
 import { type VerifyReport, verify } from '../files/verify.ts'
 import type { Storage } from '../storage/storage.ts'
-import { asProcess } from './as-process.ts'
+import { asProcess, showProgress } from './long-work.ts'
 import { printable, say } from './output.ts'
-import { showProgress } from './progress.ts'
 import { withStore } from './store.ts'
 
 /** `carrel files …`: the contents of bitstreams. */

@@ -1,8 +1,8 @@
-import { keepProcesses } from '../admin/processes/keep.ts'
+import { tidyProcesses } from '../admin/processes/tidy-processes.ts'
 import { clearUploads, uploadsIn } from '../admin/uploads/folder.ts'
 import type { Config } from '../config/config.ts'
 import { clearIncoming } from '../files/sweep.ts'
-import { clearTemporaryFolders } from '../lib/temporary-folder.ts'
+import { clearTemporaryFolders } from '../lib/process-ids.ts'
 import type { Storage } from '../storage/storage.ts'
 import { announce } from './output.ts'
 
@@ -35,7 +35,7 @@ export async function keepHouse(
     await clock.advance()
     let after: string | undefined = ''
     while (after !== undefined) after = await sessions.forget(clock.certain(), after)
-    await keepProcesses(processes, clock.certain())
+    await tidyProcesses(processes, clock.certain())
     await clearUploads(uploadsIn(dataFolder), uploads.lifetime, clock.certain())
     await clearIncoming(filesFolder)
     clearTemporaryFolders()

@@ -1,22 +1,22 @@
 import { Command, InvalidArgumentError } from 'commander'
 import { percent } from '../admin/processes/processes.ts'
 import type { ChangeKind } from '../import/change-plan.ts'
-import type { Delimiter } from '../import/delimiters.ts'
+import { type Delimiter, nameOf } from '../import/delimiters.ts'
 import type { Encoding } from '../import/encodings.ts'
+import type { Findings } from '../import/field-list.ts'
 import { type ImportReport, importFile } from '../import/import-entity.ts'
+import type { Looks } from '../import/local-forms.ts'
 import { type Loss, lossInWords } from '../import/loss.ts'
 import * as options from '../import/options.ts'
+import type { HowRead } from '../import/reading-options.ts'
 import { type ReviseReport, reviseFile } from '../import/revise-entity.ts'
-import type { HowRead } from '../import/seen.ts'
-import type { FieldType } from '../model/entities.ts'
+import type { Field, FieldType } from '../model/entities.ts'
 import { Interrupted } from '../model/errors.ts'
 import type { Run } from '../model/processes.ts'
-import { asProcess } from './as-process.ts'
 import { Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
-import { looksOf, reasonForJson, reasonForText, wayInWords, wayOf } from './import-words.ts'
-import { say, table } from './output.ts'
-import { showProgress } from './progress.ts'
+import { asProcess, showProgress } from './long-work.ts'
+import { printable, say, table } from './output.ts'
 import { entityReadOption, entityRule, parseReadRule } from './read-rule.ts'
 import { commandEvent, withStoreOrNew } from './store.ts'
 
@@ -220,3 +220,60 @@ const addType = forCommander(options.addType)
 const addCollation = forCommander(options.addCollation)
 const readDelimiter = forCommander(options.readDelimiter)
 const readEncoding = forCommander(options.readEncoding)
+
+/** Explains why a field is JSON, because a few values may change how a whole field sorts. */
+const reasonForJson = ({ name, mix }: Field & Findings): string[] =>
+  mix === undefined
+    ? []
+    : [
+        `${printable(name)} is json, because line ${mix.line} has ${words[mix.kind]} and line ${mix.earlier.line} ${words[mix.earlier.kind]}; \`--type ${printable(name)}=text\` would make it text.`,
+      ]
+
+/** Warns of numbers that may be meant as text, such as those of objects. */
+const reasonForText = ({ name, digits }: Field & Findings): string[] =>
+  digits === undefined
+    ? []
+    : [
+        `${printable(name)}: line ${digits.earlier.line} has ${digits.earlier.text} and line ${digits.line} ${digits.text}, which are equal numbers; \`--type ${printable(name)}=text\` would tell them apart.`,
+      ]
+
+/** Maximum number of fields that a message names. */
+const maxFields = 10
+
+const looksOf = (fields: readonly (Field & Findings)[]): string[] =>
+  (['decimal-comma', 'day-first'] as const).flatMap(looks => {
+    const names = fields.filter(field => field.looks === looks).map(({ name }) => printable(name))
+    const [what, become] = looksInWords[looks]
+    const more = names.length - maxFields
+    const named = `${names.slice(0, maxFields).join(', ')}${more > 0 ? ` and ${more} more` : ''}`
+    return names.length === 0
+      ? []
+      : [`${named}: text that looks like ${what}; \`--${looks}\` would make it ${become}.`]
+  })
+
+const looksInWords: Readonly<Record<Looks, readonly [what: string, become: string]>> = {
+  'decimal-comma': ['numbers with decimal commas', 'numbers'],
+  'day-first': ['dates with the day first', 'dates such as 2024-12-31'],
+}
+
+/** Returns the delimiter and the encoding of a file, except a comma and UTF-8. */
+export const wayOf = ({ delimiter, encoding }: HowRead) => ({
+  ...(delimiter !== null && delimiter !== ',' && { delimiter: nameOf(delimiter) }),
+  ...(encoding !== 'utf-8' && { encoding }),
+})
+
+const wayInWords = ({ delimiter, encoding }: HowRead): string[] => [
+  ...(delimiter !== null && delimiter !== ','
+    ? [`Cells are separated by a ${nameOf(delimiter)}; \`--delimiter comma\` would read another table.`]
+    : []),
+  ...(encoding === 'utf-8' ? [] : [`The file is ${encoding}.`]),
+]
+
+const words: Readonly<Record<FieldType, string>> = {
+  integer: 'an integer',
+  number: 'a number',
+  boolean: 'a boolean',
+  'date-time': 'a date-time',
+  text: 'text',
+  json: 'an array or object',
+}

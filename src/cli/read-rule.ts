@@ -1,5 +1,5 @@
 import type { ReadRule } from '../model/entities.ts'
-import { groupOf, readRuleIn } from '../model/read-rules.ts'
+import { groupOf, readRuleIn } from '../model/readers.ts'
 import type { People } from '../storage/people.ts'
 import { Failure, Misuse } from './failures.ts'
 

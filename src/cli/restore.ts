@@ -7,8 +7,8 @@ import { claimFolder } from '../files/owner.ts'
 import type { ExposedEntity } from '../storage/copy/snapshot.ts'
 import { Failure } from './failures.ts'
 import { givenPath } from './given-path.ts'
+import { showProgress } from './long-work.ts'
 import { type Json, jsonOption, printable, sayResult } from './output.ts'
-import { showProgress } from './progress.ts'
 import { commandEvent, placeOf, restorePlace, withStore } from './store.ts'
 
 interface Options extends Json {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import { Command } from 'commander'
 import { type Config, toConfig } from '../config/config.ts'
-import { collectAfterStart } from '../lib/collect.ts'
+import { collectGarbageAfterStart } from '../lib/memory.ts'
 import { administratorGroup } from '../model/accounts.ts'
 import { createShared, type OwnShared } from '../storage/runtime/event-loops.ts'
 import type { ReportLoss, Storage } from '../storage/storage.ts'
@@ -48,7 +48,7 @@ export function serveCommand(): Command {
           ? await (await import('./demo.ts')).createDemo(storage, config.filesFolder)
           : undefined
         announceReady(config)
-        collectAfterStart()
+        collectGarbageAfterStart()
         await announceStore(config, storage)
         if (created) introduce(created, config)
         else if (demo)

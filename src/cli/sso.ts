@@ -6,8 +6,14 @@ import { addressesOf } from '../http/addresses.ts'
 import { isObject } from '../lib/json.ts'
 import { signOnAddresses } from '../sso/addresses.ts'
 import type { Finding } from '../sso/check/findings.ts'
-import { type Explained, type ExplainRequest, explain, WrongProvider } from '../sso/explain.ts'
-import { type WantedLink, wantedLink } from '../sso/wanted-link.ts'
+import {
+  type Explained,
+  type ExplainRequest,
+  explain,
+  type WantedLink,
+  WrongProvider,
+  wantedLink,
+} from '../sso/explain.ts'
 import type { SubjectOf } from '../storage/identities.ts'
 import { Failure, Misuse } from './failures.ts'
 import { type Json, jsonOption, printable, sayList, sayResult, table } from './output.ts'

@@ -3,8 +3,8 @@ import { type MessagePort, parentPort } from 'node:worker_threads'
 import type { FastifyInstance } from 'fastify'
 import { buildApp } from '../app.ts'
 import type { Config } from '../config/config.ts'
-import { collectAfterStart } from '../lib/collect.ts'
 import { createCounter } from '../lib/counter.ts'
+import { collectGarbageAfterStart } from '../lib/memory.ts'
 import type { Rows } from '../lib/tally.ts'
 import { answerOver, callsOver, handlerIn } from '../lib/threads/calls.ts'
 import { type QueueHandlers, remoteQueue } from '../lib/threads/queue.ts'
@@ -73,7 +73,7 @@ const handlers = {
       // The framework passes on `reusePort`, which its types don't know.
       const address = { host: config.host, port: config.port, reusePort: true }
       await app.listen(address)
-      collectAfterStart()
+      collectGarbageAfterStart()
       return undefined
     } catch (error) {
       const code = codeOf(error)

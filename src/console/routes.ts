@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { acceptedEncodings } from '../http/accept.ts'
-import { contractsIn } from '../http/contract.ts'
+import { outside } from '../http/access.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { escapeHtml } from '../http/html-page.ts'
 import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
@@ -18,7 +19,6 @@ interface Parts {
 
 const route = contractsIn(() => import('./contracts.ts'))
 /** Callers aren't identified, because the same is sent to everyone. */
-const forAll = { ignoresCaller: true }
 
 /**
  * Allows nothing from elsewhere, nothing inline, no frames (CO3). `blob:` is a file that the page itself has
@@ -66,18 +66,18 @@ export function consoleRoutes(app: FastifyInstance, { config, folder, root }: Pa
       : reply.type('text/html; charset=utf-8').send(page.html)
   }
 
-  app.get('/', { config: { ...route('showConsole').config, ...forAll } }, (request, reply) =>
+  routesOf(app).get('/', { config: { ...route('showConsole', outside()).config } }, (request, reply) =>
     acceptsPage(request) ? sendPage(request, reply) : reply.header('vary', 'Accept').send(root),
   )
-  app.get(
+  routesOf(app).get(
     '/console',
-    { config: { ...route('showConsolePage', 'showConsoleHome').config, ...forAll } },
+    { config: { ...route('showConsolePage', outside(), 'showConsoleHome').config } },
     sendPage,
   )
-  const { contract } = route('showConsolePage', 'showConsolePage').config
-  app.get('/console/*', { config: { contracts: { ':page': contract }, ...forAll } }, sendPage)
-  const asset = { config: { ...route('sendConsoleAsset').config, ...forAll, isAsset: true } }
-  app.get<{ Params: { name: string } }>('/console/assets/:name', asset, async (request, reply) => {
+  const { access, contract } = route('showConsolePage', outside(), 'showConsolePage').config
+  routesOf(app).get('/console/*', { config: { access, contracts: { ':page': contract } } }, sendPage)
+  const asset = { config: { ...route('sendConsoleAsset', outside()).config, isAsset: true } }
+  routesOf(app).get<{ Params: { name: string } }>('/console/assets/:name', asset, async (request, reply) => {
     const found = await built?.asset(request.params.name, acceptedEncodings(request, encodings))
     if (!found) throw new Problem('not-found', 'There is no such file of the console.')
     if (found.encoding) reply.header('content-encoding', found.encoding)

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
+import { reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { contractsIn } from '../http/contract.ts'
-import { requireAdministrator } from '../http/require-eperson.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { version } from '../lib/version.ts'
 
 const route = contractsIn(() => import('./system-contracts.ts'))
@@ -38,7 +38,7 @@ export function actuatorRoutes(
     }
   }
 
-  app.get('/actuator', route('showActuator'), async () => ({
+  routesOf(app).get('/actuator', route('showActuator', reads('anybody', 'none')), async () => ({
     type: 'actuator',
     _links: {
       self: { href: here },
@@ -46,27 +46,29 @@ export function actuatorRoutes(
       info: { href: `${here}/info` },
     },
   }))
-  app.get('/actuator/health', route('showHealth'), async request => {
-    requireAdministrator(request.caller)
-    const { running, wanted, replaced } = loops()
-    const components = {
-      store: await statusOf(ping, { engine }),
-      files: await statusOf(requireFolder, {}),
-      workers: {
-        status: running < wanted ? 'UP_WITH_ISSUES' : 'UP',
-        details: { running, wanted, replaced },
-      },
-    }
-    const states = Object.values(components).map(({ status }) => status)
-    const status = states.includes('DOWN')
-      ? 'DOWN'
-      : states.includes('UP_WITH_ISSUES')
-        ? 'UP_WITH_ISSUES'
-        : 'UP'
-    return { status, components }
-  })
-  app.get('/actuator/info', route('showInfo'), async request => {
-    requireAdministrator(request.caller)
+  routesOf(app).get(
+    '/actuator/health',
+    route('showHealth', reads('administrator', 'none')),
+    async _request => {
+      const { running, wanted, replaced } = loops()
+      const components = {
+        store: await statusOf(ping, { engine }),
+        files: await statusOf(requireFolder, {}),
+        workers: {
+          status: running < wanted ? 'UP_WITH_ISSUES' : 'UP',
+          details: { running, wanted, replaced },
+        },
+      }
+      const states = Object.values(components).map(({ status }) => status)
+      const status = states.includes('DOWN')
+        ? 'DOWN'
+        : states.includes('UP_WITH_ISSUES')
+          ? 'UP_WITH_ISSUES'
+          : 'UP'
+      return { status, components }
+    },
+  )
+  routesOf(app).get('/actuator/info', route('showInfo', reads('administrator', 'none')), async _request => {
     return {
       app: { name: 'Carrel', version, address: addresses.api.replace(/\/api$/, '') },
       node: { name: 'Node.js', version: process.version, platform: process.platform, arch: process.arch },

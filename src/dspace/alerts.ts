@@ -1,16 +1,17 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { changes, jsonOf, reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
+import { eventOf } from '../http/audit.ts'
 import { bodyChecks } from '../http/check-body.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import { jsonObject } from '../http/json-body.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { requireAdministrator } from '../http/require-eperson.ts'
+import { requireCaller } from '../http/require-caller.ts'
 import { isAdministrator } from '../model/caller.ts'
 import type { Alert, Alerts } from '../storage/processes.ts'
-import type { EventOf } from './change-epersons.ts'
 
 const route = contractsIn(() => import('./system-contracts.ts'))
 const checked = bodyChecks(() => import('./system-contracts.ts'), 'change-refused')
@@ -18,9 +19,6 @@ const checked = bodyChecks(() => import('./system-contracts.ts'), 'change-refuse
 interface Parts {
   readonly addresses: Addresses
   readonly alerts: Alerts
-  readonly eventOf: EventOf
-  /** Runs before the body of a change is read. */
-  readonly beforeChanges: (request: FastifyRequest) => Promise<void>
 }
 
 /**
@@ -28,16 +26,10 @@ interface Parts {
  * most, because the interface can edit one. Authentication reads whose sessions it allows
  * (docs/decisions/0053).
  */
-export function alertRoutes(
-  app: FastifyInstance,
-  { addresses, alerts, eventOf, beforeChanges }: Parts,
-): void {
+export function alertRoutes(app: FastifyInstance, { addresses, alerts }: Parts): void {
   type Route = { Params: { id: string } }
   const path = '/system/systemwidealerts'
   const all = `${addresses.api}${path}`
-  const mayChange = async ({ caller }: FastifyRequest) => {
-    requireAdministrator(caller, 'change the alert')
-  }
 
   const bodyOf = ({ id, ...alert }: Alert) => ({
     alertId: id,
@@ -48,46 +40,59 @@ export function alertRoutes(
   const page = (request: FastifyRequest, found: readonly Alert[], self: string) =>
     halPage('systemwidealerts', found.map(bodyOf), readPage(request.query as Query), self)
 
-  app.get(path, route('listAlerts'), async request => {
-    requireAdministrator(request.caller)
+  routesOf(app).get(path, route('listAlerts', reads('administrator', 'administration')), async request => {
     return page(request, await alerts.all(), all)
   })
-  app.get(`${path}/search/active`, route('listActiveAlerts'), async request =>
-    page(
-      request,
-      (await alerts.all()).filter(({ active }) => active),
-      `${all}/search/active`,
-    ),
+  routesOf(app).get(
+    `${path}/search/active`,
+    route('listActiveAlerts', reads('anybody', 'administration')),
+    async request =>
+      page(
+        request,
+        (await alerts.all()).filter(({ active }) => active),
+        `${all}/search/active`,
+      ),
   )
-  app.get<Route>(`${path}/:id`, route('showAlert'), async ({ caller, params }) => {
-    const found = (await alerts.all()).find(({ id }) => String(id) === params.id)
-    if (!found || (!found.active && !isAdministrator(caller))) throw none()
-    return bodyOf(found)
-  })
+  routesOf(app).get<Route>(
+    `${path}/:id`,
+    route('showAlert', reads('anybody', 'administration')),
+    async ({ caller, params }) => {
+      const found = (await alerts.all()).find(({ id }) => String(id) === params.id)
+      if (!found || (!found.active && !isAdministrator(caller))) throw none()
+      return bodyOf(found)
+    },
+  )
   const same = async (wanted: Omit<Alert, 'id'>) =>
     (await alerts.all()).find(({ id: _, ...there }) => isDeepStrictEqual(there, wanted))
-  const before = [beforeChanges, mayChange]
-  app.post(path, { preParsing: before, ...route('addAlert') }, async (request, reply) => {
-    const caller = requireAdministrator(request.caller)
-    const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
-    const wanted = await alertIn(request)
-    // The interface's form saves when its switch is used, and adds the same alert again when its button is.
-    const added = (await alerts.add(wanted, event)) ?? (await same(wanted))
-    if (!added)
-      throw new Problem(
-        'change-refused',
-        'There is an alert already; change that one, by PUT to its address.',
-      )
-    return reply.code(201).header('location', `${all}/${added.id}`).send(bodyOf(added))
-  })
-  app.put<Route>(`${path}/:id`, { preParsing: before, ...route('changeAlert') }, async request => {
-    const caller = requireAdministrator(request.caller)
-    const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
-    const id = /^\d{1,15}$/.test(request.params.id) ? Number(request.params.id) : -1
-    const changed = await alerts.change({ id, ...(await alertIn(request)) }, event)
-    if (!changed) throw none()
-    return bodyOf(changed)
-  })
+  routesOf(app).post(
+    path,
+    route('addAlert', changes('administrator', 'administration', jsonOf(), { to: 'change the alert' })),
+    async (request, reply) => {
+      const caller = requireCaller(request.caller)
+      const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
+      const wanted = await alertIn(request)
+      // The interface's form saves when its switch is used, and adds the same alert again when its button is.
+      const added = (await alerts.add(wanted, event)) ?? (await same(wanted))
+      if (!added)
+        throw new Problem(
+          'change-refused',
+          'There is an alert already; change that one, by PUT to its address.',
+        )
+      return reply.code(201).header('location', `${all}/${added.id}`).send(bodyOf(added))
+    },
+  )
+  routesOf(app).put<Route>(
+    `${path}/:id`,
+    route('changeAlert', changes('administrator', 'administration', jsonOf(), { to: 'change the alert' })),
+    async request => {
+      const caller = requireCaller(request.caller)
+      const event = eventOf(caller, request, { event: 'alert.change', outcome: 'success' })
+      const id = /^\d{1,15}$/.test(request.params.id) ? Number(request.params.id) : -1
+      const changed = await alerts.change({ id, ...(await alertIn(request)) }, event)
+      if (!changed) throw none()
+      return bodyOf(changed)
+    },
+  )
 }
 
 const none = () => new Problem('not-found', 'There is no alert with this id.')

@@ -1,19 +1,19 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { clientOf } from '../http/client.ts'
-import { contractsIn } from '../http/contract.ts'
+import { clientOf } from '../http/connection.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { halPart, readPage, windowOf } from '../http/hal.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { requireAdministrator } from '../http/require-eperson.ts'
+import { epersonBody } from '../http/resources/people.ts'
 import { recordsIn } from '../items/list.ts'
+import { viewerOf } from '../model/caller.ts'
 import { type Condition, listOf } from '../model/plan.ts'
-import { viewerOf } from '../model/viewer.ts'
 import type { Entities } from '../storage/entities.ts'
 import type { People } from '../storage/people.ts'
 import type { Repository } from '../storage/repository.ts'
 import { createSubjects, type Subject } from './audit-subjects.ts'
-import { epersonBody } from './epersons.ts'
 
 const route = contractsIn(() => import('./system-contracts.ts'))
 
@@ -112,7 +112,6 @@ export function auditEventRoutes(app: FastifyInstance, parts: Parts): void {
 
   /** @throws Problem 401, 403 or 404 */
   async function one(request: FastifyRequest): Promise<Row> {
-    requireAdministrator(request.caller)
     const { id } = request.params as Route['Params']
     const where = /^\d{1,15}$/.test(id) ? numbered(Number(id)) : none
     const [row] = (await find(request, where, { offset: 0, limit: 1 })).rows
@@ -120,28 +119,46 @@ export function auditEventRoutes(app: FastifyInstance, parts: Parts): void {
     return row
   }
 
-  app.get(path, route('listAuditEvents'), async request => {
-    requireAdministrator(request.caller)
-    return page(request, null, all)
-  })
-  app.get(`${path}/search/findByObject`, route('searchAuditEvents'), async request => {
-    requireAdministrator(request.caller)
-    const query = request.query as Query
-    const where = await subjects.about(single(query, 'object') ?? '')
-    return page(request, where, `${all}/search/findByObject`)
-  })
-  app.get<Route>(`${path}/:id`, route('showAuditEvent'), async request => bodyOf(await one(request)))
-  app.get<Route>(`${path}/:id/eperson`, route('showEpersonOfAuditEvent'), async (request, reply) => {
-    const { actor } = await one(request)
-    const eperson = actor === null ? undefined : await people.eperson(actor)
-    return eperson ? epersonBody(eperson, addresses, asksAgreement) : reply.code(204).send()
-  })
+  routesOf(app).get(
+    path,
+    route('listAuditEvents', reads('administrator', 'administration')),
+    async request => {
+      return page(request, null, all)
+    },
+  )
+  routesOf(app).get(
+    `${path}/search/findByObject`,
+    route('searchAuditEvents', reads('administrator', 'administration')),
+    async request => {
+      const query = request.query as Query
+      const where = await subjects.about(single(query, 'object') ?? '')
+      return page(request, where, `${all}/search/findByObject`)
+    },
+  )
+  routesOf(app).get<Route>(
+    `${path}/:id`,
+    route('showAuditEvent', reads('administrator', 'administration')),
+    async request => bodyOf(await one(request)),
+  )
+  routesOf(app).get<Route>(
+    `${path}/:id/eperson`,
+    route('showEpersonOfAuditEvent', reads('administrator', 'administration')),
+    async (request, reply) => {
+      const { actor } = await one(request)
+      const eperson = actor === null ? undefined : await people.eperson(actor)
+      return eperson ? epersonBody(eperson, addresses, asksAgreement) : reply.code(204).send()
+    },
+  )
   // The object of an event may be gone, or unknown to DSpace; the event still names it.
   for (const part of ['object', 'subject'])
-    app.get<Route>(`${path}/:id/${part}`, route('showPartOfAuditEvent', part), async (request, reply) => {
-      await one(request)
-      return reply.code(204).send()
-    })
+    routesOf(app).get<Route>(
+      `${path}/:id/${part}`,
+      route('showPartOfAuditEvent', reads('administrator', 'administration'), part),
+      async (request, reply) => {
+        await one(request)
+        return reply.code(204).send()
+      },
+    )
 }
 
 type Window = ReturnType<typeof windowOf>

@@ -1,13 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { openRightTo, reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import { badParameter, type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { requireEperson } from '../http/require-eperson.ts'
+import { requireCaller } from '../http/require-caller.ts'
 import { readUuid, uuidPattern } from '../lib/uuids.ts'
-import { type Caller, isAdministrator } from '../model/caller.ts'
-import { viewerOf, viewerOfSession } from '../model/viewer.ts'
+import { type Caller, isAdministrator, viewerOf, viewerOfSession } from '../model/caller.ts'
 import type { Sessions } from '../storage/sessions.ts'
 import {
   type Feature,
@@ -108,7 +108,7 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
         // The special groups of an anonymous caller's address count.
         viewer: caller.kind === 'anonymous' ? viewerOf(caller) : viewerOfSession(undefined),
       }
-    const asking = requireEperson(caller)
+    const asking = requireCaller(caller)
     if (eperson === asking.session.eperson.uuid)
       return {
         administrator: isAdministrator(caller),
@@ -155,37 +155,45 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     return halPage('authorizations', found, readPage(asked), `${authorizations}/search/${name}`)
   }
 
-  app.get('/authz/authorizations/search/object', route('searchAuthorizations'), async request => {
-    const query = request.query as Query
-    const uri = single(query, 'uri')
-    if (!uri)
-      throw badParameter('uri', '', 'The parameter uri is missing; it must be the address of an object.')
-    single(query, 'feature')
-    return searched(request, 'object', resourceAt(uri))
-  })
+  routesOf(app).get(
+    '/authz/authorizations/search/object',
+    route('searchAuthorizations', reads(openRightTo('ask for the rights of the eperson'), 'none')),
+    async request => {
+      const query = request.query as Query
+      const uri = single(query, 'uri')
+      if (!uri)
+        throw badParameter('uri', '', 'The parameter uri is missing; it must be the address of an object.')
+      single(query, 'feature')
+      return searched(request, 'object', resourceAt(uri))
+    },
+  )
 
-  app.get('/authz/authorizations/search/objects', route('searchAuthorizationsOfMany'), async request => {
-    const query = request.query as Query
-    const uris = query.values.get('uri') ?? []
-    if (uris.length === 0 && !query.values.has('uuid'))
-      throw badParameter(
-        'uri',
-        '',
-        'The request names no object; give one or more addresses as uri, or a type and one or more uuid.',
-      )
-    const wanted = [...uris.flatMap(resourceAt), ...resourcesOf(query)]
-    if (wanted.length > maxResources)
-      throw badParameter(
-        'uuid',
-        String(wanted.length),
-        `The request names ${wanted.length} objects; the maximum is ${maxResources}.`,
-      )
-    return searched(request, 'objects', wanted)
-  })
+  routesOf(app).get(
+    '/authz/authorizations/search/objects',
+    route('searchAuthorizationsOfMany', reads(openRightTo('ask for the rights of the eperson'), 'none')),
+    async request => {
+      const query = request.query as Query
+      const uris = query.values.get('uri') ?? []
+      if (uris.length === 0 && !query.values.has('uuid'))
+        throw badParameter(
+          'uri',
+          '',
+          'The request names no object; give one or more addresses as uri, or a type and one or more uuid.',
+        )
+      const wanted = [...uris.flatMap(resourceAt), ...resourcesOf(query)]
+      if (wanted.length > maxResources)
+        throw badParameter(
+          'uuid',
+          String(wanted.length),
+          `The request names ${wanted.length} objects; the maximum is ${maxResources}.`,
+        )
+      return searched(request, 'objects', wanted)
+    },
+  )
 
-  app.get<{ Params: { id: string } }>(
+  routesOf(app).get<{ Params: { id: string } }>(
     '/authz/authorizations/:id',
-    route('showAuthorization'),
+    route('showAuthorization', reads(openRightTo('ask for the rights of the eperson'), 'none')),
     async ({ caller, params }) => {
       const [, eperson, feature = '', type, uuid = ''] = authorizationId.exec(params.id) ?? []
       const resources = types.filter(one => one === type).map(one => ({ type: one, uuid }))
@@ -195,28 +203,40 @@ export function authorizationRoutes(app: FastifyInstance, { addresses, ...parts 
     },
   )
 
-  app.get('/authz/authorizations', route('showAuthorizations'), async () => ({
-    _links: {
-      search: { href: `${authorizations}/search` },
-      self: { href: authorizations },
-    },
-  }))
-  app.get('/authz/authorizations/search', route('showAuthorizationSearches'), async () => ({
-    _links: {
-      object: { href: `${authorizations}/search/object` },
-      objects: { href: `${authorizations}/search/objects` },
-      self: { href: `${authorizations}/search` },
-    },
-  }))
+  routesOf(app).get(
+    '/authz/authorizations',
+    route('showAuthorizations', reads('anybody', 'none')),
+    async () => ({
+      _links: {
+        search: { href: `${authorizations}/search` },
+        self: { href: authorizations },
+      },
+    }),
+  )
+  routesOf(app).get(
+    '/authz/authorizations/search',
+    route('showAuthorizationSearches', reads('anybody', 'none')),
+    async () => ({
+      _links: {
+        object: { href: `${authorizations}/search/object` },
+        objects: { href: `${authorizations}/search/objects` },
+        self: { href: `${authorizations}/search` },
+      },
+    }),
+  )
 
-  app.get('/authz/features', route('listFeatures'), async request =>
+  routesOf(app).get('/authz/features', route('listFeatures', reads('anybody', 'none')), async request =>
     halPage('features', features.map(featureBody), readPage(request.query as Query), `${authz}/features`),
   )
-  app.get<{ Params: { id: string } }>('/authz/features/:id', route('showFeature'), async request => {
-    const feature = features.find(({ id }) => id === request.params.id)
-    if (!feature) throw new Problem('not-found', 'There is no feature with this id.')
-    return featureBody(feature)
-  })
+  routesOf(app).get<{ Params: { id: string } }>(
+    '/authz/features/:id',
+    route('showFeature', reads('anybody', 'none')),
+    async request => {
+      const feature = features.find(({ id }) => id === request.params.id)
+      if (!feature) throw new Problem('not-found', 'There is no feature with this id.')
+      return featureBody(feature)
+    },
+  )
 }
 
 const uuidOf = (caller: Caller): string | undefined =>

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify'
+import { acceptsShortLived, changes, outside, reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { halPage, readPage, selfOf } from '../http/hal.ts'
-import { ignoreBody } from '../http/ignore-body.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { readUuid } from '../lib/uuids.ts'
@@ -20,8 +20,10 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
   const link = (path: string) => ({ href: `${api}${path}` })
 
   const empty = (url: string, name: string) =>
-    app.get(url, route('listNothing', url, name), async request =>
-      halPage(name, [], readPage(request.query as Query), `${api}${url}`),
+    routesOf(app).get(
+      url,
+      route('listNothing', reads('anybody', url.startsWith('/core/') ? 'items' : 'none'), url, name),
+      async request => halPage(name, [], readPage(request.query as Query), `${api}${url}`),
     )
   for (const [name, { path, searches = [] }] of Object.entries(emptyLists)) {
     empty(path, name)
@@ -29,9 +31,9 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
   }
   empty('/core/edititems/search/findModesById', 'edititemmodes')
   // Fields have no security levels to choose from.
-  app.get<{ Params: { type: string } }>(
+  routesOf(app).get<{ Params: { type: string } }>(
     '/core/securitysettings/:type',
-    route('showSecuritySetting'),
+    route('showSecuritySetting', reads('anybody', 'items')),
     async ({ params }) => ({
       id: params.type.slice(0, 100),
       metadataSecurityDefault: [],
@@ -42,15 +44,19 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
   )
 
   // The page for bulk access reads its choices here.
-  app.get('/config/bulkaccessconditionoptions/default', route('showBulkAccessConditions'), async () => ({
-    id: 'default',
-    itemAccessConditionOptions: [],
-    bitstreamAccessConditionOptions: [],
-    type: 'bulkaccessconditionoption',
-    _links: { self: link('/config/bulkaccessconditionoptions/default') },
-  }))
+  routesOf(app).get(
+    '/config/bulkaccessconditionoptions/default',
+    route('showBulkAccessConditions', reads('anybody', 'none')),
+    async () => ({
+      id: 'default',
+      itemAccessConditionOptions: [],
+      bitstreamAccessConditionOptions: [],
+      type: 'bulkaccessconditionoption',
+      _links: { self: link('/config/bulkaccessconditionoptions/default') },
+    }),
+  )
 
-  app.get('/discover', route('showDiscover'), async () => ({
+  routesOf(app).get('/discover', route('showDiscover', reads('anybody', 'none')), async () => ({
     type: 'discover',
     _links: {
       browses: link('/discover/browses'),
@@ -60,16 +66,18 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
     },
   }))
   // facet-config-response-parsing.service.ts reads exactly this; the sidebar of the search page waits for it.
-  app.get('/discover/facets', route('listFacets'), async request => ({
+  routesOf(app).get('/discover/facets', route('listFacets', reads('anybody', 'none')), async request => ({
     type: 'discover',
     _embedded: { facets: [] },
     _links: { self: selfOf(`${api}/discover/facets`, request.query as Query) },
   }))
   // Requested for fields on the page of an item: no field has a list to browse.
-  app.get('/discover/browses/search/byFields', route('listBrowsesOfFields'), async (_request, reply) =>
-    reply.code(204).send(),
+  routesOf(app).get(
+    '/discover/browses/search/byFields',
+    route('listBrowsesOfFields', reads('anybody', 'none')),
+    async (_request, reply) => reply.code(204).send(),
   )
-  app.get('/discover/search', route('showSearch'), async request => ({
+  routesOf(app).get('/discover/search', route('showSearch', reads('anybody', 'none')), async request => ({
     type: 'discover',
     filters: [],
     sortOptions: [{ name: 'score', actualName: 'score', sortOrder: 'DESC' }],
@@ -78,26 +86,30 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
       self: selfOf(`${api}/discover/search`, request.query as Query),
     },
   }))
-  app.get('/discover/search/objects', route('searchObjects'), async request => {
-    const query = request.query as Query
-    const self = `${api}/discover/search/objects`
-    const found = halPage('objects', [], readPage(query), self)
-    return {
-      id: null,
-      query: single(query, 'query') ?? null,
-      scope: single(query, 'scope') ?? null,
-      configuration: single(query, 'configuration') ?? 'default',
-      appliedFilters: null,
-      sort: null,
-      type: 'discover',
-      _links: { self: found._links.self },
-      _embedded: { searchResult: found, facets: [] },
-    }
-  })
+  routesOf(app).get(
+    '/discover/search/objects',
+    route('searchObjects', reads('anybody', 'none')),
+    async request => {
+      const query = request.query as Query
+      const self = `${api}/discover/search/objects`
+      const found = halPage('objects', [], readPage(query), self)
+      return {
+        id: null,
+        query: single(query, 'query') ?? null,
+        scope: single(query, 'scope') ?? null,
+        configuration: single(query, 'configuration') ?? 'default',
+        appliedFilters: null,
+        sort: null,
+        type: 'discover',
+        _links: { self: found._links.self },
+        _embedded: { searchResult: found, facets: [] },
+      }
+    },
+  )
 
-  app.get<{ Params: { uuid: string } }>(
+  routesOf(app).get<{ Params: { uuid: string } }>(
     '/ldn/notifyrequests/:uuid',
-    route('showNotifyRequests'),
+    route('showNotifyRequests', reads('anybody', 'none')),
     async ({ params }) => {
       const uuid = readUuid(params.uuid)
       if (uuid === undefined) throw new Problem('not-found', 'There is no item with this UUID.')
@@ -110,7 +122,7 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
     },
   )
 
-  app.get('/statistics', route('showStatistics'), async () => ({
+  routesOf(app).get('/statistics', route('showStatistics', reads('anybody', 'none')), async () => ({
     type: 'statistics',
     _links: {
       searchevents: link('/statistics/searchevents'),
@@ -120,8 +132,10 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
     },
   }))
   for (const url of ['/statistics/searchevents', '/statistics/viewevents']) {
-    app.post(url, { preParsing: ignoreBody, ...route('countView', url) }, async (_request, reply) =>
-      reply.code(201).send(),
+    routesOf(app).post(
+      url,
+      route('countView', acceptsShortLived(changes('anybody', 'none', 'ignored')), url),
+      async (_request, reply) => reply.code(201).send(),
     )
   }
 }
@@ -131,11 +145,7 @@ export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses,
  * (signposting-data.service.ts): an array, and always an empty one.
  */
 export function signpostingRoutes(app: FastifyInstance): void {
-  app.get(
-    '/signposting/links/:uuid',
-    { config: { ...linkRoute('listLinks').config, ignoresCaller: true } },
-    async () => [],
-  )
+  routesOf(app).get('/signposting/links/:uuid', linkRoute('listLinks', outside()), async () => [])
 }
 
 /** Links of the root (P4) by the names that the interface knows. */

@@ -72,7 +72,6 @@ export const contracts = {
   addMetadataSchema: {
     summary: 'Add a schema of metadata',
     tag,
-    caller: 'administrator',
     body: json(WantedMetadataSchema),
     answers: { 201: answer('The schema.', json(MetadataSchema), { Location: uri }) },
     problems: refused,
@@ -80,7 +79,6 @@ export const contracts = {
   changeMetadataSchema: {
     summary: 'Change the namespace of a schema',
     tag,
-    caller: 'administrator',
     body: json(WantedMetadataSchema),
     answers: { 200: answer('The schema.', json(MetadataSchema)) },
     problems: ['not-found', ...refused],
@@ -88,7 +86,6 @@ export const contracts = {
   deleteMetadataSchema: {
     summary: 'Delete a schema with its fields; items keep their values',
     tag,
-    caller: 'administrator',
     answers: { 204: nothing('It is deleted.') },
     problems: ['not-found', 'short-lived-token-refused'],
   },
@@ -114,7 +111,6 @@ export const contracts = {
   addMetadataField: {
     summary: 'Add a field to a schema of metadata',
     tag,
-    caller: 'administrator',
     query: { schemaId: parameter(id, 'The schema that it is for.', { required: true }) },
     body: json(WantedMetadataField),
     answers: { 201: answer('The field.', json(MetadataField), { Location: uri }) },
@@ -123,7 +119,6 @@ export const contracts = {
   changeMetadataField: {
     summary: 'Change the scope note of a field',
     tag,
-    caller: 'administrator',
     body: json(WantedMetadataField),
     answers: { 200: answer('The field.', json(MetadataField)) },
     problems: ['not-found', ...refused],
@@ -131,7 +126,6 @@ export const contracts = {
   deleteMetadataField: {
     summary: 'Delete a field of metadata; items keep their values',
     tag,
-    caller: 'administrator',
     answers: { 204: nothing('It is deleted.') },
     problems: ['not-found', 'short-lived-token-refused'],
   },

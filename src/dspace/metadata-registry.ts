@@ -1,15 +1,16 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { changes, jsonOf, reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { contractsIn } from '../http/contract.ts'
+import { eventOf } from '../http/audit.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { halPart, readPage, windowOf } from '../http/hal.ts'
 import { jsonObject } from '../http/json-body.ts'
 import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { requireAdministrator } from '../http/require-eperson.ts'
+import { requireCaller } from '../http/require-caller.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
-import { type MetadataField, type MetadataSchema, maxFields, maxSchemas } from '../model/metadata-registry.ts'
+import { type MetadataField, type MetadataSchema, maxFields, maxSchemas } from '../model/items.ts'
 import type { FieldSearch, MetadataRegistry } from '../storage/repository.ts'
-import { type EventOf, mayAdminister } from './change-epersons.ts'
 import { fieldIn, refuseOther, schemaIn, scopeNoteIn } from './metadata-registry-input.ts'
 
 const route = contractsIn(() => import('./metadata-registry-contracts.ts'))
@@ -17,9 +18,6 @@ const route = contractsIn(() => import('./metadata-registry-contracts.ts'))
 interface Parts {
   readonly addresses: Pick<Addresses, 'api'>
   readonly registry: MetadataRegistry
-  readonly eventOf: EventOf
-  /** Runs before the body of a change is read. */
-  readonly beforeChanges: (request: FastifyRequest) => Promise<void>
 }
 
 type One = { Params: { id: string } }
@@ -37,11 +35,10 @@ const idIn = (text: string | undefined) =>
  * metadata, which editors offer and administrators change. Anyone may read it.
  */
 export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void {
-  const { registry, eventOf, beforeChanges } = parts
+  const { registry } = parts
   const bodies = bodiesAt(parts.addresses.api)
-  const preParsing = [beforeChanges, mayAdminister(to)]
   const eventIn = (request: FastifyRequest, event: AuditEvent['event']) =>
-    eventOf(requireAdministrator(request.caller, to), request, { event, outcome: 'success' })
+    eventOf(requireCaller(request.caller), request, { event, outcome: 'success' })
 
   async function schemaOf({ params }: { params: One['Params'] }): Promise<MetadataSchema> {
     const id = idIn(params.id)
@@ -61,34 +58,45 @@ export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void
     return halPart('metadatafields', rows.map(bodies.field), total, page, self)
   }
 
-  app.get(schemas, route('listMetadataSchemas'), async request => {
+  routesOf(app).get(schemas, route('listMetadataSchemas', reads('anybody', 'items')), async request => {
     const page = readPage(request.query as Query)
     const { rows, total } = await registry.schemas(windowOf(page))
     return halPart('metadataschemas', rows.map(bodies.schema), total, page, bodies.schemas)
   })
-  app.get<One>(`${schemas}/:id`, route('showMetadataSchema'), async request =>
-    bodies.schema(await schemaOf(request)),
-  )
-  app.post(schemas, { preParsing, ...route('addMetadataSchema') }, async (request, reply) => {
-    const event = eventIn(request, 'metadata-schema.add')
-    const added = await registry.addSchema(schemaIn(jsonObject(request)), event)
-    if (added === 'exists') throw refused('There is a metadata schema with this prefix or namespace already.')
-    if (added === 'full') throw refused(`There can be ${maxSchemas} metadata schemas, and there are.`)
-    return reply.code(201).header('location', bodies.schemaAt(added.id)).send(bodies.schema(added))
-  })
-  app.put<One>(`${schemas}/:id`, { preParsing, ...route('changeMetadataSchema') }, async request => {
-    const event = eventIn(request, 'metadata-schema.change')
-    const { id, prefix } = await schemaOf(request)
-    const given = jsonObject(request)
-    refuseOther(given, { id, prefix })
-    const changed = await registry.changeSchema(id, schemaIn({ ...given, prefix }).namespace, event)
-    if (changed === 'exists') throw refused('There is a metadata schema with this namespace already.')
-    if (!changed) throw noSchema()
-    return bodies.schema(changed)
-  })
-  app.delete<One>(
+  routesOf(app).get<One>(
     `${schemas}/:id`,
-    { preParsing, ...route('deleteMetadataSchema') },
+    route('showMetadataSchema', reads('anybody', 'items')),
+    async request => bodies.schema(await schemaOf(request)),
+  )
+  routesOf(app).post(
+    schemas,
+    route('addMetadataSchema', changes('administrator', 'items', jsonOf(), { to })),
+    async (request, reply) => {
+      const event = eventIn(request, 'metadata-schema.add')
+      const added = await registry.addSchema(schemaIn(jsonObject(request)), event)
+      if (added === 'exists')
+        throw refused('There is a metadata schema with this prefix or namespace already.')
+      if (added === 'full') throw refused(`There can be ${maxSchemas} metadata schemas, and there are.`)
+      return reply.code(201).header('location', bodies.schemaAt(added.id)).send(bodies.schema(added))
+    },
+  )
+  routesOf(app).put<One>(
+    `${schemas}/:id`,
+    route('changeMetadataSchema', changes('administrator', 'items', jsonOf(), { to })),
+    async request => {
+      const event = eventIn(request, 'metadata-schema.change')
+      const { id, prefix } = await schemaOf(request)
+      const given = jsonObject(request)
+      refuseOther(given, { id, prefix })
+      const changed = await registry.changeSchema(id, schemaIn({ ...given, prefix }).namespace, event)
+      if (changed === 'exists') throw refused('There is a metadata schema with this namespace already.')
+      if (!changed) throw noSchema()
+      return bodies.schema(changed)
+    },
+  )
+  routesOf(app).delete<One>(
+    `${schemas}/:id`,
+    route('deleteMetadataSchema', changes('administrator', 'items', 'unused', { to })),
     async (request, reply) => {
       const event = eventIn(request, 'metadata-schema.delete')
       if (!(await registry.removeSchema((await schemaOf(request)).id, event))) throw noSchema()
@@ -96,54 +104,80 @@ export function metadataRegistryRoutes(app: FastifyInstance, parts: Parts): void
     },
   )
 
-  app.get(fields, route('listMetadataFields'), request => fieldPage(request, {}, bodies.fields))
-  app.get<One>(`${fields}/:id`, route('showMetadataField'), async request =>
-    bodies.field(await fieldOf(request)),
+  routesOf(app).get(fields, route('listMetadataFields', reads('anybody', 'items')), request =>
+    fieldPage(request, {}, bodies.fields),
   )
-  app.get<One>(`${fields}/:id/schema`, route('showSchemaOfMetadataField'), async request =>
-    bodies.schema((await fieldOf(request)).schema),
+  routesOf(app).get<One>(
+    `${fields}/:id`,
+    route('showMetadataField', reads('anybody', 'items')),
+    async request => bodies.field(await fieldOf(request)),
+  )
+  routesOf(app).get<One>(
+    `${fields}/:id/schema`,
+    route('showSchemaOfMetadataField', reads('anybody', 'items')),
+    async request => bodies.schema((await fieldOf(request)).schema),
   )
   // The page of a schema in the interface's registry lists its fields.
-  app.get(`${fields}/search/bySchema`, route('listMetadataFieldsOfSchema'), request => {
-    const query = request.query as Query
-    return fieldPage(request, { schema: single(query, 'schema') ?? '-' }, `${bodies.fields}/search/bySchema`)
-  })
-  app.get(`${fields}/search/byFieldName`, route('searchMetadataFields'), request => {
-    const query = request.query as Query
-    const names = ['schema', 'element', 'qualifier', 'query', 'exactName']
-    // The interface sends all five parameters, and leaves those empty that it doesn't mean.
-    const [schema, element, qualifier, begins, name] = names.map(one => single(query, one) || undefined)
-    return fieldPage(
-      request,
-      { schema, element, qualifier, name, begins: begins?.toLowerCase() },
-      `${bodies.fields}/search/byFieldName`,
-    )
-  })
-  app.post(fields, { preParsing, ...route('addMetadataField') }, async (request, reply) => {
-    const event = eventIn(request, 'metadata-field.add')
-    const wanted = fieldIn(jsonObject(request))
-    const schema = idIn(single(request.query as Query, 'schemaId'))
-    if (schema === undefined)
-      throw refused('schemaId must be the id of the metadata schema that the field is for.')
-    const added = await registry.addField(schema, wanted, event)
-    if (added === 'no-schema') throw refused('There is no metadata schema with the id that schemaId has.')
-    if (added === 'exists') throw refused('The schema has a field with this element and qualifier already.')
-    if (added === 'full')
-      throw refused(`There can be ${maxFields.toLocaleString('en')} metadata fields, and there are.`)
-    return reply.code(201).header('location', bodies.fieldAt(added.id)).send(bodies.field(added))
-  })
-  app.put<One>(`${fields}/:id`, { preParsing, ...route('changeMetadataField') }, async request => {
-    const event = eventIn(request, 'metadata-field.change')
-    const { id, element, qualifier } = await fieldOf(request)
-    const given = jsonObject(request)
-    refuseOther(given, { id, element, qualifier })
-    const changed = await registry.changeField(id, scopeNoteIn(given), event)
-    if (!changed) throw noField()
-    return bodies.field(changed)
-  })
-  app.delete<One>(
+  routesOf(app).get(
+    `${fields}/search/bySchema`,
+    route('listMetadataFieldsOfSchema', reads('anybody', 'items')),
+    request => {
+      const query = request.query as Query
+      return fieldPage(
+        request,
+        { schema: single(query, 'schema') ?? '-' },
+        `${bodies.fields}/search/bySchema`,
+      )
+    },
+  )
+  routesOf(app).get(
+    `${fields}/search/byFieldName`,
+    route('searchMetadataFields', reads('anybody', 'items')),
+    request => {
+      const query = request.query as Query
+      const names = ['schema', 'element', 'qualifier', 'query', 'exactName']
+      // The interface sends all five parameters, and leaves those empty that it doesn't mean.
+      const [schema, element, qualifier, begins, name] = names.map(one => single(query, one) || undefined)
+      return fieldPage(
+        request,
+        { schema, element, qualifier, name, begins: begins?.toLowerCase() },
+        `${bodies.fields}/search/byFieldName`,
+      )
+    },
+  )
+  routesOf(app).post(
+    fields,
+    route('addMetadataField', changes('administrator', 'items', jsonOf(), { to })),
+    async (request, reply) => {
+      const event = eventIn(request, 'metadata-field.add')
+      const wanted = fieldIn(jsonObject(request))
+      const schema = idIn(single(request.query as Query, 'schemaId'))
+      if (schema === undefined)
+        throw refused('schemaId must be the id of the metadata schema that the field is for.')
+      const added = await registry.addField(schema, wanted, event)
+      if (added === 'no-schema') throw refused('There is no metadata schema with the id that schemaId has.')
+      if (added === 'exists') throw refused('The schema has a field with this element and qualifier already.')
+      if (added === 'full')
+        throw refused(`There can be ${maxFields.toLocaleString('en')} metadata fields, and there are.`)
+      return reply.code(201).header('location', bodies.fieldAt(added.id)).send(bodies.field(added))
+    },
+  )
+  routesOf(app).put<One>(
     `${fields}/:id`,
-    { preParsing, ...route('deleteMetadataField') },
+    route('changeMetadataField', changes('administrator', 'items', jsonOf(), { to })),
+    async request => {
+      const event = eventIn(request, 'metadata-field.change')
+      const { id, element, qualifier } = await fieldOf(request)
+      const given = jsonObject(request)
+      refuseOther(given, { id, element, qualifier })
+      const changed = await registry.changeField(id, scopeNoteIn(given), event)
+      if (!changed) throw noField()
+      return bodies.field(changed)
+    },
+  )
+  routesOf(app).delete<One>(
+    `${fields}/:id`,
+    route('deleteMetadataField', changes('administrator', 'items', 'unused', { to })),
     async (request, reply) => {
       const event = eventIn(request, 'metadata-field.delete')
       if (!(await registry.removeField((await fieldOf(request)).id, event))) throw noField()

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
+import { reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { findLinks } from '../items/find.ts'
 import { emptyAnswerLinks } from './empty-answers.ts'
@@ -17,9 +18,9 @@ export function rootRoutes(
 ): void {
   const root = rootOf(addresses)
   const authn = authnOf(addresses)
-  app.get('/', route('showRoot'), async () => root)
-  app.get('/authn', route('showAuthn'), async () => authn)
-  app.get('/security/csrf', route('issueCsrf'), async (request, reply) => {
+  routesOf(app).get('/', route('showRoot', reads('anybody', 'any')), async () => root)
+  routesOf(app).get('/authn', route('showAuthn', reads('anybody', 'none')), async () => authn)
+  routesOf(app).get('/security/csrf', route('issueCsrf', reads('anybody', 'any')), async (request, reply) => {
     csrf.issue(request, reply)
     return reply.code(204).send()
   })

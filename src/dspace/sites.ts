@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { halPage, readPage, selfOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -25,18 +26,22 @@ interface Parts {
 export function siteRoutes(app: FastifyInstance, parts: Parts): void {
   const { repository } = parts
   const site = describeSite(parts)
-  app.get('/core/sites', route('listSites'), async request => {
+  routesOf(app).get('/core/sites', route('listSites', reads('anybody', 'any')), async request => {
     const { metadata } = await repository.site()
     return halPage('sites', [site.body(metadata)], readPage(request.query as Query), site.all)
   })
-  app.get<{ Params: { uuid: string } }>('/core/sites/:uuid', route('showSite'), async (request, reply) => {
-    site.require(request.params.uuid)
-    const { metadata } = await repository.site()
-    const body = site.body(metadata)
-    // The interface asks for a projection, and warns if the link `self` doesn't have it.
-    const self = selfOf(body._links.self.href, request.query as Query)
-    return reply.header('etag', siteTag(metadata)).send({ ...body, _links: { self } })
-  })
+  routesOf(app).get<{ Params: { uuid: string } }>(
+    '/core/sites/:uuid',
+    route('showSite', reads('anybody', 'any')),
+    async (request, reply) => {
+      site.require(request.params.uuid)
+      const { metadata } = await repository.site()
+      const body = site.body(metadata)
+      // The interface asks for a projection, and warns if the link `self` doesn't have it.
+      const self = selfOf(body._links.self.href, request.query as Query)
+      return reply.header('etag', siteTag(metadata)).send({ ...body, _links: { self } })
+    },
+  )
 }
 
 /** Makes the body, the address and the UUID of the site. */

@@ -90,7 +90,6 @@ export const contracts = {
   listAlerts: {
     summary: 'The alert, active or not',
     tag,
-    caller: 'administrator',
     query: paging,
     answers: { 200: answer(page, json(AlertPage)) },
     problems: ['bad-parameter'],
@@ -111,7 +110,6 @@ export const contracts = {
   addAlert: {
     summary: 'Add the alert',
     tag,
-    caller: 'administrator',
     body: json(WantedAlert),
     answers: { 201: answer('The alert.', json(Alert), { Location: uri }) },
     problems: ['change-refused', 'short-lived-token-refused'],
@@ -119,7 +117,6 @@ export const contracts = {
   changeAlert: {
     summary: 'Change the alert',
     tag,
-    caller: 'administrator',
     body: json(WantedAlert),
     answers: { 200: answer('The alert.', json(Alert)) },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
@@ -127,7 +124,6 @@ export const contracts = {
   listAuditEvents: {
     summary: 'The audit trail, newest first',
     tag,
-    caller: 'administrator',
     query: { sort, ...paging },
     answers: { 200: answer(page, json(AuditEventPage)) },
     problems: ['bad-parameter'],
@@ -135,7 +131,6 @@ export const contracts = {
   searchAuditEvents: {
     summary: 'The audit trail of one object',
     tag,
-    caller: 'administrator',
     query: { object: parameter(text), sort, ...paging },
     answers: { 200: answer(page, json(AuditEventPage)) },
     problems: ['bad-parameter'],
@@ -143,14 +138,12 @@ export const contracts = {
   showAuditEvent: {
     summary: 'An event of the audit trail',
     tag,
-    caller: 'administrator',
     answers: { 200: answer('The event.', json(AuditEvent)) },
     problems: ['bad-parameter', 'not-found'],
   },
   showEpersonOfAuditEvent: {
     summary: 'Who did it',
     tag,
-    caller: 'administrator',
     answers: { 200: answer('The eperson.', json(Eperson)), 204: nothing('Nobody, or they are deleted.') },
     problems: ['bad-parameter', 'not-found'],
   },
@@ -158,7 +151,6 @@ export const contracts = {
     operationId: `show${part.charAt(0).toUpperCase()}${part.slice(1)}OfAuditEvent`,
     summary: `The ${part} of an event as an object: none`,
     tag,
-    caller: 'administrator',
     answers: { 204: nothing('Always.') },
     problems: ['bad-parameter', 'not-found'],
   }),
@@ -175,13 +167,11 @@ export const contracts = {
   showHealth: {
     summary: 'How the store, the files and the workers are',
     tag,
-    caller: 'administrator',
     answers: { 200: answer('Also when something is down.', json(Health)) },
   },
   showInfo: {
     summary: 'Versions',
     tag,
-    caller: 'administrator',
     answers: {
       200: answer(
         'Of Carrel and of what it runs on.',

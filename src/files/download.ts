@@ -1,25 +1,24 @@
 import type { FileHandle } from 'node:fs/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { turnOf } from '../http/client.ts'
-import { contractsIn } from '../http/contract.ts'
+import { openRightTo, reads } from '../http/access.ts'
+import { turnOf } from '../http/connection.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { type Query, tokenParameter } from '../http/parameters.ts'
 import { changed, precondition, rangeCounts } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { sendHead, sendPieces } from '../http/send-pieces.ts'
+import type { Counter } from '../lib/counter.ts'
 import { readUuid } from '../lib/uuids.ts'
-import type { Acting, Authenticated, Caller } from '../model/caller.ts'
+import { type Acting, type Authenticated, type Caller, mayRead } from '../model/caller.ts'
 import type { Bitstream } from '../model/items.ts'
 import type { Limits } from '../model/limits.ts'
 import { admits, today } from '../model/readers.ts'
-import { mayRead } from '../model/viewer.ts'
 import type { Repository } from '../storage/repository.ts'
-import { type Body, partialBody, wholeBody } from './download-body.ts'
 import type { FileStore } from './file-store.ts'
 import type { HandOver } from './hand-over.ts'
 import { presentation } from './presentation.ts'
 import { type ByteRange, readRanges } from './ranges.ts'
-import { createPieceReader } from './read-pieces.ts'
-import { createTransfers } from './transfers.ts'
+import { type Body, createPieceReader, partialBody, wholeBody } from './read-pieces.ts'
 
 const contract = contractsIn(() => import('./contracts.ts'))
 
@@ -40,7 +39,7 @@ interface Parts {
 }
 
 /** Cookies that still open a bitstream after its token has expired (F3). */
-export interface Leases {
+interface Leases {
   grant(
     caller: Authenticated | Acting,
     bitstream: Bitstream,
@@ -199,9 +198,14 @@ export function contentRoutes(
     }
   }
 
-  app.get<{ Params: { uuid: string } }>(
+  routesOf(app).get<{ Params: { uuid: string } }>(
     url,
-    { config: { takesBareToken: true, ...contract('showContent').config } },
+    {
+      config: {
+        takesBareToken: true,
+        ...contract('showContent', reads(openRightTo('read the file'), 'items')).config,
+      },
+    },
     (request, reply) => answer(request, reply, request.params.uuid),
   )
 }
@@ -211,4 +215,30 @@ function isSame(one: Authenticated | Acting, other: Authenticated | Acting): boo
   const actorOf = (caller: Authenticated | Acting) =>
     caller.kind === 'acting' ? caller.actor.eperson.uuid : null
   return one.session.eperson.uuid === other.session.eperson.uuid && actorOf(one) === actorOf(other)
+}
+
+/**
+ * Maximum number of transfers per node. Each takes a file descriptor, and its client's connection another.
+ */
+const maxTransfers = 2_000
+
+/**
+ * Limits transfers.
+ * @param running counts the transfers of the whole service
+ */
+export function createTransfers(running: Counter) {
+  return {
+    /** @throws Problem 503 if there are too many */
+    run: async <T>(transfer: () => Promise<T>): Promise<T> => {
+      if (!running.add(maxTransfers))
+        throw new Problem('busy', `${maxTransfers} files are being sent. Retry in a moment.`, {
+          headers: { 'retry-after': '5' },
+        })
+      try {
+        return await transfer()
+      } finally {
+        running.remove()
+      }
+    },
+  }
 }

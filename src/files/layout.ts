@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, rename, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { programInName } from '../lib/programs.ts'
+import { processIdInName } from '../lib/process-ids.ts'
 import { systemReason, unlessMissing } from '../lib/system-errors.ts'
 import { StoreUnavailable } from '../model/errors.ts'
 
@@ -45,7 +45,7 @@ export const isSha256 = (name: string): boolean => /^[0-9a-f]{64}$/.test(name)
 export const uniqueName = (folder: string, prefix = ''): string => join(folder, `${prefix}${randomUUID()}`)
 
 /** The path of a file that is being written; its name says by which program. */
-export const temporaryIn = ({ incoming }: Layout): string => `${uniqueName(incoming)}.${programInName()}`
+export const temporaryIn = ({ incoming }: Layout): string => `${uniqueName(incoming)}.${processIdInName()}`
 
 /**
  * Time in ms that an unreferenced file is left alone: an ingest may have written it and not committed yet.

@@ -1,6 +1,6 @@
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { makeFolder } from '../lib/make-folder.ts'
+import { makeFolder } from '../lib/durable-names.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
 import { OperatorError } from '../model/errors.ts'
 import type { Repository } from '../storage/repository.ts'

@@ -1,6 +1,8 @@
 import { create } from 'content-disposition'
+import type * as mimeTypes from 'mime-types'
 import { nameOrNull } from '../lib/file-name.ts'
 import { mediaTypeOf } from '../lib/media-type.ts'
+import { onDemand } from '../lib/memo.ts'
 import type { Bitstream } from '../model/items.ts'
 
 /**
@@ -56,3 +58,8 @@ const toAscii = (name: string): string =>
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')
     .replace(/[^\x20-\x7e]/gu, '_')
+
+const library = onDemand<typeof mimeTypes>('mime-types')
+
+/** Returns the MIME type by the name's extension. The file's content is not looked at. */
+export const mimeTypeOf = (name: string): string => library().lookup(name) || 'application/octet-stream'

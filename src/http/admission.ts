@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { needsCsrf } from './access.ts'
 import { isMetrics, metricsPath, pathOf } from './addresses.ts'
 import { createCors } from './cors.ts'
 import type { Csrf } from './csrf.ts'
@@ -56,8 +57,9 @@ export function createAdmission({ config, csrf, headers }: Parts): Admit {
       return 'answered'
     const isBelowQueryBase = isQuery(request.url)
     if (changes) {
-      // No cookie authenticates requests below the query base (C8).
-      if (!isProviderMessage && !isBelowQueryBase && pathOf(request.url) !== commands)
+      const { access } = request.routeOptions.config ?? {}
+      // Without a route: no cookie authenticates requests below the query base (C8).
+      if (access ? needsCsrf(access) : !isBelowQueryBase && pathOf(request.url) !== commands)
         csrf.require(request, reply)
     } else if ((isBelowQueryBase || request.url.startsWith('/api')) && !csrf.hasCookie(request))
       csrf.issue(request, reply)

@@ -55,21 +55,21 @@ export const providerLogoutEvent = (
   reason: null,
 })
 
+/** The event of a login that succeeds. */
 export const loginEvent = (
   request: FastifyRequest,
   eperson: string | null,
   method: LoginMethod,
-  outcome: AuditEvent['outcome'],
   /** The identity provider, for single sign-on. */
   provider: string | null = null,
-): AuditEvent => ({
-  event: 'login',
-  outcome,
-  eperson,
-  // A failed login proves nothing about its sender, so it has no actor.
-  actor: outcome === 'success' ? eperson : null,
-  clientIp: clientAddress(request.ip),
-  method,
-  object: provider,
-  reason: null,
-})
+) =>
+  ({
+    event: 'login',
+    outcome: 'success',
+    eperson,
+    actor: eperson,
+    clientIp: clientAddress(request.ip),
+    method,
+    object: provider,
+    reason: null,
+  }) satisfies AuditEvent

@@ -1,5 +1,5 @@
 import { isRange } from '../config/settings.ts'
-import { pointer } from '../lib/json-patch.ts'
+import { pointer } from '../lib/json-pointer.ts'
 import { type Check, type Fault, type Format, schemaChecks } from '../lib/json-schema.ts'
 import type { Contract, Contracts } from './contract.ts'
 import { listed, quote } from './parameters.ts'

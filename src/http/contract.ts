@@ -1,5 +1,11 @@
-import type { FastifyInstance } from 'fastify'
+import type {
+  FastifyInstance,
+  RouteGenericInterface,
+  RouteHandlerMethod,
+  RouteShorthandOptions,
+} from 'fastify'
 import type { TSchema } from 'typebox'
+import type { Access, ChangeAccess, ReadAccess } from './access.ts'
 import type { ProblemCode } from './problems.ts'
 
 /**
@@ -13,8 +19,6 @@ export interface Contract {
   readonly summary: string
   readonly description?: string
   readonly tag: Tag
-  /** The caller that is required; by default, any caller may. An answer may still depend on the caller. */
-  readonly caller?: 'eperson' | 'administrator'
   /** Parameters in the path; those left out may be any text. */
   readonly path?: Readonly<Record<string, TSchema>>
   readonly query?: Readonly<Record<string, Parameter>>
@@ -22,8 +26,6 @@ export interface Contract {
   readonly headers?: Readonly<Record<string, Parameter>>
   /** Schemas by media type. Without it, a body is refused or makes no difference. */
   readonly body?: Readonly<Record<string, TSchema>>
-  /** True if the body may be missing. */
-  readonly bodyIsOptional?: true
   /** Successful answers, by status. */
   readonly answers: Readonly<Record<number, Answer>>
   /** Problems besides those that every such route may answer with. */
@@ -74,14 +76,17 @@ export type ContractOf = () => Promise<Contract & { readonly operationId: string
 type Arguments<C> = C extends (...given: infer A) => Contract ? A : []
 
 /**
- * Gives routes their contracts from a file.
+ * Gives routes their access, and their contracts from a file.
  * @param load imports the file
- * @returns a function that makes a route's options, as in `app.get('/items', route('listItems'), …)`
+ * @returns a function that makes a route's options, as in
+ *   `routesOf(app).get('/items', route('listItems', reads('anybody', 'items')), …)`
  */
 export const contractsIn =
   <C extends Contracts>(load: () => Promise<{ readonly contracts: C }>) =>
-  <Name extends keyof C & string>(name: Name, ...given: Arguments<C[Name]>) => ({
+  <Name extends keyof C & string, A extends Access>(name: Name, access: A, ...given: Arguments<C[Name]>) => ({
+    ...limitOf(access),
     config: {
+      access,
       contract: async () => {
         const found: Contracts[string] | undefined = (await load()).contracts[name]
         if (found === undefined) throw new Error(`there is no contract ${name}`)
@@ -91,15 +96,62 @@ export const contractsIn =
     },
   })
 
+/** @returns the option that limits the body, if the route states a size of its own */
+const limitOf = (access: Access) =>
+  access.does !== 'read' && typeof access.body === 'object' && typeof access.body.limit === 'number'
+    ? { bodyLimit: access.body.limit }
+    : {}
+
+type RouteOf<A extends Access, R extends RouteGenericInterface> = RouteShorthandOptions<
+  FastifyInstance['server'],
+  Parameters<FastifyInstance['routing']>[0],
+  Parameters<FastifyInstance['routing']>[1],
+  R
+> & { readonly config: { readonly access: A } }
+
+type Handler<R extends RouteGenericInterface> = RouteHandlerMethod<
+  FastifyInstance['server'],
+  Parameters<FastifyInstance['routing']>[0],
+  Parameters<FastifyInstance['routing']>[1],
+  R
+>
+
+type Register<A extends Access> = <R extends RouteGenericInterface = RouteGenericInterface>(
+  url: string,
+  options: RouteOf<A, R>,
+  handler: Handler<R>,
+) => unknown
+
+/** The ways to register a route. One that doesn't state its access doesn't compile. */
+export interface Routes {
+  readonly get: Register<ReadAccess>
+  readonly head: Register<ReadAccess>
+  readonly options: Register<ReadAccess>
+  readonly post: Register<ChangeAccess>
+  readonly put: Register<ChangeAccess>
+  readonly patch: Register<ChangeAccess>
+  readonly delete: Register<ChangeAccess>
+  readonly route: (
+    options: RouteOf<Access, RouteGenericInterface> & {
+      readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+      readonly url: string
+      readonly handler: Handler<RouteGenericInterface>
+    },
+  ) => unknown
+}
+
+/** All routes are registered through this. */
+export const routesOf = (app: FastifyInstance): Routes => app
+
 declare module 'fastify' {
   interface FastifyContextConfig {
+    /** Who may use the route, and how; only the framework's own routes have none. */
+    access?: Access
     contract?: ContractOf
     /**
      * Possible endings of a pattern that ends in `*`, such as `:key`, shortest first, each with its contract.
      */
     contracts?: Readonly<Record<string, ContractOf>>
-    /** True if the route is outside the scope that authenticates the caller. */
-    ignoresCaller?: boolean
   }
 }
 
@@ -110,6 +162,7 @@ export interface DescribedRoute {
   /** The URL as the router knows it, which may end in `*`. */
   readonly pattern: string
   readonly contract: ContractOf | undefined
+  readonly access: Access
   readonly knowsCaller: boolean
   /** True if the route reads a body, if only to refuse it. */
   readonly takesBody: boolean
@@ -126,8 +179,9 @@ export function describedRoutes(app: FastifyInstance): readonly DescribedRoute[]
   const routes: DescribedRoute[] = []
   const withGet = new Set<string>()
   app.addHook('onRoute', route => {
-    const { method, url, config, preParsing } = route
-    const hooks = [preParsing ?? []].flat() as readonly { readonly name: string }[]
+    const { method, url, config } = route
+    const access = config?.access
+    if (!access) throw new Error(`${method} ${url} doesn’t state who may use it`)
     const addresses = config?.contracts ?? { '*': config?.contract }
     const isOwnHead = method === 'HEAD' && !withGet.has(url)
     for (const one of [method].flat()) {
@@ -139,8 +193,9 @@ export function describedRoutes(app: FastifyInstance): readonly DescribedRoute[]
             url: url.replace('*', () => rest).replace(/(?<=.)\/$/, ''),
             pattern: url,
             contract,
-            knowsCaller: config?.ignoresCaller !== true,
-            takesBody: changing.has(one) && !hooks.some(hook => hook.name === 'ignoreBody'),
+            access,
+            knowsCaller: access.tokens !== 'ignored',
+            takesBody: access.does !== 'read' && access.body !== 'ignored',
             isPage: config?.isPage === true,
             isProviderMessage: config?.isProviderMessage === true,
             // A getter, because the scope of the route sets it after this hook.
@@ -152,5 +207,3 @@ export function describedRoutes(app: FastifyInstance): readonly DescribedRoute[]
   })
   return routes
 }
-
-const changing = new Set(['POST', 'PUT', 'PATCH', 'DELETE'])

@@ -1,7 +1,8 @@
 import { setImmediate } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod, RouteOptions } from 'fastify'
 import { isObject } from '../lib/json.ts'
-import { signalOf } from './client.ts'
+import type { Access } from './access.ts'
+import { signalOf } from './connection.ts'
 import { badParameter, parseQuery, type Query, wholeNumber } from './parameters.ts'
 import { Problem } from './problems.ts'
 
@@ -22,12 +23,12 @@ const turn = 20
 interface Parts {
   /** The address of `/api`. */
   readonly api: string
-  /** Returns true if the caller's token is for the address with this pattern. */
-  readonly reaches: (request: FastifyRequest, pattern: string) => boolean
+  /** Returns true if the caller may read at a route with this access. */
+  readonly reaches: (request: FastifyRequest, access: Access) => boolean
 }
 
 interface Target {
-  readonly pattern: string
+  readonly access: Access
   readonly segments: readonly string[]
   readonly handler: RouteHandlerMethod
 }
@@ -57,7 +58,8 @@ export function answerEmbeds(scope: FastifyInstance, { api, reaches }: Parts): v
     if (
       method !== 'GET' ||
       this !== scope ||
-      config?.isText ||
+      !config?.access ||
+      config.isText ||
       route.preParsing ||
       route.onRequest ||
       route.preHandler
@@ -66,7 +68,7 @@ export function answerEmbeds(scope: FastifyInstance, { api, reaches }: Parts): v
     route.config = { ...config, embeds: true }
     const segments = url.split('/')
     const alike = targets.get(segments.length) ?? []
-    alike.push({ pattern: url, segments, handler: handler as RouteHandlerMethod })
+    alike.push({ access: config.access, segments, handler: handler as RouteHandlerMethod })
     targets.set(segments.length, alike)
   }
 
@@ -90,7 +92,7 @@ export function answerEmbeds(scope: FastifyInstance, { api, reaches }: Parts): v
     if (!address.startsWith(`${api}/`)) return undefined
     const [path = '', query = ''] = address.slice(api.length).split('?')
     const [target, params] = targetOf(`/api${path}`) ?? []
-    if (!target || !reaches(request, target.pattern)) return undefined
+    if (!target || !reaches(request, target.access)) return undefined
     const asking = Object.assign(Object.create(request) as FastifyRequest, {
       params,
       query: parseQuery(query),

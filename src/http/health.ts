@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { Limits } from '../model/limits.ts'
-import { contractsIn } from './contract.ts'
+import { outside } from './access.ts'
+import { contractsIn, routesOf } from './contract.ts'
 import { Problem } from './problems.ts'
 
 interface Parts {
@@ -11,7 +12,7 @@ interface Parts {
   readonly loops: Limits['loops']
 }
 
-const route = contractsIn(() => import('./contracts.ts'))
+const route = contractsIn(() => import('./start-contracts.ts'))
 
 /**
  * `GET /health/live`: the process answers. `GET /health/ready`: the store answers, has the files that it
@@ -19,26 +20,18 @@ const route = contractsIn(() => import('./contracts.ts'))
  * says how many run.
  */
 export function healthRoutes(app: FastifyInstance, { ping, requireFolder, loops }: Parts): void {
-  app.get('/health/live', { config: { ...route('showLiveness').config, ignoresCaller: true } }, async () => ({
+  routesOf(app).get('/health/live', route('showLiveness', outside()), async () => ({
     status: 'live',
   }))
-  app.get(
-    '/health/ready',
-    { config: { ...route('showReadiness').config, ignoresCaller: true } },
-    async () => {
-      await ping()
-      await requireFolder().catch(cause => {
-        throw new Problem(
-          'store-unavailable',
-          'The folder of files is missing or empty. The log says where.',
-          {
-            headers: { 'retry-after': '5' },
-            cause,
-          },
-        )
+  routesOf(app).get('/health/ready', route('showReadiness', outside()), async () => {
+    await ping()
+    await requireFolder().catch(cause => {
+      throw new Problem('store-unavailable', 'The folder of files is missing or empty. The log says where.', {
+        headers: { 'retry-after': '5' },
+        cause,
       })
-      const { running, wanted } = loops()
-      return running < wanted ? { status: 'ready', workers: { running, wanted } } : { status: 'ready' }
-    },
-  )
+    })
+    const { running, wanted } = loops()
+    return running < wanted ? { status: 'ready', workers: { running, wanted } } : { status: 'ready' }
+  })
 }

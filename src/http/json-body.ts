@@ -1,12 +1,10 @@
 import type { FastifyRequest } from 'fastify'
 import { isObject, type Members } from '../lib/json.ts'
-import { type Operation, PatchFault, readPatch } from '../lib/json-patch.ts'
 import { mediaTypeOf } from '../lib/media-type.ts'
 import { Problem } from './problems.ts'
 
 /**
- * Readers of JSON bodies. An error quotes nothing of a body except the paths of a patch: the body may contain
- * a password.
+ * Readers of JSON bodies. An error quotes nothing of a body, because it may contain a password.
  */
 const json = 'application/json'
 /** DSpace's clients send patches as `application/json`, too. */
@@ -76,26 +74,5 @@ export function exactBody(request: FastifyRequest, parse: (text: string) => unkn
     const position = /position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1]
     const where = position === undefined ? '' : ` at character ${Number(position) + 1}`
     throw new Problem('bad-request', `The body is not well-formed JSON${where}.`)
-  }
-}
-
-/**
- * Reads the operations of a JSON Patch from a body.
- * @throws Problem 415 for another media type, 400 for malformed JSON, 422 for a wrong operation (RFC 5789
- *   §2.2)
- */
-export function patchBody(
-  request: FastifyRequest,
-  bounds = { operations: 100, bytes: 64 * 1024 },
-): readonly Operation[] {
-  requireType(request, patchTypes)
-  const body = bytesOf(request)
-  if (body.length > bounds.bytes)
-    throw new Problem('patch-refused', `A patch may have at most ${bounds.bytes} bytes.`)
-  try {
-    return readPatch(jsonIn(body), bounds.operations)
-  } catch (error) {
-    if (!(error instanceof PatchFault)) throw error
-    throw new Problem(error.kind === 'syntax' ? 'bad-request' : 'patch-refused', error.message)
   }
 }

@@ -58,6 +58,8 @@ export const JsonPatch = Type.Array(
   Type.Object({ op: text, path: text, from: Type.Optional(text), value: Type.Optional(Json) }),
   { $id: 'JsonPatch', description: 'RFC 6902.' },
 )
+/** The body of a PATCH; DSpace's clients send it as JSON, too. */
+export const patch = { 'application/json-patch+json': JsonPatch, 'application/json': JsonPatch }
 
 export const Link = named('Link', { href: uri })
 export const TemplatedLink = named('TemplatedLink', { href: text, templated: always(true) })

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
 import type { FastifyReply } from 'fastify'
-import { signalOf } from './client.ts'
+import { signalOf } from './connection.ts'
 import { Problem } from './problems.ts'
 
 /** A body in pieces, each in its own memory. */

@@ -2,10 +2,11 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, 
 import type { Config } from '../config/config.ts'
 import { hideAccessTokens } from '../model/access-tokens.ts'
 import type { Measures, RouteMeasures } from '../model/measures.ts'
+import { smallBody } from './access.ts'
 import { type Addresses, pathOf, withoutPrefix } from './addresses.ts'
 import { createAdmission } from './admission.ts'
 import { answerClientErrors, answerProblems } from './answer-problems.ts'
-import { endIdle } from './client.ts'
+import { endIdle } from './connection.ts'
 import type { Csrf } from './csrf.ts'
 import { logStream } from './log-stream.ts'
 import { refuseUnrouted } from './method-not-allowed.ts'
@@ -16,7 +17,7 @@ import { Problem } from './problems.ts'
  * Maximum sizes in bytes of a request's body (L7) and of all its headers: an over-long token still gets its
  * response (T8).
  */
-const bodyLimit = 16 * 1024
+const bodyLimit = smallBody
 const headerLimit = 64 * 1024
 /**
  * Interval at which Node looks for requests that take too long to arrive, as a share of their time. Node's

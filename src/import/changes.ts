@@ -5,14 +5,19 @@ import type { RecordEntity } from '../storage/entities.ts'
 import { missingKey } from './check-key.ts'
 import { openTable } from './csv.ts'
 import { asImportError, type Faults } from './faults.ts'
-import { ImportError } from './import-error.ts'
+import { ImportError, shown } from './import-error.ts'
 import { arrayPieces, ndjsonPieces, type ReadRecord, recordsOf } from './json-lines.ts'
 import { FileChanged } from './open-file.ts'
 import type { ReadingOptions } from './reading-options.ts'
-import { shown } from './shown.ts'
-import { type GivenFile, openSource, type Source, unlessChanged } from './source.ts'
+import {
+  type GivenFile,
+  openSource,
+  refuseWrapped,
+  type Source,
+  unlessChanged,
+  WrappedRecords,
+} from './source.ts'
 import { fits, kindOf } from './types.ts'
-import { refuseWrapped, WrappedRecords } from './wrapped.ts'
 
 /** A record to insert, to replace or to delete, with the sort keys of its key. */
 export interface Change extends ReadRecord {

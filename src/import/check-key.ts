@@ -3,8 +3,7 @@ import type { Field } from '../model/entities.ts'
 import { sortRecords } from '../storage/columns/sort-records.ts'
 import { type Batch, noCode, readRun } from './batches.ts'
 import { faultOf, maxCounted, maxNamed, namedOf, RefusedImport } from './faults.ts'
-import { ImportError } from './import-error.ts'
-import { shown } from './shown.ts'
+import { ImportError, shown } from './import-error.ts'
 import { readAt } from './spool.ts'
 
 /** A field of the key, with its ranks. */

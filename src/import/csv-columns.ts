@@ -3,7 +3,7 @@ import { isJsonNumber } from '../lib/json-numbers.ts'
 import type { FieldType } from '../model/entities.ts'
 import { type Delimiter, nameOf } from './delimiters.ts'
 import { maxFields } from './field-list.ts'
-import { ImportError } from './import-error.ts'
+import { ImportError, shown } from './import-error.ts'
 import { isTooDeep, maxDepth } from './json-lines.ts'
 import {
   fromDayFirst,
@@ -14,7 +14,6 @@ import {
   type Looks,
 } from './local-forms.ts'
 import type { ReadingOptions } from './reading-options.ts'
-import { shown } from './shown.ts'
 
 /** A column of a table, with what its cells have in common. */
 export interface Column {

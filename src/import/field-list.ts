@@ -1,9 +1,8 @@
 import type { Field, FieldType } from '../model/entities.ts'
 import type { BatchField } from './batches.ts'
 import type { Digits } from './equal-numbers.ts'
-import { ImportError } from './import-error.ts'
+import { ImportError, shown } from './import-error.ts'
 import type { Looks } from './local-forms.ts'
-import { shown } from './shown.ts'
 import { type FieldStatistics, fieldOf, type Mix, mixOf } from './types.ts'
 
 /** Declarations of the operator, by names of fields. */

@@ -9,11 +9,9 @@ import { ImportError } from './import-error.ts'
 import type { ReadRecord } from './json-lines.ts'
 import { agreedTo, type Loss, lossOf, lossRefused } from './loss.ts'
 import { addAll, readInto } from './read-into.ts'
-import type { ReadingOptions } from './reading-options.ts'
-import { type HowRead, nothingSeen, type Seen, withLooks } from './seen.ts'
-import { type GivenFile, openSource } from './source.ts'
+import { type HowRead, nothingSeen, type ReadingOptions, type Seen, withLooks } from './reading-options.ts'
+import { type GivenFile, openSource, unlessWrapped } from './source.ts'
 import { createStaging, type Staged, type Staging } from './staging.ts'
-import { unlessWrapped } from './wrapped.ts'
 
 export interface ImportOptions {
   readonly name: string

@@ -1,10 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import { isObject, parseWritten } from '../lib/json.ts'
 import { asImportError } from './faults.ts'
-import { ImportError } from './import-error.ts'
-import { maxLineBytes, textFrom, wholeLines } from './lines.ts'
-import { shown } from './shown.ts'
-import { notUtf8 } from './utf8.ts'
+import { ImportError, shown } from './import-error.ts'
+import { maxLineBytes, notUtf8, textFrom, wholeLines } from './utf8.ts'
 
 /** A record, and the line on which it begins, counted from 1. */
 export interface ReadRecord {

@@ -10,11 +10,10 @@ import { type ImportOptions, type Progress, temporaryName } from './import-entit
 import { arrayPieces, ndjsonPieces, recordsOf } from './json-lines.ts'
 import { type Loss, lossOf } from './loss.ts'
 import { readInto } from './read-into.ts'
+import { type HowRead, nothingSeen, type Seen, withLooks } from './reading-options.ts'
 import { importedEntity } from './revise-entity.ts'
-import { type HowRead, nothingSeen, type Seen, withLooks } from './seen.ts'
-import { type Format, type GivenFile, openSource, type Source } from './source.ts'
+import { type Format, type GivenFile, openSource, type Source, unlessWrapped } from './source.ts'
 import { createStaging } from './staging.ts'
-import { unlessWrapped } from './wrapped.ts'
 
 /** The effect that an import of a file would have, or the faults that prevent it. */
 export interface Preview {

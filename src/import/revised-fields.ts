@@ -1,4 +1,4 @@
-import type { Field } from '../model/entities.ts'
+import type { Entity, Field, ReadRule } from '../model/entities.ts'
 import { orderOf } from '../model/value-order.ts'
 import {
   type FieldRanks,
@@ -6,11 +6,13 @@ import {
   newValues as namedValues,
   revisedRanks,
 } from '../storage/columns/revised-ranks.ts'
-import type { ChangePlan } from './change-plan.ts'
+import type { Entities } from '../storage/entities.ts'
+import { type ChangePlan, type Place, searchAll } from './change-plan.ts'
 import { fieldValue } from './changes.ts'
 import { maxFields } from './field-list.ts'
+import { type ImportOptions, importStaged, type Progress } from './import-entity.ts'
 import { ImportError } from './import-error.ts'
-import { type Place, searchAll } from './search.ts'
+import type { Piece } from './json-lines.ts'
 import { readAt, writeAt } from './spool.ts'
 import { isTextList, kindOf, typeOf } from './types.ts'
 
@@ -42,7 +44,7 @@ export async function reviseFields(plan: ChangePlan, descriptor: number, progres
 }
 
 /** True unless the field never had a value. Such a field is text until it has one. */
-export const hasType = ({ type }: Field, { distinct }: FieldRanks): boolean => type !== 'text' || distinct > 0
+const hasType = ({ type }: Field, { distinct }: FieldRanks): boolean => type !== 'text' || distinct > 0
 
 /** Returns the fields of the entity, followed by new ones in the order of the file. */
 export function fieldsOf({ entity, written }: Pick<ChangePlan, 'entity' | 'written'>): Field[] {
@@ -61,7 +63,7 @@ export function fieldsOf({ entity, written }: Pick<ChangePlan, 'entity' | 'writt
 }
 
 /** @param field index of the field in the new version */
-export async function oldRanks({ entity, version }: ChangePlan, field: number): Promise<FieldRanks> {
+async function oldRanks({ entity, version }: ChangePlan, field: number): Promise<FieldRanks> {
   const { count } = entity.source
   const known = entity.fields[field]
   if (!known) return { ranks: new Uint32Array(count), distinct: 0 }
@@ -115,4 +117,63 @@ async function newValues(plan: ChangePlan, field: Field, old: FieldRanks): Promi
     places,
     order,
   )
+}
+
+/** Number of records read at a time. */
+const readStep = 4_000
+
+/** Writes a complete new version, because there are too many changes to keep them separate. */
+export async function rewrite(
+  plan: ChangePlan,
+  entities: Entities,
+  { read, event, signal }: Pick<ImportOptions, 'read' | 'event' | 'signal'>,
+  progress: Progress,
+): Promise<ReadRule> {
+  const { entity } = plan
+  const fields = fieldsOf(plan)
+  const types = new Map()
+  for (const [at, field] of entity.fields.entries())
+    if (hasType(field, await oldRanks(plan, at))) types.set(field.name, field.type)
+  const collations = new Map(
+    entity.fields.flatMap(({ name, collation }) =>
+      collation === undefined ? [] : [[name, collation] as const],
+    ),
+  )
+  const report = await importStaged(
+    async staging => {
+      staging.declare(fields.map(({ name }) => name))
+      await staging.read(piecesOf(plan), signal)
+    },
+    entities,
+    {
+      ...{ name: entity.name, key: entity.key, read, types, collations, lists: listsOf(entity), event },
+      ...{ replaces: entity.source.version, ...(signal && { signal }) },
+    },
+    (step, share) => {
+      // The records were already read and looked up before.
+      if (step === 'writing') progress(step, share)
+    },
+  )
+  return report.read
+}
+
+export const listsOf = ({ fields }: Pick<Entity, 'fields'>): ReadonlySet<string> =>
+  new Set(fields.flatMap(({ name, list }) => (list ? [name] : [])))
+
+async function* piecesOf({ origins, slots, version, written }: ChangePlan): AsyncIterable<Piece> {
+  for (let from = 0; from < origins.length; from += readStep) {
+    const some = origins.subarray(from, from + readStep)
+    const json = await version.read(
+      Uint32Array.from(
+        some.filter(origin => origin >= 0),
+        origin => slots[origin] as number,
+      ),
+    )
+    const changed = Array.from(
+      some.filter(origin => origin < 0),
+      origin => JSON.stringify(written[~origin]?.record),
+    )
+    // The line numbers are irrelevant, because all records were checked before.
+    yield { kind: 'lines', first: 1, bytes: Buffer.from([...json, ...changed].join('\n')) }
+  }
 }

@@ -3,17 +3,15 @@ import { parseWritten } from '../lib/json.ts'
 import type { Field } from '../model/entities.ts'
 import type { Batch } from './batches.ts'
 import { lineOf, orderByKey, type Records, refuseKeyless } from './check-key.ts'
-import { createCrew } from './crew.ts'
-import { Encoder } from './encoder.ts'
 import { Faults } from './faults.ts'
 import { type Declarations, FieldList, type Findings } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import type { Piece, ReadRecord } from './json-lines.ts'
-import { countKnown } from './known-keys.ts'
 import { batchOf, mergeRecords, recordsIn, reordered } from './ordered-records.ts'
-import { createRanking, type StagedBatch } from './ranking.ts'
+import { countKnown, createRanking, type StagedBatch } from './ranking.ts'
 import { release } from './spool.ts'
-import type { Encoded } from './work.ts'
+import { type Encoded, Encoder } from './work.ts'
+import { createWorkerPool } from './worker-pool.ts'
 
 /**
  * Holds the records until all of them are read, because types and orders aren't known before. They are kept
@@ -66,10 +64,10 @@ const readAnyway = 100_000
 
 /** @param file prefix for the names of temporary files @param key the fields that identify a record */
 export function createStaging(file: string, declarations: Declarations, key: readonly string[]): Staging {
-  const crew = createCrew(file, declarations.types)
+  const pool = createWorkerPool(file, declarations.types)
   const list = new FieldList(declarations)
   const faults = new Faults()
-  const encoder = new Encoder(crew.spool, declarations.types, error => faults.add(error))
+  const encoder = new Encoder(pool.spool, declarations.types, error => faults.add(error))
   let batches: StagedBatch[] = []
   /** Number of batches whose keys have been checked. */
   let checked = 0
@@ -99,7 +97,7 @@ export function createStaging(file: string, declarations: Declarations, key: rea
     let first: Piece | undefined
     const running: Promise<Encoded>[] = []
     const start = (piece: Piece) => {
-      const encoded = crew.encode(piece)
+      const encoded = pool.encode(piece)
       // The error is handled when the result's turn comes.
       encoded.catch(() => {})
       running.push(encoded)
@@ -115,7 +113,7 @@ export function createStaging(file: string, declarations: Declarations, key: rea
     }
     const settle = async () => {
       while (running.length > 0) await takeNext()
-      if (first) takeAll(crew.here.encode(first))
+      if (first) takeAll(pool.here.encode(first))
     }
     try {
       for await (const piece of pieces) {
@@ -127,7 +125,7 @@ export function createStaging(file: string, declarations: Declarations, key: rea
         }
         first = undefined
         start(piece)
-        if (running.length > crew.size + 1) await takeNext()
+        if (running.length > pool.size + 1) await takeNext()
       }
     } catch (error) {
       if (!(error instanceof ImportError) || signal?.aborted) throw error
@@ -145,7 +143,7 @@ export function createStaging(file: string, declarations: Declarations, key: rea
     const keyPlaces = key.map(name => list.place(name, 'the key field'))
     list.checkDeclarations()
     const { count, fields } = list
-    const ranking = createRanking({ crew, batches, fields, count })
+    const ranking = createRanking({ pool, batches, fields, count })
     const collated = [...fields.keys()].filter(place => fields[place]?.collation !== undefined)
     const early = [...new Set([...collated, ...keyPlaces])]
     const distinct = await ranking.inOrderOfFile(early)
@@ -167,7 +165,7 @@ export function createStaging(file: string, declarations: Declarations, key: rea
     for (const [at, batch] of batches.entries()) {
       ordered.push({
         ...batch,
-        ...reordered(batch, numbers.subarray(batch.start, batch.start + batch.count), crew.spool),
+        ...reordered(batch, numbers.subarray(batch.start, batch.start + batch.count), pool.spool),
       })
       progress(0.5 + at / batches.length / 2)
       await turn()
@@ -217,7 +215,7 @@ export function createStaging(file: string, declarations: Declarations, key: rea
     finish,
     faults,
     found: () => ({ count: list.count, fields: list.fields, findings: list.findings }),
-    close: crew.close,
+    close: pool.close,
   }
 }
 

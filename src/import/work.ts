@@ -1,13 +1,14 @@
 import type { FieldType } from '../model/entities.ts'
 import type { Batch } from './batches.ts'
-import { Encoder } from './encoder.ts'
+import { Column } from './column.ts'
 import { asImportError, Faults, type Found, type RefusedImport } from './faults.ts'
+import { maxFields, tooManyFields } from './field-list.ts'
 import { ImportError } from './import-error.ts'
-import { type Piece, recordsOf } from './json-lines.ts'
+import { type Piece, type ReadRecord, recordsOf } from './json-lines.ts'
 import { type RankedField, type RankTask, rankField } from './rank-field.ts'
 import type { Appender } from './spool.ts'
 
-/** The parts of an import that its threads share (crew.ts). */
+/** The parts of an import that its threads share (pool.ts). */
 
 export interface Encoded {
   readonly batches: readonly Batch[]
@@ -65,3 +66,111 @@ function refusal(work: () => void): string | undefined {
 /** Restores a buffer, which arrives from another thread as a plain array. */
 const asBuffer = ({ buffer, byteOffset, byteLength }: Uint8Array) =>
   Buffer.from(buffer, byteOffset, byteLength)
+
+/** Maximum number of records of a batch, because codes have 16 bits. */
+const maxRecords = 0xffff
+/** Maximum bytes of JSON of a batch. */
+const maxBytes = 2 * 1024 * 1024
+/** Maximum number of codes of all columns together, because small records may have many fields among them. */
+const maxCodes = 8_000_000
+const leastRoom = 64 * 1024
+
+/**
+ * Turns records into batches. This is the expensive part of reading. Several threads do it at the same time,
+ * because no part of a batch depends on other batches.
+ */
+export class Encoder {
+  readonly #spool: Appender
+  readonly #types: ReadonlyMap<string, FieldType>
+  readonly #refuse: (error: ImportError) => void
+  #columns: Column[] = []
+  #places = new Map<string, number>()
+  /**
+   * The records as JSON, each followed by a line break. Strings would have to survive
+   * several garbage collections.
+   */
+  #json = Buffer.alloc(0)
+  #end = 0
+  #lines: number[] = []
+
+  /** @param refuse is called for each value that its field may not hold */
+  constructor(spool: Appender, types: ReadonlyMap<string, FieldType>, refuse: (error: ImportError) => void) {
+    this.#spool = spool
+    this.#types = types
+    this.#refuse = refuse
+  }
+
+  /**
+   * Adds a record.
+   * @returns a batch, once it has enough records
+   * @throws ImportError if there are too many fields
+   */
+  add({ line, record }: ReadRecord): Batch | undefined {
+    const n = this.#lines.length
+    let at = 0
+    for (const name in record) {
+      // Most records have their fields in the same order.
+      const expected = this.#columns[at++]
+      const column = expected?.name === name ? expected : this.#columnOf(name, line)
+      const value = record[name]
+      if (value !== null && value !== undefined) column.add(n, value, line)
+    }
+    this.#write(JSON.stringify(record))
+    this.#lines.push(line)
+    const isFull = n + 1 === maxRecords || this.#end >= maxBytes || (n + 1) * this.#columns.length >= maxCodes
+    return isFull ? this.flush() : undefined
+  }
+
+  #write(json: string): void {
+    // A character takes at most three bytes of UTF-8.
+    const most = this.#end + 3 * json.length + 1
+    if (most > this.#json.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(maxBytes + leastRoom, 2 * most))
+      this.#json.copy(larger, 0, 0, this.#end)
+      this.#json = larger
+    }
+    this.#end += this.#json.write(json, this.#end)
+    this.#json[this.#end++] = 0x0a
+  }
+
+  /** @returns a batch of the records added since the last one; undefined if there are none */
+  flush(): Batch | undefined {
+    const count = this.#lines.length
+    if (this.#columns.length === 0 && count === 0) return undefined
+    const spool = this.#spool
+    // The last line break is left out.
+    const json = this.#json.subarray(0, Math.max(0, this.#end - 1))
+    const batch = {
+      descriptor: spool.descriptor,
+      count,
+      json: spool.append(json),
+      jsonBytes: json.length,
+      lines: spool.append(Uint32Array.from(this.#lines)),
+      fields: this.#columns.map(({ name, line, kinds, hasLists, filled, hasForms }) => ({
+        name,
+        line,
+        kinds,
+        hasLists,
+        filled,
+        hasForms,
+      })),
+      runs: spool.append(Float64Array.from(this.#columns.flatMap(column => column.write(spool, count)))),
+    }
+    this.#columns = []
+    this.#places = new Map()
+    this.#end = 0
+    this.#lines = []
+    return batch
+  }
+
+  #columnOf(name: string, line: number): Column {
+    const known = this.#places.get(name)
+    if (known !== undefined) return this.#columns[known] as Column
+    // This is checked at once, before a record with very many fields has taken the memory for all of them.
+    if (this.#columns.length === maxFields) throw tooManyFields(line)
+    const column = new Column(name, line, this.#types.get(name), this.#refuse)
+    this.#places.set(name, this.#columns.length)
+    this.#columns.push(column)
+    return column
+  }
+}

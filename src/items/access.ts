@@ -1,9 +1,8 @@
 import type { Config } from '../config/config.ts'
 import { Problem } from '../http/problems.ts'
 import { readUuid } from '../lib/uuids.ts'
-import { type Caller, isAdministrator } from '../model/caller.ts'
+import { type Caller, isAdministrator, mayRead, viewerOf } from '../model/caller.ts'
 import { type Bitstream, type Bundle, type Item, withoutHidden } from '../model/items.ts'
-import { mayRead, viewerOf } from '../model/viewer.ts'
 import type { BundlePlace, Repository } from '../storage/repository.ts'
 
 /**

@@ -1,11 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { openRightTo, reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { mayRead, viewerOf } from '../model/viewer.ts'
+import { mayRead, viewerOf } from '../model/caller.ts'
 import type { Entities } from '../storage/entities.ts'
 import type { Repository } from '../storage/repository.ts'
 import { bundleWith, readableBitstream, readableBundle, readableItem } from './access.ts'
@@ -38,41 +39,65 @@ export function bitstreamRoutes(
   const bundle = '/core/bundles/:uuid'
   const formats = '/core/bitstreamformats'
 
-  app.get('/core/bitstreams', route('listBitstreams'), async request =>
-    listPage<ShownBitstream>(
-      entities,
-      { name: 'bitstreams', self: `${core}/bitstreams`, body: row => bitstreamBody(row, core) },
-      request,
-    ),
+  routesOf(app).get(
+    '/core/bitstreams',
+    route('listBitstreams', reads(openRightTo('read the item'), 'items')),
+    async request =>
+      listPage<ShownBitstream>(
+        entities,
+        { name: 'bitstreams', self: `${core}/bitstreams`, body: row => bitstreamBody(row, core) },
+        request,
+      ),
   )
-  app.get<Route>(url, route('showBitstream'), async ({ caller, params }) =>
-    bitstreamBody(await readableBitstream(repository, caller, params.uuid), core),
+  routesOf(app).get<Route>(
+    url,
+    route('showBitstream', reads(openRightTo('read the item'), 'items')),
+    async ({ caller, params }) =>
+      bitstreamBody(await readableBitstream(repository, caller, params.uuid), core),
   )
-  app.get<Route>(`${url}/bundle`, route('showBundleOfBitstream'), async ({ caller, params }) => {
-    const bitstream = await readableBitstream(repository, caller, params.uuid)
-    return bundleBody(await bundleWith(repository, bitstream), core)
-  })
-  app.get<Route>(`${url}/format`, route('showFormatOfBitstream'), async ({ caller, params }) => {
-    const { mimeType } = await readableBitstream(repository, caller, params.uuid)
-    return formatBody(mimeType, core)
-  })
-  app.get<Route>(`${url}/thumbnail`, route('showThumbnail'), async ({ caller, params }, reply) => {
-    const bitstream = await readableBitstream(repository, caller, params.uuid)
-    const picture = await repository.thumbnailOf(bitstream)
-    if (!picture || !mayRead(caller, picture.readers)) return reply.code(204).send()
-    return bitstreamBody(picture, core)
-  })
-  app.get<Route>(`${url}/accessStatus`, route('showAccessOfBitstream'), async ({ caller, params }) => {
-    const { uuid, readers } = await readableBitstream(repository, caller, params.uuid)
-    return accessStatusBody(readers, `${core}/bitstreams/${uuid}/accessStatus`)
-  })
+  routesOf(app).get<Route>(
+    `${url}/bundle`,
+    route('showBundleOfBitstream', reads(openRightTo('read the item'), 'items')),
+    async ({ caller, params }) => {
+      const bitstream = await readableBitstream(repository, caller, params.uuid)
+      return bundleBody(await bundleWith(repository, bitstream), core)
+    },
+  )
+  routesOf(app).get<Route>(
+    `${url}/format`,
+    route('showFormatOfBitstream', reads(openRightTo('read the item'), 'items')),
+    async ({ caller, params }) => {
+      const { mimeType } = await readableBitstream(repository, caller, params.uuid)
+      return formatBody(mimeType, core)
+    },
+  )
+  routesOf(app).get<Route>(
+    `${url}/thumbnail`,
+    route('showThumbnail', reads(openRightTo('read the item'), 'items')),
+    async ({ caller, params }, reply) => {
+      const bitstream = await readableBitstream(repository, caller, params.uuid)
+      const picture = await repository.thumbnailOf(bitstream)
+      if (!picture || !mayRead(caller, picture.readers)) return reply.code(204).send()
+      return bitstreamBody(picture, core)
+    },
+  )
+  routesOf(app).get<Route>(
+    `${url}/accessStatus`,
+    route('showAccessOfBitstream', reads(openRightTo('read the item'), 'items')),
+    async ({ caller, params }) => {
+      const { uuid, readers } = await readableBitstream(repository, caller, params.uuid)
+      return accessStatusBody(readers, `${core}/bitstreams/${uuid}/accessStatus`)
+    },
+  )
 
-  app.get<Route>(bundle, route('showBundle'), async ({ caller, params }) =>
-    bundleBody(await readableBundle(repository, caller, params.uuid), core),
+  routesOf(app).get<Route>(
+    bundle,
+    route('showBundle', reads(openRightTo('read the item'), 'items')),
+    async ({ caller, params }) => bundleBody(await readableBundle(repository, caller, params.uuid), core),
   )
-  app.get<Route>(
+  routesOf(app).get<Route>(
     `${bundle}/bitstreams`,
-    route('listBitstreamsOfBundle'),
+    route('listBitstreamsOfBundle', reads(openRightTo('read the item'), 'items')),
     async ({ caller, params, query }) => {
       const { uuid, item, name } = await readableBundle(repository, caller, params.uuid)
       const page = readPage(query as Query)
@@ -85,13 +110,17 @@ export function bitstreamRoutes(
       return halPart('bitstreams', bodies, total, page, `${core}/bundles/${uuid}/bitstreams`)
     },
   )
-  app.get<Route>(`${bundle}/item`, route('showItemOfBundle'), async ({ caller, params }) => {
-    const { item } = await readableBundle(repository, caller, params.uuid)
-    return itemBody(await readableItem(shown, caller, item), core)
-  })
-  app.get<Route>(
+  routesOf(app).get<Route>(
+    `${bundle}/item`,
+    route('showItemOfBundle', reads(openRightTo('read the item'), 'items')),
+    async ({ caller, params }) => {
+      const { item } = await readableBundle(repository, caller, params.uuid)
+      return itemBody(await readableItem(shown, caller, item), core)
+    },
+  )
+  routesOf(app).get<Route>(
     `${bundle}/primaryBitstream`,
-    route('showPrimaryBitstream'),
+    route('showPrimaryBitstream', reads(openRightTo('read the item'), 'items')),
     async ({ caller, params }, reply) => {
       const { primary } = await readableBundle(repository, caller, params.uuid)
       const file = primary === null ? undefined : await repository.bitstream(primary)
@@ -100,7 +129,7 @@ export function bitstreamRoutes(
     },
   )
 
-  app.get(formats, route('listFormats'), async request =>
+  routesOf(app).get(formats, route('listFormats', reads('anybody', 'items')), async request =>
     halPage(
       'bitstreamformats',
       allFormats(core),
@@ -108,9 +137,13 @@ export function bitstreamRoutes(
       `${core}/bitstreamformats`,
     ),
   )
-  app.get<{ Params: { id: string } }>(`${formats}/:id`, route('showFormat'), async ({ params }) => {
-    const format = formatOfId(params.id, core)
-    if (!format) throw new Problem('not-found', 'There is no format with this id.')
-    return format
-  })
+  routesOf(app).get<{ Params: { id: string } }>(
+    `${formats}/:id`,
+    route('showFormat', reads('anybody', 'items')),
+    async ({ params }) => {
+      const format = formatOfId(params.id, core)
+      if (!format) throw new Problem('not-found', 'There is no format with this id.')
+      return format
+    },
+  )
 }

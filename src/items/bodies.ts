@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
-import { itemLinks } from '../http/resources/item-links.ts'
 import type { BitstreamBody, BundleBody, ItemBody, MetadataBody } from '../http/resources/schemas.ts'
+import { itemLinks } from '../http/resources/schemas.ts'
 import type { Bitstream, Bundle, Item, Metadata } from '../model/items.ts'
 import { admits, type Readers, today } from '../model/readers.ts'
 

@@ -1,11 +1,12 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { SpecialGroupConfig } from '../config/special-groups.ts'
-import { epersonBody, groupBody } from '../dspace/epersons.ts'
+import { openRightTo, reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { badParameter, type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
+import { epersonBody, groupBody } from '../http/resources/people.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { type Caller, isAdministrator } from '../model/caller.ts'
 import type { People } from '../storage/people.ts'
@@ -35,26 +36,34 @@ export function findRoutes(app: FastifyInstance, parts: Parts): void {
 
   const item = async (caller: Caller, uuid: string) => itemBody(await readableItem(shown, caller, uuid), core)
 
-  app.get('/pid/find', route('findByIdentifier'), async ({ caller, query }) => {
-    const identifier = required(query as Query, 'id').replace(/^hdl:/i, '')
-    const uuid = await repository.uuidOf(identifier)
-    if (uuid === undefined) throw new Problem('not-found', 'There is no item with this identifier.')
-    return item(caller, uuid)
-  })
-  app.get('/dso/find', route('findByUuid'), async ({ caller, query }) => {
-    const uuid = readUuid(required(query as Query, 'uuid'))
-    if (uuid !== undefined && (await repository.item(uuid))) return item(caller, uuid)
-    if (uuid !== undefined && (await repository.bitstream(uuid)))
-      return bitstreamBody(await readableBitstream(repository, caller, uuid), core)
-    // The interface's page for audit events links to people and groups, too.
-    if (uuid !== undefined && isAdministrator(caller)) {
-      const eperson = await people.eperson(uuid)
-      if (eperson) return epersonBody(eperson, addresses, asksAgreement)
-      const group = await people.group(uuid)
-      if (group) return groupBody(group, { addresses, config })
-    }
-    throw new Problem('not-found', 'There is no item and no file with this UUID.')
-  })
+  routesOf(app).get(
+    '/pid/find',
+    route('findByIdentifier', reads(openRightTo('read the object'), 'items')),
+    async ({ caller, query }) => {
+      const identifier = required(query as Query, 'id').replace(/^hdl:/i, '')
+      const uuid = await repository.uuidOf(identifier)
+      if (uuid === undefined) throw new Problem('not-found', 'There is no item with this identifier.')
+      return item(caller, uuid)
+    },
+  )
+  routesOf(app).get(
+    '/dso/find',
+    route('findByUuid', reads(openRightTo('read the object'), 'items')),
+    async ({ caller, query }) => {
+      const uuid = readUuid(required(query as Query, 'uuid'))
+      if (uuid !== undefined && (await repository.item(uuid))) return item(caller, uuid)
+      if (uuid !== undefined && (await repository.bitstream(uuid)))
+        return bitstreamBody(await readableBitstream(repository, caller, uuid), core)
+      // The interface's page for audit events links to people and groups, too.
+      if (uuid !== undefined && isAdministrator(caller)) {
+        const eperson = await people.eperson(uuid)
+        if (eperson) return epersonBody(eperson, addresses, asksAgreement)
+        const group = await people.group(uuid)
+        if (group) return groupBody(group, { addresses, config })
+      }
+      throw new Problem('not-found', 'There is no item and no file with this UUID.')
+    },
+  )
 }
 
 function required(query: Query, name: string): string {

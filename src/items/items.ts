@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { openRightTo, reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { contractsIn } from '../http/contract.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
-import { mayRead } from '../model/viewer.ts'
+import { mayRead } from '../model/caller.ts'
 import type { Entities } from '../storage/entities.ts'
 import type { Repository } from '../storage/repository.ts'
 import { mainFile, readableItem } from './access.ts'
@@ -40,45 +41,78 @@ export function itemRoutes(app: FastifyInstance, { addresses, config, entities, 
   const items = `${core}/items`
   const url = '/core/items/:uuid'
 
-  app.get('/core/items', route('listItems'), async request =>
-    listPage<ShownItem>(entities, { name: 'items', self: items, body: row => itemBody(row, core) }, request),
+  routesOf(app).get(
+    '/core/items',
+    route('listItems', reads(openRightTo('read the item'), 'items')),
+    async request =>
+      listPage<ShownItem>(
+        entities,
+        { name: 'items', self: items, body: row => itemBody(row, core) },
+        request,
+      ),
   )
-  app.get<Route>(url, route('showItem'), async ({ caller, params }, reply) => {
-    const item = await readableItem(shown, caller, params.uuid)
-    return reply.header('etag', itemTag(item)).send(itemBody(item, core))
-  })
+  routesOf(app).get<Route>(
+    url,
+    route('showItem', reads(openRightTo('read the item'), 'items')),
+    async ({ caller, params }, reply) => {
+      const item = await readableItem(shown, caller, params.uuid)
+      return reply.header('etag', itemTag(item)).send(itemBody(item, core))
+    },
+  )
 
-  app.get<Route>(`${url}/bundles`, route('listBundles'), async ({ caller, params, query }) => {
-    const { uuid } = await readableItem(shown, caller, params.uuid)
-    const page = readPage(query as Query)
-    const { rows, total } = await repository.bundles(uuid, windowOf(page))
-    const bodies = rows.map(one => bundleBody(one, core))
-    return halPart('bundles', bodies, total, page, `${items}/${uuid}/bundles`)
-  })
-  app.get<Route>(`${url}/thumbnail`, route('showThumbnailOfItem'), async ({ caller, params }, reply) => {
-    const { uuid } = await readableItem(shown, caller, params.uuid)
-    const original = await mainFile(repository, uuid)
-    const picture = original && (await repository.thumbnailOf(original))
-    if (!picture || !mayRead(caller, picture.readers)) return reply.code(204).send()
-    return bitstreamBody(picture, core)
-  })
-  app.get<Route>(`${url}/accessStatus`, route('showAccessOfItem'), async ({ caller, params }) => {
-    const { uuid } = await readableItem(shown, caller, params.uuid)
-    const original = await mainFile(repository, uuid)
-    return accessStatusBody(original?.readers, `${items}/${uuid}/accessStatus`)
-  })
-  app.get<Route>(`${url}/identifiers`, route('listIdentifiers'), async ({ caller, params }) =>
-    identifiersBody(await readableItem(shown, caller, params.uuid), core),
+  routesOf(app).get<Route>(
+    `${url}/bundles`,
+    route('listBundles', reads(openRightTo('read the item'), 'items')),
+    async ({ caller, params, query }) => {
+      const { uuid } = await readableItem(shown, caller, params.uuid)
+      const page = readPage(query as Query)
+      const { rows, total } = await repository.bundles(uuid, windowOf(page))
+      const bodies = rows.map(one => bundleBody(one, core))
+      return halPart('bundles', bodies, total, page, `${items}/${uuid}/bundles`)
+    },
+  )
+  routesOf(app).get<Route>(
+    `${url}/thumbnail`,
+    route('showThumbnailOfItem', reads(openRightTo('read the item'), 'items')),
+    async ({ caller, params }, reply) => {
+      const { uuid } = await readableItem(shown, caller, params.uuid)
+      const original = await mainFile(repository, uuid)
+      const picture = original && (await repository.thumbnailOf(original))
+      if (!picture || !mayRead(caller, picture.readers)) return reply.code(204).send()
+      return bitstreamBody(picture, core)
+    },
+  )
+  routesOf(app).get<Route>(
+    `${url}/accessStatus`,
+    route('showAccessOfItem', reads(openRightTo('read the item'), 'items')),
+    async ({ caller, params }) => {
+      const { uuid } = await readableItem(shown, caller, params.uuid)
+      const original = await mainFile(repository, uuid)
+      return accessStatusBody(original?.readers, `${items}/${uuid}/accessStatus`)
+    },
+  )
+  routesOf(app).get<Route>(
+    `${url}/identifiers`,
+    route('listIdentifiers', reads(openRightTo('read the item'), 'items')),
+    async ({ caller, params }) => identifiersBody(await readableItem(shown, caller, params.uuid), core),
   )
 
   for (const name of emptyLists)
-    app.get<Route>(`${url}/${name}`, route('listNone', name), async ({ caller, params, query }) => {
-      const { uuid } = await readableItem(shown, caller, params.uuid)
-      return halPage(name, [], readPage(query as Query), `${items}/${uuid}/${name}`)
-    })
+    routesOf(app).get<Route>(
+      `${url}/${name}`,
+      route('listNone', reads(openRightTo('read the item'), 'items'), name),
+      async ({ caller, params, query }) => {
+        const { uuid } = await readableItem(shown, caller, params.uuid)
+        return halPage(name, [], readPage(query as Query), `${items}/${uuid}/${name}`)
+      },
+    )
   for (const name of absent)
-    app.get<Route>(`${url}/${name}`, route('showNone', name), async ({ caller, params }, reply) => {
-      await readableItem(shown, caller, params.uuid)
-      return reply.code(204).send()
-    })
+    routesOf(app).get<Route>(
+      `${url}/${name}`,
+      route('showNone', reads(openRightTo('read the item'), 'items'), name),
+      async ({ caller, params }, reply) => {
+        await readableItem(shown, caller, params.uuid)
+        return reply.code(204).send()
+      },
+    )
 }

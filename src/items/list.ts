@@ -1,9 +1,9 @@
 import type { FastifyRequest } from 'fastify'
-import { clientOf } from '../http/client.ts'
+import { clientOf } from '../http/connection.ts'
 import { halPart, readPage, windowOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
+import { viewerOf } from '../model/caller.ts'
 import { listOf } from '../model/plan.ts'
-import { viewerOf } from '../model/viewer.ts'
 import type { Entities } from '../storage/entities.ts'
 
 interface Listed<Row> {

@@ -32,7 +32,7 @@ export const isLoopbackName = (host: string): boolean =>
  * 64 bits of an IPv6 address, which is one subnet (RFC 4291 §2.5.4).
  * @param address in canonical form; null if a trusted proxy sent something else
  */
-export const networkOf = (address: string | null): string => prefixOf(address, 4)
+export const networkPrefix = (address: string | null): string => prefixOf(address, 4)
 
 /**
  * Returns the site of a client, by which turns are shared: an IPv4 address, or 48 bits of an IPv6 address.

@@ -1,5 +1,4 @@
-import { wordCharacters } from './character-classes.ts'
-import { type CodePoints, complement, maxCodePoint, onlyOne } from './code-points.ts'
+import { type CodePoints, complement, maxCodePoint, onlyOne, wordCharacters } from './code-points.ts'
 import type { Expression, Place } from './expression-tree.ts'
 
 /**

@@ -1,5 +1,12 @@
-import { escapedClasses, namedClasses } from './character-classes.ts'
-import { type CodePoints, complement, foldCase, maxCodePoint, setOf } from './code-points.ts'
+import {
+  type CodePoints,
+  complement,
+  escapedClasses,
+  foldCase,
+  maxCodePoint,
+  namedClasses,
+  setOf,
+} from './code-points.ts'
 
 /**
  * A regular expression independent of its spelling. It means the same in every dialect (docs/decisions/0036).

@@ -2,7 +2,7 @@ import type * as re2js from 're2js'
 import { maxSteps, repeatsAnchors, requiredText, sizeOf } from './expression-cost.ts'
 import { printForPostgres, printForV8 } from './expression-dialects.ts'
 import { type Expression, hasPlace, OnlyRe2, readExpression } from './expression-tree.ts'
-import { onDemand } from './on-demand.ts'
+import { onDemand } from './memo.ts'
 
 /**
  * Regular expressions sent by clients, matched in linear time, in RE2's dialect

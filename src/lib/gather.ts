@@ -1,4 +1,4 @@
-import { countPassed } from './shared-memory.ts'
+import { countPassed } from './memory.ts'
 
 /** Size of the buffer in bytes. Pieces from a network are small, and each write takes a turn of a thread. */
 const atOnce = 128 * 1024

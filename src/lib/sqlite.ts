@@ -1,7 +1,7 @@
 import { chmodSync } from 'node:fs'
 import type { AggregateOptions, DatabaseSync, SQLInputValue, StatementSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
-import { RecentlyUsed } from './recently-used.ts'
+import { RecentlyUsed } from './memo.ts'
 
 /** The SQLite driver, which only this file uses. A connection keeps its most recently used statements. */
 export type Value = SQLInputValue

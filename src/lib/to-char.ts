@@ -1,4 +1,4 @@
-import { RecentlyUsed } from './recently-used.ts'
+import { RecentlyUsed } from './memo.ts'
 import { instantFormat } from './to-char-instant.ts'
 import { instants, numbers, readMask, writePlainMask } from './to-char-mask.ts'
 import { checkNumberMask, numberFormat } from './to-char-number.ts'

@@ -1,3 +1,6 @@
+import type { Group } from './accounts.ts'
+import type { ReadRule } from './entities.ts'
+
 /**
  * A rule that lets readers read an item or a bitstream (Q11, docs/decisions/0011). The pure functions of this
  * file are the only place that evaluates the groups and dates of readers, for lists and single rows alike.
@@ -136,3 +139,56 @@ export function readersText(readers: Readers): string {
 }
 
 export const readReaders = (text: string): Readers => JSON.parse(text) as Readers
+
+/** Forms of a read rule, for messages. */
+export const readRuleForms = ['anonymous', 'eperson', 'admin', 'group:<name>'] as const
+
+/** @returns undefined if the text is not a read rule (Q11) */
+export function readRuleIn(text: string): ReadRule | undefined {
+  if (text === 'anonymous' || text === 'eperson' || text === 'admin') return text
+  const group = /^group:(.+)/.exec(text)?.[1]?.trim()
+  return group === undefined || group === '' ? undefined : `group:${group}`
+}
+
+/** Returns the name of the group that a rule names. */
+export const groupOf = (rule: ReadRule | ReaderRule['reader']): string | undefined =>
+  rule.startsWith('group:') ? rule.slice('group:'.length) : undefined
+
+/**
+ * Readers that are not groups in Carrel but are shown to DSpace's clients as groups, because these know no
+ * other kind of reader: everyone, and every logged-in user. Epersons are not added to them by hand. Their
+ * UUIDs are the same in every store (RFC 9562 §5.8).
+ */
+const openReaders: readonly (readonly [reader: 'anonymous' | 'eperson', group: Group])[] = [
+  ['anonymous', { uuid: '00000000-0000-8000-8000-000000000000', name: 'Anonymous' }],
+  ['eperson', { uuid: '00000000-0000-8000-8000-000000000001', name: 'Anybody who is logged in' }],
+]
+
+export const openGroup = (uuid: string): Group | undefined =>
+  openReaders.find(([, group]) => group.uuid === uuid)?.[1]
+
+export const openReader = (uuid: string): ReaderRule['reader'] | undefined =>
+  openReaders.find(([, group]) => group.uuid === uuid)?.[0]
+
+export const groupOfOpenReader = (reader: ReaderRule['reader']): Group | undefined =>
+  openReaders.find(([one]) => one === reader)?.[1]
+
+/**
+ * Appends the matching open groups to a page of groups, after all others.
+ * @param text part of a name, or a whole UUID, in lower case
+ */
+export function withOpenGroups(
+  text: string,
+  { offset, limit }: { readonly offset: number; readonly limit: number },
+  { rows, total }: { readonly rows: readonly Group[]; readonly total: number },
+): { readonly rows: readonly Group[]; readonly total: number } {
+  const found = openReaders
+    .map(([, group]) => group)
+    .filter(({ uuid, name }) => uuid === text || name.toLowerCase().includes(text))
+  const first = Math.max(offset - total, 0)
+  const room = Math.max(limit - rows.length, 0)
+  return {
+    rows: offset + rows.length < total ? rows : [...rows, ...found.slice(first, first + room)],
+    total: total + found.length,
+  }
+}

@@ -1,5 +1,5 @@
 import { parseWritten } from '../lib/json.ts'
-import type { Field } from './entities.ts'
+import type { Field, Page } from './entities.ts'
 
 export type RecordFormat = 'json' | 'ndjson' | 'csv'
 
@@ -36,3 +36,13 @@ function csvCell(value: unknown): string {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   return text === '' || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }
+
+/** Maximum number of records of a page that is read and sent in one piece. */
+export const shortPage = 100
+
+/**
+ * True if a page is read and sent in one piece. CSV is converted record by record, so it
+ * is always sent in several.
+ */
+export const isShortPage = ({ limit }: Page, format: RecordFormat): boolean =>
+  limit !== null && limit <= shortPage && format !== 'csv'

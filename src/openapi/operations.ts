@@ -1,8 +1,9 @@
+import { type Access, needsCsrf, needsLogin } from '../http/access.ts'
 import type { Answer, Contract, DescribedRoute, Parameter } from '../http/contract.ts'
 import { problems } from '../http/problems.ts'
 import { isOptional } from '../http/schema.ts'
 import { type Components, csrfName, type Json } from './components.ts'
-import { issuesCsrf, needsCsrf, problemsOf, type Surroundings } from './rules.ts'
+import { issuesCsrf, problemsOf, type Surroundings } from './rules.ts'
 
 export interface Operation {
   readonly operationId: string
@@ -13,6 +14,7 @@ export interface Operation {
   readonly requestBody?: Json
   readonly responses: Readonly<Record<string, Json>>
   readonly security: readonly Json[]
+  readonly 'x-access': Access
 }
 
 export function operationOf(
@@ -26,27 +28,24 @@ export function operationOf(
   return {
     operationId,
     summary,
-    description: descriptionOf(route, contract, surroundings),
+    description: descriptionOf(route, contract),
     tags: [tag],
     ...(given.length === 0 ? {} : { parameters: given }),
     ...(body && {
-      requestBody: { required: contract.bodyIsOptional !== true, content: contentOf(body, components) },
+      requestBody: { required: !isOptionalBody(route.access), content: contentOf(body, components) },
     }),
     responses: responsesOf(route, contract, surroundings, components),
-    security: securityOf(route, contract, surroundings),
+    security: securityOf(route),
+    'x-access': route.access,
   }
 }
 
 /** The operation's own description, followed by who may use it. */
-function descriptionOf(
-  route: DescribedRoute,
-  { description, caller }: Contract,
-  surroundings: Surroundings,
-): string {
+function descriptionOf(route: DescribedRoute, { description }: Contract): string {
   const who =
-    caller === 'administrator'
+    route.access.who === 'administrator'
       ? 'For administrators; others get 401 or 403.'
-      : caller === 'eperson'
+      : needsLogin(route.access)
         ? 'For those who are logged in; others get 401.'
         : route.knowsCaller
           ? 'For everybody, within the rights that they have.'
@@ -54,7 +53,7 @@ function descriptionOf(
   return [
     ...(description === undefined ? [] : [description]),
     who,
-    ...(needsCsrf(route, surroundings) ? ['Needs a CSRF pair.'] : []),
+    ...(needsCsrf(route.access) ? ['Needs a CSRF pair.'] : []),
   ].join(' ')
 }
 
@@ -97,7 +96,7 @@ function responsesOf(
   surroundings: Surroundings,
   components: Components,
 ): Operation['responses'] {
-  const codes = [...problemsOf(route, contract, surroundings)]
+  const codes = [...problemsOf(route, contract)]
   const refused = Map.groupBy(codes, code => problems[code].status)
   const common = [
     ...(issuesCsrf(route, surroundings) ? [csrfName, 'Set-Cookie'] : []),
@@ -137,16 +136,15 @@ const otherwise: Json = {
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 }
 
-function securityOf(
-  route: DescribedRoute,
-  { caller }: Contract,
-  surroundings: Surroundings,
-): readonly Json[] {
-  const csrf = needsCsrf(route, surroundings) ? { csrfCookie: [], csrfHeader: [] } : {}
+const isOptionalBody = (access: Access) =>
+  access.does !== 'read' && typeof access.body === 'object' && access.body.optional
+
+function securityOf(route: DescribedRoute): readonly Json[] {
+  const csrf = needsCsrf(route.access) ? { csrfCookie: [], csrfHeader: [] } : {}
   const known = route.knowsCaller
     ? ['bearer', 'xAuthentication', 'shortLivedToken'].map(name => ({ ...csrf, [name]: [] }))
     : []
-  return caller ? known : [csrf, ...known]
+  return needsLogin(route.access) ? known : [csrf, ...known]
 }
 
 const ofCallers = ['OnBehalfOf', 'OnBehalfOfReason']

@@ -3,12 +3,13 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyInstance } from 'fastify'
 import { acceptedEncodings } from '../http/accept.ts'
+import { reads } from '../http/access.ts'
 import { prefixInUse } from '../http/addresses.ts'
-import { contractsIn, type DescribedRoute } from '../http/contract.ts'
+import { contractsIn, type DescribedRoute, routesOf } from '../http/contract.ts'
 import { escapeHtml } from '../http/html-page.ts'
 import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
-import { RecentlyUsed } from '../lib/recently-used.ts'
+import { RecentlyUsed } from '../lib/memo.ts'
 import type { Caller } from '../model/caller.ts'
 import type { Entities } from '../storage/entities.ts'
 import type { OpenApi, Taken } from './document.ts'
@@ -76,36 +77,44 @@ export function openapiRoutes(app: FastifyInstance, { config, entities, routes }
     return document
   }
 
-  app.get('/openapi.json', route('showOpenApi'), async (request, reply) => {
-    const document = await documentFor(request.caller)
-    const isPacked = acceptedEncodings(request, ['gzip']).length > 0
-    // Each encoding is a representation of its own (RFC 9110 §8.8.3).
-    const etag = `"${document.etag}${isPacked ? '-gzip' : ''}"`
-    reply
-      .header('etag', etag)
-      .header('cache-control', 'private, no-cache')
-      .header('vary', 'Origin, Accept-Encoding')
-    if (precondition(request.headers, etag) === 304) return reply.code(304).send()
-    reply.type('application/json')
-    if (!isPacked) return reply.send(document.body)
-    document.packed ??= pack(document.body)
-    return reply.header('content-encoding', 'gzip').send(await document.packed)
-  })
+  routesOf(app).get(
+    '/openapi.json',
+    route('showOpenApi', reads('anybody', 'any')),
+    async (request, reply) => {
+      const document = await documentFor(request.caller)
+      const isPacked = acceptedEncodings(request, ['gzip']).length > 0
+      // Each encoding is a representation of its own (RFC 9110 §8.8.3).
+      const etag = `"${document.etag}${isPacked ? '-gzip' : ''}"`
+      reply
+        .header('etag', etag)
+        .header('cache-control', 'private, no-cache')
+        .header('vary', 'Origin, Accept-Encoding')
+      if (precondition(request.headers, etag) === 304) return reply.code(304).send()
+      reply.type('application/json')
+      if (!isPacked) return reply.send(document.body)
+      document.packed ??= pack(document.body)
+      return reply.header('content-encoding', 'gzip').send(await document.packed)
+    },
+  )
 
-  app.get('/docs', route('showReference'), async (request, reply) =>
+  routesOf(app).get('/docs', route('showReference', reads('anybody', 'any')), async (request, reply) =>
     reply
       .header('content-security-policy', policy)
       .type('text/html; charset=utf-8')
       .send(page(escapeHtml(prefixInUse(config.basePath, request.originalUrl)))),
   )
-  app.get<{ Params: { file: string } }>('/docs/:file', route('showReferenceFile'), async (request, reply) => {
-    const found = await pageFile(request.params.file, config.csrfHeader)
-    if (!found) throw new Problem('not-found', 'The reference page has no such file.')
-    const etag = `"${hash('sha256', found.content, 'base64url')}"`
-    reply.header('etag', etag).header('cache-control', 'public, max-age=3600')
-    if (precondition(request.headers, etag) === 304) return reply.code(304).send()
-    return reply.type(found.type).send(found.content)
-  })
+  routesOf(app).get<{ Params: { file: string } }>(
+    '/docs/:file',
+    route('showReferenceFile', reads('anybody', 'any')),
+    async (request, reply) => {
+      const found = await pageFile(request.params.file, config.csrfHeader)
+      if (!found) throw new Problem('not-found', 'The reference page has no such file.')
+      const etag = `"${hash('sha256', found.content, 'base64url')}"`
+      reply.header('etag', etag).header('cache-control', 'public, max-age=3600')
+      if (precondition(request.headers, etag) === 304) return reply.code(304).send()
+      return reply.type(found.type).send(found.content)
+    },
+  )
 }
 
 /** A document as text, so that the parts for a reader are inserted without making the rest again. */

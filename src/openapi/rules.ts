@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts'
+import { needsCsrf, needsLogin } from '../http/access.ts'
 import { isMetrics } from '../http/addresses.ts'
 import type { Contract, DescribedRoute } from '../http/contract.ts'
 import { type ProblemCode, problems } from '../http/problems.ts'
@@ -8,16 +9,6 @@ export type Surroundings = Pick<Config, 'baseUrl' | 'csrfCookie' | 'csrfHeader' 
 
 const isBelow = (url: string, beginning: string) => url === beginning || url.startsWith(`${beginning}/`)
 export const isQuery = (url: string, { queryBase }: Pick<Config, 'queryBase'>) => isBelow(url, queryBase)
-
-/**
- * True if the route needs a CSRF pair. No cookie authenticates requests below the query base (C8), and
- * identity providers have no pair.
- */
-export const needsCsrf = (route: DescribedRoute, surroundings: Surroundings): boolean =>
-  route.method !== 'GET' &&
-  route.method !== 'OPTIONS' &&
-  !route.isProviderMessage &&
-  !isQuery(route.url, surroundings)
 
 export const issuesCsrf = (route: DescribedRoute, surroundings: Surroundings): boolean =>
   ['GET', 'HEAD', 'OPTIONS'].includes(route.method) &&
@@ -49,16 +40,15 @@ const ofCsrf: readonly ProblemCode[] = [
 /** The codes of all problems that a route may answer with, in the order of the rules. */
 export function problemsOf(
   route: DescribedRoute,
-  { caller, problems: own = [] }: Contract,
-  surroundings: Surroundings,
+  { problems: own = [] }: Contract,
 ): ReadonlySet<ProblemCode> {
   return new Set<ProblemCode>([
     ...own,
-    ...(caller ? (['authentication-required'] as const) : []),
-    ...(caller === 'administrator' ? (['access-denied'] as const) : []),
+    ...(needsLogin(route.access) ? (['authentication-required'] as const) : []),
+    ...(route.access.who === 'administrator' ? (['access-denied'] as const) : []),
     ...everywhere,
     ...(isMetrics(route.url) || route.isProviderMessage ? [] : (['origin-not-allowed'] as const)),
-    ...(needsCsrf(route, surroundings) ? ofCsrf : []),
+    ...(needsCsrf(route.access) ? ofCsrf : []),
     ...(route.takesBody ? (['body-too-large', 'unsupported-media-type'] as const) : []),
     ...(route.knowsCaller ? ofCallers : []),
     ...(route.embeds ? (['bad-parameter'] as const) : []),

@@ -1,22 +1,23 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
-import { clientOf, turnOf } from '../http/client.ts'
+import { clientOf, turnOf } from '../http/connection.ts'
 import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import type { Client, FairQueue } from '../lib/fair-queue.ts'
 import type { QueueMeasures } from '../lib/tally.ts'
-import { isAdministrator } from '../model/caller.ts'
+import { type Caller, isAdministrator, viewerOf } from '../model/caller.ts'
 import { createLoopQueue, type Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
 import type { Plan } from '../model/plan.ts'
-import { isShortPage } from '../model/short-pages.ts'
-import { viewerOf } from '../model/viewer.ts'
-import type { Entities, Listing } from '../storage/entities.ts'
+import { isShortPage, type RecordFormat } from '../model/record-format.ts'
+import type { Entities } from '../storage/entities.ts'
 import { entityTag } from './entity-tag.ts'
 import { isAllInAddress } from './given.ts'
 import type { LongTexts } from './long-texts.ts'
 import type { Asked } from './parse.ts'
+import type { Change, Known } from './plan.ts'
 import { chooseFormat, present } from './present.ts'
+import { knownTo } from './readable.ts'
 
 interface Parts {
   readonly entities: Entities
@@ -28,94 +29,92 @@ interface Parts {
   readonly lookAgain: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>
 }
 
-export interface Parsed {
+/** The records that a request asks for. */
+interface Wanted {
   readonly asked: Asked
-  readonly plan: Plan
+  /** Address of the page, without its parameters. */
+  readonly address: string
+  /** The entity whose records are listed; null if the query names it. */
+  readonly entity: string | null
+  /** The change that the address makes to the query. It may depend on the entities that there are. */
+  readonly change: ((known: Known) => Change) | undefined
+  /** `values` sends each row as its only value. */
+  readonly as: 'rows' | 'values'
 }
 
 /** Runs plans, and sends the rows that they list. */
 export interface Answers {
   /**
-   * Answers a request with the rows of a plan, or with its explanation.
-   * @param parse makes the plan. It is called again after the request has waited, because entities may have
-   * changed.
-   * @param address address of the page, without its parameters
-   * @param as `values` sends each row as its only value
+   * Answers a request with the rows of a plan, or with its explanation. A long list waits for its turn; then
+   * the plan is made again, because entities and rights may have changed.
    */
-  answer(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    address: string,
-    parse: () => Promise<Parsed>,
-    as?: 'rows' | 'values',
-  ): Promise<FastifyReply>
+  send(request: FastifyRequest, reply: FastifyReply, wanted: Wanted, plan: Plan): Promise<FastifyReply>
   /**
-   * Runs work whose result is held in memory, when it is the request's turn and one of the places for
-   * listings is free.
+   * Waits until it is the request's turn and one of the places for lists is free. The rights of the caller
+   * are up to date afterwards.
+   * @returns a function that leaves the place
    */
-  inTurn<T>(reply: FastifyReply, timeout: Asked['timeout'], work: (client: Client) => Promise<T>): Promise<T>
+  enter(request: FastifyRequest, reply: FastifyReply, client: Client): Promise<() => void>
 }
 
 export function createAnswers({ entities, texts, config, limits, lookAgain, measures }: Parts): Answers {
-  const longListings = createLongListings(config, limits, measures.queue('listings'))
+  const places = createPlaces(config, limits, measures.queue('listings'))
   const timeLimits = { idle: config.listingPatience, total: config.listingTimeLimit }
 
-  return {
-    inTurn: async (reply, timeout, work) => {
-      const { client, done } = limitedClient(reply.request, timeout)
-      try {
-        await turnOf(reply)
-        return await longListings.run(client, async () => {
-          await lookAgain(reply.request, reply)
-          return work(client)
-        })
-      } finally {
-        done()
-      }
-    },
+  async function enter(request: FastifyRequest, reply: FastifyReply, client: Client): Promise<() => void> {
+    await turnOf(reply)
+    const leave = await places.enter(client)
+    try {
+      await lookAgain(request, reply)
+      return leave
+    } catch (error) {
+      leave()
+      throw error
+    }
+  }
 
-    answer: async (request, reply, address, parse, as = 'rows') => {
-      const first = await parse()
-      const { client, done } = limitedClient(request, first.asked.timeout)
+  function explain(caller: Caller, plan: Plan, client: Client, how: 'plan' | 'analyze') {
+    const isRun = how === 'analyze'
+    if (isRun && !isAdministrator(caller))
+      throw new Problem(
+        'access-denied',
+        'Only administrators may run a query to explain it; explain=plan is for all.',
+      )
+    return entities.explain(plan, viewerOf(caller), client, isRun)
+  }
+
+  return {
+    enter,
+
+    send: async (request, reply, wanted, plan) => {
+      const { asked, address, as } = wanted
+      const { client, done } = limitedClient(request, asked.timeout)
       try {
-        if (first.asked.explain !== undefined) {
-          if (first.asked.explain === 'analyze' && !isAdministrator(request.caller))
-            throw new Problem(
-              'access-denied',
-              'Only administrators may run a query to explain it; explain=plan is for all.',
-            )
-          return await reply.send(
-            await entities.explain(
-              first.plan,
-              viewerOf(request.caller),
-              client,
-              first.asked.explain === 'analyze',
-            ),
-          )
-        }
+        if (asked.explain !== undefined)
+          return await reply.send(await explain(request.caller, plan, client, asked.explain))
         const format = chooseFormat(request.headers.accept)
         reply.header('vary', 'Origin, Accept')
-        const tagOf = ({ plan }: Parsed) => (isAllInAddress(request) ? entityTag(plan, format) : undefined)
-        const known = tagOf(first)
-        if (known !== undefined && precondition(request.headers, known) === 304)
-          return await reply.code(304).header('etag', `W/${known}`).send()
-        const send = (parsed: Parsed, listing: Listing) => {
-          const known = tagOf(parsed)
-          const tag = known === undefined ? undefined : `W/${known}`
-          return present(reply, { ...parsed, as, format, listing, address, timeLimits, texts, client, tag })
-        }
-        const list = ({ plan }: Parsed) => entities.list(plan, viewerOf(request.caller), format, client)
-        if (isShortPage(first.plan.page, format)) {
-          const listing = await list(first)
-          if (listing.body instanceof Uint8Array) return await send(first, listing)
+        const tag = tagOf(request, plan, format)
+        if (tag !== undefined && precondition(request.headers, tag) === 304)
+          return await reply.code(304).header('etag', `W/${tag}`).send()
+        const sent = { asked, as, format, address, timeLimits, texts, client }
+        if (isShortPage(plan.page, format)) {
+          const listing = await entities.list(plan, viewerOf(request.caller), format, client)
+          if (listing.body instanceof Uint8Array) return await present(reply, { ...sent, plan, listing, tag })
           // The records are large, so they are sent in pieces, none of which has been read yet.
         }
-        await turnOf(reply)
-        return await longListings.run(client, async () => {
-          await lookAgain(request, reply)
-          const current = await parse()
-          return send(current, await list(current))
-        })
+        const leave = await enter(request, reply, client)
+        try {
+          const known = await knownTo(entities, request, wanted.entity)
+          const current = await texts.plan(asked, known, client, wanted.change?.(known))
+          const listing = await entities.list(current, viewerOf(request.caller), format, client)
+          return await present(reply, {
+            ...sent,
+            ...{ plan: current, listing, tag: tagOf(request, current, format) },
+          })
+        } finally {
+          leave()
+        }
       } finally {
         done()
       }
@@ -123,16 +122,20 @@ export function createAnswers({ entities, texts, config, limits, lookAgain, meas
   }
 }
 
+/** Returns the entity tag of a list that the address alone identifies. */
+const tagOf = (request: FastifyRequest, plan: Plan, format: RecordFormat): string | undefined =>
+  isAllInAddress(request) ? entityTag(plan, format) : undefined
+
 /**
  * Makes a client that counts as gone when the request's own time limit has passed (Q26).
  * @param timeout in ms
  */
-function limitedClient(
+export function limitedClient(
   request: FastifyRequest,
   timeout: number | undefined,
 ): { client: Client; done(): void } {
   const client = clientOf(request)
-  if (timeout === undefined) return { client, done: () => {} }
+  if (timeout === undefined) return { client, done: nothing }
   const late = new AbortController()
   const end = () =>
     late.abort(new Problem('query-timeout', `The query was not answered within ${timeout / 1000} s.`))
@@ -150,11 +153,13 @@ function limitedClient(
   }
 }
 
+const nothing = () => {}
+
 /**
- * Limits the listings that a node sends in pieces (Q18). One network may have a quarter of the places;
- * its other requests wait.
+ * Makes the places for lists that a node sends in pieces (Q18). One network may have a quarter of them; its
+ * other requests wait.
  */
-function createLongListings(
+function createPlaces(
   { maxListings }: Pick<Config, 'maxListings'>,
   { loops }: Pick<Limits, 'loops'>,
   measures: QueueMeasures,

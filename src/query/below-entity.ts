@@ -1,29 +1,27 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
+import { openRightTo, reads } from '../http/access.ts'
 import { type Addresses, pathOf } from '../http/addresses.ts'
-import { clientOf } from '../http/client.ts'
-import { contractsIn } from '../http/contract.ts'
+import { clientOf } from '../http/connection.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { parseBoolean, type Query, quote, singleParameters, suggestion } from '../http/parameters.ts'
 import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
 import { parseWritten } from '../lib/json.ts'
+import { viewerOf } from '../model/caller.ts'
 import type { Entity } from '../model/entities.ts'
-import type { Plan } from '../model/plan.ts'
-import { recordKey } from '../model/record-changes.ts'
 import { relationsBetween } from '../model/relations.ts'
-import { viewerOf } from '../model/viewer.ts'
 import type { Entities } from '../storage/entities.ts'
 import type { Answers } from './answer.ts'
-import { type Json, nodeOf } from './build-ast.ts'
+import { bytesOf } from './bodies.ts'
 import { recordTag } from './entity-tag.ts'
 import { givenBy, isAllInAddress } from './given.ts'
-import { keyCondition, notFound, valuesOfKey } from './keys.ts'
-import { knownTo } from './known.ts'
+import { fieldsInAddress, keyCondition, keyPlan, notFound, segmentsOf } from './keys.ts'
+import { type Json, nodeOf } from './language/node.ts'
 import type { LongTexts } from './long-texts.ts'
 import { parseAsked } from './parse.ts'
-import { type Known, planOf } from './plan.ts'
-import { listedBy } from './puppetdb/listed-by.ts'
-import { bytesOf } from './records-in.ts'
+import type { Known, KnownEntity } from './plan.ts'
+import { knownTo, readable } from './readable.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -44,49 +42,48 @@ export function belowEntityRoutes(
   app: FastifyInstance,
   { addresses, config, entities, answers, texts }: Parts,
 ): void {
+  const access = reads(openRightTo('read the entity'), 'query')
   const contracts = {
-    ':key': route('showRecord').config.contract,
-    ':key/:related': route('listRelated').config.contract,
-    ':key/:related/:value': route('listRelatedBelow').config.contract,
+    ':key': route('showRecord', access).config.contract,
+    ':key/:related': route('listRelated', access).config.contract,
+    ':key/:related/:value': route('listRelatedBelow', access).config.contract,
   }
-  app.get('/:entity/*', { config: { contracts } }, async (request, reply) => {
+  routesOf(app).get('/:entity/*', { config: { access, contracts } }, async (request, reply) => {
     const [name = '', ...below] = segmentsOf(request, config)
     const known = await knownTo(entities, request, name)
     const direct = listedBy(known.entity, below)
-    if (direct !== undefined) return list(request, reply, name, known.entity.name, () => direct)
+    if (direct !== undefined) return list(request, reply, known.entity.name, () => direct)
     const [key = '', related, ...more] = below
     if (related === undefined) return sendRecord(request, reply, known, key)
     const { entity } = await knownTo(entities, request, related)
     belongingTo(known, { ...known, entity }, key)
     if ((await recordWith(request, known, key)).length === 0) throw notFound(known.entity, key)
-    return list(request, reply, name, entity.name, (from, to) => {
+    return list(request, reply, entity.name, to => {
+      const from = { ...to, entity: readable(to.entities, name, request.caller) }
       const narrower = more.length === 0 ? [] : [listedBy(to.entity, more) ?? nothingAt(request)]
       return ['and', belongingTo(from, to, key), ...narrower]
     })
   })
 
-  /** @param condition called again after the request has waited, because entities may have changed */
+  /** @param condition makes the condition of the address, which depends on the entities that there are */
   async function list(
     request: FastifyRequest,
     reply: FastifyReply,
-    from: string,
-    to: string,
-    condition: (from: Found, to: Found) => Json,
+    entity: string,
+    condition: (known: KnownEntity) => Json,
   ) {
-    const asked = parseAsked(
-      isAllInAddress(request) ? (request.query as Query) : await givenBy(request, texts),
-    )
+    const given = isAllInAddress(request) ? (request.query as Query) : await givenBy(request, texts)
+    const asked = parseAsked(given)
+    const known = await knownTo(entities, request, entity)
+    const change = (now: Known) => ({ also: nodeOf(condition(now as KnownEntity)) })
+    const plan = await texts.plan(asked, known, clientOf(request), change(known))
     const address = addresses.query + pathOf(request.url).slice(config.queryBase.length)
-    return answers.answer(request, reply, address, async () => {
-      const known = await knownTo(entities, request, to)
-      const also = nodeOf(condition(await knownTo(entities, request, from), known))
-      return { asked, plan: await texts.plan(asked, known, clientOf(request), { also }) }
-    })
+    return answers.send(request, reply, { asked, address, entity, change, as: 'rows' }, plan)
   }
 
   /** @returns the JSON of the record with this key; empty if there is none */
-  async function recordWith(request: FastifyRequest, known: Found, key: string): Promise<Buffer> {
-    const [plan, name] = keyPlan(known, key)
+  async function recordWith(request: FastifyRequest, known: KnownEntity, key: string): Promise<Buffer> {
+    const [plan, name] = keyPlan(known.entity, key)
     if (known.entity.source.kind === 'records') {
       const { json } = await entities.record(plan, name, clientOf(request))
       return Buffer.from(json ?? '')
@@ -95,7 +92,7 @@ export function belowEntityRoutes(
     return bytesOf(body)
   }
 
-  async function sendRecord(request: FastifyRequest, reply: FastifyReply, known: Found, key: string) {
+  async function sendRecord(request: FastifyRequest, reply: FastifyReply, known: KnownEntity, key: string) {
     const { pretty } = singleParameters(request.query as Query, ['pretty'])
     const record = await recordWith(request, known, key)
     if (record.length === 0) throw notFound(known.entity, key)
@@ -103,39 +100,6 @@ export function belowEntityRoutes(
     reply.header('etag', tag).header('vary', 'Origin').type('application/json')
     if (precondition(request.headers, tag) === 304) return reply.code(304).send()
     return reply.send(pretty !== undefined && parseBoolean('pretty', pretty) ? indented(record) : record)
-  }
-}
-
-export type Found = Known & { readonly entity: Entity }
-
-/**
- * Makes the arguments of `Entities.record`: a plan for the record with this key, and its name. The default
- * condition doesn't apply to a record that is named by its address (Q25): in PuppetDB, an inactive node keeps
- * its address, too.
- */
-export function keyPlan(known: Found, key: string): readonly [plan: Plan, name: string] {
-  const { defaultCondition: _, ...entity } = known.entity
-  return [
-    planOf(oneRecord, { ...known, entity }, { also: nodeOf(keyCondition(entity, key)) }),
-    recordKey(entity, valuesOfKey(entity, key)),
-  ]
-}
-
-const oneRecord = parseAsked({ values: new Map([['limit', ['1']]]), sent: [], malformed: null })
-
-/** Splits the path below the query base. The router decodes a slash in a key, so the path is read again. */
-export function segmentsOf(
-  request: FastifyRequest,
-  { queryBase }: Pick<Config, 'queryBase'>,
-): readonly string[] {
-  try {
-    return pathOf(request.url)
-      .slice(queryBase.length)
-      .replace(/^\/|\/$/g, '')
-      .split('/')
-      .map(decodeURIComponent)
-  } catch {
-    throw new Problem('bad-request', 'The address has bad percent-encoding.')
   }
 }
 
@@ -147,7 +111,7 @@ function nothingAt({ originalUrl }: FastifyRequest): never {
  * Makes the condition that a record belongs to the one with this key.
  * @throws Problem 404 if the two entities have no relation
  */
-function belongingTo(from: Found, to: Found, key: string): Json {
+function belongingTo(from: KnownEntity, to: KnownEntity, key: string): Json {
   const pairs = relationsBetween(from.entities, from.entity.name, to.entity.name)
   if (!pairs) throw unrelated(from, to.entity)
   const condition = keyCondition(from.entity, key)
@@ -164,7 +128,7 @@ function belongingTo(from: Found, to: Found, key: string): Json {
   ]
 }
 
-function unrelated({ entity: from, entities, mayRead }: Found, to: Entity): Problem {
+function unrelated({ entity: from, entities, mayRead }: KnownEntity, to: Entity): Problem {
   const legal = [...entities.values()]
     .filter(one => mayRead(one) && relationsBetween(entities, from.name, one.name) !== undefined)
     .map(one => one.name)
@@ -178,3 +142,30 @@ function unrelated({ entity: from, entities, mayRead }: Found, to: Entity): Prob
 
 const indented = (record: Uint8Array) =>
   Buffer.from(`${JSON.stringify(parseWritten(Buffer.from(record).toString()), null, 2)}\n`)
+
+/**
+ * Makes the condition of an address with values in place of a key (Q24).
+ * @param values segments after the entity in the address
+ * @returns undefined if the entity has no such addresses
+ */
+function listedBy(entity: Entity, values: readonly string[]): Json | undefined {
+  const names = fieldsInAddress(entity)
+  if (!names || values.length === 0) return undefined
+  // The last value may have slashes, as the titles of files do, which clients don't encode.
+  const last = names.length - 1
+  const given = values.length > last ? [...values.slice(0, last), values.slice(last).join('/')] : values
+  const conditions = given.map((value, at): Json => {
+    const name = names[at] ?? ''
+    const text: Json = ['=', name, value]
+    const isJson = entity.fields.some(field => field.name === name && field.type === 'json')
+    const other = isJson ? literalOf(value) : undefined
+    return other === undefined ? text : ['or', text, ['=', name, other]]
+  })
+  return ['and', ...conditions]
+}
+
+/** Reads a JSON value that isn't text, as an address writes it; undefined for any other text. */
+function literalOf(text: string): Json | undefined {
+  if (text === 'true' || text === 'false') return text === 'true'
+  return /^-?(0|[1-9]\d*)(\.\d+)?([eE][-+]?\d+)?$/.test(text) ? { number: text } : undefined
+}

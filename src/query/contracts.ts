@@ -62,7 +62,7 @@ const listing = (method: 'GET' | 'POST', one: Listing): Contract => ({
   ...(one.description === undefined ? {} : { description: one.description }),
   tag: one.tag ?? tag,
   query: { ...asked, ...one.query },
-  ...(method === 'GET' ? { headers: conditional } : { body: questions, bodyIsOptional: true as const }),
+  ...(method === 'GET' ? { headers: conditional } : { body: questions }),
   answers: {
     200: answer(
       'The records, or what `explain` asks for.',
@@ -119,7 +119,7 @@ export const contracts = {
         count_by: parameter(text, '`resource` or `certname`.'),
         counts_filter: parameter(text, 'A condition such as `[">", "failures", 0]`.'),
       },
-      ...(method === 'GET' ? {} : { body: questions, bodyIsOptional: true as const }),
+      ...(method === 'GET' ? {} : { body: questions }),
       answers: {
         200: answer(
           'The counts.',

@@ -1,17 +1,21 @@
-import type { FastifyRequest } from 'fastify'
-import { clientOf } from '../http/client.ts'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Access, acceptsShortLived, type Body, changes, openRightTo, reads } from '../http/access.ts'
+import { clientOf, signalOf } from '../http/connection.ts'
+import { routesOf } from '../http/contract.ts'
 import { isForm } from '../http/form.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { readGetBody } from '../http/read-get-body.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
-import type { Parameters } from './body-members.ts'
+import type { QueueMeasures } from '../lib/tally.ts'
+import { createLoopQueue, type Limits } from '../model/limits.ts'
+import type { Parameters } from './bodies.ts'
 import type { LongTexts } from './long-texts.ts'
 
 type Bodies = Pick<LongTexts, 'members' | 'fields'>
 
 /** Maximum size of a body with a query, in bytes. */
-export const maxQueryBody = 1024 * 1024
+const maxQueryBody = 1024 * 1024
 
 /**
  * Reads the parameters of a request to a query endpoint, in the address and in the body (Q15). A `GET` may
@@ -66,4 +70,78 @@ function ofPost(request: FastifyRequest, texts: Bodies): Awaitable<Parameters> {
       'The body of a query must be application/json or application/x-www-form-urlencoded.',
     )
   return texts.members(body, clientOf(request))
+}
+
+const form: Body = {
+  types: ['application/json', 'application/x-www-form-urlencoded'],
+  limit: maxQueryBody,
+  optional: true,
+}
+
+/** Access to an address for queries. A POST only reads, and no cookie authenticates it (C8). */
+export function accessOf(method: 'GET' | 'POST'): Access {
+  const who = openRightTo('read the entity')
+  if (method === 'GET') return reads(who, 'query')
+  const csrf = { not: 'No cookie authenticates requests below the query base.' }
+  return { ...acceptsShortLived(changes(who, 'query', form, { csrf })), does: 'ask' }
+}
+
+/**
+ * Registers an address for queries by GET and by POST (Q15). These are two routes, so that metrics tell them
+ * apart (D5).
+ */
+export function queryRoute(
+  app: FastifyInstance,
+  url: string,
+  optionsFor: (method: 'GET' | 'POST') => { readonly config: { readonly access: Access } },
+  handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
+): void {
+  for (const method of ['GET', 'POST'] as const)
+    routesOf(app).route({ method, url, ...optionsFor(method), bodyLimit: maxQueryBody, handler })
+}
+
+/**
+ * Number of requests of a node that may have a large body at the same time. With everything made of it, it
+ * takes a few MB.
+ */
+const maxBodies = 32
+/** Maximum size of a body that needs no place, in bytes. */
+const small = 16 * 1024
+
+interface Parts {
+  readonly loops: Limits['loops']
+  readonly measures: QueueMeasures
+}
+
+/**
+ * Makes requests with large bodies wait for a place before these are read (Q18). A network may have a quarter
+ * of the places.
+ */
+export function limitLargeBodies(app: FastifyInstance, { loops, measures }: Parts): void {
+  const of = loops().wanted
+  const max = Math.ceil(maxBodies / of)
+  const queue = createLoopQueue(of, max, { maxOfOne: Math.ceil(max / 4), measures })
+  app.addHook('onRequest', (request, reply, done) => {
+    const { headers } = request
+    const isSmall =
+      headers['transfer-encoding'] === undefined && Number(headers['content-length'] ?? 0) <= small
+    if (isSmall) return done()
+    queue.enter(clientOf(request)).then(leave => {
+      const gone = signalOf(request)
+      if (gone.aborted) {
+        leave()
+        return done(gone.reason)
+      }
+      const end = () => {
+        reply.raw.off('close', end)
+        gone.removeEventListener('abort', end)
+        leave()
+      }
+      // The response doesn't tell that the connection has closed while it waits for its turn, but the signal
+      // does.
+      reply.raw.once('close', end)
+      gone.addEventListener('abort', end)
+      done()
+    }, done)
+  })
 }

@@ -1,8 +1,33 @@
+import type { FastifyRequest } from 'fastify'
+import type { Config } from '../config/config.ts'
+import { pathOf } from '../http/addresses.ts'
 import { quote } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { parseWritten } from '../lib/json.ts'
-import type { Entity, FieldType } from '../model/entities.ts'
-import type { Json } from './build-ast.ts'
+import type { Entity, FieldType, Page } from '../model/entities.ts'
+import { type Condition, listOf, type Plan } from '../model/plan.ts'
+import { recordKey } from '../model/record-changes.ts'
+import { constantFor } from './check/constants.ts'
+import { fieldNamed, whole } from './check/fields.ts'
+import { combined } from './check/normal-form.ts'
+import { type Json, nodeOf } from './language/node.ts'
+import { telling } from './plan.ts'
+
+/** Splits the path below the query base. The router decodes a slash in a key, so the path is read again. */
+export function segmentsOf(
+  request: FastifyRequest,
+  { queryBase }: Pick<Config, 'queryBase'>,
+): readonly string[] {
+  try {
+    return pathOf(request.url)
+      .slice(queryBase.length)
+      .replace(/^\/|\/$/g, '')
+      .split('/')
+      .map(decodeURIComponent)
+  } catch {
+    throw new Problem('bad-request', 'The address has bad percent-encoding.')
+  }
+}
 
 /**
  * Makes the condition that a record has this key. The parts of a key of several fields have commas between
@@ -25,7 +50,10 @@ export function keyCondition(entity: Entity, key: string): readonly Json[] {
  * @throws Problem 404 for a key that no record can have
  */
 export const valuesOfKey = (entity: Entity, key: string): readonly unknown[] =>
-  keyConstants(entity, key).map(value =>
+  valuesOf(keyConstants(entity, key))
+
+const valuesOf = (constants: readonly Json[]): readonly unknown[] =>
+  constants.map(value =>
     typeof value === 'object' && value !== null && 'number' in value ? parseWritten(value.number) : value,
   )
 
@@ -70,4 +98,45 @@ function constantOf(type: FieldType | undefined, text: string): Json | undefined
 export function notFound({ name }: Pick<Entity, 'name'>, key: string): Problem {
   const detail = `No information is known about ${name} ${quote(key)}.`
   return new Problem('not-found', detail, { members: { error: detail } })
+}
+
+/**
+ * Makes the arguments of `Entities.record`: a plan for the record with this key, and its name. The default
+ * condition doesn't apply to a record that is named by its address (Q25): in PuppetDB, an inactive node keeps
+ * its address, too.
+ * @throws Problem 404 or 400 for a key that no record can have
+ */
+export function keyPlan(entity: Entity, key: string): readonly [plan: Plan, name: string] {
+  const names = [entity.key].flat()
+  const constants = keyConstants(entity, key)
+  const equal = names.map((name, at): Condition => {
+    const field = fieldNamed(name, entity)
+    if (!field) throw notFound(entity, key)
+    const found = whole(field)
+    const value = telling('', () =>
+      constantFor(found, nodeOf(constants[at] ?? null), { name: entity.name, entity }),
+    )
+    return { kind: 'compare', field: found.ref, operator: '=', value, negated: false }
+  })
+  const plan = { ...listOf(entity, oneRecord), where: combined('and', equal) }
+  return [plan, recordKey(entity, valuesOf(constants))]
+}
+
+const oneRecord: Page = { order: [], offset: 0, limit: 1, total: false }
+
+/** Entities of PuppetDB, with the fields whose values follow in an address, as in `/facts/<name>/<value>`. */
+const puppetEntities: Readonly<Record<string, readonly string[]>> = {
+  facts: ['name', 'value'],
+  resources: ['type', 'title'],
+}
+
+/**
+ * Returns the fields whose values follow the entity in an address that lists records (Q24); undefined if a
+ * key follows, as it nearly always does.
+ */
+export function fieldsInAddress({ name, fields, key }: Entity): readonly string[] | undefined {
+  const names = puppetEntities[name]
+  // An imported entity of that name may have a key of one field; its addresses are those of records.
+  if (!names || [key].flat().length === 1) return undefined
+  return names.every(one => fields.some(field => field.name === one)) ? names : undefined
 }

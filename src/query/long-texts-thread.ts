@@ -2,13 +2,12 @@ import { Problem, type ProblemCode } from '../http/problems.ts'
 import { lowerPriority, serveThread } from '../lib/threads/thread.ts'
 import type { Entity } from '../model/entities.ts'
 import type { Plan } from '../model/plan.ts'
-import { fieldsOf, membersOf } from './body-members.ts'
-import { printAst } from './language/print-ast.ts'
+import { fieldsOf, indented, membersOf, valuesIn } from './bodies.ts'
+import { aggregateEventCounts, eventCounts } from './count-events.ts'
+import { printAst } from './language/node.ts'
 import type { Asked } from './parse.ts'
 import { type Change, planOf, readQuery, telling } from './plan.ts'
-import { aggregateEventCounts, eventCounts } from './puppetdb/count-events.ts'
 import { shortened } from './shortened-plan.ts'
-import { indented, valuesIn } from './written-json.ts'
 
 /** The service's thread for texts that take long to read, check or write (docs/decisions/0034). */
 

@@ -1,11 +1,11 @@
 import { badParameter } from '../http/parameters.ts'
 import type { Problem } from '../http/problems.ts'
-import { RecentlyUsed } from '../lib/recently-used.ts'
+import { RecentlyUsed } from '../lib/memo.ts'
 import type { Entity } from '../model/entities.ts'
 import { listOf, type Plan } from '../model/plan.ts'
 import { type Context, check } from './check/check.ts'
-import { markerOf } from './language/marker.ts'
 import { type Node, type Place, QueryError } from './language/node.ts'
+import { markerOf } from './language/pql-errors.ts'
 import { readAst } from './language/read-ast.ts'
 import { readPql } from './language/read-pql.ts'
 import { type Asked, orderOf, pageOf, type Sortable } from './parse.ts'
@@ -15,12 +15,16 @@ export interface Known extends Pick<Context, 'entities' | 'mayRead'> {
   readonly entity: Entity | null
 }
 
+export interface KnownEntity extends Known {
+  readonly entity: Entity
+}
+
 /** A change that an address makes to a query. */
 export type Change =
   /** A further condition that every record must match. */
   | { readonly also: Node }
-  /** Columns to show of the listed records, and clauses for them. */
-  | { readonly columns: Node; readonly clauses: readonly Node[] }
+  /** Columns to show of the listed records, clauses for them, and their order unless the request has one. */
+  | { readonly columns: Node; readonly clauses: readonly Node[]; readonly order?: string }
 
 /** @throws Problem 400 that says what is wrong, where, and what would be right (Q7, Q14) */
 export function planOf(asked: Asked, known: Known, change?: Change): Plan {
@@ -69,7 +73,8 @@ function planBefore(asked: Asked, known: Known): Plan {
   return plan
 }
 
-function checked({ order, query }: Asked, known: Known, change?: Change): Plan {
+function checked({ order: ordered, query }: Asked, known: Known, change?: Change): Plan {
+  const order = ordered ?? (change && 'columns' in change ? change.order : undefined)
   const sorted = order !== undefined && { order: (sortable: Sortable) => orderOf(order, sortable) }
   const given: Context['given'] = { ...sorted, total: false }
   return telling(query ?? '', () => {
@@ -103,11 +108,11 @@ export function telling<T>(query: string, work: () => T): T {
 /** Maximum length of a pointer in characters. Keys of objects are parts of pointers, and may be long. */
 const maxPointer = 1_000
 
-const shortened = (at: Place): Place =>
+const shortPlace = (at: Place): Place =>
   'pointer' in at && at.pointer.length > maxPointer ? { pointer: `${at.pointer.slice(0, maxPointer)}…` } : at
 
 function problemOf({ message, at: exactly, members }: QueryError, query: string): Problem {
-  const at = shortened(exactly)
+  const at = shortPlace(exactly)
   // Messages of the PQL reader begin with the place.
   const isSaid = /^Line \d+, column \d+:/.test(message)
   const place =

@@ -59,7 +59,7 @@ interface Presented {
   readonly timeLimits: TimeLimits
   readonly texts: Pick<LongTexts, 'indented' | 'values'>
   readonly client: Client
-  /** The ETag; undefined if the answer has none. */
+  /** The entity tag, sent as a weak one; undefined if the answer has none. */
   readonly tag: string | undefined
 }
 
@@ -91,7 +91,7 @@ export async function present(reply: FastifyReply, presented: Presented): Promis
 
 function setHeaders(reply: FastifyReply, { asked, plan, format, listing, address, tag }: Presented): void {
   const { page } = plan
-  if (tag !== undefined) reply.header('etag', tag)
+  if (tag !== undefined) reply.header('etag', `W/${tag}`)
   if (page.total) reply.header('x-records', String(listing.total))
   const link = linkHeader(page, listing, address, askedParameters(asked, plan))
   if (link !== undefined) reply.header('link', link)

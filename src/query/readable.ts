@@ -1,8 +1,12 @@
+import type { FastifyRequest } from 'fastify'
 import { commaList, quote, suggestion } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { formerNames } from '../model/built-in-entities.ts'
 import { type Caller, isAdministrator, isMember, mayUseEntity } from '../model/caller.ts'
 import type { Entity, ReadRule } from '../model/entities.ts'
+import type { Entities, RecordEntity } from '../storage/entities.ts'
+import { fieldsInAddress } from './keys.ts'
+import type { Known, KnownEntity } from './plan.ts'
 
 /**
  * True if the caller may read the records of an entity (Q11). Administrators may read everything. An access
@@ -51,3 +55,42 @@ function named(entities: ReadonlyMap<string, Entity>, name: string): Entity | un
   const other = name.includes('_') ? name.replaceAll('_', '-') : name.replaceAll('-', '_')
   return entities.get(name) ?? entities.get(other) ?? entities.get(formerNames.get(name) ?? '')
 }
+
+/**
+ * Finds an entity, and everything else that a query about it may use.
+ * @param name null at the query base, where the query names the entity
+ * @throws Problem 404, 401 or 403 for an entity that the caller can't read
+ */
+export async function knownTo(entities: Entities, request: Asking, name: string): Promise<KnownEntity>
+export async function knownTo(entities: Entities, request: Asking, name: string | null): Promise<Known>
+export async function knownTo(entities: Entities, { caller }: Asking, name: string | null): Promise<Known> {
+  const all = await entities.all()
+  return {
+    entities: all,
+    entity: name === null ? null : readable(all, name, caller),
+    mayRead: one => mayReadEntity(caller, one),
+  }
+}
+
+type Asking = Pick<FastifyRequest, 'caller'>
+
+/**
+ * @returns the entity, if the caller may write its records (R2)
+ * @throws Problem 403
+ */
+export function writable(entity: Entity, caller: Caller): RecordEntity {
+  const { name, source } = entity
+  if (source.kind === 'table') throw notWritable(`${name} is built in; its rows have addresses of their own.`)
+  if (source.kind === 'exposed')
+    throw notWritable(`${name} shows a table of the database; write to it there.`)
+  if (entity.write === undefined)
+    throw notWritable(
+      `${name} is not open for writing; an administrator opens it with \`carrel entity writers\`.`,
+    )
+  if (fieldsInAddress(entity))
+    throw notWritable(`An address below ${name} lists records (Q24), so that none is written there.`)
+  if (!mayWriteEntity(caller, entity)) throw notWritable(`You may not write records of ${name}.`)
+  return entity as RecordEntity
+}
+
+const notWritable = (detail: string) => new Problem('not-writable', detail)

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
-import { clientOf } from '../http/client.ts'
+import { clientOf } from '../http/connection.ts'
 import { contractsIn } from '../http/contract.ts'
 import { badParameter, parseBoolean, type Query, tokenParameter } from '../http/parameters.ts'
-import type { Threads } from '../lib/threads/threads.ts'
+import type { Threads } from '../lib/threads/thread.ts'
 import type { Caller } from '../model/caller.ts'
 import type { Entity } from '../model/entities.ts'
 import type { Limits } from '../model/limits.ts'
@@ -13,15 +13,11 @@ import { relationsOf } from '../model/relations.ts'
 import type { Entities } from '../storage/entities.ts'
 import { createAnswers } from './answer.ts'
 import { belowEntityRoutes } from './below-entity.ts'
-import { givenBy, isAllInAddress, readForm } from './given.ts'
-import { knownTo } from './known.ts'
-import { limitLargeBodies } from './large-bodies.ts'
+import { accessOf, givenBy, isAllInAddress, limitLargeBodies, queryRoute, readForm } from './given.ts'
 import { createLongTexts } from './long-texts.ts'
 import { parseAsked } from './parse.ts'
-import { eventCountRoutes } from './puppetdb/events.ts'
-import { factNameRoutes } from './puppetdb/fact-names.ts'
-import { queryRoute } from './query-route.ts'
-import { mayReadEntity, mayWriteEntity } from './readable.ts'
+import { puppetDbRoutes } from './puppetdb-routes.ts'
+import { knownTo, mayReadEntity, mayWriteEntity } from './readable.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -48,7 +44,7 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
   queryRoute(
     app,
     '/',
-    method => route('query', method),
+    method => route('query', accessOf(method), method),
     async (request, reply) => {
       const given = await givenBy(request, texts)
       const onlyAst = given.values.get('ast_only')
@@ -60,32 +56,31 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
       }
       if (onlyAst !== undefined && parseBoolean('ast_only', onlyAst[0] ?? ''))
         return reply.type('application/json').send(Buffer.from(await texts.ast(query, clientOf(request))))
-      return answers.answer(request, reply, addresses.query, async () => {
-        const mayRead = (entity: Entity) => mayReadEntity(request.caller, entity)
-        const known = { entities: await entities.all(), entity: null, mayRead }
-        return { asked, plan: await texts.plan(asked, known, clientOf(request)) }
-      })
+      const known = await knownTo(entities, request, null)
+      const plan = await texts.plan(asked, known, clientOf(request))
+      const wanted = { asked, address: addresses.query, entity: null, change: undefined, as: 'rows' } as const
+      return answers.send(request, reply, wanted, plan)
     },
   )
 
   queryRoute(
     app,
     '/:entity',
-    method => route('listRecords', method),
+    method => route('listRecords', accessOf(method), method),
     async (request, reply) => {
       const given = isAllInAddress(request) ? (request.query as Query) : await givenBy(request, texts)
       const { entity: name } = request.params as { readonly entity: string }
-      return answers.answer(request, reply, `${addresses.query}/${name}`, async () => {
-        // A caller who may not read the entity isn't told what is wrong with the parameters.
-        const known = await knownTo(entities, request, name)
-        const asked = parseAsked(given)
-        return { asked, plan: await texts.plan(asked, known, clientOf(request)) }
-      })
+      // A caller who may not read the entity isn't told what is wrong with the parameters.
+      const known = await knownTo(entities, request, name)
+      const asked = parseAsked(given)
+      const plan = await texts.plan(asked, known, clientOf(request))
+      const address = `${addresses.query}/${name}`
+      const wanted = { asked, address, entity: name, change: undefined, as: 'rows' } as const
+      return answers.send(request, reply, wanted, plan)
     },
   )
 
-  factNameRoutes(app, { entities, answers, texts, address: `${addresses.query}/fact-names` })
-  eventCountRoutes(app, { entities, answers, texts })
+  puppetDbRoutes(app, { addresses, entities, answers, texts })
   belowEntityRoutes(app, { ...parts, answers, texts })
 }
 

@@ -1,4 +1,4 @@
-import type { Way } from '../authn/challenge.ts'
+import type { Way } from '../authn/wiring.ts'
 import type { Config } from '../config/config.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { ldapMethod, passwordMethod } from '../model/accounts.ts'

@@ -2,10 +2,10 @@ import type { Config } from '../config/config.ts'
 import { type AnyProvider, providersIn, type SingleSignOnConfig } from '../config/providers.ts'
 import { isObject } from '../lib/json.ts'
 import { OperatorError } from '../model/errors.ts'
-import type { Identities } from '../storage/identities.ts'
-import { federationOf } from './federation.ts'
+import type { Identities, SubjectOf } from '../storage/identities.ts'
+import { federationOf, nameAt } from './federation.ts'
 import type { Attributes, VouchingIdp } from './protocol.ts'
-import { attributesOf, matchingOf, readIdentity } from './read-identity.ts'
+import { attributesOf, isSubject, matchingOf, readIdentity } from './read-identity.ts'
 import { refusals } from './refusals.ts'
 
 export interface ExplainRequest {
@@ -45,7 +45,7 @@ export class WrongProvider extends OperatorError {
 }
 
 /** Maximum length in characters: a pasted assertion is short. */
-export const maxAssertion = 512 * 1024
+const maxAssertion = 512 * 1024
 
 interface Parts {
   readonly config: Pick<Config, 'methodGroups'> & { readonly singleSignOn: SingleSignOnConfig }
@@ -98,7 +98,7 @@ export async function explain(
 }
 
 /** @throws WrongProvider if there is no such provider, or if there are several and none is named */
-export function providerOf(config: SingleSignOnConfig, id: string | null): AnyProvider {
+function providerOf(config: SingleSignOnConfig, id: string | null): AnyProvider {
   const providers = providersIn(config)
   const [only, ...more] = providers
   if (id === null && only && more.length === 0) return only
@@ -162,4 +162,35 @@ function claimsIn(token: string): Readonly<Record<string, unknown>> {
     // The error below covers this case, too.
   }
   throw new OperatorError('the assertion must be an ID token: three parts with dots between them')
+}
+
+export interface WantedLink {
+  readonly provider: string
+  readonly subject: string
+  /** The identity provider, if the provider is a federation; null otherwise. */
+  readonly entityId: string | null
+}
+
+/**
+ * Returns the subject in the form that a login gives it, so that the next login finds its eperson.
+ * @throws WrongProvider, OperatorError
+ */
+export function wantedLink(
+  { provider: id, subject, entityId }: WantedLink,
+  config: SingleSignOnConfig,
+): SubjectOf {
+  const provider = providerOf(config, id)
+  const isFederation = federationOf(provider) !== undefined
+  if (isFederation && entityId === null)
+    throw new WrongProvider('entityId', `must name the identity provider: ${provider.id} is a federation`)
+  if (!isFederation && entityId !== null)
+    throw new WrongProvider('entityId', `is for federations, and ${provider.id} is none`)
+  if (entityId !== null && /\s|^$/.test(entityId))
+    throw new WrongProvider('entityId', 'must be an address without spaces')
+  const full = entityId === null ? subject : nameAt(entityId, subject)
+  if (subject.trim() !== subject || !isSubject(subject, full))
+    throw new OperatorError(
+      'the subject must be a text as the provider sends it, of at most 1,024 characters, without control characters and without spaces around it',
+    )
+  return { provider: provider.id, subject: full }
 }

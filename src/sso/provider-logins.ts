@@ -1,20 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Trade } from '../authn/login.ts'
-import { newSession } from '../authn/session-age.ts'
+import type { NewSessions } from '../authn/new-sessions.ts'
 import type { SpecialGroups } from '../authn/special-groups.ts'
 import type { Tickets } from '../authn/tickets.ts'
 import type { Proven } from '../authn/tokens.ts'
-import type { Config } from '../config/config.ts'
 import { loginEvent } from '../http/audit.ts'
 import { Problem } from '../http/problems.ts'
 import type { ProviderSession } from '../model/identities.ts'
 import type { Identities } from '../storage/identities.ts'
 import type { Sessions } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
-import type { Trail } from '../storage/trail.ts'
 import type { SignOnAddresses } from './addresses.ts'
-import type { CookieFamily, SignOnCookies } from './cookies.ts'
-import type { LastProvider } from './last-provider.ts'
+import type { CookieFamily, LastProvider, SignOnCookies } from './cookies.ts'
 import type { Vouched } from './protocol.ts'
 import { hasLogout, mayBeAskedSilently, type Provider } from './providers.ts'
 import { isClean, matchingOf, readIdentity } from './read-identity.ts'
@@ -46,11 +43,10 @@ export interface ProviderLogins {
 }
 
 interface Parts {
-  readonly sessions: Sessions
-  readonly trail: Trail
+  readonly sessions: Pick<Sessions, 'of'>
+  readonly newSessions: NewSessions
   readonly addresses: SignOnAddresses
   readonly clock: Clock
-  readonly config: Pick<Config, 'tokenLifetime'>
   readonly cookies: SignOnCookies
   readonly lastProvider: LastProvider
   readonly providers: readonly Provider[]
@@ -74,8 +70,17 @@ const patience = 60
 const logoutCookie = 'CARREL-SSO-LOGOUT'
 
 export function createProviderLogins(parts: Parts): ProviderLogins {
-  const { sessions, trail, addresses, clock, cookies, identities, lastProvider, specialGroups, tickets } =
-    parts
+  const {
+    sessions,
+    newSessions,
+    addresses,
+    clock,
+    cookies,
+    identities,
+    lastProvider,
+    specialGroups,
+    tickets,
+  } = parts
   const tradeCookies = createTradeCookies(cookies)
 
   async function admit(
@@ -89,8 +94,7 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
     // Trying again forces a login: the provider knows this browser, and would send the same person.
     const ways = addresses.waysOn(provider.scheme, redirectUrl)
     const members = { ...ways, begin: addresses.force(provider.scheme, redirectUrl, provider.id) }
-    const event = (uuid: string | null, outcome: 'success' | 'failure') =>
-      loginEvent(request, uuid, provider.scheme, outcome, provider.id)
+    const event = loginEvent(request, null, provider.scheme, provider.id)
     const { name, sid } = vouched.session
     const read =
       isClean(name) && isClean(sid ?? '')
@@ -98,13 +102,13 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
         : 'the name of the session has control characters or invalid Unicode'
     if (typeof read === 'string') {
       noteRefusal(request.log, provider.id, read, vouched.names)
-      await trail.record(event(null, 'failure'))
+      await newSessions.fail(event)
       throw new Problem('account-refused', `Your account at ${providerName} may not log in here.`, {
         members,
       })
     }
     const { identity, groups, emailIgnored } = read
-    const found = await identities.recognize(identity, matchingOf(provider), event(null, 'success'))
+    const found = await identities.recognize(identity, matchingOf(provider), event)
     const session = found.eperson && (await sessions.of(found.eperson.uuid))
     if (found.kind === 'refused' || !session) {
       const why = found.kind === 'refused' ? refusals[found.why] : refusals.disabled
@@ -115,7 +119,7 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
         `${why}${emailIgnored === null ? noEmail : `; the one that came is ignored: ${emailIgnored}`}`,
         vouched.names,
       )
-      await trail.record(event(found.eperson?.uuid ?? null, 'failure'))
+      await newSessions.fail({ ...event, eperson: found.eperson?.uuid ?? null })
       throw new Problem(
         'account-refused',
         `${providerName} knows you, but you have no account here that this login can use.`,
@@ -146,9 +150,9 @@ export function createProviderLogins(parts: Parts): ProviderLogins {
     if (!waiting || !isOffered(waiting)) return undefined
     const { uuid, method, sg } = waiting
     const sessionKey = Buffer.from(waiting.sessionKey, 'base64')
-    const begun = await identities.begin(
-      { uuid, sessionKey, session: waiting.session, begins: newSession(clock.now(), parts.config) },
-      loginEvent(request, uuid, method, 'success', waiting.session.provider),
+    const begun = await newSessions.byProvider(
+      { uuid, sessionKey, session: waiting.session },
+      loginEvent(request, uuid, method, waiting.session.provider),
     )
     if (!begun) return undefined
     const provider = providerOf(waiting.session)

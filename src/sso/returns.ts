@@ -1,9 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Tickets } from '../authn/tickets.ts'
-import type { SingleSignOnConfig } from '../config/providers.ts'
-import { clientOf } from '../http/client.ts'
-import { contractsIn } from '../http/contract.ts'
+import type { SamlServiceProvider, SingleSignOnConfig } from '../config/providers.ts'
+import { acceptsShortLived, changes, formOf, reads, withoutCsrf } from '../http/access.ts'
+import { clientOf } from '../http/connection.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { readForm } from '../http/form.ts'
+import { escapeHtml } from '../http/html-page.ts'
 import { methodNotAllowed } from '../http/method-not-allowed.ts'
 import { Overloaded } from '../lib/fair-queue.ts'
 import type { SignOnAddresses } from './addresses.ts'
@@ -12,7 +14,6 @@ import { Declined, type PendingLogin, TooOld, type Vouched } from './protocol.ts
 import type { ProviderLogins } from './provider-logins.ts'
 import type { OidcProvider, Provider, SamlProvider } from './providers.ts'
 import { notBegun, refusalOf, type WaysOn } from './refusals.ts'
-import { serviceProviderMetadata } from './saml-metadata.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -98,20 +99,33 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
   }
 
   if (saml.length > 0) {
-    app.get('/sso/saml/metadata', route('showServiceProvider'), async (_request, reply) =>
-      reply.type('application/samlmetadata+xml').send(
-        serviceProviderMetadata(
-          config.saml,
-          addresses,
-          saml.map(one => one.config).filter(one => one.federation),
+    routesOf(app).get(
+      '/sso/saml/metadata',
+      route('showServiceProvider', reads('anybody', 'none')),
+      async (_request, reply) =>
+        reply.type('application/samlmetadata+xml').send(
+          serviceProviderMetadata(
+            config.saml,
+            addresses,
+            saml.map(one => one.config).filter(one => one.federation),
+          ),
         ),
-      ),
     )
-    app.post(
+    routesOf(app).post(
       '/sso/saml/acs',
       {
         bodyLimit: messageLimit,
-        config: { isPage: true, isProviderMessage: true, ...route('acceptAssertion').config },
+        config: {
+          isPage: true,
+          isProviderMessage: true,
+          ...route(
+            'acceptAssertion',
+            withoutCsrf(
+              'An identity provider sends it, and has no pair.',
+              acceptsShortLived(changes('anybody', 'none', formOf(messageLimit))),
+            ),
+          ).config,
+        },
       },
       async (request, reply) => {
         const form = readForm(request)
@@ -126,9 +140,9 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
       },
     )
     // This address stays in the browser's address bar after a refusal.
-    app.get(
+    routesOf(app).get(
       '/sso/saml/acs',
-      { config: { isPage: true, ...route('refuseAssertion').config } },
+      { config: { isPage: true, ...route('refuseAssertion', reads('anybody', 'none')).config } },
       async request => {
         throw methodNotAllowed(request, ['POST'])
       },
@@ -137,9 +151,11 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
 
   for (const provider of oidc) {
     const url = `/sso/oidc/callback/${provider.config.id}`
-    app.get(
+    routesOf(app).get(
       url,
-      { config: { isPage: true, ...route('acceptCode', provider.config.id).config } },
+      {
+        config: { isPage: true, ...route('acceptCode', reads('anybody', 'none'), provider.config.id).config },
+      },
       async (request, reply) => {
         const query = request.originalUrl.slice(request.originalUrl.indexOf('?') + 1)
         const state = new URLSearchParams(query).get('state') ?? ''
@@ -161,3 +177,47 @@ declare module 'fastify' {
     isProviderMessage?: boolean
   }
 }
+
+/**
+ * Carrel's metadata for an identity provider (SAML 2.0 Metadata §2.4.4), and for a discovery service: the
+ * addresses to which it may send browsers back (Identity Provider Discovery Service Protocol and Profile §3).
+ */
+function serviceProviderMetadata(
+  { entityId, keys }: SamlServiceProvider,
+  addresses: SignOnAddresses,
+  federations: readonly { readonly scheme: string }[],
+): string {
+  const certificate = keys?.certificate.replaceAll(/-----[^-]+-----|\s/g, '')
+  const key = (use: string, methods: string) =>
+    certificate === undefined
+      ? ''
+      : `
+    <md:KeyDescriptor use="${use}">
+      <ds:KeyInfo><ds:X509Data><ds:X509Certificate>${certificate}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>${methods}
+    </md:KeyDescriptor>`
+  const encryption = ['2009/xmlenc11#aes256-gcm', '2009/xmlenc11#aes128-gcm', '2001/04/xmlenc#rsa-oaep-mgf1p']
+    .map(name => `\n      <md:EncryptionMethod Algorithm="http://www.w3.org/${name}"/>`)
+    .join('')
+  const logout = ['HTTP-Redirect', 'HTTP-POST']
+    .map(
+      binding =>
+        `\n    <md:SingleLogoutService Binding="${bindings}${binding}" Location="${escapeHtml(addresses.samlLogout)}"/>`,
+    )
+    .join('')
+  const discovery = [...new Set(federations.map(({ scheme }) => scheme))].map(
+    (scheme, index) =>
+      `\n      <idpdisc:DiscoveryResponse xmlns:idpdisc="${discoveryBinding}" Binding="${discoveryBinding}" Location="${escapeHtml(addresses.scheme(scheme))}" index="${index}"/>`,
+  )
+  const extensions =
+    discovery.length === 0 ? '' : `\n    <md:Extensions>${discovery.join('')}\n    </md:Extensions>`
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" xmlns:ds="http://www.w3.org/2000/09/xmldsig#" entityID="${escapeHtml(entityId)}">
+  <md:SPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol" AuthnRequestsSigned="${keys !== null}" WantAssertionsSigned="true">${extensions}${key('signing', '')}${key('encryption', encryption)}${logout}
+    <md:AssertionConsumerService Binding="${bindings}HTTP-POST" Location="${escapeHtml(addresses.samlAcs)}" index="0" isDefault="true"/>
+  </md:SPSSODescriptor>
+</md:EntityDescriptor>
+`
+}
+
+const discoveryBinding = 'urn:oasis:names:tc:SAML:profiles:SSO:idp-discovery-protocol'
+const bindings = 'urn:oasis:names:tc:SAML:2.0:bindings:'

@@ -1,7 +1,6 @@
 import type { SamlConfig } from '../config/providers.ts'
 import type { IdpMetadata } from './metadata/idp.ts'
-import { Refused, type Vouched } from './protocol.ts'
-import { requireSignedIn } from './requirements.ts'
+import { Refused, requireSignedIn, type Vouched } from './protocol.ts'
 import type { ReadAssertion } from './saml-library.ts'
 import type { MessageHead } from './saml-xml.ts'
 

@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Tickets } from '../authn/tickets.ts'
 import type { SingleSignOnConfig } from '../config/providers.ts'
+import { acceptsShortLived, changes, formOf, reads, withoutCsrf } from '../http/access.ts'
 import { providerLogoutEvent } from '../http/audit.ts'
-import { clientOf } from '../http/client.ts'
-import { contractsIn } from '../http/contract.ts'
+import { clientOf } from '../http/connection.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { readForm } from '../http/form.ts'
 import { sendPage, sendPosting } from '../http/html-page.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
@@ -68,17 +69,33 @@ export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
   const url = '/sso/saml/logout'
   const marks = { isPage: true, isProviderMessage: true } as const
 
-  app.get(url, { config: { ...marks, ...contract('receiveLogout').config } }, async (request, reply) => {
-    const names = ['SAMLRequest', 'SAMLResponse', 'RelayState', 'SigAlg', 'Signature'] as const
-    const given = singleParameters(request.query as Query, names)
-    // A response answers Carrel's own request: whatever it says, the session here has ended.
-    if (given.SAMLRequest === undefined) return reply.redirect(config.defaultRedirectUrl, 303)
-    const query = request.originalUrl.slice(request.originalUrl.indexOf('?') + 1)
-    return logOut(request, reply, () => messageInQuery(query))
-  })
-  app.post(
+  routesOf(app).get(
     url,
-    { bodyLimit: formLimit, config: { ...marks, ...contract('receivePostedLogout').config } },
+    { config: { ...marks, ...contract('receiveLogout', reads('anybody', 'none')).config } },
+    async (request, reply) => {
+      const names = ['SAMLRequest', 'SAMLResponse', 'RelayState', 'SigAlg', 'Signature'] as const
+      const given = singleParameters(request.query as Query, names)
+      // A response answers Carrel's own request: whatever it says, the session here has ended.
+      if (given.SAMLRequest === undefined) return reply.redirect(config.defaultRedirectUrl, 303)
+      const query = request.originalUrl.slice(request.originalUrl.indexOf('?') + 1)
+      return logOut(request, reply, () => messageInQuery(query))
+    },
+  )
+  routesOf(app).post(
+    url,
+    {
+      bodyLimit: formLimit,
+      config: {
+        ...marks,
+        ...contract(
+          'receivePostedLogout',
+          withoutCsrf(
+            'An identity provider sends it, and has no pair.',
+            acceptsShortLived(changes('anybody', 'none', formOf(formLimit))),
+          ),
+        ).config,
+      },
+    },
     async (request, reply) => {
       const form = readForm(request)
       const message = form.get('SAMLRequest')?.toString()

@@ -1,8 +1,9 @@
+import { constants, verify } from 'node:crypto'
 import { promisify } from 'node:util'
+import { ExclusiveCanonicalization } from 'xml-crypto'
 import { decrypt } from 'xml-encryption'
 import { Refused } from './protocol.ts'
 import { verifiedContent } from './saml-library.ts'
-import { signersOf } from './saml-signers.ts'
 import { all, children, namespaces, parse, refuseUnsound, serialize } from './saml-xml.ts'
 
 export interface Keys {
@@ -103,11 +104,7 @@ const decryptWith = promisify(decrypt)
  * @param isSigned true if the signature of an element around it covers it
  * @throws Refused, or the library's error
  */
-export async function decryptIn(
-  encrypted: Element,
-  { privateKey }: Keys,
-  isSigned: boolean,
-): Promise<string> {
+async function decryptIn(encrypted: Element, { privateKey }: Keys, isSigned: boolean): Promise<string> {
   if (privateKey === null) throw new Refused('it is encrypted, and saml.privateKey is not set')
   // Without integrity, blocks can be changed unnoticed, and Carrel's responses would reveal their content to
   // an attacker.
@@ -123,4 +120,57 @@ export async function decryptIn(
   })
   refuseUnsound(opened)
   return opened
+}
+
+/** A signature algorithm in the terms of `crypto.verify`. */
+interface Algorithm {
+  readonly digest: string
+  readonly padding: number
+}
+
+const algorithms: Readonly<Record<string, Algorithm>> = {
+  'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256': {
+    digest: 'sha256',
+    padding: constants.RSA_PKCS1_PADDING,
+  },
+  'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512': {
+    digest: 'sha512',
+    padding: constants.RSA_PKCS1_PADDING,
+  },
+  'http://www.w3.org/2007/05/xmldsig-more#sha256-rsa-MGF1': {
+    digest: 'sha256',
+    padding: constants.RSA_PKCS1_PSS_PADDING,
+  },
+}
+const exclusive = 'http://www.w3.org/2001/10/xml-exc-c14n#'
+/**
+ * Maximum number of elements: a SignedInfo with everything that exclusive canonicalization may need has 12.
+ */
+const maxElements = 20
+
+/**
+ * Finds the certificates that have signed SignedInfo, which is small. The library begins with the digest of
+ * the whole message, once for each certificate: a sender who has signed nothing would make it do most of its
+ * work.
+ * @returns the certificates with which the rest of the verification is worthwhile
+ * @throws Refused for a signature that no certificate can have made
+ */
+function signersOf(signature: Element, certificates: readonly string[]): readonly string[] {
+  const [signedInfo, ...more] = children(signature, namespaces.signature, 'SignedInfo')
+  const [value] = children(signature, namespaces.signature, 'SignatureValue')
+  if (!signedInfo || more.length > 0 || !value) throw new Refused('the signature is not well-formed')
+  if (all(signedInfo, '*', '*').length > maxElements) throw new Refused('the signature has too many elements')
+  const used = (name: string) =>
+    children(signedInfo, namespaces.signature, name)[0]?.getAttribute('Algorithm') ?? ''
+  if (used('CanonicalizationMethod') !== exclusive)
+    throw new Refused('the signature does not use exclusive canonicalisation')
+  const method = used('SignatureMethod')
+  const algorithm = Object.hasOwn(algorithms, method) ? algorithms[method] : undefined
+  if (!algorithm) throw new Refused('the algorithm of the signature is not accepted')
+  const octets = Buffer.from(new ExclusiveCanonicalization().process(signedInfo, {}))
+  const given = Buffer.from(value.textContent ?? '', 'base64')
+  const { digest, padding } = algorithm
+  return certificates.filter(key =>
+    verify(digest, octets, { key, padding, saltLength: constants.RSA_PSS_SALTLEN_DIGEST }, given),
+  )
 }

@@ -8,8 +8,12 @@ import { confirm, unspecified, vouched } from './saml-assertion.ts'
 import { bounds } from './saml-bounds.ts'
 import { Library, type LibraryOptions, ValidateInResponseTo } from './saml-library.ts'
 import type { LogoutContent, LogoutMessage } from './saml-logout.ts'
-import { type Answerable, answerLogout, type LogoutAnswer } from './saml-logout-answer.ts'
-import type { LogoutStatus } from './saml-logout-response.ts'
+import {
+  type Answerable,
+  answerLogout,
+  type LogoutAnswer,
+  type LogoutStatus,
+} from './saml-logout-response.ts'
 import type { SamlMessages, SamlReader } from './saml-messages.ts'
 import type { Keys } from './saml-signed.ts'
 import { decode } from './saml-xml.ts'

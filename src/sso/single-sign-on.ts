@@ -1,4 +1,5 @@
 import type { FastifyBaseLogger, FastifyInstance } from 'fastify'
+import type { NewSessions } from '../authn/new-sessions.ts'
 import type { SpecialGroups } from '../authn/special-groups.ts'
 import { createTickets } from '../authn/tickets.ts'
 import type { Config } from '../config/config.ts'
@@ -6,17 +7,15 @@ import { allowedAddress, type SingleSignOnConfig } from '../config/providers.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { quote } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import type { Threads } from '../lib/threads/threads.ts'
+import type { Threads } from '../lib/threads/thread.ts'
 import type { Keyring } from '../model/keys.ts'
 import type { Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
 import type { Identities } from '../storage/identities.ts'
 import type { Sessions } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
-import type { Trail } from '../storage/trail.ts'
 import { signOnAddresses } from './addresses.ts'
-import { signOnCookies } from './cookies.ts'
-import { createLastProvider } from './last-provider.ts'
+import { createLastProvider, signOnCookies } from './cookies.ts'
 import { providerLogoutRoutes } from './logouts.ts'
 import { createPendingLogins } from './pending-logins.ts'
 import { createProviderLogins, type ProviderLogins } from './provider-logins.ts'
@@ -35,7 +34,7 @@ export interface SingleSignOn extends Pick<ProviderLogins, 'trade' | 'offerLogou
 
 export interface SingleSignOnParts {
   readonly addresses: Addresses
-  readonly config: Pick<Config, 'allowedOrigins' | 'baseUrl' | 'dataFolder' | 'realm' | 'tokenLifetime'> & {
+  readonly config: Pick<Config, 'allowedOrigins' | 'baseUrl' | 'dataFolder' | 'realm'> & {
     readonly singleSignOn: SingleSignOnConfig
   }
   readonly clock: Clock
@@ -44,14 +43,15 @@ export interface SingleSignOnParts {
   readonly log: FastifyBaseLogger
   readonly measures: Pick<Measures, 'queue'>
   readonly identities: Identities
+  readonly newSessions: NewSessions
   readonly sessions: Sessions
   readonly specialGroups: SpecialGroups
   readonly threads: Threads
-  readonly trail: Trail
 }
 
 export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
-  const { clock, keyring, limits, log, measures, identities, sessions, specialGroups, threads, trail } = parts
+  const { clock, keyring, limits, log, measures, identities, newSessions, sessions, specialGroups, threads } =
+    parts
   const { singleSignOn: config, dataFolder, realm } = parts.config
   const addresses = signOnAddresses(parts.addresses)
   const cookies = signOnCookies(parts.config.baseUrl)
@@ -69,15 +69,14 @@ export function createSingleSignOn(parts: SingleSignOnParts): SingleSignOn {
   const logins = createProviderLogins({
     addresses,
     clock,
-    config: parts.config,
     cookies,
     lastProvider,
     providers,
     identities,
+    newSessions,
     sessions,
     specialGroups,
     tickets,
-    trail,
   })
   const pendingLogins = createPendingLogins(cookies, keyring, clock)
   const redirects = createRedirects(parts.config)

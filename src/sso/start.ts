@@ -1,15 +1,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { SingleSignOnConfig } from '../config/providers.ts'
-import { clientOf } from '../http/client.ts'
-import { contractsIn } from '../http/contract.ts'
+import { reads } from '../http/access.ts'
+import { clientOf } from '../http/connection.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
 import { escapeHtml, sendPage } from '../http/html-page.ts'
 import { badParameter, type Query, singleParameters, tokenParameter } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { clientAddress, siteOf } from '../lib/addresses.ts'
 import type { SignOnAddresses } from './addresses.ts'
+import type { LastProvider } from './cookies.ts'
 import { type Choice, choose } from './discovery.ts'
 import { federationOf } from './federation.ts'
-import type { LastProvider } from './last-provider.ts'
 import type { PendingLogins } from './pending-logins.ts'
 import { type Asking, Refused } from './protocol.ts'
 import type { ProviderLogins } from './provider-logins.ts'
@@ -65,9 +66,9 @@ export function startRoutes(app: FastifyInstance, parts: Parts): void {
 
   for (const scheme of new Set(providers.map(provider => provider.config.scheme))) {
     const ofScheme = providers.filter(provider => provider.config.scheme === scheme)
-    app.get(
+    routesOf(app).get(
       `/${scheme}`,
-      { config: { isPage: true, ...route('beginSignOn', scheme).config } },
+      { config: { isPage: true, ...route('beginSignOn', reads('anybody', 'none'), scheme).config } },
       async (request, reply) => {
         refuseEmbedded(request)
         const given = readStart(request, ofScheme)

@@ -2,7 +2,7 @@
 export interface StoreFacts {
   /** Number of migrations that the store lacks; below 0: its schema is newer. */
   readonly migrationsMissing: number
-  /** Number of enabled epersons directly in the group of administrators. */
+  /** Number of enabled epersons in the group of administrators, directly or in a group inside of it. */
   readonly administrators: number
   /** Time of the newest event of the trail, in ms since 1970; null: there is none. */
   readonly newestEvent: number | null

@@ -10,9 +10,10 @@ import type {
   KnownItem,
   ListedItem,
   Metadata,
+  MetadataField,
+  MetadataSchema,
   NewItem,
 } from '../model/items.ts'
-import type { MetadataField, MetadataSchema } from '../model/metadata-registry.ts'
 import type { ReaderRule, Readers, Viewer } from '../model/readers.ts'
 import type { Part, Window } from './window.ts'
 

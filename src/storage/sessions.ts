@@ -124,7 +124,7 @@ export interface Attempt {
   readonly keys: Keys
   /** null: there is no such account. */
   readonly eperson: string | null
-  /** The network of the client, as `networkOf` writes it. */
+  /** The network of the client, as `networkPrefix` writes it. */
   readonly network: string
 }
 

@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { everything, type World } from '../support/data/every-route.ts'
-import { rights } from '../support/data/route-rights.ts'
 import { isLong } from '../support/scale.ts'
 import { test } from '../support/service/engines.ts'
-import type { Route } from '../support/service/routes.ts'
+import { isOpen, type StatedRoute } from '../support/service/routes.ts'
 
 const nested = (open: string, close: string, depth: number) => `${open.repeat(depth)}1${close.repeat(depth)}`
 const [nul, half] = ['\\u0000', '\\ud800']
@@ -100,7 +99,7 @@ const some = <T>(all: readonly T[], at: number): readonly T[] =>
 /** True for refusals that are not about the content of the request. */
 const isBusy = (text: string) => /"code":"(busy|no-room)"/.test(text)
 
-async function refused({ admin }: World, { method, url }: Route, address: string, init: RequestInit) {
+async function refused({ admin }: World, { method, url }: StatedRoute, address: string, init: RequestInit) {
   const pair = await admin.csrfPair()
   const headers = { 'x-xsrf-token': pair.value, 'tus-resumable': '1.0.0', ...init.headers }
   const response = await admin.request(address, { method, ...init, headers })
@@ -114,16 +113,16 @@ async function refused({ admin }: World, { method, url }: Route, address: string
 }
 
 /** True for routes that would end the session of the tests, or that never end by themselves. */
-const isLeftOut = ({ url }: Route) => /log(in|out)$|\/events$|\/rotate$/.test(url)
+const isLeftOut = ({ url }: StatedRoute) => /log(in|out)$|\/events$|\/rotate$/.test(url)
 
 /**
  * True for routes that read a body. Queries have tests of their own, and routes for things that Carrel lacks
  * ignore it.
  */
-const readsBody = (route: Route) =>
+const readsBody = (route: StatedRoute) =>
   !isLeftOut(route) &&
   !/^\/api\/query\/v4(\/[^*]*)?$/.test(route.url) &&
-  (!rights.open.includes(`${route.method} ${route.url}`) || route.url.endsWith('/registrations'))
+  (!isOpen(route) || route.url.endsWith('/registrations'))
 
 for (const methods of [['POST'], ['PUT', 'PATCH']])
   test(`E1 L7 no body of a ${methods.join(' or ')} that a client could make up is a fault of the service`, async t => {

@@ -84,6 +84,21 @@ test('D8 doctor finds an administrator, or says how to add one', async t => {
   ])
 })
 
+test('D8 doctor counts an administrator in a group inside of the administrators, and each only once', async t => {
+  const service = await startService(t)
+  await service.addEperson('ruth@example.org', { admin: true, groups: ['Office'] })
+  await service.stop()
+  const { dataFolder } = service
+  const run = async (...args: string[]) => assert.equal((await carrel(dataFolder, args)).code, 0)
+  const counted = () => findings(dataFolder, 'administrator')
+  await run('group', 'add-group', 'Administrator', 'Office')
+  assert.deepEqual(await counted(), ['ok: 1 enabled administrator'])
+  await run('group', 'leave', 'Administrator', 'ruth@example.org')
+  assert.deepEqual(await counted(), ['ok: 1 enabled administrator'])
+  await run('eperson', 'disable', 'ruth@example.org')
+  assert.deepEqual(await counted(), ['warning: there is no enabled administrator'])
+})
+
 test('D8 doctor reads the newest backup and the newest event from the audit trail', async t => {
   const dataFolder = await store(t)
   assert.match((await findings(dataFolder, 'backup')).join(), /^note: no backup is known/)

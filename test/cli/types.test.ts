@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { typesOf } from '../../src/cli/types-of.ts'
+import { typesOf } from '../../src/cli/types.ts'
 import { ruthEmail } from '../support/data/ruth.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { carrel, repository, run } from '../support/service/process.ts'

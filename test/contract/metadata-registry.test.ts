@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
-import { maxFields, maxSchemas } from '../../src/model/metadata-registry.ts'
+import { maxFields, maxSchemas } from '../../src/model/items.ts'
 import { assertProblem } from '../support/clients/answers.ts'
 import type { Client } from '../support/clients/client.ts'
 import { listPath } from '../support/clients/listings.ts'

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { keepProcesses } from '../../src/admin/processes/keep.ts'
+import { tidyProcesses } from '../../src/admin/processes/tidy-processes.ts'
 import type { ProcessState } from '../../src/model/processes.ts'
 import { Client } from '../support/clients/client.ts'
 import { everybody, putItem } from '../support/data/repository.ts'
@@ -34,7 +34,7 @@ testOnOne('PR6 a command that is killed shows as interrupted', async t => {
   command.kill()
   await command.ended
   assert.equal((await first())?.state, 'running')
-  await keepProcesses(processes, Date.now())
+  await tidyProcesses(processes, Date.now())
   assert.equal((await first())?.state, 'interrupted')
 })
 

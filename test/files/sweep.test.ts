@@ -12,10 +12,9 @@ import {
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createFileStore } from '../../src/files/file-store.ts'
-import { holdContents } from '../../src/files/hold.ts'
 import { graceMilliseconds } from '../../src/files/layout.ts'
 import { claimFolder, OtherStore } from '../../src/files/owner.ts'
-import { sweep } from '../../src/files/sweep.ts'
+import { pauseSweeps, sweep } from '../../src/files/sweep.ts'
 import type { Content } from '../../src/model/items.ts'
 import { filesIn } from '../support/data/archives.ts'
 import { temporaryFolder } from '../support/service/service.ts'
@@ -216,14 +215,14 @@ test('D8 nothing is deleted while a backup reads the folder; one that was killed
   const { contents, run, isThere, files } = await prepare(t, 'a', 'b')
   const [a, b] = contents.map(({ sha256 }) => sha256)
   assert.deepEqual(await run(hour), { ...none, setAside: 2 })
-  const release = await holdContents(files)
+  const release = await pauseSweeps(files)
   for (const path of readdirSync(join(files, 'orphans'))) utimesSync(join(files, 'orphans', path), 1, 1)
   assert.deepEqual(await run(0), none)
   assert.deepEqual([await isThere(a ?? ''), await isThere(b ?? '')], [true, true])
   await release()
   assert.deepEqual(await run(0), { ...none, deleted: 2 })
   t.mock.timers.enable({ apis: ['setInterval'] })
-  const releaseLate = await holdContents(files)
+  const releaseLate = await pauseSweeps(files)
   assert.deepEqual(await run(hour), { ...none, leftovers: 1 })
   // The sweep was only paused, and goes on.
   t.mock.timers.tick(5 * 60 * 1000)

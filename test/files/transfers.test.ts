@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTransfers } from '../../src/files/transfers.ts'
+import { createTransfers } from '../../src/files/download.ts'
 import { Problem } from '../../src/http/problems.ts'
 import { createCounter } from '../../src/lib/counter.ts'
 

@@ -76,26 +76,31 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'query/language': [],
   storage: [],
   http: ['config'],
-  mail: ['config'],
   'sso/metadata': ['config', 'lib/threads'],
   'storage/plans': ['storage'],
   'storage/runtime': ['lib/threads', 'storage'],
   'storage/tables': ['storage'],
   'admin/metrics': ['config', 'http', 'storage'],
-  'http/resources': ['http'],
+  'http/resources': ['config', 'http'],
   'query/check': ['http', 'query/language'],
-  'query/puppetdb': ['config', 'http', 'query', 'query/language', 'storage'],
   'storage/columns': ['lib/threads', 'storage', 'storage/plans', 'storage/runtime'],
+  authn: ['config', 'http', 'http/resources', 'storage'],
   import: ['lib/threads', 'storage', 'storage/columns/revised-ranks.ts', 'storage/columns/sort-records.ts'],
-  items: ['config', 'dspace', 'http', 'http/resources', 'storage'],
-  query: ['config', 'http', 'lib/threads', 'query/check', 'query/language', 'query/puppetdb', 'storage'],
+  items: ['config', 'http', 'http/resources', 'storage'],
+  query: ['config', 'http', 'lib/threads', 'query/check', 'query/language', 'storage'],
   'storage/statements': ['storage', 'storage/columns/changed-entities.ts'],
   dspace: ['config', 'http', 'http/resources', 'items', 'storage'],
+  files: ['authn', 'config', 'http', 'storage'],
   openapi: ['config', 'http', 'query', 'storage'],
+  people: ['authn', 'config', 'http', 'http/resources', 'storage'],
+  'query/write': ['config', 'http', 'import', 'query', 'storage'],
+  sso: ['authn', 'config', 'http', 'lib/threads', 'sso/metadata', 'storage'],
   'storage/postgres': [...ofEngines, 'lib/threads'],
   'storage/sqlite': [...ofEngines, 'lib/threads'],
-  authn: ['config', 'dspace', 'http', 'http/resources', 'mail', 'storage'],
   console: ['config', 'dspace', 'http'],
+  'items/ingest': ['files', 'import', 'storage'],
+  'items/write': ['authn', 'config', 'dspace', 'files', 'http', 'http/resources', 'items', 'storage'],
+  'sso/ldap': ['authn', 'config', 'http', 'sso', 'storage'],
   'storage/copy': [
     'storage',
     'storage/columns/sort-records.ts',
@@ -103,15 +108,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'storage/sqlite',
     'storage/statements',
   ],
-  files: ['authn', 'config', 'http', 'storage'],
-  records: ['authn', 'config', 'http', 'import', 'query', 'query/puppetdb', 'storage'],
-  sso: ['authn', 'config', 'http', 'lib/threads', 'sso/metadata', 'storage'],
   'admin/backup': ['files', 'storage/copy', 'storage/statements'],
-  'items/ingest': ['files', 'import', 'storage'],
-  'items/write': ['authn', 'config', 'dspace', 'files', 'http', 'http/resources', 'items', 'storage'],
-  'sso/ldap': ['authn', 'config', 'http', 'sso', 'storage'],
-  'admin/processes': ['admin/backup', 'authn', 'config', 'files', 'http', 'storage'],
   'sso/check': ['config', 'sso', 'sso/ldap', 'sso/metadata'],
+  'admin/processes': ['admin/backup', 'authn', 'config', 'files', 'http', 'storage'],
+  'cli/doctor': ['config', 'http', 'sso', 'sso/check', 'storage'],
   'admin/entities': [
     'admin/processes',
     'authn',
@@ -148,7 +148,16 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'lib/threads',
     'storage',
   ],
-  'cli/doctor': ['config', 'http', 'sso', 'sso/check', 'storage'],
+  admin: [
+    'admin/entities',
+    'admin/operation',
+    'admin/processes',
+    'admin/uploads',
+    'authn',
+    'config',
+    'http',
+    'storage',
+  ],
 }
 
 /** The wiring and the command line, which may import all rooms. */
@@ -174,9 +183,9 @@ test('every room imports only what it may', () => {
   assert.deepEqual(wrong, [])
 })
 
-test('rooms of the storage import each other in no circle', () => {
+test('rooms import each other in no circle', () => {
   const rooms = Map.groupBy(
-    files.filter(file => file.startsWith('src/storage/')),
+    files.filter(file => roomOf(file) !== 'app.ts'),
     roomOf,
   )
   const around = new Map(
@@ -185,6 +194,7 @@ test('rooms of the storage import each other in no circle', () => {
       new Set(
         members
           .flatMap(file => imports.get(file) ?? [])
+          .filter(one => one.startsWith('src/'))
           .map(roomOf)
           .filter(to => to !== room && rooms.has(to)),
       ),
@@ -246,25 +256,25 @@ const libraries: Readonly<Record<string, string>> = {
   '@xmldom/xmldom': 'src/lib/xml.ts',
   '@zxcvbn-ts/language-common': 'src/authn/password-rules.ts',
   ajv: 'src/lib/json-schema.ts',
-  'cli-progress': 'src/cli/progress.ts',
+  'cli-progress': 'src/cli/long-work.ts',
   commander: 'src/cli/',
   'content-disposition': 'src/files/presentation.ts',
   fastify:
     'src/(app.ts|admin/|authn/|console/|dspace/|files/|http/|items/|mail/|openapi/|people/|query/|records/|sso/|cli/(listen|worker).ts)',
-  jose: 'src/sso/logout-token.ts',
+  jose: 'src/sso/oidc.ts',
   'jsonc-parser': 'src/query/',
-  'mime-types': 'src/files/mime-types.ts',
+  'mime-types': 'src/files/presentation.ts',
   ldapts: 'src/sso/ldap/messages.ts',
   negotiator: 'src/http/accept.ts',
   'node:sqlite': 'src/lib/sqlite.ts',
-  nodemailer: 'src/mail/mailer.ts',
+  nodemailer: 'src/people/mailer.ts',
   'openid-client': 'src/sso/oidc-client.ts',
   pg: 'src/storage/postgres/driver.ts',
   'pg-copy-streams': 'src/storage/postgres/driver.ts',
   re2js: 'src/lib/expressions.ts',
   saxes: 'src/lib/xml-stream.ts',
   'tar-stream': 'src/lib/tar.ts',
-  'xml-crypto': 'src/sso/saml-signers.ts',
+  'xml-crypto': 'src/sso/saml-signed.ts',
   'xml-encryption': 'src/sso/saml-signed.ts',
   typebox: 'src/http/(contract|schema).ts',
   yauzl: 'src/items/ingest/unpack-zip.ts',
@@ -332,7 +342,7 @@ test('the console uses the client, and of the service only the names of events',
 })
 
 test('the wiring fits on a page', () => {
-  assert.ok((sources.get('src/app.ts')?.split('\n').length ?? 0) <= 180)
+  assert.ok((sources.get('src/app.ts')?.trimEnd().split('\n').length ?? 151) <= 150)
 })
 
 test('every dependency is used, and every package that is imported is a dependency', () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { canonicalNumber } from '../../src/lib/canonical-number.ts'
+import { canonicalNumber } from '../../src/lib/decimals.ts'
 
 const long = '12345678901234567890123'
 

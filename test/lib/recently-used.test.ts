@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { RecentlyUsed } from '../../src/lib/recently-used.ts'
+import { RecentlyUsed } from '../../src/lib/memo.ts'
 
 test('Q17 a full map drops the entry that was used least recently, and says so', () => {
   const dropped: string[] = []

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { networkOf, siteOf } from '../../src/lib/addresses.ts'
+import { networkPrefix, siteOf } from '../../src/lib/addresses.ts'
 import { type Count, type Scope, waitFor, withFailure } from '../../src/model/throttle.ts'
 
 test('L8 a network is an IPv4 address, or 64 bits of an IPv6 address', () => {
@@ -14,7 +14,7 @@ test('L8 a network is an IPv4 address, or 64 bits of an IPv6 address', () => {
     ['fe80::1:2:3:4', 'fe80:0:0:0::/64'],
     [null, 'unknown'],
   ] as const)
-    assert.equal(networkOf(address), network)
+    assert.equal(networkPrefix(address), network)
 })
 
 test('L8 Q18 a site is an IPv4 address, or 48 bits of an IPv6 address', () => {

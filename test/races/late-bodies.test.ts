@@ -6,10 +6,9 @@ import { type HalfSent, sendHalf } from '../support/clients/half-sent.ts'
 import { addTo, groupsPath, newGroup, patchJson, postJson } from '../support/clients/people.ts'
 import { change } from '../support/data/editing.ts'
 import { adminEmail, everything, type World } from '../support/data/every-route.ts'
-import { rights } from '../support/data/route-rights.ts'
 import { isLong } from '../support/scale.ts'
 import { test } from '../support/service/engines.ts'
-import type { Route } from '../support/service/routes.ts'
+import { isClosed, isForLogins, type Route } from '../support/service/routes.ts'
 import { passwordOf, startService } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
 
@@ -54,8 +53,6 @@ const headersFor = ({ method, url }: Route): Record<string, string> =>
 
 const takesBody = (route: Route) =>
   /^(POST|PUT|PATCH|DELETE)$/.test(route.method) && !withoutBody.has(nameOf(route))
-const isClosed = (route: Route) => rights.closed.includes(nameOf(route))
-const isForLogins = (route: Route) => rights.login.includes(nameOf(route))
 /** True for routes that an access token may use, whatever its scope (K3). */
 const isForPrograms = ({ url }: Route) =>
   !/^\/api\/(authn|core\/sites|eperson|admin\/(secret|sessions|sso|tokens))(\/|$)/.test(url)

@@ -1847,7 +1847,7 @@ export interface Routes {
     readonly '/api/eperson/epersons/search/isNotMemberOf': { query: { readonly group: string; readonly query?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['EpersonPage'] }
     readonly '/api/eperson/epersons/{uuid}': { path: { readonly uuid: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['Eperson'] }
     readonly '/api/eperson/epersons/{uuid}/groups': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['GroupPage'] }
-    readonly '/api/eperson/epersons/{uuid}/tokens': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number }; answer: Schemas['AccessTokenPage'] }
+    readonly '/api/eperson/epersons/{uuid}/tokens': { path: { readonly uuid: string }; query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['AccessTokenPage'] }
     readonly '/api/eperson/groups': { query: { readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['GroupPage'] }
     readonly '/api/eperson/groups/search/byMetadata': { query: { readonly query?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['GroupPage'] }
     readonly '/api/eperson/groups/search/isNotMemberOf': { query: { readonly group: string; readonly query?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['GroupPage'] }
@@ -2135,8 +2135,8 @@ export interface Routes {
   readonly page: Schemas['PageFacts']
   readonly _links: Schemas['PageLinks']
 } }
-    readonly '/api/submission/workspaceitems/search/item': { answer: never }
-    readonly '/api/submission/workspaceitems/{id}': { path: { readonly id: string }; answer: never }
+    readonly '/api/submission/workspaceitems/search/item': { query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: never }
+    readonly '/api/submission/workspaceitems/{id}': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: never }
     readonly '/api/system/auditevents': { query: { readonly sort?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['AuditEventPage'] }
     readonly '/api/system/auditevents/search/findByObject': { query: { readonly object?: string; readonly sort?: string; readonly page?: number; readonly size?: number; readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['AuditEventPage'] }
     readonly '/api/system/auditevents/{id}': { path: { readonly id: string }; query: { readonly embed?: readonly (string)[]; readonly 'embed.size'?: readonly (string)[] }; answer: Schemas['AuditEvent'] }

@@ -2,9 +2,8 @@ import { chmod, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createFileStore, type FileStore } from '../../files/file-store.ts'
 import { type Layout, layoutOf } from '../../files/layout.ts'
-import { makeFolder } from '../../lib/make-folder.ts'
+import { makeFolder, syncToDisk } from '../../lib/durable-names.ts'
 import { type Database, openSqlite } from '../../lib/sqlite.ts'
-import { sync } from '../../lib/sync.ts'
 import { unlessMissing } from '../../lib/system-errors.ts'
 import { OperatorError } from '../../model/errors.ts'
 import { BadBackup, fileNamed, type Manifest, readManifest } from './manifest.ts'
@@ -52,7 +51,7 @@ export async function openToWrite(path: string): Promise<BackupFolder> {
       // A folder unpacked from a stream may have another mode.
       await chmod(join(path, part), 0o700)
     }
-    sync(path)
+    syncToDisk(path)
     // A backup that was killed left these files.
     await rm(join(path, 'staging'), { recursive: true, force: true })
     await rm(join(path, 'contents', 'incoming'), { recursive: true, force: true })

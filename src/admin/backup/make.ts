@@ -1,9 +1,10 @@
 import type { FileHandle } from 'node:fs/promises'
 import { createFileStore } from '../../files/file-store.ts'
-import { holdContents } from '../../files/hold.ts'
+import { pauseSweeps } from '../../files/sweep.ts'
 import { version } from '../../lib/version.ts'
 import type { Content } from '../../model/items.ts'
 import type { Snapshot, TakeSnapshot } from '../../storage/copy/snapshot.ts'
+import { snapshotsOfSqlite } from '../../storage/copy/snapshot-sqlite.ts'
 import { contentsIn, countContents, forEachContent, holdersIn } from './contents.ts'
 import { type BackedUpFile, currentFormat, type LostContent, type Manifest } from './manifest.ts'
 
@@ -43,7 +44,7 @@ export type Progress = (step: string, share: number) => void
  */
 export async function copyStore(source: Source, target: Target, progress: Progress): Promise<Made> {
   // This comes before the snapshot, so that every content that the snapshot names stays until the end.
-  const release = await holdContents(source.filesFolder)
+  const release = await pauseSweeps(source.filesFolder)
   try {
     const made = new Date().toISOString()
     const snapshot = await source.takeSnapshot(target.staging, new Set(target.known.keys()), progress)
@@ -127,4 +128,17 @@ async function copyContents(
   for (const content of failed)
     if (!(await copy(content))) lost.push({ sha256: content.sha256, files: holdersIn(db, content.sha256) })
   return { copied, lost }
+}
+
+interface Store {
+  readonly database: { readonly kind: 'embedded' } | { readonly kind: 'postgres'; readonly url: string }
+  readonly dataFolder: string
+  readonly filesFolder: string
+}
+
+/** Returns the store to back up. */
+export async function sourceOf({ database, dataFolder, filesFolder }: Store): Promise<Source> {
+  if (database.kind === 'embedded') return { takeSnapshot: snapshotsOfSqlite(dataFolder), filesFolder }
+  const { snapshotsOfPostgres } = await import('../../storage/copy/snapshot-postgres.ts')
+  return { takeSnapshot: snapshotsOfPostgres(database.url), filesFolder }
 }

@@ -1,9 +1,8 @@
 import { readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { clearRestored, markRestoring } from '../../files/owner.ts'
-import { makeFolder } from '../../lib/make-folder.ts'
+import { makeFolder, syncToDisk } from '../../lib/durable-names.ts'
 import { type Database, openSqlite } from '../../lib/sqlite.ts'
-import { sync } from '../../lib/sync.ts'
 import { unlessMissing } from '../../lib/system-errors.ts'
 import { OperatorError } from '../../model/errors.ts'
 import { restoringFolder } from '../../storage/copy/restored.ts'
@@ -145,7 +144,7 @@ function openLock(mark: string): Database {
 /** Removes the mark. A single rename decides, because removing may take long. The caller holds the lock. */
 async function removeMark(mark: string): Promise<void> {
   await rename(mark, endedMark(mark))
-  sync(dirname(mark))
+  syncToDisk(dirname(mark))
   await rm(endedMark(mark), { recursive: true, force: true })
 }
 
@@ -158,7 +157,7 @@ const storeFiles = ['carrel.db', 'entities', 'secret']
 async function clearStore(dataFolder: string): Promise<void> {
   for (const name of storeFiles) {
     await rm(join(dataFolder, name), { recursive: true, force: true })
-    sync(dataFolder)
+    syncToDisk(dataFolder)
   }
 }
 

@@ -1,8 +1,7 @@
 import { type FileHandle, open, rename, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { createFileStore, readThrough } from '../../files/file-store.ts'
-import { makeFolder } from '../../lib/make-folder.ts'
-import { sync } from '../../lib/sync.ts'
+import { makeFolder, syncToDisk } from '../../lib/durable-names.ts'
 import { unlessMissing } from '../../lib/system-errors.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import type { Content } from '../../model/items.ts'
@@ -126,7 +125,7 @@ async function copyFiles(
     makeFolder(dirname(to))
     const from = await folder.contents.open(content.sha256)
     const found = from && (await copyTo(from, to))
-    sync(dirname(to))
+    syncToDisk(dirname(to))
     if (found?.sha256 !== content.sha256) throw new BadBackup(`${await problemOf(folder, content)} (${path})`)
   }
   const db = openBackedUp(folder, manifest)
@@ -201,6 +200,6 @@ async function moveInto(dataFolder: string, staging: string): Promise<void> {
   for (const name of ['entities', 'secret', 'carrel.db']) {
     if (!(await unlessMissing(stat(join(staging, name))))) continue
     await rename(join(staging, name), join(dataFolder, name))
-    sync(dataFolder)
+    syncToDisk(dataFolder)
   }
 }

@@ -192,7 +192,6 @@ export const contracts = {
   listTables: {
     summary: 'Tables and views of PostgreSQL that can be shown as entities',
     tag,
-    caller: 'administrator',
     query: { query: parameter(text, 'Part of their names with the schema.'), ...paging },
     answers: { 200: answer('A page; empty on the embedded store.', json(ExposableTables)) },
     problems: ['bad-parameter'],
@@ -200,7 +199,6 @@ export const contracts = {
   listEntities: {
     summary: 'All entities',
     tag,
-    caller: 'administrator',
     query: paging,
     answers: { 200: answer('A page.', json(EntityPage)) },
     problems: ['bad-parameter'],
@@ -208,14 +206,12 @@ export const contracts = {
   showEntity: {
     summary: 'One entity',
     tag,
-    caller: 'administrator',
     answers: { 200: answer('The entity.', json(Entity), etag) },
     problems: ['bad-parameter', 'unknown-entity', 'not-found'],
   },
   putEntity: {
     summary: 'Make an entity, or replace what is declared of it',
     tag,
-    caller: 'administrator',
     headers: changing,
     body: json(WantedEntity),
     answers: {
@@ -227,7 +223,6 @@ export const contracts = {
   changeEntity: {
     summary: 'Change what is declared of an entity',
     tag,
-    caller: 'administrator',
     headers: changing,
     body: { 'application/merge-patch+json': EntityChange, 'application/json': EntityChange },
     answers: {
@@ -239,7 +234,6 @@ export const contracts = {
   dropEntity: {
     summary: 'Drop the records of an entity, or stop showing the table',
     tag,
-    caller: 'administrator',
     headers: changing,
     answers: { 204: nothing('It is gone.') },
     problems: refused,
@@ -247,7 +241,6 @@ export const contracts = {
   importRecords: {
     summary: 'Import records',
     tag,
-    caller: 'administrator',
     query: {
       mode: parameter(oneOf('replace', 'update', 'delete')),
       preview: parameter(Type.Boolean(), 'Whether nothing is changed, and the answer says what would be.'),
@@ -267,7 +260,6 @@ export const contracts = {
       'day-first': parameter(Type.Boolean(), 'Whether dates of a table may be such as `31.12.2024`.'),
     },
     body: records,
-    bodyIsOptional: true,
     answers: {
       200: answer('The preview.', json(Preview)),
       202: answer('A process does it.', json(Process), { Location: uri }),

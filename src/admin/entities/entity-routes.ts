@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
+import { type Body, changes, jsonOf, reads } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
 import { bodyChecks } from '../../http/check-body.ts'
-import { contractsIn } from '../../http/contract.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
 import { halPage, readPage } from '../../http/hal.ts'
 import { exactBody, requireType } from '../../http/json-body.ts'
 import { type Query, singleParameters } from '../../http/parameters.ts'
@@ -11,7 +12,7 @@ import { requireState, stale } from '../../http/preconditions.ts'
 import { Problem } from '../../http/problems.ts'
 import { createFairQueue } from '../../lib/fair-queue.ts'
 import { parseExact } from '../../lib/json.ts'
-import { pointer } from '../../lib/json-patch.ts'
+import { pointer } from '../../lib/json-pointer.ts'
 import { type AuditEvent, detached } from '../../model/audit-events.ts'
 import { declaredOf, entityTag } from '../../model/declared.ts'
 import type { Entity } from '../../model/entities.ts'
@@ -50,6 +51,7 @@ const maxExposing = 10
 const maxWait = 60_000
 
 const json = 'application/json'
+const mergeBody: Body = { types: ['application/merge-patch+json', json], limit: bodyLimit, optional: false }
 
 /**
  * `GET|PUT|PATCH|DELETE {api}/admin/entities…`: descriptions of entities (EA1 to EA4), below a scope for
@@ -75,7 +77,7 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) => done(null, body))
 
-  app.get('/', route('listEntities'), async request => {
+  routesOf(app).get('/', route('listEntities', reads('administrator', 'administration')), async request => {
     const query = request.query as Query
     singleParameters(query, ['page', 'size'])
     const all = await entities.all()
@@ -86,62 +88,78 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
     return { ...page, _embedded: { entities: bodies } }
   })
 
-  app.get<Route>('/:name', route('showEntity'), async (request, reply) => {
-    singleParameters(request.query as Query, [])
-    const { tag, body } = await answer(request.params.name)
-    return reply.header('etag', tag).send(body)
-  })
+  routesOf(app).get<Route>(
+    '/:name',
+    route('showEntity', reads('administrator', 'administration')),
+    async (request, reply) => {
+      singleParameters(request.query as Query, [])
+      const { tag, body } = await answer(request.params.name)
+      return reply.header('etag', tag).send(body)
+    },
+  )
 
-  app.put<Route>('/:name', route('putEntity'), async (request, reply) => {
-    const { name } = request.params
-    singleParameters(request.query as Query, [])
-    requireType(request, [json])
-    const wanted = wantedIn(await checked('putEntity', exactBody(request, parseExact)), name)
-    await requireGroup(wanted.read, people)
-    await requireGroup(wanted.write, people, '/write')
-    const isNew = await putEntity({ entities, exposing }, request, { name, wanted, eventFor })
-    const { tag, body } = await answer(name)
-    if (isNew) reply.code(201).header('location', entityAddress(addresses, name))
-    return reply.header('etag', tag).send(body)
-  })
+  routesOf(app).put<Route>(
+    '/:name',
+    route('putEntity', changes('administrator', 'administration', jsonOf(bodyLimit))),
+    async (request, reply) => {
+      const { name } = request.params
+      singleParameters(request.query as Query, [])
+      requireType(request, [json])
+      const wanted = wantedIn(await checked('putEntity', exactBody(request, parseExact)), name)
+      await requireGroup(wanted.read, people)
+      await requireGroup(wanted.write, people, '/write')
+      const isNew = await putEntity({ entities, exposing }, request, { name, wanted, eventFor })
+      const { tag, body } = await answer(name)
+      if (isNew) reply.code(201).header('location', entityAddress(addresses, name))
+      return reply.header('etag', tag).send(body)
+    },
+  )
 
-  app.patch<Route>('/:name', route('changeEntity'), async (request, reply) => {
-    const { name } = request.params
-    singleParameters(request.query as Query, [])
-    requireType(request, ['application/merge-patch+json', json])
-    const wanted = wantedIn(await checked('changeEntity', exactBody(request, parseExact)), name)
-    await requireGroup(wanted.read, people)
-    await requireGroup(wanted.write, people, '/write')
-    const { collations } = wanted
-    if (collations) {
-      const entity = own(request, await entities.all(), name)
-      const process = await collate(parts, request, entity, { ...wanted, collations })
-      if (process) {
-        reply.code(202).header('location', parts.imports.addressOf(process))
-        return reply.send(parts.imports.describe(process))
+  routesOf(app).patch<Route>(
+    '/:name',
+    route('changeEntity', changes('administrator', 'administration', mergeBody)),
+    async (request, reply) => {
+      const { name } = request.params
+      singleParameters(request.query as Query, [])
+      requireType(request, ['application/merge-patch+json', json])
+      const wanted = wantedIn(await checked('changeEntity', exactBody(request, parseExact)), name)
+      await requireGroup(wanted.read, people)
+      await requireGroup(wanted.write, people, '/write')
+      const { collations } = wanted
+      if (collations) {
+        const entity = own(request, await entities.all(), name)
+        const process = await collate(parts, request, entity, { ...wanted, collations })
+        if (process) {
+          reply.code(202).header('location', parts.imports.addressOf(process))
+          return reply.send(parts.imports.describe(process))
+        }
       }
-    }
-    await again(request, async () => {
-      const all = await entities.all()
-      const entity = own(request, all, name)
-      const declared = declaredAfter(wanted, entity, all)
-      if (JSON.stringify(declared) === JSON.stringify(declaredOf(entity))) return 'declared'
-      return entities.declare(name, declared, entityTag(entity), eventFor(request, 'entity.change', name))
-    })
-    const { tag, body } = await answer(name)
-    return reply.header('etag', tag).send(body)
-  })
+      await again(request, async () => {
+        const all = await entities.all()
+        const entity = own(request, all, name)
+        const declared = declaredAfter(wanted, entity, all)
+        if (JSON.stringify(declared) === JSON.stringify(declaredOf(entity))) return 'declared'
+        return entities.declare(name, declared, entityTag(entity), eventFor(request, 'entity.change', name))
+      })
+      const { tag, body } = await answer(name)
+      return reply.header('etag', tag).send(body)
+    },
+  )
 
-  app.delete<Route>('/:name', route('dropEntity'), async (request, reply) => {
-    const { name } = request.params
-    singleParameters(request.query as Query, [])
-    await again(request, async () => {
-      const entity = own(request, await entities.all(), name)
-      const done = await entities.drop(name, eventFor(request, 'entity.drop', name), entityTag(entity))
-      return done === false ? 'missing' : done
-    })
-    return reply.code(204).send()
-  })
+  routesOf(app).delete<Route>(
+    '/:name',
+    route('dropEntity', changes('administrator', 'administration', 'unused')),
+    async (request, reply) => {
+      const { name } = request.params
+      singleParameters(request.query as Query, [])
+      await again(request, async () => {
+        const entity = own(request, await entities.all(), name)
+        const done = await entities.drop(name, eventFor(request, 'entity.drop', name), entityTag(entity))
+        return done === false ? 'missing' : done
+      })
+      return reply.code(204).send()
+    },
+  )
 
   /** Repeats a change until no other one interferes. @throws Problem 412 if the client sent If-Match */
   async function again(request: FastifyRequest, change: () => Promise<unknown>): Promise<void> {

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { FastifyRequest } from 'fastify'
 import { badParameter } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
-import { requireEperson } from '../../http/require-eperson.ts'
+import { requireCaller } from '../../http/require-caller.ts'
 import type { Format } from '../../import/source.ts'
 import { nameOrNull } from '../../lib/file-name.ts'
 import type { Uploads } from '../../model/uploads.ts'
@@ -90,7 +90,7 @@ async function inputOfUpload(
   const { headers } = request
   if (headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0)
     throw new Problem('bad-request', 'With the parameter upload, the request must have no body.')
-  const { uuid } = requireEperson(request.caller).session.eperson
+  const { uuid } = requireCaller(request.caller).session.eperson
   const input = await takeUpload(uploads, id, uuid, format)
   if (!input)
     throw badParameter('upload', id, 'You have no finished upload of this id on this node, or it is in use.')

@@ -10,7 +10,7 @@ import {
 import type { ReadingOptions } from '../../import/reading-options.ts'
 import type { Format } from '../../import/source.ts'
 import type { FieldType, ReadRule } from '../../model/entities.ts'
-import { readRuleForms, readRuleIn } from '../../model/read-rules.ts'
+import { readRuleForms, readRuleIn } from '../../model/readers.ts'
 
 /** The parameters of an import: the options of `carrel import`, and those that only the address has. */
 export interface ImportQuery {

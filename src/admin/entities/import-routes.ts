@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { LookAgain } from '../../authn/look-again.ts'
 import type { Config } from '../../config/config.ts'
-import { signalOf } from '../../http/client.ts'
-import { contractsIn } from '../../http/contract.ts'
+import { type Body, changes } from '../../http/access.ts'
+import { signalOf } from '../../http/connection.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
 import type { Query } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
 import { Overloaded } from '../../lib/fair-queue.ts'
@@ -29,6 +30,18 @@ interface Parts {
   readonly uploads?: Uploads
 }
 
+const importBody: Body = {
+  types: [
+    'text/csv',
+    'application/x-ndjson',
+    'application/json',
+    'application/gzip',
+    'application/octet-stream',
+  ],
+  limit: 'CARREL_IMPORT_SIZE',
+  optional: true,
+}
+
 /** Maximum number of bodies that an event loop receives at once, and of previews that it makes at once. */
 const maxReceiving = 4
 const maxPreviews = 2
@@ -41,32 +54,36 @@ export function importRoutes(app: FastifyInstance, parts: Parts): void {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', (_request, body, done) => done(null, body))
 
-  app.post<{ Params: { name: string } }>('/:name/import', route('importRecords'), async (request, reply) => {
-    const { name } = request.params
-    const asked = importQuery(request.query as Query)
-    await requireGroup(asked.read ?? undefined, people)
-    const work = workOf(name, asked, await entities.all())
-    if (asked.preview) return runPreview(request, reply, asked, work)
+  routesOf(app).post<{ Params: { name: string } }>(
+    '/:name/import',
+    route('importRecords', changes('administrator', 'administration', importBody)),
+    async (request, reply) => {
+      const { name } = request.params
+      const asked = importQuery(request.query as Query)
+      await requireGroup(asked.read ?? undefined, people)
+      const work = workOf(name, asked, await entities.all())
+      if (asked.preview) return runPreview(request, reply, asked, work)
 
-    await imports.requireFree(name)
-    if (receiving.has(name))
-      throw new Problem('entity-conflict', `Records of ${name} are being sent already. Wait for their end.`)
-    const input = await received(request, name, asked)
-    try {
-      await lookAgain.thoughExpired(request, reply)
-    } catch (error) {
-      await input.close(false)
-      throw error
-    }
-    const job = jobOf(config, request, input, work)
-    const process = await imports.begin(
-      request,
-      job,
-      input,
-      parametersOf(request.query as Query, asked, input),
-    )
-    return reply.code(202).header('location', imports.addressOf(process)).send(imports.describe(process))
-  })
+      await imports.requireFree(name)
+      if (receiving.has(name))
+        throw new Problem('entity-conflict', `Records of ${name} are being sent already. Wait for their end.`)
+      const input = await received(request, name, asked)
+      try {
+        await lookAgain.thoughExpired(request, reply)
+      } catch (error) {
+        await input.close(false)
+        throw error
+      }
+      const job = jobOf(config, request, input, work)
+      const process = await imports.begin(
+        request,
+        job,
+        input,
+        parametersOf(request.query as Query, asked, input),
+      )
+      return reply.code(202).header('location', imports.addressOf(process)).send(imports.describe(process))
+    },
+  )
 
   async function received(request: FastifyRequest, name: string, asked: ImportQuery): Promise<Input> {
     if (receiving.size >= maxReceiving)

@@ -2,7 +2,7 @@ import type { FastifyRequest } from 'fastify'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
 import { Problem } from '../../http/problems.ts'
-import { requireEperson } from '../../http/require-eperson.ts'
+import { requireCaller } from '../../http/require-caller.ts'
 import { Overloaded } from '../../lib/fair-queue.ts'
 import { type Process, Rivalled, type Run, type StartProcess } from '../../model/processes.ts'
 import type { Processes } from '../../storage/processes.ts'
@@ -94,7 +94,7 @@ export function createImports({ addresses, start, processes }: Parts): Imports {
     requireFree,
     begin: async (request, job, input, parameters) => {
       let hasBegun = false
-      const { uuid } = requireEperson(request.caller).session.eperson
+      const { uuid } = requireCaller(request.caller).session.eperson
       const { name } = job.work
       try {
         const process = await start(

@@ -1,7 +1,7 @@
 import type { Config } from '../../config/config.ts'
 import { parseQuery } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
-import { requireAdministrator } from '../../http/require-eperson.ts'
+import { requireAdministrator } from '../../http/require-caller.ts'
 import { mayUsePart } from '../../model/caller.ts'
 import type { Uploads } from '../../model/uploads.ts'
 import type { Entities } from '../../storage/entities.ts'

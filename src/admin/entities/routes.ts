@@ -1,11 +1,9 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { refuseShortLivedToken } from '../../authn/authenticate.ts'
-import { checkEach } from '../../authn/look-again.ts'
+import type { FastifyInstance } from 'fastify'
+import { reads } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
-import { contractsIn } from '../../http/contract.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
 import { halPart, readPage, windowOf } from '../../http/hal.ts'
 import { type Query, singleParameters } from '../../http/parameters.ts'
-import { requireAdministrator } from '../../http/require-eperson.ts'
 import type { Entities } from '../../storage/entities.ts'
 import type { Resume } from '../processes/routes.ts'
 import { entityRoutes } from './entity-routes.ts'
@@ -26,11 +24,8 @@ export async function adminRoutes(app: FastifyInstance, given: Parts): Promise<{
   const imports = createImports(given)
   const parts = { ...given, imports }
   app.addHook('onClose', imports.close)
-  // A scope of its own, so that its hook applies to nothing else.
   await app.register(
     async scope => {
-      // Checked before anything of a body is read.
-      checkEach(scope, requireAdministration)
       // Separate scopes, because they read bodies in different ways.
       await scope.register(async inside => entityRoutes(inside, parts), { prefix: '/entities' })
       await scope.register(async inside => importRoutes(inside, parts), { prefix: '/entities' })
@@ -39,11 +34,6 @@ export async function adminRoutes(app: FastifyInstance, given: Parts): Promise<{
     { prefix: '/admin' },
   )
   return { resume: resumeImport(parts) }
-}
-
-async function requireAdministration(request: FastifyRequest): Promise<void> {
-  requireAdministrator(request.caller)
-  if (request.method !== 'GET' && request.method !== 'HEAD') await refuseShortLivedToken(request)
 }
 
 interface TableParts {
@@ -58,7 +48,7 @@ const maxPage = 100
  * `GET {api}/admin/tables`: tables that could be shown as entities, with the entities that show them (EA9).
  */
 function tableRoutes(app: FastifyInstance, { addresses, entities }: TableParts): void {
-  app.get('/', route('listTables'), async request => {
+  routesOf(app).get('/', route('listTables', reads('administrator', 'administration')), async request => {
     const query = request.query as Query
     const { query: text = '' } = singleParameters(query, ['query', 'page', 'size'])
     const asked = readPage(query, maxPage)

@@ -1,9 +1,9 @@
 import type { BodyOf } from '../../http/check-body.ts'
 import { commaList, quote, suggestion } from '../../http/parameters.ts'
 import { canonicalCollation } from '../../lib/collation.ts'
-import { pointer } from '../../lib/json-patch.ts'
+import { pointer } from '../../lib/json-pointer.ts'
 import type { FieldType, ReadRule, Relation, WriteRule } from '../../model/entities.ts'
-import { readRuleForms, readRuleIn } from '../../model/read-rules.ts'
+import { readRuleForms, readRuleIn } from '../../model/readers.ts'
 import type { contracts } from './contracts.ts'
 import { refused } from './refused.ts'
 

@@ -3,8 +3,9 @@ import { getHeapStatistics } from 'node:v8'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config/config.ts'
 import { isLoopback } from '../../config/providers.ts'
+import { openRightTo, outside } from '../../http/access.ts'
 import { metricsPath } from '../../http/addresses.ts'
-import { contractsIn } from '../../http/contract.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
 import { Problem } from '../../http/problems.ts'
 import { countHeader } from '../../http/refuse-malformed.ts'
 import { clientAddress, isLoopbackName } from '../../lib/addresses.ts'
@@ -32,9 +33,14 @@ export function metricsRoutes(app: FastifyInstance, { tally, ...parts }: Parts):
   const sampler = startSampler(tally, metrics)
   app.addHook('onClose', async () => sampler.stop())
 
-  app.get(
+  routesOf(app).get(
     metricsPath,
-    { config: { ...route('showMetrics').config, ignoresCaller: true }, exposeHeadRoute: false },
+    {
+      config: {
+        ...route('showMetrics', outside(openRightTo('read the metrics: CARREL_METRICS says who'))).config,
+      },
+      exposeHeadRoute: false,
+    },
     async (request, reply) => {
       if (!isAllowed(request.raw))
         throw new Problem(

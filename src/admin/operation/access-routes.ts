@@ -1,13 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { SpecialGroups } from '../../authn/special-groups.ts'
 import type { Config } from '../../config/config.ts'
-import { clientOf } from '../../http/client.ts'
-import { contractsIn } from '../../http/contract.ts'
+import { reads } from '../../http/access.ts'
+import { clientOf } from '../../http/connection.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
 import { badParameter, type Query, quote, singleParameters } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
 import type { Client } from '../../lib/fair-queue.ts'
 import { readUuid } from '../../lib/uuids.ts'
-import { type Caller, isAdministrator } from '../../model/caller.ts'
+import { type Caller, isAdministrator, viewerOf } from '../../model/caller.ts'
 import type { Entity } from '../../model/entities.ts'
 import { listOf } from '../../model/plan.ts'
 import {
@@ -18,8 +19,7 @@ import {
   today,
   type Viewer,
 } from '../../model/readers.ts'
-import { viewerOf } from '../../model/viewer.ts'
-import { keyPlan } from '../../query/below-entity.ts'
+import { keyPlan } from '../../query/keys.ts'
 import { mayReadEntity, mayWriteEntity } from '../../query/readable.ts'
 import type { Entities } from '../../storage/entities.ts'
 import type { People } from '../../storage/people.ts'
@@ -41,31 +41,35 @@ interface Parts {
 /** Shows what an eperson may see, and by which rule (OP6). */
 export function accessRoutes(app: FastifyInstance, parts: Parts): void {
   const { people, sessions, config, entities } = parts
-  app.get<{ Params: { uuid: string } }>('/epersons/:uuid/access', route('showAccess'), async request => {
-    const given = singleParameters(request.query as Query, ['address', 'method', 'object', 'entity', 'key'])
-    const eperson = await people.eperson(readUuid(request.params.uuid) ?? '')
-    if (!eperson) throw new Problem('not-found', 'There is no eperson with this UUID.')
-    const way = wayOf(given, config)
-    const session = (await sessions.of(eperson.uuid)) ?? null
-    const caller = await callerWith(session, way, parts)
-    const { groups, total } = await explainedGroups(caller, way, parts)
-    const all = [...(await entities.all()).values()].toSorted((one, other) =>
-      one.name < other.name ? -1 : 1,
-    )
-    return {
-      eperson: { uuid: eperson.uuid, email: eperson.email, canLogIn: eperson.enabled },
-      administrator: session?.administrator ?? false,
-      ...way,
-      groups,
-      groupsTotal: total,
-      entities: all.slice(0, maxEntities).map(entity => mayOfEntity(caller, entity)),
-      entitiesTotal: all.length,
-      items: await countOf('items', viewerOf(caller), request),
-      files: await countOf('bitstreams', viewerOf(caller), request),
-      ...(given.object !== undefined && { object: await ofObject(given.object, caller) }),
-      ...(given.entity !== undefined && { record: await ofRecord(given, caller, request) }),
-    }
-  })
+  routesOf(app).get<{ Params: { uuid: string } }>(
+    '/epersons/:uuid/access',
+    route('showAccess', reads('administrator', 'administration', { to: 'administer the service' })),
+    async request => {
+      const given = singleParameters(request.query as Query, ['address', 'method', 'object', 'entity', 'key'])
+      const eperson = await people.eperson(readUuid(request.params.uuid) ?? '')
+      if (!eperson) throw new Problem('not-found', 'There is no eperson with this UUID.')
+      const way = wayOf(given, config)
+      const session = (await sessions.of(eperson.uuid)) ?? null
+      const caller = await callerWith(session, way, parts)
+      const { groups, total } = await explainedGroups(caller, way, parts)
+      const all = [...(await entities.all()).values()].toSorted((one, other) =>
+        one.name < other.name ? -1 : 1,
+      )
+      return {
+        eperson: { uuid: eperson.uuid, email: eperson.email, canLogIn: eperson.enabled },
+        administrator: session?.administrator ?? false,
+        ...way,
+        groups,
+        groupsTotal: total,
+        entities: all.slice(0, maxEntities).map(entity => mayOfEntity(caller, entity)),
+        entitiesTotal: all.length,
+        items: await countOf('items', viewerOf(caller), request),
+        files: await countOf('bitstreams', viewerOf(caller), request),
+        ...(given.object !== undefined && { object: await ofObject(given.object, caller) }),
+        ...(given.entity !== undefined && { record: await ofRecord(given, caller, request) }),
+      }
+    },
+  )
 
   async function countOf(name: string, viewer: Viewer, request: FastifyRequest): Promise<number> {
     const entity = (await entities.all()).get(name)
@@ -105,12 +109,7 @@ export function accessRoutes(app: FastifyInstance, parts: Parts): void {
     if (!entity) throw badParameter('entity', name, `There is no entity ${quote(name)}.`)
     const may = mayOfEntity(caller, entity)
     if (key === undefined) return { entity: name, read: may.read, write: may.write }
-    const known = {
-      entities: all,
-      entity,
-      mayRead: (one: Parameters<typeof mayReadEntity>[1]) => mayReadEntity(caller, one),
-    }
-    const [plan] = keyPlan(known, key)
+    const [plan] = keyPlan(entity, key)
     const isThere = async (viewer: Viewer, client: Client) =>
       ((await entities.list({ ...plan, page: { ...plan.page, total: true } }, viewer, 'json', client))
         .total ?? 0) > 0

@@ -34,14 +34,12 @@ export const contracts = {
   runDoctor: {
     summary: 'What carrel doctor says',
     tag,
-    caller: 'administrator',
     answers: { 200: answer('The findings.', json(Report)) },
     problems: ['bad-parameter'],
   },
   checkSignOn: {
     summary: 'What carrel sso check says',
     tag,
-    caller: 'administrator',
     answers: { 200: answer('The findings.', json(SignOnReport)) },
     problems: ['bad-parameter'],
   },
@@ -49,7 +47,6 @@ export const contracts = {
     summary: 'What a login at a provider would do',
     description: 'Either `attributes` or `assertion`. Nobody is logged in.',
     tag,
-    caller: 'administrator',
     body: json(
       named('SignOnQuestion', {
         provider: Type.Optional(orNull(text)),
@@ -64,14 +61,12 @@ export const contracts = {
   showFigures: {
     summary: 'The figures of the metrics as JSON',
     tag,
-    caller: 'administrator',
     answers: { 200: answer('Of all event loops together.', json(Figures)) },
     problems: ['bad-parameter'],
   },
   listBackups: {
     summary: 'Backups, and whether one is being made',
     tag,
-    caller: 'administrator',
     answers: {
       200: answer(
         'Those in the folder.',
@@ -83,7 +78,6 @@ export const contracts = {
   showAccess: {
     summary: 'What an eperson would see, and by which rule',
     tag,
-    caller: 'administrator',
     query: {
       address: parameter(text, 'Where they would come from.'),
       method: parameter(text, 'How they would have logged in.'),
@@ -97,7 +91,6 @@ export const contracts = {
   listSpecialGroupRules: {
     summary: 'The rules that give special groups',
     tag,
-    caller: 'administrator',
     query: { eperson: parameter(uuid, 'Whose sessions are shown with each rule that gives them its group.') },
     answers: {
       200: answer('As the configuration has them.', json(SpecialGroupRules)),
@@ -107,7 +100,6 @@ export const contracts = {
   listAllAccessTokens: {
     summary: 'Everybody’s access tokens',
     tag,
-    caller: 'administrator',
     query: paging,
     answers: { 200: answer('A page.', json(pageOf('tokens', AccessTokenOf, 'AccessTokensOfAllPage'))) },
     problems: ['bad-parameter'],
@@ -115,21 +107,18 @@ export const contracts = {
   endAllSessions: {
     summary: 'End the sessions of everybody',
     tag,
-    caller: 'administrator',
     answers: { 204: nothing('They have ended, the caller’s too.') },
     problems: ['short-lived-token-refused'],
   },
   rotateSecret: {
     summary: 'Sign with a new secret',
     tag,
-    caller: 'administrator',
     answers: { 200: answer('How many secrets are accepted now.', json(closed({ accepted: count }))) },
     problems: ['secret-set', 'short-lived-token-refused'],
   },
   listIdentities: {
     summary: 'Who is linked to an identity at a provider',
     tag,
-    caller: 'administrator',
     query: { eperson: parameter(uuid, 'Those of this eperson alone.'), ...paging },
     answers: { 200: answer('A page.', json(pageOf('identities', Identity, 'LinkedIdentityPage'))) },
     problems: ['bad-parameter'],
@@ -137,7 +126,6 @@ export const contracts = {
   listProviders: {
     summary: 'The providers of single sign-on',
     tag,
-    caller: 'administrator',
     answers: { 200: answer('Those that are switched on.', json(Providers)) },
     problems: ['bad-parameter'],
   },
@@ -145,7 +133,6 @@ export const contracts = {
     summary: 'Link an eperson to a subject of a provider',
     description: 'From then on, a login there is one of the eperson. `entityId` is for federations.',
     tag,
-    caller: 'administrator',
     body: json(named('WantedIdentity', { subject: text, entityId: Type.Optional(orNull(text)) })),
     answers: {
       200: answer('They were linked already.', json(Identity)),
@@ -156,7 +143,6 @@ export const contracts = {
   unlinkIdentity: {
     summary: 'Unlink an eperson from their identity at a provider',
     tag,
-    caller: 'administrator',
     answers: { 204: nothing('Their tokens have ended, too.') },
     problems: ['not-found', 'short-lived-token-refused'],
   },

@@ -1,10 +1,7 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { refuseShortLivedToken } from '../../authn/authenticate.ts'
-import { checkEach } from '../../authn/look-again.ts'
+import type { FastifyInstance } from 'fastify'
 import type { SpecialGroups } from '../../authn/special-groups.ts'
 import type { Config } from '../../config/config.ts'
 import type { Addresses } from '../../http/addresses.ts'
-import { requireAdministrator } from '../../http/require-eperson.ts'
 import type { Tally } from '../../lib/tally.ts'
 import type { Limits } from '../../model/limits.ts'
 import type { Storage } from '../../storage/storage.ts'
@@ -47,11 +44,8 @@ export function createOperator({ storage, ...more }: Parts): Operator {
     register: async app => {
       // Clients that wait for an answer would keep the service from closing.
       app.addHook('preClose', async () => questions.close())
-      // A scope of its own, so that its hook applies to nothing else.
       await app.register(
         async scope => {
-          // Checked before anything of a body is read.
-          checkEach(scope, requireAdministration)
           questionRoutes(scope, parts)
           stateRoutes(scope, parts)
           accessRoutes(scope, parts)
@@ -63,9 +57,4 @@ export function createOperator({ storage, ...more }: Parts): Operator {
       )
     },
   }
-}
-
-async function requireAdministration(request: FastifyRequest): Promise<void> {
-  requireAdministrator(request.caller, 'administer the service')
-  if (request.method !== 'GET' && request.method !== 'HEAD') await refuseShortLivedToken(request)
 }

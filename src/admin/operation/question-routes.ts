@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config/config.ts'
+import { changes, jsonOf, reads } from '../../http/access.ts'
 import { bodyChecks } from '../../http/check-body.ts'
-import { clientOf } from '../../http/client.ts'
-import { contractsIn } from '../../http/contract.ts'
+import { clientOf } from '../../http/connection.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
 import { jsonObject } from '../../http/json-body.ts'
 import { type Query, singleParameters } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
@@ -23,10 +24,14 @@ const bodyLimit = 1024 * 1024
 
 /** Answers of `carrel doctor` and `carrel sso` as JSON (OP1, OP2). */
 export function questionRoutes(app: FastifyInstance, { config, questions }: Parts): void {
-  app.get('/doctor', route('runDoctor'), async request => {
-    singleParameters(request.query as Query, [])
-    return counted(await questions.ask({ kind: 'doctor' }, clientOf(request)))
-  })
+  routesOf(app).get(
+    '/doctor',
+    route('runDoctor', reads('administrator', 'administration', { to: 'administer the service' })),
+    async request => {
+      singleParameters(request.query as Query, [])
+      return counted(await questions.ask({ kind: 'doctor' }, clientOf(request)))
+    },
+  )
 
   const requireSignOn = () => {
     if (config.singleSignOn === null)
@@ -35,24 +40,38 @@ export function questionRoutes(app: FastifyInstance, { config, questions }: Part
         'Single sign-on is not configured. The operator sets it up in CARREL_CONFIG.',
       )
   }
-  app.get('/sso/check', route('checkSignOn'), async request => {
-    singleParameters(request.query as Query, [])
-    const configured = config.singleSignOn !== null
-    const report = configured
-      ? await questions.ask({ kind: 'sso-check' }, clientOf(request))
-      : { findings: [] }
-    return { configured, ...counted(report) }
-  })
-  app.post('/sso/explain', { ...route('explainSignOn'), bodyLimit }, async request => {
-    singleParameters(request.query as Query, [])
-    requireSignOn()
-    const asked = await wanted(jsonObject(request))
-    try {
-      return await questions.ask({ kind: 'sso-explain', request: asked }, clientOf(request))
-    } catch (error) {
-      throw error instanceof Refusal ? new Problem('explanation-refused', sentence(error.message)) : error
-    }
-  })
+  routesOf(app).get(
+    '/sso/check',
+    route('checkSignOn', reads('administrator', 'administration', { to: 'administer the service' })),
+    async request => {
+      singleParameters(request.query as Query, [])
+      const configured = config.singleSignOn !== null
+      const report = configured
+        ? await questions.ask({ kind: 'sso-check' }, clientOf(request))
+        : { findings: [] }
+      return { configured, ...counted(report) }
+    },
+  )
+  routesOf(app).post(
+    '/sso/explain',
+    {
+      ...route(
+        'explainSignOn',
+        changes('administrator', 'none', jsonOf(bodyLimit), { to: 'administer the service' }),
+      ),
+      bodyLimit,
+    },
+    async request => {
+      singleParameters(request.query as Query, [])
+      requireSignOn()
+      const asked = await wanted(jsonObject(request))
+      try {
+        return await questions.ask({ kind: 'sso-explain', request: asked }, clientOf(request))
+      } catch (error) {
+        throw error instanceof Refusal ? new Problem('explanation-refused', sentence(error.message)) : error
+      }
+    },
+  )
 }
 
 /** Counts findings by level, and puts the counts before the findings. */

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import { createSessionAge, type SessionLifetimes } from '../../authn/session-age.ts'
 import { networkOf, type SpecialGroupRule, type SpecialGroups } from '../../authn/special-groups.ts'
-import { contractsIn } from '../../http/contract.ts'
+import { reads } from '../../http/access.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
 import { badParameter, type Query, singleParameters } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
 import { readUuid } from '../../lib/uuids.ts'
@@ -30,20 +31,27 @@ export function specialGroupRoutes(
 ): void {
   const age = createSessionAge(clock, config)
 
-  app.get('/special-groups', route('listSpecialGroupRules'), async request => {
-    const { eperson } = singleParameters(request.query as Query, ['eperson'])
-    if (eperson === undefined) return { rules }
-    const alive = await sessionsOf(eperson)
-    return {
-      rules: rules.map(rule => ({
-        ...rule,
-        sessions: alive.flatMap(one => {
-          const gives = givesTo(rule, one)
-          return gives === 'no' ? [] : [{ ...described(one), gives }]
-        }),
-      })),
-    }
-  })
+  routesOf(app).get(
+    '/special-groups',
+    route(
+      'listSpecialGroupRules',
+      reads('administrator', 'administration', { to: 'administer the service' }),
+    ),
+    async request => {
+      const { eperson } = singleParameters(request.query as Query, ['eperson'])
+      if (eperson === undefined) return { rules }
+      const alive = await sessionsOf(eperson)
+      return {
+        rules: rules.map(rule => ({
+          ...rule,
+          sessions: alive.flatMap(one => {
+            const gives = givesTo(rule, one)
+            return gives === 'no' ? [] : [{ ...described(one), gives }]
+          }),
+        })),
+      }
+    },
+  )
 
   /**
    * Lists the eperson's sessions that have not ended. @throws Problem 400 if it is no UUID, 404 if there is

@@ -1,10 +1,11 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config/config.ts'
-import { contractsIn } from '../../http/contract.ts'
+import { reads } from '../../http/access.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
 import { type Query, singleParameters } from '../../http/parameters.ts'
 import type { Tally } from '../../lib/tally.ts'
 import type { Processes } from '../../storage/processes.ts'
-import { listBackups } from '../backup/list.ts'
+import { listBackups } from '../backup/manifest.ts'
 import { figures } from '../metrics/figures.ts'
 import type { ServiceParts } from '../metrics/service-metrics.ts'
 
@@ -19,21 +20,29 @@ interface Parts extends Omit<ServiceParts, 'config'> {
 /** The state of the service and of its backups (OP3, OP4). */
 export function stateRoutes(app: FastifyInstance, parts: Parts): void {
   const { config, processes, tally } = parts
-  app.get('/figures', route('showFigures'), async ({ query }, reply) => {
-    singleParameters(query as Query, [])
-    return reply.header('cache-control', 'no-store').send(await figures(tally, parts))
-  })
+  routesOf(app).get(
+    '/figures',
+    route('showFigures', reads('administrator', 'administration', { to: 'administer the service' })),
+    async ({ query }, reply) => {
+      singleParameters(query as Query, [])
+      return reply.header('cache-control', 'no-store').send(await figures(tally, parts))
+    },
+  )
 
-  app.get('/backups', route('listBackups'), async ({ query }) => {
-    singleParameters(query as Query, [])
-    const { rows } = await processes.find(
-      { kind: 'backup', states: ['scheduled', 'running'], order: { by: 'id', falling: true } },
-      { offset: 0, limit: 1 },
-    )
-    return {
-      configured: config.backups !== null,
-      process: rows[0]?.id ?? null,
-      backups: config.backups === null ? [] : await listBackups(config.backups),
-    }
-  })
+  routesOf(app).get(
+    '/backups',
+    route('listBackups', reads('administrator', 'administration', { to: 'administer the service' })),
+    async ({ query }) => {
+      singleParameters(query as Query, [])
+      const { rows } = await processes.find(
+        { kind: 'backup', states: ['scheduled', 'running'], order: { by: 'id', falling: true } },
+        { offset: 0, limit: 1 },
+      )
+      return {
+        configured: config.backups !== null,
+        process: rows[0]?.id ?? null,
+        backups: config.backups === null ? [] : await listBackups(config.backups),
+      }
+    },
+  )
 }

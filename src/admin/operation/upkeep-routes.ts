@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { accessTokenBody } from '../../authn/access-token-routes.ts'
 import type { Config } from '../../config/config.ts'
+import { changes, reads } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
-import { contractsIn } from '../../http/contract.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
 import { halPart, readPage, windowOf } from '../../http/hal.ts'
-import { ignoreBody } from '../../http/ignore-body.ts'
 import type { Query } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
@@ -34,29 +34,40 @@ export const eventFor = (
 /** Actions of an operator on all logins: access tokens, sessions, the signing secret (OP5). */
 export function upkeepRoutes(app: FastifyInstance, parts: Parts): void {
   const { accessTokens, addresses, config, secrets, sessions } = parts
-  const options = { preParsing: ignoreBody }
 
-  app.get('/tokens', route('listAllAccessTokens'), async request => {
-    const page = readPage(request.query as Query)
-    const { rows, total } = await accessTokens.page(windowOf(page))
-    const tokens = rows.map(one => ({
-      ...accessTokenBody(one, `${addresses.eperson(one.eperson)}/tokens/${one.id}`),
-      eperson: one.eperson,
-    }))
-    return halPart('tokens', tokens, total, page, `${addresses.api}/admin/tokens`)
-  })
+  routesOf(app).get(
+    '/tokens',
+    route('listAllAccessTokens', reads('administrator', 'administration', { to: 'administer the service' })),
+    async request => {
+      const page = readPage(request.query as Query)
+      const { rows, total } = await accessTokens.page(windowOf(page))
+      const tokens = rows.map(one => ({
+        ...accessTokenBody(one, `${addresses.eperson(one.eperson)}/tokens/${one.id}`),
+        eperson: one.eperson,
+      }))
+      return halPart('tokens', tokens, total, page, `${addresses.api}/admin/tokens`)
+    },
+  )
 
-  app.delete('/sessions', { ...options, ...route('endAllSessions') }, async (request, reply) => {
-    await sessions.endAll(eventFor(request, 'session.end', 'everybody'), Date.now())
-    return reply.code(204).send()
-  })
+  routesOf(app).delete(
+    '/sessions',
+    route('endAllSessions', changes('administrator', 'none', 'ignored', { to: 'administer the service' })),
+    async (request, reply) => {
+      await sessions.endAll(eventFor(request, 'session.end', 'everybody'), Date.now())
+      return reply.code(204).send()
+    },
+  )
 
-  app.post('/secret/rotate', { ...options, ...route('rotateSecret') }, async request => {
-    if (config.tokenSecrets.length > 0)
-      throw new Problem(
-        'secret-set',
-        'CARREL_TOKEN_SECRET sets the secret. The operator writes a new one and a comma before the old one there.',
-      )
-    return { accepted: await secrets.rotate(eventFor(request, 'secret.rotate')) }
-  })
+  routesOf(app).post(
+    '/secret/rotate',
+    route('rotateSecret', changes('administrator', 'none', 'ignored', { to: 'administer the service' })),
+    async request => {
+      if (config.tokenSecrets.length > 0)
+        throw new Problem(
+          'secret-set',
+          'CARREL_TOKEN_SECRET sets the secret. The operator writes a new one and a comma before the old one there.',
+        )
+      return { accepted: await secrets.rotate(eventFor(request, 'secret.rotate')) }
+    },
+  )
 }

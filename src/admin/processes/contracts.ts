@@ -25,7 +25,6 @@ export const contracts = {
   listProcesses: {
     summary: 'All processes',
     tag,
-    caller: 'administrator',
     query: { sort, ...paging },
     answers: { 200: answer(page, json(ProcessPage)) },
     problems: ['bad-parameter'],
@@ -33,7 +32,6 @@ export const contracts = {
   searchProcesses: {
     summary: 'Processes by status, script and eperson',
     tag,
-    caller: 'administrator',
     query: {
       processStatus: parameter(oneOf('SCHEDULED', 'RUNNING', 'COMPLETED', 'FAILED')),
       scriptName: parameter(text),
@@ -47,7 +45,6 @@ export const contracts = {
   listOwnProcesses: {
     summary: 'The caller’s own processes',
     tag,
-    caller: 'eperson',
     query: { sort, ...paging },
     answers: { 200: answer(page, json(ProcessPage)) },
     problems: ['bad-parameter'],
@@ -55,21 +52,18 @@ export const contracts = {
   showProcess: {
     summary: 'One process',
     tag,
-    caller: 'eperson',
     answers: { 200: answer('The process.', json(Process)) },
     problems: own,
   },
   showOutput: {
     summary: 'The log of a process as a file',
     tag,
-    caller: 'eperson',
     answers: { 200: answer('The file.', json(ProcessOutput)), 204: nothing('The log is empty.') },
     problems: own,
   },
   listFilesOfProcess: {
     summary: 'Files of a process: none',
     tag,
-    caller: 'eperson',
     query: paging,
     answers: { 200: answer('An empty page.', json(pageOf('bitstreams', Type.Never()))) },
     problems: [...own, 'bad-parameter'],
@@ -77,7 +71,6 @@ export const contracts = {
   listFileTypesOfProcess: {
     summary: 'Kinds of files of a process: none',
     tag,
-    caller: 'eperson',
     answers: {
       200: answer('None.', json(ProcessFileTypes)),
     },
@@ -86,14 +79,12 @@ export const contracts = {
   showLog: {
     summary: 'The log of a process',
     tag,
-    caller: 'eperson',
     answers: { 200: answer('Its lines.', { 'text/plain': text }) },
     problems: own,
   },
   followProcess: {
     summary: 'A process as server-sent events',
     tag,
-    caller: 'eperson',
     headers: { 'Last-Event-ID': parameter(text, 'The last line of the log that the client has.') },
     answers: {
       200: answer(
@@ -109,14 +100,12 @@ export const contracts = {
   cancelProcess: {
     summary: 'Cancel a process',
     tag,
-    caller: 'eperson',
     answers: { 202: answer('Its work stops where it can.', json(Process)) },
     problems: [...own, 'process-state', 'short-lived-token-refused'],
   },
   resumeProcess: {
     summary: 'Begin a process again that did not come to its end',
     tag,
-    caller: 'eperson',
     answers: { 202: begun },
     problems: [
       ...own,
@@ -130,14 +119,12 @@ export const contracts = {
   deleteProcess: {
     summary: 'Remove a process that has ended',
     tag,
-    caller: 'eperson',
     answers: { 204: nothing('It is removed.') },
     problems: [...own, 'process-state', 'short-lived-token-refused'],
   },
   listScripts: {
     summary: 'What can be begun by its name',
     tag,
-    caller: 'administrator',
     query: paging,
     answers: { 200: answer('A page.', json(ScriptPage)) },
     problems: ['bad-parameter'],
@@ -145,14 +132,12 @@ export const contracts = {
   showScript: {
     summary: 'One of them',
     tag,
-    caller: 'administrator',
     answers: { 200: answer('What it takes.', json(Script)) },
-    problems: ['not-found'],
+    problems: ['authentication-required', 'access-denied', 'not-found'],
   },
   beginScript: {
     summary: 'Begin a process by its name',
     tag,
-    caller: 'administrator',
     body: Object.fromEntries(
       ['multipart/form-data', 'application/x-www-form-urlencoded'].map(type => [
         type,
@@ -163,7 +148,6 @@ export const contracts = {
         }),
       ]),
     ),
-    bodyIsOptional: true,
     answers: { 202: begun },
     problems: ['not-found', 'change-refused', 'short-lived-token-refused'],
   },

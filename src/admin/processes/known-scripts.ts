@@ -22,7 +22,8 @@ export function knownScripts({ config, storage }: Parts): readonly Script[] {
     name: 'verify',
     description: 'Reads every file again and compares it with its SHA-256.',
     parameters: [],
-    work: () => async run => (await import('./works.ts')).verifyWork(filesFolder, repository)(run),
+    work: () => async run =>
+      (await import('./verify-and-back-up.ts')).verifyWork(filesFolder, repository)(run),
   }
   const deletion: Script = {
     name: 'object-deletion',
@@ -82,7 +83,7 @@ export function knownScripts({ config, storage }: Parts): readonly Script[] {
     work: (given, event) => {
       const keep = keepOf(given.get('-k'))
       return async run => {
-        const { backupWork, sourceOf } = await import('./works.ts')
+        const { backupWork, sourceOf } = await import('./verify-and-back-up.ts')
         const record = (name: string) => trail.record({ ...event('store.backup'), object: name })
         return backupWork(backups, keep, () => sourceOf(config), record)(run)
       }

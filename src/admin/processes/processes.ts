@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../../http/problems.ts'
 import { Overloaded } from '../../lib/fair-queue.ts'
-import { ownProgram } from '../../lib/programs.ts'
+import { ownProcessId } from '../../lib/process-ids.ts'
 import { Interrupted, OperatorError, StoreUnavailable } from '../../model/errors.ts'
 import {
   type EndState,
@@ -57,7 +57,7 @@ const triesAgain = [100, 1_000, 5_000]
 const graceToStop = 3_000
 
 export function createProcesses({ processes, atOnce = defaultAtOnce, report = () => {} }: Parts): Runner {
-  const place: Place = { owner: ownProgram(), atOnce, waiting: maxWaiting }
+  const place: Place = { owner: ownProcessId(), atOnce, waiting: maxWaiting }
   const underWay = new Set<Followed>()
   let isClosing = false
 

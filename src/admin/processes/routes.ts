@@ -1,18 +1,17 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { refuseShortLivedToken } from '../../authn/authenticate.ts'
 import type { LookAgain } from '../../authn/look-again.ts'
+import { changes, reads, rightTo } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
-import { signalOf, turnOf } from '../../http/client.ts'
-import { contractsIn } from '../../http/contract.ts'
+import { signalOf, turnOf } from '../../http/connection.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
 import { halPage, halPart, readPage, windowOf } from '../../http/hal.ts'
-import { ignoreBody } from '../../http/ignore-body.ts'
 import { badParameter, type Query, quote, single } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
-import { requireAdministrator, requireEperson } from '../../http/require-eperson.ts'
+import { requireCaller } from '../../http/require-caller.ts'
 import { sendPieces } from '../../http/send-pieces.ts'
 import { readUuid } from '../../lib/uuids.ts'
-import { type Caller, isAdministrator } from '../../model/caller.ts'
+import { isAdministrator } from '../../model/caller.ts'
 import type { Process, ProcessKind, ProcessState } from '../../model/processes.ts'
 import { maxLines, type Processes, type ProcessSearch } from '../../storage/processes.ts'
 import { logText, outputBody, processAddress, processBody, statesOf, statusNames } from './bodies.ts'
@@ -43,7 +42,6 @@ export function processRoutes(
   const path = '/system/processes'
   const all = `${addresses.api}${path}`
   const one = `${path}/:id`
-  const changing = { preParsing: [refuseShortLivedToken, requireLogin, ignoreBody] }
   const listeners = createListeners(processes)
   app.addHook('preClose', async () => listeners.close())
 
@@ -52,7 +50,7 @@ export function processRoutes(
    * which processes exist
    */
   async function readable({ caller, params }: FastifyRequest): Promise<Process> {
-    const { session } = requireEperson(caller)
+    const { session } = requireCaller(caller)
     const { id } = params as Route['Params']
     const process = /^\d{1,15}$/.test(id) ? await processes.one(Number(id)) : undefined
     if (process && (isAdministrator(caller) || process.eperson === session.eperson.uuid)) return process
@@ -77,47 +75,84 @@ export function processRoutes(
     return processBody(process, addresses)
   }
 
-  app.get(path, route('listProcesses'), async request => {
-    requireAdministrator(request.caller)
+  routesOf(app).get(path, route('listProcesses', reads('administrator', 'processes')), async request => {
     const query = request.query as Query
     return page(request, { order: orderOf(query) }, all)
   })
-  app.get(`${path}/search/byProperty`, route('searchProcesses'), async request => {
-    requireAdministrator(request.caller)
-    const query = request.query as Query
-    return page(request, searchOf(query), `${all}/search/byProperty`)
+  routesOf(app).get(
+    `${path}/search/byProperty`,
+    route('searchProcesses', reads('administrator', 'processes')),
+    async request => {
+      const query = request.query as Query
+      return page(request, searchOf(query), `${all}/search/byProperty`)
+    },
+  )
+  routesOf(app).get(
+    `${path}/search/own`,
+    route('listOwnProcesses', reads('eperson', 'processes')),
+    async request => {
+      const eperson = requireCaller(request.caller).session.eperson.uuid
+      const query = request.query as Query
+      return page(request, { eperson, order: orderOf(query) }, `${all}/search/own`)
+    },
+  )
+  routesOf(app).get<Route>(
+    one,
+    route(
+      'showProcess',
+      reads(rightTo('see the process: their own, or any for administrators'), 'processes'),
+    ),
+    async request => processBody(await readable(request), addresses),
+  )
+  routesOf(app).get<Route>(
+    `${one}/output`,
+    route('showOutput', reads(rightTo('see the process: their own, or any for administrators'), 'processes')),
+    async (request, reply) => {
+      const process = await readable(request)
+      const text = await textOf(process)
+      return text === '' ? reply.code(204).send() : outputBody(process, text, addresses)
+    },
+  )
+  routesOf(app).get<Route>(
+    `${one}/files`,
+    route(
+      'listFilesOfProcess',
+      reads(rightTo('see the process: their own, or any for administrators'), 'processes'),
+    ),
+    async request => {
+      const { id } = await readable(request)
+      return halPage(
+        'bitstreams',
+        [],
+        readPage(request.query as Query),
+        `${processAddress(addresses, id)}/files`,
+      )
+    },
+  )
+  routesOf(app).get<Route>(
+    `${one}/filetypes`,
+    route(
+      'listFileTypesOfProcess',
+      reads(rightTo('see the process: their own, or any for administrators'), 'processes'),
+    ),
+    async request => {
+      const { id } = await readable(request)
+      const href = `${processAddress(addresses, id)}/filetypes`
+      return { id: 'filetypes', values: [], type: 'filetypes', _links: { self: { href } } }
+    },
+  )
+  const ofText = (name: 'showLog' | 'followProcess') => ({
+    config: {
+      ...route(name, reads(rightTo('see the process: their own, or any for administrators'), 'processes'))
+        .config,
+      isText: true,
+    },
   })
-  app.get(`${path}/search/own`, route('listOwnProcesses'), async request => {
-    const eperson = requireEperson(request.caller).session.eperson.uuid
-    const query = request.query as Query
-    return page(request, { eperson, order: orderOf(query) }, `${all}/search/own`)
-  })
-  app.get<Route>(one, route('showProcess'), async request => processBody(await readable(request), addresses))
-  app.get<Route>(`${one}/output`, route('showOutput'), async (request, reply) => {
-    const process = await readable(request)
-    const text = await textOf(process)
-    return text === '' ? reply.code(204).send() : outputBody(process, text, addresses)
-  })
-  app.get<Route>(`${one}/files`, route('listFilesOfProcess'), async request => {
-    const { id } = await readable(request)
-    return halPage(
-      'bitstreams',
-      [],
-      readPage(request.query as Query),
-      `${processAddress(addresses, id)}/files`,
-    )
-  })
-  app.get<Route>(`${one}/filetypes`, route('listFileTypesOfProcess'), async request => {
-    const { id } = await readable(request)
-    const href = `${processAddress(addresses, id)}/filetypes`
-    return { id: 'filetypes', values: [], type: 'filetypes', _links: { self: { href } } }
-  })
-  const ofText = (name: 'showLog' | 'followProcess') => ({ config: { ...route(name).config, isText: true } })
-  app.get<Route>(`${one}/log`, ofText('showLog'), async (request, reply) => {
+  routesOf(app).get<Route>(`${one}/log`, ofText('showLog'), async (request, reply) => {
     const text = await textOf(await readable(request))
     return reply.type('text/plain; charset=utf-8').send(text)
   })
-  app.get<Route>(
+  routesOf(app).get<Route>(
     `${one}/events`,
     { ...ofText('followProcess'), exposeHeadRoute: false },
     async (request, reply) => {
@@ -131,48 +166,65 @@ export function processRoutes(
     },
   )
 
-  app.post<Route>(`${one}/cancel`, { ...changing, ...route('cancelProcess') }, async (request, reply) => {
-    const { id } = await readable(request)
-    const event = eventOf(request.caller, request, { event: 'process.cancel', outcome: 'success' })
-    const state = await processes.cancel(id, event)
-    if (state === undefined) throw gone()
-    if (!isUnderWay(state))
-      throw new Problem('process-state', `The process has ended already: it is ${state}.`)
-    return reply.code(202).send(await changed(id))
-  })
-  app.post<Route>(`${one}/resume`, { ...changing, ...route('resumeProcess') }, async (request, reply) => {
-    const process = await readable(request)
-    const { kind, state } = process
-    if (isUnderWay(state) || state === 'completed')
-      throw new Problem(
-        'process-state',
-        `Only a process that did not come to its end can be resumed; this one is ${state}.`,
-      )
-    const begin = resume[kind]
-    if (!begin)
-      throw new Problem('process-state', `A process of the kind ${kind} can’t be resumed. Begin it again.`)
-    const next = await begin(process, request)
-    return reply
-      .code(202)
-      .header('location', processAddress(addresses, next.id))
-      .send(processBody(next, addresses))
-  })
-  app.delete<Route>(one, { ...changing, ...route('deleteProcess') }, async (request, reply) => {
-    const { id } = await readable(request)
-    const event = eventOf(request.caller, request, { event: 'process.delete', outcome: 'success' })
-    const state = await processes.remove(id, event)
-    if (state === undefined) throw gone()
-    if (isUnderWay(state))
-      throw new Problem('process-state', 'The process has not ended. Cancel it first (POST …/cancel).')
-    return reply.code(204).send()
-  })
+  routesOf(app).post<Route>(
+    `${one}/cancel`,
+    route(
+      'cancelProcess',
+      changes(rightTo('see the process: their own, or any for administrators'), 'processes', 'ignored'),
+    ),
+    async (request, reply) => {
+      const { id } = await readable(request)
+      const event = eventOf(request.caller, request, { event: 'process.cancel', outcome: 'success' })
+      const state = await processes.cancel(id, event)
+      if (state === undefined) throw gone()
+      if (!isUnderWay(state))
+        throw new Problem('process-state', `The process has ended already: it is ${state}.`)
+      return reply.code(202).send(await changed(id))
+    },
+  )
+  routesOf(app).post<Route>(
+    `${one}/resume`,
+    route(
+      'resumeProcess',
+      changes(rightTo('see the process: their own, or any for administrators'), 'processes', 'ignored'),
+    ),
+    async (request, reply) => {
+      const process = await readable(request)
+      const { kind, state } = process
+      if (isUnderWay(state) || state === 'completed')
+        throw new Problem(
+          'process-state',
+          `Only a process that did not come to its end can be resumed; this one is ${state}.`,
+        )
+      const begin = resume[kind]
+      if (!begin)
+        throw new Problem('process-state', `A process of the kind ${kind} can’t be resumed. Begin it again.`)
+      const next = await begin(process, request)
+      return reply
+        .code(202)
+        .header('location', processAddress(addresses, next.id))
+        .send(processBody(next, addresses))
+    },
+  )
+  routesOf(app).delete<Route>(
+    one,
+    route(
+      'deleteProcess',
+      changes(rightTo('see the process: their own, or any for administrators'), 'processes', 'ignored'),
+    ),
+    async (request, reply) => {
+      const { id } = await readable(request)
+      const event = eventOf(request.caller, request, { event: 'process.delete', outcome: 'success' })
+      const state = await processes.remove(id, event)
+      if (state === undefined) throw gone()
+      if (isUnderWay(state))
+        throw new Problem('process-state', 'The process has not ended. Cancel it first (POST …/cancel).')
+      return reply.code(204).send()
+    },
+  )
 }
 
 const gone = () => new Problem('not-found', 'There is no process with this number.')
-
-async function requireLogin({ caller }: { readonly caller: Caller }): Promise<void> {
-  requireEperson(caller)
-}
 
 /** Reads the number of the last line, which `EventSource` sends when it reconnects. */
 function lastLine({ headers }: FastifyRequest): number {

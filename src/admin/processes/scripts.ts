@@ -1,19 +1,19 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { refuseShortLivedToken } from '../../authn/authenticate.ts'
+import { type Body, changes, openRightTo, reads, smallBody } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
-import { contractsIn } from '../../http/contract.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
 import { halPage, readPage } from '../../http/hal.ts'
 import { type Query, quote } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
-import { requireAdministrator } from '../../http/require-eperson.ts'
+import { requireAdministrator } from '../../http/require-caller.ts'
 import type { ApiPart, ScopeMethod } from '../../model/access-tokens.ts'
 import { type AuditEvent, detached } from '../../model/audit-events.ts'
 import { type Caller, mayUsePart } from '../../model/caller.ts'
 import type { Process, ProcessKind, StartProcess } from '../../model/processes.ts'
 import { processAddress, processBody } from './bodies.ts'
 import type { Resume } from './routes.ts'
-import type { Work } from './works.ts'
+import type { Work } from './verify-and-back-up.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -45,7 +45,12 @@ interface Parts {
 }
 
 /** Maximum size of the body in bytes: a form has one field, `properties`, and is small. */
-const bodyLimit = 16 * 1024
+const bodyLimit = smallBody
+const scriptBody: Body = {
+  types: ['multipart/form-data', 'application/x-www-form-urlencoded'],
+  limit: bodyLimit,
+  optional: true,
+}
 const maxParameters = 20
 
 /** `/api/system/scripts`, where DSpace's interface begins processes (script-data.service.ts). */
@@ -95,26 +100,35 @@ export function scriptRoutes(
     )
   }
 
-  app.get(path, route('listScripts'), async request => {
-    requireAdministrator(request.caller)
+  routesOf(app).get(path, route('listScripts', reads('administrator', 'processes')), async request => {
     return halPage('scripts', scripts.map(bodyOf), readPage(request.query as Query), all)
   })
   // The script is looked up before the caller: DSpace's interface asks for some scripts before a login, and
   // takes a 401 for the end of a session.
-  app.get<Route>(`${path}/:name`, route('showScript'), async ({ caller, params }) => {
-    const script = find(params.name)
-    requireAdministrator(caller)
-    return bodyOf(script)
-  })
+  routesOf(app).get<Route>(
+    `${path}/:name`,
+    route(
+      'showScript',
+      reads(
+        openRightTo('administer the service; a script that isn’t there is 404 for everybody'),
+        'processes',
+      ),
+    ),
+    async ({ caller, params }) => {
+      const script = find(params.name)
+      requireAdministrator(caller)
+      return bodyOf(script)
+    },
+  )
   void app.register(async scope => {
     scope.addContentTypeParser(
       'multipart/form-data',
       { parseAs: 'buffer', bodyLimit },
       (_request, body, done) => done(null, body),
     )
-    scope.post<Route>(
+    routesOf(scope).post<Route>(
       `${path}/:name/processes`,
-      { ...route('beginScript'), preParsing: [refuseShortLivedToken, requireAdmin] },
+      route('beginScript', changes('administrator', 'processes', scriptBody)),
       async (request, reply) => {
         const script = find(request.params.name)
         const process = await begin(script, await readParameters(request, script), request)
@@ -143,10 +157,6 @@ function requireReach(caller: Caller, { name, reaches }: Script): void {
     'access-token-refused',
     `The script ${name} needs an access token for ${reaches.method} in the part ${reaches.part} of the API, too.`,
   )
-}
-
-async function requireAdmin({ caller }: FastifyRequest): Promise<void> {
-  requireAdministrator(caller)
 }
 
 /** @returns the values of the form, by the short name of each parameter */

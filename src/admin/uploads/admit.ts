@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { UploadLimits } from '../../config/parts.ts'
 import { Problem } from '../../http/problems.ts'
-import { makeFolder } from '../../lib/make-folder.ts'
-import { hasEnded } from '../../lib/programs.ts'
+import { makeFolder } from '../../lib/durable-names.ts'
+import { hasEnded } from '../../lib/process-ids.ts'
+import { holdExclusively } from './exclusive-hold.ts'
 import { addUpload, type Found, freeIn, type Info, listUploads, removeUpload, written } from './folder.ts'
-import { hold } from './hold.ts'
 
 interface Parts {
   readonly folder: string
@@ -74,7 +74,7 @@ async function locked(folder: string, work: () => Promise<void>): Promise<void> 
   makeFolder(folder)
   const begun = performance.now()
   for (;;) {
-    const held = await written(() => hold(join(folder, 'admission'), silence))
+    const held = await written(() => holdExclusively(join(folder, 'admission'), silence))
     if (held !== null)
       try {
         return await work()

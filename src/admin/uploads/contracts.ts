@@ -61,7 +61,6 @@ export const contracts = {
   listUploads: {
     summary: 'The caller’s uploads',
     tag,
-    caller: 'administrator',
     query: paging,
     answers: { 200: answer('A page.', json(pageOf('uploads', Upload, 'UploadPage')), version) },
     problems: ['bad-parameter'],
@@ -70,14 +69,12 @@ export const contracts = {
     summary: 'Begin an upload',
     description: 'tus 1.0, with the extensions that OPTIONS tells.',
     tag,
-    caller: 'administrator',
     headers: {
       'Tus-Resumable': resumable,
       'Upload-Length': parameter(count, 'Bytes.', { required: true }),
       'Upload-Metadata': parameter(text, '`filename` in base64.'),
     },
     body: piece,
-    bodyIsOptional: true,
     answers: {
       201: nothing('Where pieces are sent to.', {
         ...version,
@@ -91,7 +88,6 @@ export const contracts = {
   showUpload: {
     summary: 'How far an upload got',
     tag,
-    caller: 'administrator',
     headers: { 'Tus-Resumable': resumable },
     answers: {
       200: nothing('In the headers.', {
@@ -105,7 +101,6 @@ export const contracts = {
   sendPiece: {
     summary: 'Send a piece of an upload',
     tag,
-    caller: 'administrator',
     headers: {
       'Tus-Resumable': resumable,
       'Upload-Offset': parameter(count, 'How many bytes there are already.', { required: true }),
@@ -117,7 +112,6 @@ export const contracts = {
   removeUpload: {
     summary: 'Remove an upload',
     tag,
-    caller: 'administrator',
     headers: { 'Tus-Resumable': resumable },
     answers: { 204: nothing('It is removed.', version) },
     problems: [...refused, 'upload-in-use'],
@@ -125,7 +119,6 @@ export const contracts = {
   ingest: {
     summary: 'Ingest an archive of items',
     tag,
-    caller: 'administrator',
     query: {
       upload: parameter(text, 'A finished upload, instead of a body.'),
       read: parameter(text, 'Who may read the items.'),
@@ -144,7 +137,6 @@ export const contracts = {
         Type.String({ contentMediaType: type }),
       ]),
     ),
-    bodyIsOptional: true,
     answers: { 202: answer('A process does it.', json(Process), { Location: uri }) },
     problems: [
       'bad-parameter',

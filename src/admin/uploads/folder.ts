@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { mkdir, open, readdir, readFile, rename, rm, stat, statfs, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder } from '../../lib/make-folder.ts'
-import { isLeftOver, programInName } from '../../lib/programs.ts'
+import { makeFolder } from '../../lib/durable-names.ts'
+import { isLeftOver, processIdInName } from '../../lib/process-ids.ts'
 import { isMissing, systemReason, unlessMissing } from '../../lib/system-errors.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
-import { hold } from './hold.ts'
+import { holdExclusively } from './exclusive-hold.ts'
 
 /**
  * The folder of uploads: each has a folder named by its id, with the file `data`, whose size is the offset,
@@ -18,7 +18,7 @@ export interface Info {
   readonly metadata: Readonly<Record<string, string | null>>
   readonly begun: string
   /**
-   * The program that receives it as the body of one request (`ownProgram`); missing if it comes in pieces.
+   * The program that receives it as the body of one request (`ownProcessId`); missing if it comes in pieces.
    */
   readonly receivedBy?: string
 }
@@ -109,7 +109,7 @@ export async function freeIn(folder: string): Promise<number> {
  * is gone
  */
 export const holdUpload = (folder: string, id: string): Promise<string | null | undefined> =>
-  written(() => unlessMissing(hold(heldOf(folder, id))))
+  written(() => unlessMissing(holdExclusively(heldOf(folder, id))))
 
 /** Releases an upload. It can be taken again, and expires as if it had just arrived. */
 export async function giveBack(folder: string, id: string, held: string): Promise<void> {
@@ -161,7 +161,7 @@ async function lastChange(path: string, name: string): Promise<number | undefine
 export async function makeUnpacked(folder: string): Promise<string> {
   return written(async () => {
     makeFolder(folder)
-    const path = join(folder, `unpacked.${newUploadId()}.${programInName()}`)
+    const path = join(folder, `unpacked.${newUploadId()}.${processIdInName()}`)
     await mkdir(path, { mode: 0o700 })
     return path
   })

@@ -1,19 +1,19 @@
 import { rm } from 'node:fs/promises'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { refuseShortLivedToken } from '../../authn/authenticate.ts'
 import type { LookAgain } from '../../authn/look-again.ts'
 import type { Config } from '../../config/config.ts'
+import { type Body, changes } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
-import { contractsIn } from '../../http/contract.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
 import { badParameter, type Query, singleParameters } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
-import { requireAdministrator } from '../../http/require-eperson.ts'
+import { requireAdministrator, requireCaller } from '../../http/require-caller.ts'
 import { allowSlowBody, endSlowBody } from '../../http/slow-bodies.ts'
 import { ImportError } from '../../import/import-error.ts'
 import { BadItem } from '../../items/ingest/item.ts'
 import { parseReaders } from '../../items/ingest/readers.ts'
-import { ownProgram } from '../../lib/programs.ts'
+import { ownProcessId } from '../../lib/process-ids.ts'
 import { type Report, runInChild } from '../../lib/threads/child.ts'
 import { detached } from '../../model/audit-events.ts'
 import { mayUsePart } from '../../model/caller.ts'
@@ -44,6 +44,7 @@ const names = ['upload', 'read', 'from', 'until', 'addOnly', 'dryRun', 'name'] a
 type Given = Partial<Record<(typeof names)[number], string>>
 
 const mediaTypes = ['application/zip', 'application/gzip', 'application/x-tar', 'application/octet-stream']
+const archiveBody: Body = { types: mediaTypes, limit: 'CARREL_UPLOAD_SIZE', optional: true }
 
 /**
  * `POST /api/admin/ingest`: takes a zip, tar or tar.gz of a folder for `carrel ingest`, as a finished upload
@@ -61,7 +62,7 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
     given: Given,
     resumes?: number,
   ): Promise<Process> {
-    const eperson = requireAdministrator(request.caller).session.eperson.uuid
+    const eperson = requireCaller(request.caller).session.eperson.uuid
     const groups = new Set((await people.listGroups()).map(({ name }) => name))
     const job = {
       ...{ config, groups },
@@ -137,7 +138,7 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
       throw new Problem('body-too-large', 'The archive is larger than an upload may be (CARREL_UPLOAD_SIZE).')
     const id = newUploadId()
     const begun = new Date().toISOString()
-    const receivedBy = ownProgram()
+    const receivedBy = ownProcessId()
     await admitUpload({ folder, limits }, id, { eperson, size, metadata: {}, begun, receivedBy })
     try {
       const { signal } = new AbortController()
@@ -153,39 +154,43 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
   void app.register(async scope => {
     scope.addContentTypeParser(mediaTypes, (_request, _payload, done) => done(null))
     scope.addHook('onResponse', endSlowBody)
-    const preParsing = [refuseShortLivedToken, requireAdmin, allowSlowBody]
-    scope.post('/admin/ingest', { ...route('ingest'), preParsing }, async (request, reply) => {
-      const eperson = requireAdministrator(request.caller).session.eperson.uuid
-      const { upload, ...given } = singleParameters(request.query as Query, names)
-      // Parameters are checked before anything is kept.
-      readersOf(given, new Set((await people.listGroups()).map(({ name }) => name)))
-      flag('addOnly', given.addOnly)
-      flag('dryRun', given.dryRun)
-      const hasBody =
-        Number(request.headers['content-length'] ?? 0) > 0 || 'transfer-encoding' in request.headers
-      if (upload !== undefined && hasBody)
-        throw new Problem('bad-request', 'Give an upload or send a body, not both.')
-      if (given.name?.trim() === '')
-        throw badParameter(
-          'name',
-          given.name,
-          'The parameter name is empty; it takes what the source is called.',
-        )
-      const sent = upload === undefined ? '' : await requireUpload(upload, eperson)
-      const id = upload ?? (await keepBody(request, eperson))
-      let process: Process
-      try {
-        await lookAgain.thoughExpired(request, reply)
-        process = await begin(request, id, sent, given)
-      } catch (error) {
-        if (upload === undefined) await removeUpload(folder, id)
-        throw error
-      }
-      return reply
-        .code(202)
-        .header('location', processAddress(addresses, process.id))
-        .send(processBody(process, addresses))
-    })
+    const preParsing = allowSlowBody
+    routesOf(scope).post(
+      '/admin/ingest',
+      { ...route('ingest', changes('administrator', 'administration', archiveBody)), preParsing },
+      async (request, reply) => {
+        const eperson = requireCaller(request.caller).session.eperson.uuid
+        const { upload, ...given } = singleParameters(request.query as Query, names)
+        // Parameters are checked before anything is kept.
+        readersOf(given, new Set((await people.listGroups()).map(({ name }) => name)))
+        flag('addOnly', given.addOnly)
+        flag('dryRun', given.dryRun)
+        const hasBody =
+          Number(request.headers['content-length'] ?? 0) > 0 || 'transfer-encoding' in request.headers
+        if (upload !== undefined && hasBody)
+          throw new Problem('bad-request', 'Give an upload or send a body, not both.')
+        if (given.name?.trim() === '')
+          throw badParameter(
+            'name',
+            given.name,
+            'The parameter name is empty; it takes what the source is called.',
+          )
+        const sent = upload === undefined ? '' : await requireUpload(upload, eperson)
+        const id = upload ?? (await keepBody(request, eperson))
+        let process: Process
+        try {
+          await lookAgain.thoughExpired(request, reply)
+          process = await begin(request, id, sent, given)
+        } catch (error) {
+          if (upload === undefined) await removeUpload(folder, id)
+          throw error
+        }
+        return reply
+          .code(202)
+          .header('location', processAddress(addresses, process.id))
+          .send(processBody(process, addresses))
+      },
+    )
   })
 
   return {
@@ -204,10 +209,6 @@ export function ingestRoutes(app: FastifyInstance, parts: Parts): { readonly res
       return begin(request, upload, sent, given, process.id)
     },
   }
-}
-
-async function requireAdmin({ caller }: FastifyRequest): Promise<void> {
-  requireAdministrator(caller)
 }
 
 /** Makes a part of identifiers from the name of an archive, without its extension. */

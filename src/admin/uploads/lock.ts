@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../../http/problems.ts'
 import { isMissing } from '../../lib/system-errors.ts'
-import { hold } from './hold.ts'
+import { holdExclusively } from './exclusive-hold.ts'
 
 /**
  * A lock on an upload: only one request at a time adds to it, in whichever event loop. A client whose
@@ -31,7 +31,7 @@ export function lockOf(folder: string, id: string): Lock {
 
   async function take(): Promise<string | null> {
     try {
-      return await hold(path, silence)
+      return await holdExclusively(path, silence)
     } catch (error) {
       if (isMissing(error)) throw new Problem('not-found', 'There is no upload with this id.')
       throw error

@@ -1,14 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { refuseShortLivedToken } from '../../authn/authenticate.ts'
 import type { LookAgain } from '../../authn/look-again.ts'
 import type { Config } from '../../config/config.ts'
+import { changes, reads } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
-import { contractsIn } from '../../http/contract.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
 import { halPage, readPage } from '../../http/hal.ts'
-import { ignoreBody } from '../../http/ignore-body.ts'
 import type { Query } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
-import { requireEperson } from '../../http/require-eperson.ts'
+import { requireCaller } from '../../http/require-caller.ts'
 import { allowSlowBody, endSlowBody } from '../../http/slow-bodies.ts'
 import { nameOrNull } from '../../lib/file-name.ts'
 import { type Caller, isAdministrator } from '../../model/caller.ts'
@@ -79,48 +78,75 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, folder, 
       reply.header('tus-resumable', '1.0.0')
     })
     scope.addHook('onResponse', endSlowBody)
-    const preParsing = [refuseShortLivedToken, requireMay, checkHeaders, allowSlowBody]
+    const preParsing = [checkHeaders, allowSlowBody]
     type Route = { Params: { id: string } }
 
-    scope.options(
+    routesOf(scope).options(
       '/uploads',
-      { ...route('describeUploads'), preParsing: ignoreBody },
+      route('describeUploads', reads('anybody', 'none')),
       async (request, reply) => answer(request, reply, 'OPTIONS', ''),
     )
-    scope.get('/uploads', route('listUploads'), async request => {
-      const eperson = mayUpload(request.caller)
-      const own = (await listUploads(folder)).filter(one => one.eperson === eperson)
-      const bodies = own.map(one => bodyOf(one, addressOf(one.id), limits.lifetime))
-      return halPage('uploads', bodies, readPage(request.query as Query), all)
-    })
-    scope.post('/uploads', { ...route('beginUpload'), preParsing }, async (request, reply) =>
-      answer(request, reply, 'POST', mayUpload(request.caller)),
+    routesOf(scope).get(
+      '/uploads',
+      route('listUploads', reads('administrator', 'administration', { to: 'upload files' })),
+      async request => {
+        const eperson = mayUpload(request.caller)
+        const own = (await listUploads(folder)).filter(one => one.eperson === eperson)
+        const bodies = own.map(one => bodyOf(one, addressOf(one.id), limits.lifetime))
+        return halPage('uploads', bodies, readPage(request.query as Query), all)
+      },
     )
-    scope.head<Route>('/uploads/:id', route('showUpload'), async (request, reply) =>
-      answer(request, reply, 'HEAD', mayUpload(request.caller), request.params.id),
+    routesOf(scope).post(
+      '/uploads',
+      {
+        ...route(
+          'beginUpload',
+          changes(
+            'administrator',
+            'administration',
+            { ...pieceBody, optional: true },
+            { to: 'upload files' },
+          ),
+        ),
+        preParsing,
+      },
+      async (request, reply) => answer(request, reply, 'POST', mayUpload(request.caller)),
     )
-    scope.patch<Route>('/uploads/:id', { ...route('sendPiece'), preParsing }, async (request, reply) =>
-      answer(request, reply, 'PATCH', mayUpload(request.caller), request.params.id),
-    )
-    scope.delete<Route>(
+    routesOf(scope).head<Route>(
       '/uploads/:id',
-      { ...route('removeUpload'), preParsing: [refuseShortLivedToken, checkHeaders] },
+      route('showUpload', reads('administrator', 'administration', { to: 'upload files' })),
+      async (request, reply) => answer(request, reply, 'HEAD', mayUpload(request.caller), request.params.id),
+    )
+    routesOf(scope).patch<Route>(
+      '/uploads/:id',
+      {
+        ...route('sendPiece', changes('administrator', 'administration', pieceBody, { to: 'upload files' })),
+        preParsing,
+      },
+      async (request, reply) => answer(request, reply, 'PATCH', mayUpload(request.caller), request.params.id),
+    )
+    routesOf(scope).delete<Route>(
+      '/uploads/:id',
+      {
+        ...route(
+          'removeUpload',
+          changes('administrator', 'administration', 'unused', { to: 'upload files' }),
+        ),
+        preParsing: checkHeaders,
+      },
       async (request, reply) =>
         answer(request, reply, 'DELETE', mayUpload(request.caller), request.params.id),
     )
   })
 }
 
+const pieceBody = { types: [offsetStream], limit: 'CARREL_UPLOAD_SIZE', optional: false } as const
+
 /** Returns the caller's UUID. @throws Problem 401 or 403 for a caller who may use no upload */
 export function mayUpload(caller: Caller): string {
-  const { session } = requireEperson(caller)
+  const { session } = requireCaller(caller)
   if (!isAdministrator(caller)) throw new Problem('access-denied', 'Only administrators may upload files.')
   return session.eperson.uuid
-}
-
-/** Runs before any of the body is read. */
-async function requireMay({ caller }: FastifyRequest): Promise<void> {
-  mayUpload(caller)
 }
 
 /** Checks headers that the library would accept, or refuse with another status than tus requires. */

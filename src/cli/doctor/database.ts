@@ -1,8 +1,7 @@
 import { isLoopbackName } from '../../lib/addresses.ts'
-import { counted } from '../../lib/counted.ts'
+import { quantity } from '../../lib/quantities.ts'
 import type { ConnectionLimit, ReplicaFacts, ServerFacts } from '../../storage/inspection.ts'
-import type { Check } from './facts.ts'
-import { type Finding, findingsAbout } from './finding.ts'
+import { type Check, type Finding, findingsAbout } from './finding.ts'
 
 const { ok, note, warning, error } = findingsAbout('database')
 
@@ -64,7 +63,7 @@ function* checkConnections(
     const fitting = Math.max(1, Math.floor((max - workers - 2) / 4))
     if (needed > max)
       yield error(said, `set CARREL_DATABASE_POOL_SIZE to ${fitting} or less, or ${raise[of]}`)
-    else yield ok(`${said}: room for ${counted(Math.floor(max / needed), 'node')}`)
+    else yield ok(`${said}: room for ${quantity(Math.floor(max / needed), 'node')}`)
   }
   for (const { of, max, used } of limits)
     if (used > max * 0.9)

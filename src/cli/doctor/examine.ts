@@ -1,12 +1,19 @@
 import { availableParallelism, totalmem } from 'node:os'
-import type { Config } from '../../config/config.ts'
+import { type Config, toConfig } from '../../config/config.ts'
+import { ConfigError } from '../../config/file.ts'
+import { type Environment, readValues } from '../../config/values.ts'
+import { addressesOf } from '../../http/addresses.ts'
 import { systemReason } from '../../lib/system-errors.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
+import { signOnAddresses } from '../../sso/addresses.ts'
 import type { StoreFacts } from '../../storage/inspection.ts'
-import { findingsOf } from './checks.ts'
-import { type Finding, findingsAbout } from './finding.ts'
-import { isWritableByAll, lookAtFolders } from './folder-facts.ts'
-import { checkSignOn } from './sign-on.ts'
+import { checkDatabase } from './database.ts'
+import { ago, type Check, day, type Facts, type Finding, findingsAbout } from './finding.ts'
+import { isWritableByAll, lookAtFolders, statusOf } from './folder-facts.ts'
+import { checkFileSystems, checkFilesFolder, checkLog, checkModes, checkSpace } from './folders.ts'
+import { checkClock, checkLoad } from './machine.ts'
+import { checkHttps, checkOrigins, checkProxies } from './network.ts'
+import { checkAdministrator, checkBackup, checkSchema, checkSecret, checkSessions } from './operation.ts'
 
 interface Examined {
   readonly config: Config
@@ -49,3 +56,73 @@ function unreadable(error: unknown, place: string): Finding {
     'see whether the settings name the right one, and run the command as the user of the service',
   )
 }
+
+/**
+ * All checks, in the order of their findings. A new one is a function in a file of this folder, and an entry
+ * here.
+ */
+const checks: readonly Check[] = [
+  checkHttps,
+  checkProxies,
+  checkOrigins,
+  checkFilesFolder,
+  checkModes,
+  checkFileSystems,
+  checkSpace,
+  checkLog,
+  checkSchema,
+  checkDatabase,
+  checkClock,
+  checkSecret,
+  checkSessions,
+  checkAdministrator,
+  checkBackup,
+  checkLoad,
+]
+
+export const findingsOf = (facts: Facts): readonly Finding[] => checks.flatMap(check => [...check(facts)])
+
+/** Age of old metadata in ms. Federations renew theirs every day, and keys change within months. */
+const oldMetadata = 90 * day
+
+/** Advice for every finding; the findings themselves say what would be right. */
+const seeGuide = 'docs/sso.md explains the setting; `carrel sso check` repeats this part'
+
+/** Makes the findings of `carrel sso check`, and those about old metadata. It asks the providers. */
+export async function* checkSignOn(config: Config, now: number): AsyncIterable<Finding> {
+  const { singleSignOn } = config
+  if (singleSignOn === null) return
+  // Loaded only here: the protocol libraries take longer to load than most commands to run.
+  const { checkSignOn: check } = await import('../../sso/check/check.ts')
+  const addresses = signOnAddresses(addressesOf(config))
+  for await (const { level, about, what } of check({ ...config, singleSignOn, addresses }))
+    yield { level, about: `sso ${about}`, what, advice: level === 'ok' ? null : seeGuide }
+  for (const provider of singleSignOn.providers) {
+    const place = provider.kind === 'saml' ? provider.metadata : undefined
+    const modified = place?.from === 'file' ? statusOf(place.path)?.mtimeMs : undefined
+    if (modified !== undefined && now - modified > oldMetadata)
+      yield findingsAbout(`sso ${provider.id}`).note(
+        `its metadata was fetched ${ago(now - modified)}`,
+        'fetch it again, regularly: a new certificate of the provider is announced there',
+      )
+  }
+}
+
+/**
+ * Reads the settings. Only if each is right by itself are they checked together, with the blocks of the file.
+ * @returns the configuration, or findings: one for each setting that is wrong by itself, of which a start
+ * names only the first; else the first fault of several settings or of a block
+ */
+export function readSettings(env: Environment): Config | readonly Finding[] {
+  const { wrong } = readValues(env)
+  if (wrong.length > 0) return wrong.map(asFinding)
+  try {
+    return toConfig(env)
+  } catch (error) {
+    if (error instanceof ConfigError) return [asFinding(error)]
+    throw error
+  }
+}
+
+const asFinding = ({ message }: ConfigError): Finding =>
+  findingsAbout('settings').error(message, 'correct it: Carrel does not start like this')

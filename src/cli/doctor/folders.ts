@@ -1,5 +1,4 @@
-import type { Check, Facts } from './facts.ts'
-import { type Finding, findingsAbout } from './finding.ts'
+import { type Check, type Facts, type Finding, findingsAbout } from './finding.ts'
 import type { Entry, FolderFacts } from './folder-facts.ts'
 
 const permissions = findingsAbout('permissions')

@@ -1,11 +1,10 @@
-import { counted } from '../../lib/counted.ts'
-import type { Check } from './facts.ts'
-import { findingsAbout } from './finding.ts'
-import { ago, day, duration } from './words.ts'
+import { quantity } from '../../lib/quantities.ts'
+import { ago, type Check, day, duration, findingsAbout } from './finding.ts'
 
 const administrator = findingsAbout('administrator')
 const sessions = findingsAbout('sessions')
 const backup = findingsAbout('backup')
+const secret = findingsAbout('secret')
 const schema = findingsAbout('schema')
 
 const oldBackup = 7 * day
@@ -14,7 +13,7 @@ const oldBackup = 7 * day
 export const checkAdministrator: Check = function* ({ store }) {
   if (!store) return
   const { administrators } = store
-  if (administrators > 0) yield administrator.ok(counted(administrators, 'enabled administrator'))
+  if (administrators > 0) yield administrator.ok(quantity(administrators, 'enabled administrator'))
   else
     yield administrator.warning('there is no enabled administrator', '`carrel eperson add <email> --admin`')
 }
@@ -57,4 +56,29 @@ export const checkSchema: Check = function* ({ store }) {
       'make a backup first',
     )
   else yield schema.ok('the store has the schema of this Carrel')
+}
+
+/**
+ * Maximum age in ms. NIST SP 800-57 part 1, table 1: a symmetric key that authenticates is used for at most
+ * two years.
+ */
+const longest = 2 * 365 * day
+const usual = 365 * day
+
+/** Checks the age of the secret that signs tokens (T7). */
+export const checkSecret: Check = function* ({ config, store, now }) {
+  if (config.tokenSecrets.length > 0) {
+    yield secret.note(
+      'CARREL_TOKEN_SECRET sets the secret; its age is unknown here',
+      'replace it once a year: the new one and a comma before the old one',
+    )
+    return
+  }
+  if (!store || store.secretMade === null) return
+  const age = now - store.secretMade
+  const said = `the secret that signs tokens is ${quantity(Math.max(0, Math.floor(age / day)), 'day')} old`
+  const advice = '`carrel secret rotate`; nobody is logged out'
+  if (age > longest) yield secret.warning(said, advice)
+  else if (age > usual) yield secret.note(said, advice)
+  else yield secret.ok(said)
 }

@@ -17,7 +17,6 @@ import {
   time,
   uuid,
 } from '../schema.ts'
-import { itemLinks } from './item-links.ts'
 
 /**
  * Schemas of the objects that DSpace's clients (7 to 10) know: epersons, groups, items, bundles, bitstreams.
@@ -76,6 +75,21 @@ export type GroupBody = Static<typeof Group>
 export const EpersonPage = pageOf('epersons', Eperson, 'EpersonPage')
 export const GroupPage = pageOf('groups', Group, 'GroupPage')
 export const SpecialGroupPage = pageOf('specialGroups', Group, 'SpecialGroupPage')
+
+/**
+ * Addresses below an item; each has a route in `src/items/items.ts`, even where there is nothing to show.
+ */
+export const itemLinks = [
+  'accessStatus',
+  'bundles',
+  'identifiers',
+  'mappedCollections',
+  'owningCollection',
+  'relationships',
+  'templateItemOf',
+  'thumbnail',
+  'version',
+] as const
 
 export const Item = named('Item', {
   id: uuid,

@@ -6,8 +6,8 @@ import { type Readers, readersText, readRules } from '../../model/readers.ts'
 import type { PutOutcome, Repository } from '../../storage/repository.ts'
 import type { Candidate, Candidates } from './candidates.ts'
 import { BadItem, type FoundFile, type FoundItem, renamedIn, toNewItem } from './item.ts'
-import { checkReadable, keepFile } from './keep-file.ts'
 import { isDescribedAlike, isOfAnother, otherItem } from './origin.ts'
+import { checkReadable, keepFile } from './read-file.ts'
 
 export interface IngestReport {
   readonly added: number

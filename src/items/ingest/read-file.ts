@@ -1,12 +1,15 @@
 import { isUtf8 } from 'node:buffer'
 import { constants } from 'node:fs'
-import { type FileHandle, lstat, open, readlink, realpath, stat } from 'node:fs/promises'
+import { access, type FileHandle, lstat, open, readlink, realpath, stat } from 'node:fs/promises'
 import { isAbsolute, join, sep } from 'node:path'
-import { mimeTypeOf } from '../../files/mime-types.ts'
+import type { FileStore } from '../../files/file-store.ts'
+import { toStoreUnavailable } from '../../files/layout.ts'
+import { mimeTypeOf } from '../../files/presentation.ts'
 import { fileName } from '../../lib/file-name.ts'
 import { isMissing } from '../../lib/system-errors.ts'
-import type { ListedFile } from './contents.ts'
-import { BadItem, checkFiles, type FoundFile } from './item.ts'
+import type { Content } from '../../model/items.ts'
+import { BadItem, checkFiles, type FoundFile, type FoundItem } from './item.ts'
+import type { ListedFile } from './item-folder.ts'
 import { hintFor } from './similar-name.ts'
 
 /**
@@ -132,4 +135,25 @@ export async function readText(folder: string, name: string): Promise<string> {
   if (bytes.length > maxDescription) throw new BadItem('it is larger than 1 MB')
   if (!isUtf8(bytes)) throw new BadItem('it is not UTF-8; convert it, for example with iconv')
   return bytes.toString().replace(/^\ufeff/, '')
+}
+
+/** @throws BadItem if the file can't be read @throws StoreUnavailable if it can't be stored */
+export async function keepFile(files: Pick<FileStore, 'keepOpened'>, file: FoundFile): Promise<Content> {
+  const source = await openFound(file)
+  try {
+    return await files.keepOpened(source)
+  } catch (error) {
+    const { syscall } = error as NodeJS.ErrnoException
+    throw syscall === 'read' ? toBadItem(error, file.path) : toStoreUnavailable(error)
+  } finally {
+    await source.close()
+  }
+}
+
+/** @throws BadItem naming the first file that can't be read */
+export async function checkReadable({ files }: FoundItem): Promise<void> {
+  for (const { path } of files)
+    await access(path, constants.R_OK).catch(error => {
+      throw toBadItem(error, path)
+    })
 }

@@ -1,21 +1,20 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { changes, patchOf, rightTo, urisOf } from '../../http/access.ts'
 import { eventOf } from '../../http/audit.ts'
-import { contractsIn } from '../../http/contract.ts'
-import { patchBody } from '../../http/json-body.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
+import { type Operation, patchBody, patchRefused } from '../../http/json-patch.ts'
 import { Problem } from '../../http/problems.ts'
 import { readAddress, takeUriLists } from '../../http/uri-list.ts'
-import { type Operation, PatchFault } from '../../lib/json-patch.ts'
 import { readUuid } from '../../lib/uuids.ts'
 import type { EditBitstream } from '../../model/item-changes.ts'
 import { bitstreamBody } from '../bodies.ts'
 import { formatOfId } from '../formats.ts'
 import { bodyLimit, patchBounds } from './bodies.ts'
 import { describedBy, metadataOf, nameChanged, withSafeNames } from './file-metadata.ts'
-import { refusingPatchFaults } from './item-values.ts'
 import type { EditingParts } from './items.ts'
 import { patchMetadata } from './metadata-patch.ts'
 import { refuseOutcome } from './outcomes.ts'
-import { writableBitstream, writeHooks } from './rights.ts'
+import { writableBitstream } from './rights.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -26,7 +25,6 @@ export function editBitstreamRoutes(app: FastifyInstance, { addresses, repositor
   takeUriLists(app)
   const core = `${addresses.api}/core`
   const url = '/core/bitstreams/:uuid'
-  const options = { preParsing: [...writeHooks], bodyLimit }
 
   async function edit(request: FastifyRequest<Route>, change: EditBitstream) {
     const event = eventOf(request.caller, request, { event: 'bitstream.change', outcome: 'success' })
@@ -36,47 +34,60 @@ export function editBitstreamRoutes(app: FastifyInstance, { addresses, repositor
     return bitstreamBody(bitstream, core)
   }
 
-  app.patch<Route>(url, { ...options, ...route('changeBitstream') }, async (request, reply) => {
-    const file = await writableBitstream(repository, request.caller, request.params.uuid)
-    const { operations, isRenamed } = withSafeNames(patchBody(request, patchBounds))
-    const described = refusingPatchFaults(() => {
+  routesOf(app).patch<Route>(
+    url,
+    route('changeBitstream', changes(rightTo('write the item'), 'items', patchOf(bodyLimit))),
+    async (request, reply) => {
+      const file = await writableBitstream(repository, request.caller, request.params.uuid)
+      const { operations, isRenamed } = withSafeNames(patchBody(request, patchBounds))
       const other = operations.find(({ path }) => path[0] !== 'metadata')
-      if (other) throw new PatchFault('content', other.index, 'the path must be below /metadata.')
-      return describedBy(patchMetadata(metadataOf(file), operations), file.name)
-    })
-    const changed = {
-      ...(described.name === file.name ? {} : { name: described.name }),
-      ...(described.description === file.description ? {} : { description: described.description }),
-    }
-    const body = await edit(request, { kind: 'edit-bitstream', bitstream: file.uuid, ...changed })
-    if (described.isChanged || isRenamed) reply.header(nameChanged, 'true')
-    return body
-  })
+      if (other) throw patchRefused(other.index, 'the path must be below /metadata.')
+      const described = describedBy(patchMetadata(metadataOf(file), operations), file.name)
+      const changed = {
+        ...(described.name === file.name ? {} : { name: described.name }),
+        ...(described.description === file.description ? {} : { description: described.description }),
+      }
+      const body = await edit(request, { kind: 'edit-bitstream', bitstream: file.uuid, ...changed })
+      if (described.isChanged || isRenamed) reply.header(nameChanged, 'true')
+      return body
+    },
+  )
 
-  app.put<Route>(`${url}/format`, { ...options, ...route('setFormat') }, async request => {
-    const { uuid } = await writableBitstream(repository, request.caller, request.params.uuid)
-    const id = readAddress(request, '/core/bitstreamformats/')
-    const format = formatOfId(decoded(id), core)
-    if (!format) throw new Problem('change-refused', 'There is no format with this address.')
-    return edit(request, { kind: 'edit-bitstream', bitstream: uuid, mimeType: format.mimetype })
-  })
+  routesOf(app).put<Route>(
+    `${url}/format`,
+    route('setFormat', changes(rightTo('write the item'), 'items', urisOf(bodyLimit))),
+    async request => {
+      const { uuid } = await writableBitstream(repository, request.caller, request.params.uuid)
+      const id = readAddress(request, '/core/bitstreamformats/')
+      const format = formatOfId(decoded(id), core)
+      if (!format) throw new Problem('change-refused', 'There is no format with this address.')
+      return edit(request, { kind: 'edit-bitstream', bitstream: uuid, mimeType: format.mimetype })
+    },
+  )
 
   async function remove(request: FastifyRequest, bitstreams: readonly string[]) {
     const event = eventOf(request.caller, request, { event: 'bitstream.delete', outcome: 'success' })
     refuseOutcome(await repository.change({ kind: 'delete-bitstreams', bitstreams }, event), 'file')
   }
-  app.delete<Route>(url, { ...options, ...route('deleteBitstream') }, async (request, reply) => {
-    const { uuid } = await writableBitstream(repository, request.caller, request.params.uuid)
-    await remove(request, [uuid])
-    return reply.code(204).send()
-  })
-  app.patch('/core/bitstreams', { ...options, ...route('deleteBitstreams') }, async (request, reply) => {
-    const operations = patchBody(request, patchBounds)
-    const uuids = refusingPatchFaults(() => operations.map(readRemoval))
-    for (const uuid of uuids) await writableBitstream(repository, request.caller, uuid)
-    await remove(request, uuids)
-    return reply.code(204).send()
-  })
+  routesOf(app).delete<Route>(
+    url,
+    route('deleteBitstream', changes(rightTo('write the item'), 'items', 'unused')),
+    async (request, reply) => {
+      const { uuid } = await writableBitstream(repository, request.caller, request.params.uuid)
+      await remove(request, [uuid])
+      return reply.code(204).send()
+    },
+  )
+  routesOf(app).patch(
+    '/core/bitstreams',
+    route('deleteBitstreams', changes(rightTo('write the item'), 'items', patchOf(bodyLimit))),
+    async (request, reply) => {
+      const uuids = patchBody(request, patchBounds).map(readRemoval)
+      for (const uuid of uuids) await writableBitstream(repository, request.caller, uuid)
+      await remove(request, uuids)
+      return reply.code(204).send()
+    },
+  )
 }
 
 function decoded(text: string): string {
@@ -94,6 +105,6 @@ function decoded(text: string): string {
 function readRemoval({ index, op, path }: Operation): string {
   const uuid = path.length === 2 && path[0] === 'bitstreams' ? readUuid(path[1] ?? '') : undefined
   if (op !== 'remove' || uuid === undefined)
-    throw new PatchFault('content', index, 'files can only be removed, as /bitstreams/<uuid>.')
+    throw patchRefused(index, 'files can only be removed, as /bitstreams/<uuid>.')
   return uuid
 }

@@ -1,19 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { changes, jsonOf, patchOf, rightTo, urisOf } from '../../http/access.ts'
 import { eventOf } from '../../http/audit.ts'
-import { contractsIn } from '../../http/contract.ts'
-import { jsonObject, patchBody } from '../../http/json-body.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
+import { jsonObject } from '../../http/json-body.ts'
+import { type Operation, patchBody, patchRefused } from '../../http/json-patch.ts'
 import { Problem } from '../../http/problems.ts'
 import { readAddressedUuid, takeUriLists } from '../../http/uri-list.ts'
-import { type Operation, PatchFault } from '../../lib/json-patch.ts'
 import type { ItemChange } from '../../model/item-changes.ts'
 import type { Bundle } from '../../model/items.ts'
 import { bundleBody } from '../bodies.ts'
 import { bodyLimit, patchBounds } from './bodies.ts'
-import { refusingPatchFaults } from './item-values.ts'
 import type { EditingParts } from './items.ts'
 import { refuseOutcome } from './outcomes.ts'
-import { writableBundle, writableItem, writeHooks } from './rights.ts'
+import { writableBundle, writableItem } from './rights.ts'
 import { lineFault } from './texts.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
@@ -28,7 +28,6 @@ export function editBundleRoutes(app: FastifyInstance, { addresses, repository }
   takeUriLists(app)
   const core = `${addresses.api}/core`
   const url = '/core/bundles/:uuid'
-  const options = { preParsing: [...writeHooks], bodyLimit }
 
   const change = async (request: FastifyRequest, one: ItemChange, what: string) =>
     refuseOutcome(
@@ -39,9 +38,9 @@ export function editBundleRoutes(app: FastifyInstance, { addresses, repository }
       what,
     )
 
-  app.post<Route>(
+  routesOf(app).post<Route>(
     '/core/items/:uuid/bundles',
-    { ...options, ...route('addBundle') },
+    route('addBundle', changes(rightTo('write the item'), 'items', jsonOf(bodyLimit))),
     async (request, reply) => {
       const { uuid: item } = await writableItem(repository, request.caller, request.params.uuid)
       const { name, metadata } = jsonObject(request)
@@ -59,23 +58,31 @@ export function editBundleRoutes(app: FastifyInstance, { addresses, repository }
     },
   )
 
-  app.delete<Route>(url, { ...options, ...route('deleteBundle') }, async (request, reply) => {
-    const { uuid } = await writableBundle(repository, request.caller, request.params.uuid)
-    await change(request, { kind: 'delete-bundle', bundle: uuid }, 'bundle')
-    return reply.code(204).send()
-  })
+  routesOf(app).delete<Route>(
+    url,
+    route('deleteBundle', changes(rightTo('write the item'), 'items', 'unused')),
+    async (request, reply) => {
+      const { uuid } = await writableBundle(repository, request.caller, request.params.uuid)
+      await change(request, { kind: 'delete-bundle', bundle: uuid }, 'bundle')
+      return reply.code(204).send()
+    },
+  )
 
-  app.patch<Route>(url, { ...options, ...route('changeBundle') }, async (request, reply) => {
-    const bundle = await writableBundle(repository, request.caller, request.params.uuid)
-    const operations = patchBody(request, patchBounds)
-    const moves = refusingPatchFaults(() => operations.map(readMove))
-    const outcome = await repository.change(
-      { kind: 'order-bitstreams', bundle: bundle.uuid, moves },
-      eventOf(request.caller, request, { event: 'bundle.change', outcome: 'success' }),
-    )
-    if (outcome === 'gone') throw new Problem('patch-refused', 'The bundle has no file at one of the places.')
-    return reply.send(bundleBody(bundle, core))
-  })
+  routesOf(app).patch<Route>(
+    url,
+    route('changeBundle', changes(rightTo('write the item'), 'items', patchOf(bodyLimit))),
+    async (request, reply) => {
+      const bundle = await writableBundle(repository, request.caller, request.params.uuid)
+      const moves = patchBody(request, patchBounds).map(readMove)
+      const outcome = await repository.change(
+        { kind: 'order-bitstreams', bundle: bundle.uuid, moves },
+        eventOf(request.caller, request, { event: 'bundle.change', outcome: 'success' }),
+      )
+      if (outcome === 'gone')
+        throw new Problem('patch-refused', 'The bundle has no file at one of the places.')
+      return reply.send(bundleBody(bundle, core))
+    },
+  )
 
   const primary = `${url}/primaryBitstream`
   async function setPrimary(request: FastifyRequest<Route>): Promise<Bundle> {
@@ -87,17 +94,25 @@ export function editBundleRoutes(app: FastifyInstance, { addresses, repository }
     await change(request, { kind: 'set-primary', bundle: bundle.uuid, bitstream }, 'file')
     return bundle
   }
-  app.post<Route>(primary, { ...options, ...route('addPrimaryBitstream') }, async (request, reply) =>
-    reply.code(201).send(bundleBody(await setPrimary(request), core)),
+  routesOf(app).post<Route>(
+    primary,
+    route('addPrimaryBitstream', changes(rightTo('write the item'), 'items', urisOf(bodyLimit))),
+    async (request, reply) => reply.code(201).send(bundleBody(await setPrimary(request), core)),
   )
-  app.put<Route>(primary, { ...options, ...route('setPrimaryBitstream') }, async request =>
-    bundleBody(await setPrimary(request), core),
+  routesOf(app).put<Route>(
+    primary,
+    route('setPrimaryBitstream', changes(rightTo('write the item'), 'items', urisOf(bodyLimit))),
+    async request => bundleBody(await setPrimary(request), core),
   )
-  app.delete<Route>(primary, { ...options, ...route('removePrimaryBitstream') }, async (request, reply) => {
-    const { uuid } = await writableBundle(repository, request.caller, request.params.uuid)
-    await change(request, { kind: 'set-primary', bundle: uuid, bitstream: null }, 'bundle')
-    return reply.code(204).send()
-  })
+  routesOf(app).delete<Route>(
+    primary,
+    route('removePrimaryBitstream', changes(rightTo('write the item'), 'items', 'unused')),
+    async (request, reply) => {
+      const { uuid } = await writableBundle(repository, request.caller, request.params.uuid)
+      await change(request, { kind: 'set-primary', bundle: uuid, bitstream: null }, 'bundle')
+      return reply.code(204).send()
+    },
+  )
 }
 
 /** A bundle has a name, and no other metadata. Clients send an empty object. */
@@ -119,8 +134,7 @@ function readMove({ index, op, from, path }: Operation): readonly [from: number,
   }
   const [first, second] = [place(from), place(path)]
   if (op !== 'move' || first === undefined || second === undefined)
-    throw new PatchFault(
-      'content',
+    throw patchRefused(
       index,
       'only files can be moved, such as from /_links/bitstreams/3/href to /_links/bitstreams/0/href.',
     )

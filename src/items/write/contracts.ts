@@ -1,8 +1,7 @@
-import { patch } from '../../dspace/people-contracts.ts'
 import type { Contracts } from '../../http/contract.ts'
 import type { ProblemCode } from '../../http/problems.ts'
 import { Bitstream, Bundle, Item, Site } from '../../http/resources/schemas.ts'
-import { answer, json, nothing, orNull, parameter, Type, text, uri } from '../../http/schema.ts'
+import { answer, json, nothing, orNull, parameter, patch, Type, text, uri } from '../../http/schema.ts'
 
 const tag = 'Items and files'
 const refused = [
@@ -34,7 +33,6 @@ export const contracts = {
   addItem: {
     summary: 'Add an item',
     tag,
-    caller: 'administrator',
     body: json(WantedItem),
     answers: { 201: answer('The item.', json(Item), { ETag: text, Location: uri }) },
     problems: [...refused, 'bad-parameter'],
@@ -42,7 +40,6 @@ export const contracts = {
   changeItem: {
     summary: 'Change metadata and state of an item',
     tag,
-    caller: 'eperson',
     headers: match,
     body: patch,
     answers: { 200: item },
@@ -51,7 +48,6 @@ export const contracts = {
   putItem: {
     summary: 'Replace metadata and state of an item',
     tag,
-    caller: 'eperson',
     headers: match,
     body: json(WantedItem),
     answers: { 200: item },
@@ -60,7 +56,6 @@ export const contracts = {
   deleteItem: {
     summary: 'Delete an item with its files',
     tag,
-    caller: 'administrator',
     headers: match,
     answers: { 204: nothing('It is deleted.') },
     problems: refused,
@@ -68,7 +63,6 @@ export const contracts = {
   changeSite: {
     summary: 'Change metadata of the site, such as texts of DSpace’s interface',
     tag: 'For DSpace’s user interface',
-    caller: 'administrator',
     headers: match,
     body: patch,
     answers: { 200: answer('The site.', json(Site), { ETag: text }) },
@@ -83,7 +77,6 @@ export const contracts = {
   addBundle: {
     summary: 'Add an empty bundle to an item',
     tag,
-    caller: 'eperson',
     body: json(Type.Object({ name: text, metadata: Type.Optional(orNull(values)) })),
     answers: { 201: answer('The bundle.', json(Bundle), { Location: uri }) },
     problems: refused,
@@ -91,7 +84,6 @@ export const contracts = {
   changeBundle: {
     summary: 'Move the files of a bundle',
     tag,
-    caller: 'eperson',
     body: patch,
     answers: { 200: answer('The bundle.', json(Bundle)) },
     problems: patched,
@@ -99,14 +91,12 @@ export const contracts = {
   deleteBundle: {
     summary: 'Delete a bundle with its files',
     tag,
-    caller: 'eperson',
     answers: { 204: nothing('It is deleted.') },
     problems: refused,
   },
   addPrimaryBitstream: {
     summary: 'Say which file stands for a bundle',
     tag,
-    caller: 'eperson',
     body: address,
     answers: { 201: answer('The bundle.', json(Bundle)) },
     problems: refused,
@@ -114,7 +104,6 @@ export const contracts = {
   setPrimaryBitstream: {
     summary: 'Say that another file stands for a bundle',
     tag,
-    caller: 'eperson',
     body: address,
     answers: { 200: answer('The bundle.', json(Bundle)) },
     problems: refused,
@@ -122,14 +111,12 @@ export const contracts = {
   removePrimaryBitstream: {
     summary: 'Say that no file stands for a bundle',
     tag,
-    caller: 'eperson',
     answers: { 204: nothing('None does.') },
     problems: refused,
   },
   addBitstream: {
     summary: 'Add a file to a bundle',
     tag,
-    caller: 'eperson',
     query: { upload: parameter(text, 'A finished upload, instead of a file in the body.') },
     body: {
       'multipart/form-data': Type.Object({
@@ -143,7 +130,6 @@ export const contracts = {
       }),
       'application/json': Type.Object({ name: Type.Optional(text), metadata: Type.Optional(values) }),
     },
-    bodyIsOptional: true,
     answers: {
       201: answer('The description of the file.', json(Bitstream), { Location: uri, ...renamed }),
     },
@@ -152,7 +138,6 @@ export const contracts = {
   replaceContent: {
     summary: 'Replace the content of a file',
     tag,
-    caller: 'eperson',
     query: {
       upload: parameter(text, 'A finished upload, instead of a file in the body.'),
       replaceName: parameter(Type.Boolean(), 'Whether the file takes the name of what was sent.'),
@@ -163,14 +148,12 @@ export const contracts = {
         file: Type.Optional(Type.String({ contentMediaType: 'application/octet-stream' })),
       }),
     },
-    bodyIsOptional: true,
     answers: { 200: file },
     problems: [...patched, 'bad-parameter', 'upload-in-use', 'precondition-failed'],
   },
   changeBitstream: {
     summary: 'Change the name or the description of a file',
     tag,
-    caller: 'eperson',
     body: patch,
     answers: { 200: file },
     problems: patched,
@@ -178,7 +161,6 @@ export const contracts = {
   setFormat: {
     summary: 'Change the format of a file',
     tag,
-    caller: 'eperson',
     body: address,
     answers: { 200: file },
     problems: refused,
@@ -186,14 +168,12 @@ export const contracts = {
   deleteBitstream: {
     summary: 'Delete a file',
     tag,
-    caller: 'eperson',
     answers: { 204: nothing('It is deleted.') },
     problems: refused,
   },
   deleteBitstreams: {
     summary: 'Delete many files, all or none',
     tag,
-    caller: 'eperson',
     body: patch,
     answers: { 204: nothing('They are deleted.') },
     problems: patched,

@@ -1,6 +1,6 @@
+import { type Operation, patchRefused } from '../../http/json-patch.ts'
 import { fileName } from '../../lib/file-name.ts'
 import { isObject } from '../../lib/json.ts'
-import { type Operation, PatchFault } from '../../lib/json-patch.ts'
 import type { Bitstream, Metadata } from '../../model/items.ts'
 import { lineFault, textFault } from './texts.ts'
 
@@ -21,13 +21,13 @@ export const nameChanged = 'x-name-changed'
 /**
  * Reads the name and the description of a file from its metadata.
  * @param before the current name, which the file may keep whatever it is
- * @throws PatchFault for any other metadata, and for a name or a description that can't be
+ * @throws Problem 422 for any other metadata, and for a name or a description that can't be
  */
 export function describedBy(
   metadata: Metadata,
   before?: string,
 ): Described & { readonly isChanged: boolean } {
-  const fault = (why: string) => new PatchFault('content', null, why)
+  const fault = (why: string) => patchRefused(null, why)
   for (const [field, values] of Object.entries(metadata)) {
     if (field !== 'dc.title' && field !== 'dc.description')
       throw fault(`A file has dc.title, its name, and dc.description, but not ${field}.`)

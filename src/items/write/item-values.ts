@@ -1,5 +1,5 @@
+import { type Operation, patchRefused } from '../../http/json-patch.ts'
 import { Problem } from '../../http/problems.ts'
-import { type Operation, PatchFault } from '../../lib/json-patch.ts'
 import type { Item, Metadata } from '../../model/items.ts'
 import { readMetadata, refusingFaults } from './metadata.ts'
 import { patchMetadata } from './metadata-patch.ts'
@@ -40,35 +40,27 @@ export function patchItem(
   operations: readonly Operation[],
   hidden: readonly string[],
 ): Partial<Values> {
-  return refusingPatchFaults(() => {
-    const ofMetadata: Operation[] = []
-    const after: { -readonly [K in keyof Values]?: Values[K] } = {}
-    for (const operation of operations) {
-      const { index, path, op, value } = operation
-      const name = states.find(one => one === path[0])
-      if (name !== undefined && path.length === 1) {
-        if (op !== 'replace' && op !== 'add')
-          throw new PatchFault('content', index, `${name} can only be replaced.`)
-        after[name] = readState(index, name, value)
-      } else if (path[0] === 'metadata') {
-        const fields = [path[1], operation.from?.[1]]
-        const secret = fields.find(field => field !== undefined && hidden.includes(field))
-        if (secret !== undefined) throw new PatchFault('content', index, `you may not write ${secret}.`)
-        ofMetadata.push(operation)
-      } else
-        throw new PatchFault(
-          'content',
-          index,
-          'the path must be below /metadata, or be /withdrawn or /discoverable.',
-        )
-    }
-    if (ofMetadata.length > 0) {
-      after.metadata = patchMetadata(before.metadata, ofMetadata)
-      const secret = Object.keys(after.metadata).find(field => hidden.includes(field))
-      if (secret !== undefined) throw new PatchFault('content', null, `You may not write ${secret}.`)
-    }
-    return after
-  })
+  const ofMetadata: Operation[] = []
+  const after: { -readonly [K in keyof Values]?: Values[K] } = {}
+  for (const operation of operations) {
+    const { index, path, op, value } = operation
+    const name = states.find(one => one === path[0])
+    if (name !== undefined && path.length === 1) {
+      if (op !== 'replace' && op !== 'add') throw patchRefused(index, `${name} can only be replaced.`)
+      after[name] = readState(index, name, value)
+    } else if (path[0] === 'metadata') {
+      const fields = [path[1], operation.from?.[1]]
+      const secret = fields.find(field => field !== undefined && hidden.includes(field))
+      if (secret !== undefined) throw patchRefused(index, `you may not write ${secret}.`)
+      ofMetadata.push(operation)
+    } else throw patchRefused(index, 'the path must be below /metadata, or be /withdrawn or /discoverable.')
+  }
+  if (ofMetadata.length > 0) {
+    after.metadata = patchMetadata(before.metadata, ofMetadata)
+    const secret = Object.keys(after.metadata).find(field => hidden.includes(field))
+    if (secret !== undefined) throw patchRefused(null, `You may not write ${secret}.`)
+  }
+  return after
 }
 
 /**
@@ -76,26 +68,15 @@ export function patchItem(
  * field that may not be there, and by adding a value for each further language to the field, without a place.
  * @throws Problem 422
  */
-export const patchSite = (before: Metadata, operations: readonly Operation[]): Metadata =>
-  refusingPatchFaults(() => {
-    for (const { index, path } of operations)
-      if (path[0] !== 'metadata') throw new PatchFault('content', index, 'the path must be below /metadata.')
-    return patchMetadata(before, operations, 'value by value')
-  })
+export function patchSite(before: Metadata, operations: readonly Operation[]): Metadata {
+  for (const { index, path } of operations)
+    if (path[0] !== 'metadata') throw patchRefused(index, 'the path must be below /metadata.')
+  return patchMetadata(before, operations, 'value by value')
+}
 
 /** Reads a state, which DSpace's clients send as a boolean, and others as a word. */
 function readState(index: number, name: string, value: unknown): boolean {
   if (value === true || value === 'true') return true
   if (value === false || value === 'false') return false
-  throw new PatchFault('content', index, `${name} must be true or false.`)
-}
-
-/** @throws Problem 422 in place of a PatchFault */
-export function refusingPatchFaults<T>(work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    if (!(error instanceof PatchFault)) throw error
-    throw new Problem('patch-refused', error.message)
-  }
+  throw patchRefused(index, `${name} must be true or false.`)
 }

@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../../config/config.ts'
+import { changes, jsonOf, patchOf, rightTo } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
-import { contractsIn } from '../../http/contract.ts'
-import { jsonObject, patchBody } from '../../http/json-body.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
+import { jsonObject } from '../../http/json-body.ts'
+import { patchBody } from '../../http/json-patch.ts'
 import { type Query, single } from '../../http/parameters.ts'
 import { requireMatch } from '../../http/preconditions.ts'
 import { Problem } from '../../http/problems.ts'
-import { requireAdministrator } from '../../http/require-eperson.ts'
+import { requireCaller } from '../../http/require-caller.ts'
 import { type Caller, isAdministrator } from '../../model/caller.ts'
 import { type Item, withoutHidden } from '../../model/items.ts'
 import type { Repository } from '../../storage/repository.ts'
@@ -16,7 +18,7 @@ import { itemBody, itemTag } from '../bodies.ts'
 import { bodyLimit, patchBounds } from './bodies.ts'
 import { patchItem, readItem } from './item-values.ts'
 import { refuseOutcome, retryStale } from './outcomes.ts'
-import { writableItem, writeHooks } from './rights.ts'
+import { writableItem } from './rights.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -32,7 +34,6 @@ type Values = Pick<Item, 'metadata' | 'withdrawn' | 'discoverable'>
 export function editItemRoutes(app: FastifyInstance, { addresses, config, repository }: EditingParts): void {
   const core = `${addresses.api}/core`
   const url = '/core/items/:uuid'
-  const options = { preParsing: [...writeHooks], bodyLimit }
 
   const hiddenFrom = (caller: Caller) => (isAdministrator(caller) ? [] : config.hiddenMetadata)
   const seenBy = (caller: Caller, item: Item) => withoutHidden(item, hiddenFrom(caller))
@@ -47,19 +48,23 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
     return item
   }
 
-  app.post('/core/items', { ...options, ...route('addItem') }, async (request, reply) => {
-    const caller = requireAdministrator(request.caller, 'add items')
-    if (single(request.query as Query, 'owningCollection'))
-      throw new Problem('change-refused', 'Carrel has no collections: leave out owningCollection.')
-    const values = readItem(jsonObject(request))
-    // The UUID is the identifier, too: nothing outside knows the item yet.
-    const uuid = randomUUID()
-    const event = eventOf(caller, request, { event: 'item.add', outcome: 'success' })
-    const change = { kind: 'create-item', uuid, identifier: uuid, ...values } as const
-    refuseOutcome(await repository.change(change, event), 'item')
-    const item = await stored(uuid)
-    return shown(reply.code(201).header('location', `${core}/items/${uuid}`), caller, item)
-  })
+  routesOf(app).post(
+    '/core/items',
+    route('addItem', changes('administrator', 'items', jsonOf(bodyLimit), { to: 'add items' })),
+    async (request, reply) => {
+      const caller = requireCaller(request.caller)
+      if (single(request.query as Query, 'owningCollection'))
+        throw new Problem('change-refused', 'Carrel has no collections: leave out owningCollection.')
+      const values = readItem(jsonObject(request))
+      // The UUID is the identifier, too: nothing outside knows the item yet.
+      const uuid = randomUUID()
+      const event = eventOf(caller, request, { event: 'item.add', outcome: 'success' })
+      const change = { kind: 'create-item', uuid, identifier: uuid, ...values } as const
+      refuseOutcome(await repository.change(change, event), 'item')
+      const item = await stored(uuid)
+      return shown(reply.code(201).header('location', `${core}/items/${uuid}`), caller, item)
+    },
+  )
 
   /** Changes an item, and begins again if another change came first, so that none is lost. */
   async function edit(
@@ -84,35 +89,50 @@ export function editItemRoutes(app: FastifyInstance, { addresses, config, reposi
     return stored(params.uuid.toLowerCase())
   }
 
-  app.patch<Route>(url, { ...options, ...route('changeItem') }, async (request, reply) => {
-    await writableItem(repository, request.caller, request.params.uuid)
-    const operations = patchBody(request, patchBounds)
-    const item = await edit(request, (before, hidden) => patchItem(before, operations, hidden))
-    return shown(reply, request.caller, item)
-  })
+  routesOf(app).patch<Route>(
+    url,
+    route('changeItem', changes(rightTo('write the item'), 'items', patchOf(bodyLimit))),
+    async (request, reply) => {
+      await writableItem(repository, request.caller, request.params.uuid)
+      const operations = patchBody(request, patchBounds)
+      const item = await edit(request, (before, hidden) => patchItem(before, operations, hidden))
+      return shown(reply, request.caller, item)
+    },
+  )
 
-  app.put<Route>(url, { ...options, ...route('putItem') }, async (request, reply) => {
-    const { uuid } = await writableItem(repository, request.caller, request.params.uuid)
-    const body = jsonObject(request)
-    for (const name of ['id', 'uuid'])
-      if (body[name] !== undefined && body[name] !== null && body[name] !== uuid)
-        throw new Problem('change-refused', `The ${name} of an item can’t be changed.`)
-    const item = await edit(request, (before, hidden) => {
-      const given = readItem(body, before)
-      const secret = Object.keys(given.metadata).find(field => hidden.includes(field))
-      if (secret !== undefined) throw new Problem('change-refused', `You may not write ${secret}.`)
-      return given
-    })
-    return shown(reply, request.caller, item)
-  })
+  routesOf(app).put<Route>(
+    url,
+    route('putItem', changes(rightTo('write the item'), 'items', jsonOf(bodyLimit))),
+    async (request, reply) => {
+      const { uuid } = await writableItem(repository, request.caller, request.params.uuid)
+      const body = jsonObject(request)
+      for (const name of ['id', 'uuid'])
+        if (body[name] !== undefined && body[name] !== null && body[name] !== uuid)
+          throw new Problem('change-refused', `The ${name} of an item can’t be changed.`)
+      const item = await edit(request, (before, hidden) => {
+        const given = readItem(body, before)
+        const secret = Object.keys(given.metadata).find(field => hidden.includes(field))
+        if (secret !== undefined) throw new Problem('change-refused', `You may not write ${secret}.`)
+        return given
+      })
+      return shown(reply, request.caller, item)
+    },
+  )
 
-  app.delete<Route>(url, { ...options, ...route('deleteItem') }, async (request, reply) => {
-    const caller = requireAdministrator(request.caller, 'delete items')
-    const item = await writableItem(repository, caller, request.params.uuid)
-    requireMatch(request.headers, itemTag(seenBy(caller, item)), 'item')
-    const revision = request.headers['if-match'] === undefined ? null : item.revision
-    const event = eventOf(caller, request, { event: 'item.delete', outcome: 'success' })
-    refuseOutcome(await repository.change({ kind: 'delete-item', item: item.uuid, revision }, event), 'item')
-    return reply.code(204).send()
-  })
+  routesOf(app).delete<Route>(
+    url,
+    route('deleteItem', changes('administrator', 'items', 'unused', { to: 'delete items' })),
+    async (request, reply) => {
+      const caller = requireCaller(request.caller)
+      const item = await writableItem(repository, caller, request.params.uuid)
+      requireMatch(request.headers, itemTag(seenBy(caller, item)), 'item')
+      const revision = request.headers['if-match'] === undefined ? null : item.revision
+      const event = eventOf(caller, request, { event: 'item.delete', outcome: 'success' })
+      refuseOutcome(
+        await repository.change({ kind: 'delete-item', item: item.uuid, revision }, event),
+        'item',
+      )
+      return reply.code(204).send()
+    },
+  )
 }

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { type Operation, PatchFault } from '../../lib/json-patch.ts'
+import { type Operation, patchRefused } from '../../http/json-patch.ts'
 import type { Metadata, MetadataValue } from '../../model/items.ts'
 import {
   checkedMetadata,
@@ -22,7 +22,7 @@ type FieldsChange = 'as a whole' | 'value by value'
  * it, means all of them. A value may be a text. The function is pure.
  * @param fieldsChange `value by value`: one value that is added to a field without a place follows those that
  * are there, and a field may be replaced that isn't there
- * @throws PatchFault naming the operation
+ * @throws Problem 422 naming the operation
  */
 export function patchMetadata(
   before: Metadata,
@@ -42,7 +42,7 @@ function faultIn<T>(index: number | null, work: () => T): T {
     return work()
   } catch (error) {
     if (!(error instanceof MetadataFault)) throw error
-    throw new PatchFault('content', index, `${error.message}.`)
+    throw patchRefused(index, `${error.message}.`)
   }
 }
 

@@ -1,14 +1,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { SpecialGroupConfig } from '../../config/special-groups.ts'
-import { epersonBody, groupBody } from '../../dspace/epersons.ts'
+import { changes, jsonOf, patchOf, reads, urisOf } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
-import { contractsIn } from '../../http/contract.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
 import { halPart, readPage, windowOf } from '../../http/hal.ts'
-import { jsonObject, patchBody } from '../../http/json-body.ts'
+import { jsonObject } from '../../http/json-body.ts'
+import { patchBody } from '../../http/json-patch.ts'
 import { badParameter, type Query, single, uuidIn } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
-import { requireAdministrator } from '../../http/require-eperson.ts'
+import { epersonBody, groupBody } from '../../http/resources/people.ts'
 import { readAddressedUuid, takeUriLists } from '../../http/uri-list.ts'
 import type { Eperson, Group } from '../../model/accounts.ts'
 import type { Part, Window } from '../../storage/window.ts'
@@ -33,7 +34,6 @@ import {
   readPolicyId,
   readPolicyValue,
 } from './policy-rules.ts'
-import { writeHooks } from './rights.ts'
 
 const route = contractsIn(() => import('./policy-contracts.ts'))
 
@@ -57,10 +57,7 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
   const path = '/authz/resourcepolicies'
   const url = `${path}/:id`
   const all = `${addresses.api}${path}`
-  const options = { preParsing: [...writeHooks], bodyLimit }
   const store = { repository }
-  const administrator = ({ caller }: FastifyRequest) =>
-    requireAdministrator(caller, 'see and change policies')
 
   const bodyOfGroup = (group: Group) => groupBody(group, { addresses, config })
   const bodyOfEperson = (eperson: Eperson) => epersonBody(eperson, addresses, asksAgreement)
@@ -110,20 +107,25 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
     return halPart('resourcepolicies', bodies, total, wanted, `${all}/search/${name}`)
   }
 
-  app.get(`${path}/search/resource`, route('listPoliciesOfObject'), async request => {
-    administrator(request)
-    const query = request.query as Query
-    const uuid = uuidIn(query, 'uuid')
-    const action = single(query, 'action')
-    const isWanted = ({ rule }: Policy) => !action || actionOf(rule) === action
-    return page(request, 'resource', window => policiesOfObject(store, uuid, isWanted, window))
-  })
+  routesOf(app).get(
+    `${path}/search/resource`,
+    route('listPoliciesOfObject', reads('administrator', 'items', { to: 'see and change policies' })),
+    async request => {
+      const query = request.query as Query
+      const uuid = uuidIn(query, 'uuid')
+      const action = single(query, 'action')
+      const isWanted = ({ rule }: Policy) => !action || actionOf(rule) === action
+      return page(request, 'resource', window => policiesOfObject(store, uuid, isWanted, window))
+    },
+  )
   for (const kind of kinds)
-    app.get(
+    routesOf(app).get(
       `${path}/search/${kind}`,
-      route(kind === 'group' ? 'listPoliciesOfGroup' : 'listPoliciesOfEperson'),
+      route(
+        kind === 'group' ? 'listPoliciesOfGroup' : 'listPoliciesOfEperson',
+        reads('administrator', 'items', { to: 'see and change policies' }),
+      ),
       async request => {
-        administrator(request)
         const query = request.query as Query
         const reader = await readerOf(kind, uuidIn(query, 'uuid'), people)
         if (!single(query, 'resource'))
@@ -133,53 +135,71 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
         return page(request, kind, window => policiesOfObject(store, uuid, isWanted, window))
       },
     )
-  app.get<Route>(url, route('showPolicy'), async request => {
-    administrator(request)
-    return bodyOfOne((await found(request.params.id)).policy)
-  })
-  app.get<Route>(`${url}/group`, route('showGroupOfPolicy'), async (request, reply) => {
-    administrator(request)
-    const { policy } = await found(request.params.id)
-    const group = (await recipientsOf([policy], people)).group(policy.rule)
-    return group ? bodyOfGroup(group) : reply.code(204).send()
-  })
-  app.get<Route>(`${url}/eperson`, route('showEpersonOfPolicy'), async (request, reply) => {
-    administrator(request)
-    const { policy } = await found(request.params.id)
-    const eperson = (await recipientsOf([policy], people)).eperson(policy.rule)
-    return eperson ? bodyOfEperson(eperson) : reply.code(204).send()
-  })
-  app.get<Route>(`${url}/resource`, route('showObjectOfPolicy'), async (request, reply) => {
-    administrator(request)
-    const { object } = await found(request.params.id)
-    return reply.redirect(`${addresses.api}/core/${object.isItem ? 'items' : 'bitstreams'}/${object.uuid}`)
-  })
+  routesOf(app).get<Route>(
+    url,
+    route('showPolicy', reads('administrator', 'items', { to: 'see and change policies' })),
+    async request => {
+      return bodyOfOne((await found(request.params.id)).policy)
+    },
+  )
+  routesOf(app).get<Route>(
+    `${url}/group`,
+    route('showGroupOfPolicy', reads('administrator', 'items', { to: 'see and change policies' })),
+    async (request, reply) => {
+      const { policy } = await found(request.params.id)
+      const group = (await recipientsOf([policy], people)).group(policy.rule)
+      return group ? bodyOfGroup(group) : reply.code(204).send()
+    },
+  )
+  routesOf(app).get<Route>(
+    `${url}/eperson`,
+    route('showEpersonOfPolicy', reads('administrator', 'items', { to: 'see and change policies' })),
+    async (request, reply) => {
+      const { policy } = await found(request.params.id)
+      const eperson = (await recipientsOf([policy], people)).eperson(policy.rule)
+      return eperson ? bodyOfEperson(eperson) : reply.code(204).send()
+    },
+  )
+  routesOf(app).get<Route>(
+    `${url}/resource`,
+    route('showObjectOfPolicy', reads('administrator', 'items', { to: 'see and change policies' })),
+    async (request, reply) => {
+      const { object } = await found(request.params.id)
+      return reply.redirect(`${addresses.api}/core/${object.isItem ? 'items' : 'bitstreams'}/${object.uuid}`)
+    },
+  )
 
-  app.post(path, { ...options, ...route('addPolicy') }, async (request, reply) => {
-    administrator(request)
-    const query = request.query as Query
-    const object = uuidIn(query, 'resource')
-    const [kind, ...more] = kinds.filter(name => single(query, name))
-    if (kind === undefined || more.length > 0)
-      throw badParameter(
-        'eperson',
-        single(query, 'eperson') ?? '',
-        'A policy is for one group or for one eperson: send either the parameter group or the parameter eperson, with a UUID.',
-      )
-    const reader = await readerOf(kind, uuidIn(query, kind), people)
-    const body = jsonObject(request)
-    const values = valuesOf(members.map(name => [name, body[name] ?? (name === 'action' ? 'READ' : null)]))
-    const { name = null, description = null, type = null } = values
-    const id = newPolicyId(object)
-    const event = eventOf(request.caller, request, { event: 'item.access', outcome: 'success' })
-    await editPolicies(store, object, event, ({ isItem, policies }) => [
-      ...policies,
-      { id, rule: changedRule({ reader }, values, isItem), name, description, type },
-    ])
-    // The policy may be gone already, with the eperson that it is for.
-    const added = await bodyOfOne((await found(id)).policy)
-    return reply.code(201).header('location', `${all}/${id}`).send(added)
-  })
+  routesOf(app).post(
+    path,
+    route(
+      'addPolicy',
+      changes('administrator', 'items', jsonOf(bodyLimit), { to: 'see and change policies' }),
+    ),
+    async (request, reply) => {
+      const query = request.query as Query
+      const object = uuidIn(query, 'resource')
+      const [kind, ...more] = kinds.filter(name => single(query, name))
+      if (kind === undefined || more.length > 0)
+        throw badParameter(
+          'eperson',
+          single(query, 'eperson') ?? '',
+          'A policy is for one group or for one eperson: send either the parameter group or the parameter eperson, with a UUID.',
+        )
+      const reader = await readerOf(kind, uuidIn(query, kind), people)
+      const body = jsonObject(request)
+      const values = valuesOf(members.map(name => [name, body[name] ?? (name === 'action' ? 'READ' : null)]))
+      const { name = null, description = null, type = null } = values
+      const id = newPolicyId(object)
+      const event = eventOf(request.caller, request, { event: 'item.access', outcome: 'success' })
+      await editPolicies(store, object, event, ({ isItem, policies }) => [
+        ...policies,
+        { id, rule: changedRule({ reader }, values, isItem), name, description, type },
+      ])
+      // The policy may be gone already, with the eperson that it is for.
+      const added = await bodyOfOne((await found(id)).policy)
+      return reply.code(201).header('location', `${all}/${id}`).send(added)
+    },
+  )
 
   async function edit(
     request: FastifyRequest<Route>,
@@ -195,31 +215,39 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
     })
   }
 
-  app.patch<Route>(url, { ...options, ...route('changePolicy') }, async request => {
-    administrator(request)
-    const operations = patchBody(request, patchBounds)
-    const values = valuesOf(
-      operations.map(({ op, path: [member = '', ...more], value }) => {
-        if (op === 'move' || op === 'copy' || op === 'test' || more.length > 0)
-          throw new Problem(
-            'patch-refused',
-            `A policy takes add, replace and remove of ${members.join(', ')}.`,
-          )
-        return [member, op === 'remove' ? null : value]
-      }),
-    )
-    await edit(request, ({ rule, ...note }, isItem) => {
-      const { name = note.name, description = note.description, type = note.type } = values
-      return [{ ...note, name, description, type, rule: changedRule(rule, values, isItem) }]
-    })
-    return bodyOfOne((await found(request.params.id)).policy)
-  })
+  routesOf(app).patch<Route>(
+    url,
+    route(
+      'changePolicy',
+      changes('administrator', 'items', patchOf(bodyLimit), { to: 'see and change policies' }),
+    ),
+    async request => {
+      const operations = patchBody(request, patchBounds)
+      const values = valuesOf(
+        operations.map(({ op, path: [member = '', ...more], value }) => {
+          if (op === 'move' || op === 'copy' || op === 'test' || more.length > 0)
+            throw new Problem(
+              'patch-refused',
+              `A policy takes add, replace and remove of ${members.join(', ')}.`,
+            )
+          return [member, op === 'remove' ? null : value]
+        }),
+      )
+      await edit(request, ({ rule, ...note }, isItem) => {
+        const { name = note.name, description = note.description, type = note.type } = values
+        return [{ ...note, name, description, type, rule: changedRule(rule, values, isItem) }]
+      })
+      return bodyOfOne((await found(request.params.id)).policy)
+    },
+  )
   for (const kind of kinds)
-    app.put<Route>(
+    routesOf(app).put<Route>(
       `${url}/${kind}`,
-      { ...options, ...route(kind === 'group' ? 'setGroupOfPolicy' : 'setEpersonOfPolicy') },
+      route(
+        kind === 'group' ? 'setGroupOfPolicy' : 'setEpersonOfPolicy',
+        changes('administrator', 'items', urisOf(bodyLimit), { to: 'see and change policies' }),
+      ),
       async (request, reply) => {
-        administrator(request)
         const reader = await readerOf(kind, readAddressedUuid(request, `/eperson/${kind}s/`), people)
         await edit(request, (policy, isItem) => {
           if (kindOf(policy.rule) !== kind)
@@ -232,11 +260,14 @@ export function policyRoutes(app: FastifyInstance, parts: Parts): void {
         return reply.code(204).send()
       },
     )
-  app.delete<Route>(url, { ...options, ...route('deletePolicy') }, async (request, reply) => {
-    administrator(request)
-    await edit(request, () => [])
-    return reply.code(204).send()
-  })
+  routesOf(app).delete<Route>(
+    url,
+    route('deletePolicy', changes('administrator', 'items', 'unused', { to: 'see and change policies' })),
+    async (request, reply) => {
+      await edit(request, () => [])
+      return reply.code(204).send()
+    },
+  )
 }
 
 const valuesOf = (given: readonly (readonly [member: string, value: unknown])[]): PolicyValues =>

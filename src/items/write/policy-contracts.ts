@@ -1,4 +1,3 @@
-import { patch } from '../../dspace/people-contracts.ts'
 import type { Contracts } from '../../http/contract.ts'
 import type { ProblemCode } from '../../http/problems.ts'
 import { Eperson, Group } from '../../http/resources/schemas.ts'
@@ -16,6 +15,7 @@ import {
   pageOf,
   paging,
   parameter,
+  patch,
   Type,
   text,
   uri,
@@ -67,7 +67,6 @@ export const contracts = {
   listPoliciesOfObject: {
     summary: 'The policies of an item or a file',
     tag,
-    caller: 'administrator',
     query: { uuid: id, action: parameter(oneOf('READ', 'WRITE')), ...paging },
     answers: page,
     problems: ['bad-parameter', 'not-found'],
@@ -75,7 +74,6 @@ export const contracts = {
   listPoliciesOfGroup: {
     summary: 'The policies that are for a group: of one object, or of all',
     tag,
-    caller: 'administrator',
     query: { uuid: id, resource: parameter(uuid, 'All, if it is left out.'), ...paging },
     answers: page,
     problems: ['bad-parameter', 'not-found', 'change-refused'],
@@ -83,7 +81,6 @@ export const contracts = {
   listPoliciesOfEperson: {
     summary: 'The policies that are for an eperson: of one object, or of all',
     tag,
-    caller: 'administrator',
     query: { uuid: id, resource: parameter(uuid, 'All, if it is left out.'), ...paging },
     answers: page,
     problems: ['bad-parameter', 'not-found', 'change-refused'],
@@ -91,7 +88,6 @@ export const contracts = {
   addPolicy: {
     summary: 'Add a policy',
     tag,
-    caller: 'administrator',
     query: {
       resource: id,
       group: parameter(uuid, 'The group that it is for.'),
@@ -104,14 +100,12 @@ export const contracts = {
   showPolicy: {
     summary: 'A policy',
     tag,
-    caller: 'administrator',
     answers: { 200: answer('The policy.', json(Policy)) },
     problems: ['not-found'],
   },
   changePolicy: {
     summary: 'Change a policy',
     tag,
-    caller: 'administrator',
     body: patch,
     answers: { 200: answer('The policy.', json(Policy)) },
     problems: [...refused, 'patch-refused'],
@@ -119,21 +113,18 @@ export const contracts = {
   deletePolicy: {
     summary: 'Delete a policy',
     tag,
-    caller: 'administrator',
     answers: { 204: nothing('It is deleted.') },
     problems: refused,
   },
   showGroupOfPolicy: {
     summary: 'The group that a policy is for',
     tag,
-    caller: 'administrator',
     answers: { 200: answer('The group.', json(Group)), 204: nothing('It is for an eperson.') },
     problems: ['not-found'],
   },
   setGroupOfPolicy: {
     summary: 'Change which group a policy is for',
     tag,
-    caller: 'administrator',
     body: { 'text/uri-list': uri },
     answers: { 204: nothing('It is for that group.') },
     problems: refused,
@@ -141,14 +132,12 @@ export const contracts = {
   showEpersonOfPolicy: {
     summary: 'The eperson that a policy is for',
     tag,
-    caller: 'administrator',
     answers: { 200: answer('The eperson.', json(Eperson)), 204: nothing('It is for a group.') },
     problems: ['not-found'],
   },
   setEpersonOfPolicy: {
     summary: 'Change which eperson a policy is for',
     tag,
-    caller: 'administrator',
     body: { 'text/uri-list': uri },
     answers: { 204: nothing('It is for that eperson.') },
     problems: refused,
@@ -156,7 +145,6 @@ export const contracts = {
   showObjectOfPolicy: {
     summary: 'The item or the file that a policy is of',
     tag,
-    caller: 'administrator',
     answers: { 302: nothing('Its address.', { Location: uri }) },
     problems: ['not-found'],
   },

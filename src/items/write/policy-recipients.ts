@@ -1,8 +1,13 @@
 import { Problem } from '../../http/problems.ts'
 import { administratorGroup, type Eperson, type Group } from '../../model/accounts.ts'
-import { groupOfOpenReader, openReader } from '../../model/open-groups.ts'
-import { groupOf } from '../../model/read-rules.ts'
-import { epersonOf, epersonsIn, type ReaderRule } from '../../model/readers.ts'
+import {
+  epersonOf,
+  epersonsIn,
+  groupOf,
+  groupOfOpenReader,
+  openReader,
+  type ReaderRule,
+} from '../../model/readers.ts'
 import type { People } from '../../storage/people.ts'
 import type { Policy } from './policy-rules.ts'
 

@@ -1,11 +1,8 @@
-import type { FastifyRequest } from 'fastify'
-import { refuseShortLivedToken } from '../../authn/authenticate.ts'
 import { Problem } from '../../http/problems.ts'
-import { requireEperson } from '../../http/require-eperson.ts'
+import { requireCaller } from '../../http/require-caller.ts'
 import { readUuid } from '../../lib/uuids.ts'
-import type { Caller } from '../../model/caller.ts'
+import { type Caller, mayWrite } from '../../model/caller.ts'
 import type { Bitstream, Bundle, Item } from '../../model/items.ts'
-import { mayWrite } from '../../model/viewer.ts'
 import type { Repository } from '../../storage/repository.ts'
 
 /**
@@ -13,17 +10,9 @@ import type { Repository } from '../../storage/repository.ts'
  * (docs/decisions/0043).
  */
 
-/** Hooks of every change, before its body is read: the body of an anonymous request is never parsed. */
-export const writeHooks = [
-  refuseShortLivedToken,
-  async ({ caller }: FastifyRequest): Promise<void> => {
-    requireEperson(caller)
-  },
-]
-
 /** @throws Problem 401 or 403 */
 function requireWriter(caller: Caller, { readers }: Item): void {
-  requireEperson(caller)
+  requireCaller(caller)
   if (!mayWrite(caller, readers)) throw new Problem('access-denied', 'You may not change this item.')
 }
 

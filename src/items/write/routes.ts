@@ -3,9 +3,9 @@ import type { LookAgain } from '../../authn/look-again.ts'
 import type { Config } from '../../config/config.ts'
 import type { FileStore } from '../../files/file-store.ts'
 import { claimFolder } from '../../files/owner.ts'
+import { type Access, acceptsShortLived, changes, reads } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
-import { contractsIn } from '../../http/contract.ts'
-import { ignoreBody } from '../../http/ignore-body.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
 import { Problem } from '../../http/problems.ts'
 import type { Uploads } from '../../model/uploads.ts'
 import { editBitstreamRoutes } from './bitstreams.ts'
@@ -76,13 +76,18 @@ const absent: readonly (readonly [method: 'GET' | 'POST' | 'PUT', url: string, w
   ['POST', '/versioning/versions', 'versions of items'],
 ]
 
+/** Absent features have no CSRF exception and no rights: the answer is 404 for everyone. */
+function accessOf(method: 'GET' | 'POST' | 'PUT', url: string): Access {
+  const part = url.startsWith('/core/') ? 'items' : 'none'
+  return method === 'GET' ? reads('anybody', part) : acceptsShortLived(changes('anybody', part, 'ignored'))
+}
+
 function absentFeatureRoutes(app: FastifyInstance): void {
   for (const [method, url, what] of absent) {
-    app.route({
+    routesOf(app).route({
       method,
       url,
-      ...route('refuseAbsent', method, url, what),
-      preParsing: ignoreBody,
+      ...route('refuseAbsent', accessOf(method, url), method, url, what),
       handler: async () => {
         throw new Problem('not-found', `Carrel has no ${what}.`)
       },

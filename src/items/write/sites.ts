@@ -1,19 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config/config.ts'
-import { mayAdminister } from '../../dspace/change-epersons.ts'
 import { describeSite } from '../../dspace/sites.ts'
+import { changes, patchOf } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
-import { contractsIn } from '../../http/contract.ts'
-import { patchBody } from '../../http/json-body.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
+import { patchBody } from '../../http/json-patch.ts'
 import { requireMatch } from '../../http/preconditions.ts'
-import { requireAdministrator } from '../../http/require-eperson.ts'
+import { requireCaller } from '../../http/require-caller.ts'
 import type { Repository } from '../../storage/repository.ts'
 import { siteTag } from '../bodies.ts'
 import { bodyLimit, patchBounds } from './bodies.ts'
 import { patchSite } from './item-values.ts'
 import { refuseOutcome, retryStale } from './outcomes.ts'
-import { writeHooks } from './rights.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -31,12 +30,11 @@ export function editSiteRoute(app: FastifyInstance, parts: Parts): void {
   const { repository } = parts
   const site = describeSite(parts)
   const to = 'change the metadata of the site'
-  const preParsing = [...writeHooks, mayAdminister(to)]
-  app.patch<{ Params: { uuid: string } }>(
+  routesOf(app).patch<{ Params: { uuid: string } }>(
     '/core/sites/:uuid',
-    { preParsing, bodyLimit, ...route('changeSite') },
+    route('changeSite', changes('administrator', 'none', patchOf(bodyLimit), { to })),
     async (request, reply) => {
-      const caller = requireAdministrator(request.caller, to)
+      const caller = requireCaller(request.caller)
       site.require(request.params.uuid)
       const operations = patchBody(request, patchBounds)
       const event = eventOf(caller, request, { event: 'site.change', outcome: 'success' })

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { LookAgain } from '../../authn/look-again.ts'
-import { mimeTypeOf } from '../../files/mime-types.ts'
+import { mimeTypeOf } from '../../files/presentation.ts'
+import { type Body, changes, rightTo } from '../../http/access.ts'
 import { eventOf } from '../../http/audit.ts'
-import { contractsIn } from '../../http/contract.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
 import { objectIn } from '../../http/json-body.ts'
 import { parseBoolean, type Query, single } from '../../http/parameters.ts'
 import { precondition } from '../../http/preconditions.ts'
@@ -14,14 +15,12 @@ import { isMediaType, mediaTypeOf } from '../../lib/media-type.ts'
 import type { Bitstream, Bundle } from '../../model/items.ts'
 import type { Repository } from '../../storage/repository.ts'
 import { bitstreamBody } from '../bodies.ts'
-import { bodyLimit } from './bodies.ts'
 import { describedBy, nameChanged, nameFaultOf } from './file-metadata.ts'
-import { refusingPatchFaults } from './item-values.ts'
 import type { EditingParts } from './items.ts'
 import { readMetadata, refusingFaults } from './metadata.ts'
 import { refuseOutcome } from './outcomes.ts'
 import { createReceiver, type Received, type ReceiverParts } from './receive-file.ts'
-import { writableBitstream, writableBundle, writeHooks } from './rights.ts'
+import { writableBitstream, writableBundle } from './rights.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -41,20 +40,33 @@ export function uploadBitstreamRoutes(app: FastifyInstance, parts: Parts): void 
   // The form is read from the stream as it arrives.
   app.addContentTypeParser('multipart/form-data', (_request, body, done) => done(null, body))
 
+  const fileOf = (types: readonly string[]): Body => ({ types, limit: 'CARREL_UPLOAD_SIZE', optional: true })
   type Route = { Params: { uuid: string } }
-  const options = { preParsing: [...writeHooks, allowSlowBody], onResponse: endSlowBody, bodyLimit }
-  app.post<Route>(
+  const options = { preParsing: allowSlowBody, onResponse: endSlowBody }
+  routesOf(app).post<Route>(
     '/core/bundles/:uuid/bitstreams',
-    { ...route('addBitstream'), ...options },
+    {
+      ...route(
+        'addBitstream',
+        changes(rightTo('write the item'), 'items', fileOf(['multipart/form-data', 'application/json'])),
+      ),
+      ...options,
+    },
     async (request, reply) => {
       const { uuid } = await writableBundle(repository, request.caller, request.params.uuid)
       const bitstream = await receive(request, 0, file => add(request, reply, uuid, file))
       return reply.code(201).header('location', bitstream._links.self.href).send(bitstream)
     },
   )
-  app.put<Route>(
+  routesOf(app).put<Route>(
     '/core/bitstreams/:uuid/content',
-    { ...route('replaceContent'), ...options },
+    {
+      ...route(
+        'replaceContent',
+        changes(rightTo('write the item'), 'items', fileOf(['multipart/form-data'])),
+      ),
+      ...options,
+    },
     async (request, reply) => {
       const before = await writableBitstream(repository, request.caller, request.params.uuid)
       const given = single(request.query as Query, 'replaceName')
@@ -170,8 +182,6 @@ function readProperties(text: string | undefined): Properties {
   const given = refusingFaults(() => readMetadata(metadata))
   const called = name || given['dc.title']?.[0]?.value
   // No name is required here, because it can be that of the file.
-  const described = refusingPatchFaults(() =>
-    describedBy({ ...given, 'dc.title': [{ value: 'unnamed', language: null }] }),
-  )
+  const described = describedBy({ ...given, 'dc.title': [{ value: 'unnamed', language: null }] })
   return { name: called, description: described.description }
 }

@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events'
 import { MessagePort, type Transferable, type Worker } from 'node:worker_threads'
 import { StoreUnavailable, TooMuch } from '../../model/errors.ts'
 import { Overloaded } from '../fair-queue.ts'
-import { countSharedIn } from '../shared-memory.ts'
+import { countSharedIn } from '../memory.ts'
 
 /**
  * Handlers of calls between threads over a port. Calls are typed by the handlers of the side that answers.

@@ -1,14 +1,13 @@
 import type { Entity, Order, Page } from '../../model/entities.ts'
 import { listOf, type Plan, type Rows } from '../../model/plan.ts'
-import { type Node, QueryError } from '../language/node.ts'
+import { type Node, printAst, QueryError } from '../language/node.ts'
+import { readAst } from '../language/read-ast.ts'
+import { type From, readExtract, readFrom, readPaging } from './clauses.ts'
 import { allColumns } from './columns.ts'
 import { checkCondition } from './conditions.ts'
-import { findEntity } from './find-entity.ts'
-import { type From, readExtract, readFrom } from './form.ts'
 import { plainOrder, type RowOrder, readOrder, sortable } from './order.ts'
-import { readPaging } from './paging.ts'
 import { type Projection, readProjection } from './projection.ts'
-import { entityScope, type Scope, type Shared, sharedBy } from './scope.ts'
+import { entityScope, findEntity, type Scope, type Shared, sharedBy } from './scope.ts'
 import { whereOf } from './where.ts'
 import { operatorOf, wrong } from './wrong.ts'
 
@@ -111,3 +110,27 @@ function readOutermost(query: Node | null, entity: Entity | null, shared: Shared
     )
   return { ...from, entity }
 }
+
+/**
+ * Checks a condition that queries of this entity have by default (Q25).
+ * @param text its AST
+ * @returns the AST as it is stored
+ * @throws QueryError that names the place of the mistake
+ */
+export function defaultConditionOf(text: string, entity: Entity): string {
+  const node = readAst(text)
+  const { defaultCondition: _, ...plain } = entity
+  const declared = { ...plain, defaultCondition: printAst(node) }
+  // The condition is first checked as a query of its own, which names the place of a mistake.
+  check(node, alone(plain))
+  check(null, alone(declared))
+  return declared.defaultCondition
+}
+
+/** Makes a context that knows this entity alone, because a default condition can't refer to others. */
+const alone = (entity: Entity) => ({
+  entity,
+  entities: new Map([[entity.name, entity]]),
+  mayRead: () => true,
+  given: { total: false },
+})

@@ -8,7 +8,7 @@ import { most, type Scope } from './scope.ts'
 import { described, operatorOf, wrong } from './wrong.ts'
 
 /** A column before it has its final name. */
-export interface Chosen {
+interface Chosen {
   readonly name: string
   readonly value: Scalar | Aggregate
   readonly type: FieldType

@@ -1,18 +1,18 @@
 import { quote } from '../../http/parameters.ts'
-import type { Condition, FieldRef } from '../../model/plan.ts'
+import { checkExpression, wholeExpression } from '../../lib/expressions.ts'
+import type { Condition, FieldRef, PathElement } from '../../model/plan.ts'
+import { maxWords, readTextQuery } from '../../model/text-query.ts'
 import type { Node } from '../language/node.ts'
-import { constantFor } from './constants.ts'
-import { type Found, typeNames } from './fields.ts'
-import type { Checked, Scope } from './scope.ts'
-import { countLeaves } from './scope.ts'
-import { lowered, subjectOf } from './shorthands.ts'
+import { constantFor, usable } from './constants.ts'
+import { type Found, findField, lowered, subjectOf, typeNames, whole } from './fields.ts'
+import { type Checked, countLeaves, most, type Scope } from './scope.ts'
 import { type ArrayNode, described, operatorOf, requireCount, wrong } from './wrong.ts'
 
 type Order = '<' | '<=' | '>' | '>='
 
 const opposite: Readonly<Record<Order, Order>> = { '<': '>=', '<=': '>', '>': '<=', '>=': '<' }
 
-export const isOrder = (operator: string): operator is Order => Object.hasOwn(opposite, operator)
+const isOrder = (operator: string): operator is Order => Object.hasOwn(opposite, operator)
 
 /** `["=", field, value]`. A comparison with null matches records without a value, as in PuppetDB. */
 export function equals(node: ArrayNode, negated: boolean, scope: Scope): Checked {
@@ -76,4 +76,129 @@ export function isNull(node: ArrayNode, negated: boolean, scope: Scope): Checked
       legal: [true, false],
     })
   return { kind: 'null', field: ref, negated: wanted.value === negated }
+}
+
+/** `["~", field, expression]` */
+export function matches(node: ArrayNode, negated: boolean, scope: Scope): Checked {
+  requireCount(node, 2, '["~", field, "expression"]')
+  const [, subject = node, expression = node] = node.items
+  const { ref, field } = subjectOf(subject, scope)
+  countLeaves(node, scope)
+  if (ref.type !== 'text' && ref.type !== 'json')
+    throw wrong(
+      subject,
+      `~ matches text, and ${quote(field.name)} is ${typeNames[ref.type]}. Use =, in${ref.type === 'boolean' ? '' : ', <, <=, > or >='}.`,
+    )
+  if (expression.kind !== 'text')
+    throw wrong(
+      expression,
+      `The second argument of ~ is an expression as text, not ${described(expression)}.`,
+    )
+  return { kind: 'matches', field: ref, expression: expressionIn(expression, scope), negated }
+}
+
+/** Number of characters that a shorter expression counts as. */
+const leastText = most.expressionText / most.expressions
+
+function expressionIn(node: Extract<Node, { kind: 'text' }>, scope: Scope): string {
+  scope.shared.expressionTextLeft -= Math.max(node.text.length, leastText)
+  if (scope.shared.expressionTextLeft < 0)
+    throw wrong(
+      node,
+      `A query has at most ${most.expressions} expressions, of ${most.expressionText.toLocaleString('en')} characters altogether. Join some of them with |.`,
+      { most: most.expressions },
+    )
+  const text = usable(node.text, node, scope)
+  if (text.includes('\b'))
+    throw wrong(
+      node,
+      'The expression has a backspace. In JSON and in PQL\'s double quotes, the edge of a word is written "\\\\b".',
+    )
+  const reason = checkExpression(text)
+  if (reason !== undefined)
+    throw wrong(
+      node,
+      `The expression ${quote(text)} can't be used: ${reason}. Expressions have RE2's syntax.`,
+    )
+  return text
+}
+
+const maxElements = 100
+
+/**
+ * `["~>", field, [expression or index, …]]`. An expression matches a whole element. It may match an index by
+ * its digits, but an expression of digits alone matches only text.
+ */
+export function pathMatches(node: ArrayNode, negated: boolean, scope: Scope): Checked {
+  requireCount(node, 2, '["~>", field, ["expression", 0, …]]')
+  const [, subject = node, list = node] = node.items
+  const { ref, field } = subjectOf(subject, scope)
+  countLeaves(node, scope)
+  if (ref.type !== 'json')
+    throw wrong(subject, `~> matches arrays, and ${quote(field.name)} is ${typeNames[ref.type]}. Use ~ or =.`)
+  const form = 'a list of expressions and of indexes, such as ["os", ".*", 0]'
+  if (list.kind !== 'array')
+    throw wrong(list, `The second argument of ~> is ${form}, not ${described(list)}.`)
+  if (list.items.length > maxElements) throw wrong(list, `A path has at most ${maxElements} elements.`)
+  const elements = list.items.map((item): PathElement => {
+    if (item.kind === 'text')
+      return { expression: wholeExpression(expressionIn(item, scope)), indexes: !/^\d+$/.test(item.text) }
+    if (item.kind === 'number' && /^\d{1,9}$/.test(item.text)) return Number(item.text)
+    throw wrong(item, `${described(item)} has no place here: the second argument of ~> is ${form}.`)
+  })
+  return { kind: 'path matches', field: ref, elements, negated }
+}
+
+/** Number of comparisons that one search of one field counts as. */
+const costOfSearch = 5
+
+/** `["match", field | [field, …] | "*", "words"]` */
+export function textMatches(node: ArrayNode, negated: boolean, scope: Scope): Checked {
+  requireCount(node, 2, '["match", field, "words"]')
+  if (scope.plainFor !== null)
+    throw wrong(node, `${scope.plainFor} can't search for words with match. Use ~.`)
+  const [, where = node, text = node] = node.items
+  const fields = searched(where, scope).map(({ ref }) => ref)
+  countLeaves(node, scope, fields.length * costOfSearch)
+  if (text.kind !== 'text')
+    throw wrong(
+      text,
+      `The second argument of match is the words to look for as text, not ${described(text)}.`,
+    )
+  if (text.text.length > most.searched)
+    throw wrong(text, `match looks for at most ${most.searched.toLocaleString('en')} characters.`)
+  const words = readTextQuery(usable(text.text, text, scope))
+  if (words.length === 0) throw wrong(text, `There is no word in ${quote(text.text)} to look for.`)
+  if (words.reduce((sum, phrase) => sum + phrase.words.length, 0) > maxWords)
+    throw wrong(text, `match looks for at most ${maxWords} words.`)
+  // Words that must be absent can't be marked, and don't tell how well the rest matches.
+  if (!negated) scope.matches.push({ fields, words })
+  return { kind: 'text', fields, words, negated }
+}
+
+function searched(node: Node, scope: Scope): readonly Found[] {
+  if (node.kind === 'text' && node.text === '*') {
+    const texts = scope.fields.filter(({ type }) => type === 'text' || type === 'json').map(whole)
+    if (texts.length === 0) throw wrong(node, `${scope.name} has no field of text or JSON to look in.`)
+    return texts
+  }
+  const nodes = node.kind === 'array' ? node.items : [node]
+  if (nodes.length === 0 || nodes.length > most.fields)
+    throw wrong(
+      node,
+      `match looks in 1 to ${most.fields} fields, or with "*" in all fields of text and JSON.`,
+    )
+  const unique = new Map(nodes.map(one => [one.kind === 'text' ? one.text : '', textField(one, scope)]))
+  return [...unique].toSorted(([one], [other]) => (one < other ? -1 : 1)).map(([, found]) => found)
+}
+
+function textField(node: Node, scope: Scope): Found {
+  const found = findField(node, scope)
+  if (found.ref.type !== 'text' && found.ref.type !== 'json')
+    throw wrong(
+      node,
+      `match looks in text and JSON, and ${quote(found.field.name)} is ${typeNames[found.ref.type]}.`,
+    )
+  scope.mentioned.add(found.field.name)
+  return found
 }

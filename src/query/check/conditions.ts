@@ -1,13 +1,12 @@
 import { commaList, listed, quote, suggestion } from '../../http/parameters.ts'
 import type { Node } from '../language/node.ts'
-import { equals, inOrder, isNull } from './comparisons.ts'
+import { clauseOf } from './clauses.ts'
+import { equals, inOrder, isNull, matches, pathMatches, textMatches } from './comparisons.ts'
 import { fieldNamed } from './fields.ts'
-import { clauseOf } from './form.ts'
 import { isIn } from './in.ts'
-import { matches, pathMatches, textMatches } from './matching.ts'
 import { combined } from './normal-form.ts'
 import type { Checked, Scope } from './scope.ts'
-import { aboutFact, isAboutFact, subquery } from './subquery.ts'
+import { aboutFact, isAboutFact, subquery } from './subqueries.ts'
 import { type ArrayNode, argumentsOf, described, operatorOf, requireCount, wrong } from './wrong.ts'
 
 type Check = (node: ArrayNode, negated: boolean, scope: Scope) => Checked

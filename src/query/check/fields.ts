@@ -3,9 +3,68 @@ import { memo } from '../../lib/memo.ts'
 import type { Field } from '../../model/entities.ts'
 import type { FieldRef } from '../../model/plan.ts'
 import type { Node } from '../language/node.ts'
-import { readPath } from './paths.ts'
 import type { Scope } from './scope.ts'
-import { described, wrong } from './wrong.ts'
+import { argumentsOf, described, operatorOf, wrong } from './wrong.ts'
+
+/** The field that a condition is about. `lower`: constants are put in lower case first. */
+export type Subject = Found & { readonly lower?: true }
+
+/**
+ * Reads the first argument of a condition: a field, or PuppetDB's shorthand for one. A field with the name of
+ * a shorthand comes first.
+ * @throws QueryError for anything else
+ */
+export function subjectOf(node: Node, scope: Scope): Subject {
+  const subject = shorthand(node, scope) ?? findField(node, scope)
+  scope.mentioned.add(subject.field.name)
+  return subject
+}
+
+function shorthand(node: Node, scope: Scope): Subject | undefined {
+  if (node.kind === 'text' && node.text === 'tag' && !fieldNamed('tag', scope)) {
+    const tags = fieldNamed('tags', scope)
+    return tags?.type === 'json' ? { ...whole(tags), lower: true } : undefined
+  }
+  if (node.kind !== 'array') return undefined
+  const operator = operatorOf(node)
+  if (operator === 'parameter') return parameterOf(node, scope)
+  if (operator === 'node')
+    throw wrong(
+      node,
+      `There is no ["node", "active"] here, because nodes have no state of their own. ${fieldsOf(scope)}`,
+    )
+  if (operator === 'function')
+    throw wrong(
+      node,
+      'A condition has no functions. Compare results in ["having", condition], by the name of their column.',
+    )
+  throw wrong(node, `This condition takes one field. ${fieldsOf(scope)}`, {
+    legal: listed(scope.fields.map(({ name }) => name)),
+  })
+}
+
+/** `["parameter", "ensure"]` is `parameters.ensure`. */
+function parameterOf(node: Extract<Node, { kind: 'array' }>, scope: Scope): Subject {
+  const parameters = fieldNamed('parameters', scope)
+  if (parameters?.type !== 'json')
+    throw wrong(node, `["parameter", …] needs a field "parameters" of JSON, and ${scope.name} has none.`)
+  return member(parameters, [nameIn(node)])
+}
+
+/** Returns the name in `["parameter", name]` or `["fact", name]`. */
+export function nameIn(node: Extract<Node, { kind: 'array' }>): string {
+  const [name, more] = argumentsOf(node)
+  if (name?.kind === 'text' && !more) return name.text
+  const what = operatorOf(node)
+  throw wrong(
+    more ?? name ?? node,
+    `A ${what} is named by one text, such as ["${what}", "name"]${name && !more ? `, not by ${described(name)}` : ''}.`,
+  )
+}
+
+/** Puts a constant for PuppetDB's tags in lower case, because tags are stored so. */
+export const lowered = (node: Node, { lower }: Subject): Node =>
+  lower && node.kind === 'text' ? { ...node, text: node.text.toLowerCase() } : node
 
 /** A field that a query names, or a member inside of it. */
 export interface Found {
@@ -116,3 +175,72 @@ export const typeNames = {
   'date-time': 'a date-time',
   json: 'JSON',
 } as const
+
+/** Maximum number of parts in a path; JSON isn't nested deeper in practice. */
+const maxParts = 100
+
+type Path = readonly (string | number)[]
+
+/**
+ * Reads the path to a member of a JSON value, after the name of its field: `.os.family`, `[0].name`,
+ * `."a.b".c`. A quoted part ends at a quote that is followed by a point, an index or the end.
+ * @returns the path; a text that says what is wrong
+ */
+function readPath(text: string): Path | string {
+  const path: (string | number)[] = []
+  let at = 0
+  while (at < text.length) {
+    const part = text[at] === '[' ? indexAt(text, at) : keyAt(text, at)
+    if (typeof part === 'string') return part
+    path.push(part.value)
+    at = part.end
+    if (path.length > maxParts) return `a path has at most ${maxParts} parts`
+  }
+  return path
+}
+
+interface Part {
+  readonly value: string | number
+  readonly end: number
+}
+
+const index = /\[(\d{1,9})\](?=[.[]|$)/y
+
+function indexAt(text: string, at: number): Part | string {
+  index.lastIndex = at
+  const [all = '', digits] = index.exec(text) ?? []
+  return digits === undefined
+    ? 'the index of an element is a whole number in brackets, such as list[0]'
+    : { value: Number(digits), end: at + all.length }
+}
+
+function keyAt(text: string, at: number): Part | string {
+  const start = at + 1
+  if (text[start] === '"') return quotedAt(text, start)
+  const end = keyEnd(text, start)
+  const value = text.slice(start, end)
+  if (value === '') return 'a part of the path is empty'
+  if (value.startsWith('match(')) return 'match(…) is no part of a path here; compare members with ~'
+  return { value, end }
+}
+
+/** Finds the end of a key: the next point, or the first of the indexes directly before that point. */
+function keyEnd(text: string, start: number): number {
+  const point = text.indexOf('.', start)
+  let end = point < 0 ? text.length : point
+  while (text[end - 1] === ']') {
+    const open = text.lastIndexOf('[', end - 1)
+    if (open <= start || !/^\d{1,9}$/.test(text.slice(open + 1, end - 1))) break
+    end = open
+  }
+  return end
+}
+
+function quotedAt(text: string, quote: number): Part | string {
+  for (let end = text.indexOf('"', quote + 1); end >= 0; end = text.indexOf('"', end + 1)) {
+    const next = text[end + 1]
+    if (next === undefined || next === '.' || next === '[')
+      return { value: text.slice(quote + 1, end), end: end + 1 }
+  }
+  return 'a part in quotes has no end'
+}

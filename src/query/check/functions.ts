@@ -8,7 +8,7 @@ import type { Match, Scope } from './scope.ts'
 import { type ArrayNode, argumentsOf, described, wrong } from './wrong.ts'
 
 /** The result of a function. Its name becomes the name of the column. */
-export interface Called {
+interface Called {
   readonly name: string
   readonly value: Scalar | Aggregate
   readonly type: FieldType

@@ -8,7 +8,7 @@ import type { Checked } from './scope.ts'
  * (docs/decisions/0034).
  */
 
-export const nothing: Condition = { kind: 'none' }
+const nothing: Condition = { kind: 'none' }
 
 /**
  * Maximum length of a key in characters. Longer ones are replaced by digests, because keys contain those of
@@ -20,7 +20,7 @@ const maxKey = 500
  * Makes a text that is the same for equal conditions only. Entities are represented by their names. Keys are
  * kept, because conditions never change, and each is compared again on every level above it.
  */
-export const keyOf: (condition: Condition) => string = memo(condition => shortened(writeKey(condition)))
+const keyOf: (condition: Condition) => string = memo(condition => shortened(writeKey(condition)))
 
 const shortened = (key: string) =>
   key.length <= maxKey ? key : createHash('sha256').update(key).digest('base64')

@@ -2,11 +2,10 @@ import { quote } from '../../http/parameters.ts'
 import type { Field } from '../../model/entities.ts'
 import type { Condition, Scalar } from '../../model/plan.ts'
 import type { Node } from '../language/node.ts'
+import { type Extract, onlyArgument } from './clauses.ts'
 import { readColumns, type Shown } from './columns.ts'
 import { fieldNamed, findField } from './fields.ts'
-import type { Extract } from './form.ts'
 import { readFunction } from './functions.ts'
-import { onlyArgument } from './paging.ts'
 import { most, type Scope } from './scope.ts'
 import { type ArrayNode, argumentsOf, described, operatorOf, wrong } from './wrong.ts'
 
@@ -21,7 +20,7 @@ export interface Projection {
 }
 
 /** A value that rows are grouped by, with the name by which clauses refer to it. */
-export interface Group {
+interface Group {
   readonly name: string
   readonly value: Scalar
   readonly isSortable: boolean

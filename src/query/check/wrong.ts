@@ -2,7 +2,6 @@ import { quote } from '../../http/parameters.ts'
 import { type Node, type Place, QueryError } from '../language/node.ts'
 
 export type ArrayNode = Extract<Node, { kind: 'array' }>
-export type TextNode = Extract<Node, { kind: 'text' }>
 
 /** Makes an error about a place in a query, for the caller to throw. */
 export const wrong = (

@@ -44,3 +44,34 @@ export class QueryError extends Error {
     this.members = members
   }
 }
+
+/** Writes a query as JSON, with numbers as they were written. `readAst` reads the same query from it. */
+export function printAst(node: Node): string {
+  switch (node.kind) {
+    case 'array':
+      return `[${node.items.map(printAst).join(',')}]`
+    case 'object':
+      return `{${[...node.members].map(([key, member]) => `${JSON.stringify(key)}:${printAst(member)}`).join(',')}}`
+    case 'text':
+      return JSON.stringify(node.text)
+    case 'number':
+      return node.text
+    case 'boolean':
+      return String(node.value)
+    case 'null':
+      return 'null'
+  }
+}
+
+/** A part of a query that an address stands for. Numbers are texts, so that no digit is lost. */
+export type Json = string | boolean | null | { readonly number: string } | readonly Json[]
+
+const at = { pointer: '' }
+
+export function nodeOf(json: Json): Node {
+  if (json === null) return { kind: 'null', at }
+  if (typeof json === 'string') return { kind: 'text', text: json, at }
+  if (typeof json === 'boolean') return { kind: 'boolean', value: json, at }
+  if ('number' in json) return { kind: 'number', text: json.number, at }
+  return { kind: 'array', items: json.map(nodeOf), at }
+}

@@ -1,8 +1,8 @@
 import type { Node } from './node.ts'
-import type { Columns } from './pql-columns.ts'
 import { inPql } from './pql-errors.ts'
 import type { PqlScanner } from './pql-scanner.ts'
 import {
+  type Columns,
   isName,
   isOperator,
   readField,
@@ -15,7 +15,7 @@ import {
 } from './pql-terms.ts'
 
 /** The context of a condition. */
-export interface Around {
+interface Around {
   /** Columns of the rows that `having` filters, where conditions may name functions; null elsewhere. */
   readonly columns: Columns | null
   /** Reads a whole query, after `in`. */
@@ -80,7 +80,7 @@ function refuse(scanner: PqlScanner): never {
 function readTarget(scanner: PqlScanner, { columns }: Around): Node {
   if (!startsFunction(scanner)) return readField(scanner)
   const { at } = scanner.token
-  if (!columns) throw inPql(scanner.source, at, 'a condition can only compare functions behind "having".')
+  if (!columns) throw inPql(scanner.pql, at, 'a condition can only compare functions behind "having".')
   return readColumn(scanner, columns)
 }
 
@@ -90,8 +90,8 @@ export function readColumn(scanner: PqlScanner, columns: Columns): Node {
   const item = readItem(scanner)
   const name = columns.nameOf(item)
   if (name !== undefined) return scanner.text(name, at)
-  const written = scanner.source.slice(start, start + 50).split(')')[0]
-  throw inPql(scanner.source, at, `${written}) is none of the columns. Add it to those in [ ] before the {.`)
+  const written = scanner.pql.slice(start, start + 50).split(')')[0]
+  throw inPql(scanner.pql, at, `${written}) is none of the columns. Add it to those in [ ] before the {.`)
 }
 
 /** Reads a condition on related records: `bitstreams { size > 5 }`. */

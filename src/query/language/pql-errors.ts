@@ -1,5 +1,4 @@
 import { nearest } from '../../lib/nearest.ts'
-import { markerOf } from './marker.ts'
 import { type Place, QueryError } from './node.ts'
 
 /** The token at a place in PQL. */
@@ -35,7 +34,7 @@ const habits: ReadonlyMap<string, string> = new Map([
  * @param hint a sentence on how to write what was probably meant
  */
 export function unexpected(
-  source: string,
+  pql: string,
   found: Found,
   at: Place,
   expected: readonly string[],
@@ -45,7 +44,7 @@ export function unexpected(
   const what = found.kind === 'broken' ? found.text : nameOf(found)
   const right = expected.length === 0 || found.kind === 'broken' ? '' : `, expected ${listOf(expected)}`
   const help = hint ?? (meant === undefined ? '' : `Did you mean "${meant}"?`)
-  return inPql(source, at, `found ${what}${right}.${help === '' ? '' : ` ${help}`}`, {
+  return inPql(pql, at, `found ${what}${right}.${help === '' ? '' : ` ${help}`}`, {
     found: found.kind === 'broken' ? found.text : shortened(found.text),
     expected,
     ...(meant !== undefined && { nearest: meant }),
@@ -54,13 +53,13 @@ export function unexpected(
 
 /** Makes an error for a place in PQL. */
 export function inPql(
-  source: string,
+  pql: string,
   at: Place,
   what: string,
   members: Readonly<Record<string, unknown>> = {},
 ): QueryError {
   const where = 'line' in at ? `Line ${at.line}, column ${at.column}: ` : ''
-  return new QueryError(`${where}${what}`, at, { ...members, marker: markerOf(source, at) })
+  return new QueryError(`${where}${what}`, at, { ...members, marker: markerOf(pql, at) })
 }
 
 /**
@@ -88,3 +87,30 @@ const shortened = (text: string) => (text.length > 50 ? `${text.slice(0, 50)}…
 
 const listOf = (names: readonly string[]) =>
   names.length === 1 ? `${names[0]}` : `one of: ${names.join('  ')}`
+
+/** Maximum length of the line shown before and after the place, in UTF-16 units. */
+const around = 40
+
+/**
+ * Shows a place in PQL in two lines: the part of the query's line around it, and a `^` under the place.
+ * @returns undefined for a place in an AST
+ */
+export function markerOf(text: string, place: Place): string | undefined {
+  if (!('line' in place)) return undefined
+  let start = 0
+  for (let line = 1; line < place.line; line++) start = text.indexOf('\n', start) + 1
+  let at = start
+  for (let column = 1; column < place.column; column++) at += (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1
+  const end = text.indexOf('\n', start)
+  const lineEnd = end === -1 ? text.length : end
+  const before = printable(text.slice(Math.max(start, at - around), at))
+  const behind = printable(text.slice(at, Math.min(lineEnd, at + around)))
+  const cutBefore = at - around > start ? '…' : ''
+  const cutBehind = at + around < lineEnd ? '…' : ''
+  // A surrogate pair takes one column.
+  const columns = [...before].length + cutBefore.length
+  return `${cutBefore}${before}${behind}${cutBehind}\n${' '.repeat(columns)}^`
+}
+
+/** Replaces tabs and other control characters, which would shift the `^`. */
+const printable = (text: string) => text.toWellFormed().replace(/\p{Cc}/gu, ' ')

@@ -1,6 +1,5 @@
-import { markerOf } from './marker.ts'
 import { bounds, type Node, type Place, QueryError, tooMuch } from './node.ts'
-import { type Found, unexpected } from './pql-errors.ts'
+import { type Found, markerOf, unexpected } from './pql-errors.ts'
 
 export interface Token extends Found {
   readonly start: number
@@ -13,7 +12,7 @@ export interface Token extends Found {
  * the reader asked for in vain at the current token, so that an error can say what was expected.
  */
 export class PqlScanner {
-  readonly source: string
+  readonly pql: string
   /** The current token, which is taken next. */
   token: Token
   readonly #expected: string[] = []
@@ -24,8 +23,8 @@ export class PqlScanner {
   /** Index of the character that `#line` and `#column` belong to. */
   #placed = 0
 
-  constructor(source: string) {
-    this.source = source
+  constructor(pql: string) {
+    this.pql = pql
     this.token = this.#scan(0)
   }
 
@@ -71,11 +70,11 @@ export class PqlScanner {
   /** True if the expression matches after the current token and white space. Nothing is taken. */
   isFollowedBy(expression: RegExp): boolean {
     expression.lastIndex = this.#skip(this.token.end)
-    return expression.test(this.source)
+    return expression.test(this.pql)
   }
 
   fail(hint?: string): QueryError {
-    return unexpected(this.source, this.token, this.token.at, [...new Set(this.#expected)], hint)
+    return unexpected(this.pql, this.token, this.token.at, [...new Set(this.#expected)], hint)
   }
 
   /** Reads a nested part, whose depth is counted. */
@@ -109,7 +108,7 @@ export class PqlScanner {
   }
 
   #over(bound: keyof typeof tooMuch, at: Place): QueryError {
-    return new QueryError(tooMuch[bound], at, { marker: markerOf(this.source, at) })
+    return new QueryError(tooMuch[bound], at, { marker: markerOf(this.pql, at) })
   }
 
   #counted(node: Node): Node {
@@ -118,34 +117,34 @@ export class PqlScanner {
   }
 
   #scan(from: number): Token {
-    const { source } = this
+    const { pql } = this
     const start = this.#skip(from)
     const at = this.#place(start)
-    const code = source.charCodeAt(start)
+    const code = pql.charCodeAt(start)
     if (Number.isNaN(code)) return { kind: 'end', text: '', start, end: start, at }
     if (code === doubleQuote || code === singleQuote) return this.#string(code, start, at)
-    if (isDigit(code) || (code === minus && isDigit(source.charCodeAt(start + 1)))) {
-      const end = numberEnd(source, start)
+    if (isDigit(code) || (code === minus && isDigit(pql.charCodeAt(start + 1)))) {
+      const end = numberEnd(pql, start)
       // A name may begin with digits, too.
-      if (wordEnd(source, end) === end)
-        return { kind: 'number', text: withoutZeros(source.slice(start, end)), start, end, at }
+      if (wordEnd(pql, end) === end)
+        return { kind: 'number', text: withoutZeros(pql.slice(start, end)), start, end, at }
     }
     if (isWord(code)) {
-      const end = wordEnd(source, start)
-      return { kind: 'word', text: source.slice(start, end), start, end, at }
+      const end = wordEnd(pql, start)
+      return { kind: 'word', text: pql.slice(start, end), start, end, at }
     }
-    const one = source.charAt(start)
-    const sign = operators.includes(one) ? (signs.find(sign => source.startsWith(sign, start)) ?? one) : one
+    const one = pql.charAt(start)
+    const sign = operators.includes(one) ? (signs.find(sign => pql.startsWith(sign, start)) ?? one) : one
     return { kind: 'symbol', text: sign, start, end: start + sign.length, at }
   }
 
   /** `"…"` has the escapes of JSON; in `'…'` only `\'` is one, and other backslashes stay. */
   #string(quote: number, start: number, at: Place): Token {
-    const { source } = this
+    const { pql } = this
     let end = start + 1
     let escapes = false
     for (;;) {
-      const code = source.charCodeAt(end)
+      const code = pql.charCodeAt(end)
       if (code === quote) break
       if (Number.isNaN(code))
         return { kind: 'broken', text: 'a string without a closing quote', start, end, at }
@@ -153,7 +152,7 @@ export class PqlScanner {
       end += code === backslash ? 2 : 1
     }
     end++
-    const inside = source.slice(start + 1, end - 1)
+    const inside = pql.slice(start + 1, end - 1)
     if (quote === singleQuote)
       return { kind: 'text', text: escapes ? inside.replaceAll("\\'", "'") : inside, start, end, at }
     try {
@@ -167,7 +166,7 @@ export class PqlScanner {
 
   #skip(from: number): number {
     let at = from
-    while (isSpace(this.source.charCodeAt(at))) at++
+    while (isSpace(this.pql.charCodeAt(at))) at++
     return at
   }
 
@@ -176,7 +175,7 @@ export class PqlScanner {
    */
   #place(to: number): Place {
     for (; this.#placed < to; this.#placed++) {
-      const code = this.source.charCodeAt(this.#placed)
+      const code = this.pql.charCodeAt(this.#placed)
       if (code === lineFeed) {
         this.#line++
         this.#column = 1
@@ -198,12 +197,12 @@ const signs = ['!==', '===', '!=', '!~', '==', '=~', '=>', '=<', '~>', '<=', '>=
 const operators = '=!~<>&|'
 
 /** Finds the end of a number as in JSON, but with leading zeros. */
-function numberEnd(source: string, from: number): number {
+function numberEnd(pql: string, from: number): number {
   let end = from + 1
-  while (isDigit(source.charCodeAt(end))) end++
-  if (!'.eE'.includes(source.charAt(end))) return end
+  while (isDigit(pql.charCodeAt(end))) end++
+  if (!'.eE'.includes(pql.charAt(end))) return end
   fraction.lastIndex = end
-  return fraction.test(source) ? fraction.lastIndex : end
+  return fraction.test(pql) ? fraction.lastIndex : end
 }
 
 const fraction = /(?:\.\d+)?(?:[eE][-+]?\d+)?/y
@@ -242,12 +241,12 @@ const isSpace = (code: number) =>
 /**
  * Finds the end of a name, which may have hyphens inside (`audit-events`) and end in `?` (`latest_report?`).
  */
-function wordEnd(source: string, from: number): number {
+function wordEnd(pql: string, from: number): number {
   let at = from
   while (
-    isWord(source.charCodeAt(at)) ||
-    (at > from && source.charCodeAt(at) === minus && isWord(source.charCodeAt(at + 1)))
+    isWord(pql.charCodeAt(at)) ||
+    (at > from && pql.charCodeAt(at) === minus && isWord(pql.charCodeAt(at + 1)))
   )
     at++
-  return at > from && source.charAt(at) === '?' ? at + 1 : at
+  return at > from && pql.charAt(at) === '?' ? at + 1 : at
 }

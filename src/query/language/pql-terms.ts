@@ -1,4 +1,4 @@
-import type { Node } from './node.ts'
+import { type Node, printAst } from './node.ts'
 import { inPql } from './pql-errors.ts'
 import type { PqlScanner, Token } from './pql-scanner.ts'
 
@@ -20,46 +20,46 @@ export const isOperator = /[=<>~.[{]|![=~]|(?:in|is|match)(?![\w-])/y
 export function readField(scanner: PqlScanner): Node {
   const { token } = scanner
   if (!isName(token)) throw scanner.expecting('<field>').fail()
-  const end = pathEnd(scanner.source, token.end)
+  const end = pathEnd(scanner.pql, token.end)
   scanner.jump(end)
-  if (scanner.source.charAt(end) === '[') {
-    const [written] = /^\[[^\s\]]{0,20}\]?/.exec(scanner.source.slice(end, end + 30)) ?? ['[']
+  if (scanner.pql.charAt(end) === '[') {
+    const [written] = /^\[[^\s\]]{0,20}\]?/.exec(scanner.pql.slice(end, end + 30)) ?? ['[']
     const advice = 'For an array, =, ~ and in look at each element: leave the brackets out.'
     throw inPql(
-      scanner.source,
+      scanner.pql,
       scanner.token.at,
       `${written} is no index; an index is a whole number, such as [0]. ${advice}`,
     )
   }
   const isQuotedAlone = token.kind === 'text' && end === token.end
-  return scanner.text(isQuotedAlone ? token.text : scanner.source.slice(token.start, end), token.at)
+  return scanner.text(isQuotedAlone ? token.text : scanner.pql.slice(token.start, end), token.at)
 }
 
 /** True for a token that a field may begin with. */
 export const isName = ({ kind }: Token) => kind === 'word' || kind === 'text' || kind === 'number'
 
-function pathEnd(source: string, from: number): number {
+function pathEnd(pql: string, from: number): number {
   let end = from
   for (;;) {
-    const isIndex = source.charAt(end) === '['
-    if (!isIndex && source.charAt(end) !== '.') return end
+    const isIndex = pql.charAt(end) === '['
+    if (!isIndex && pql.charAt(end) !== '.') return end
     const next =
-      !isIndex && source.charAt(end + 1) === '"'
-        ? quotedEnd(source, end + 1)
-        : endOf(isIndex ? index : part, source, isIndex ? end : end + 1)
+      !isIndex && pql.charAt(end + 1) === '"'
+        ? quotedEnd(pql, end + 1)
+        : endOf(isIndex ? index : part, pql, isIndex ? end : end + 1)
     if (next === undefined) return end
     end = next
   }
 }
 
-function endOf(expression: RegExp, source: string, from: number): number | undefined {
+function endOf(expression: RegExp, pql: string, from: number): number | undefined {
   expression.lastIndex = from
-  return expression.test(source) ? expression.lastIndex : undefined
+  return expression.test(pql) ? expression.lastIndex : undefined
 }
 
-function quotedEnd(source: string, from: number): number | undefined {
-  for (let at = source.indexOf('"', from + 1); at !== -1; at = source.indexOf('"', at + 1))
-    if (behindQuoted.includes(source.charAt(at + 1))) return at + 1
+function quotedEnd(pql: string, from: number): number | undefined {
+  for (let at = pql.indexOf('"', from + 1); at !== -1; at = pql.indexOf('"', at + 1))
+    if (behindQuoted.includes(pql.charAt(at + 1))) return at + 1
   return undefined
 }
 
@@ -87,7 +87,7 @@ export function readText(scanner: PqlScanner): Node {
   return scanner.text(token.text, token.at)
 }
 
-export function readNumber(scanner: PqlScanner): Node {
+function readNumber(scanner: PqlScanner): Node {
   const { token } = scanner
   if (token.kind !== 'number') throw scanner.expecting('<number>').fail(quotesFor(token))
   scanner.next()
@@ -136,4 +136,39 @@ function quotesFor({ kind, text }: Token): string | undefined {
   if (kind === 'word' && /^[“”„‘’]/.test(text)) return 'Quotes are straight: " or \'.'
   if (kind === 'word' && !/^(true|false)$/i.test(text)) return 'Texts need quotes.'
   return undefined
+}
+
+/**
+ * Names of the columns of a projection. A column is named after its field or its function; the second one
+ * with the same name is `count_2`.
+ */
+export class Columns {
+  readonly #names = new Map<string, string>()
+  readonly #taken = new Map<string, number>()
+
+  constructor(items: readonly Node[]) {
+    for (const item of items) {
+      const name = this.#unique(baseOf(item))
+      const what = printAst(item)
+      if (!this.#names.has(what)) this.#names.set(what, name)
+    }
+  }
+
+  /** @returns the name of the column that shows this function; undefined if there is none */
+  nameOf(item: Node): string | undefined {
+    return this.#names.get(printAst(item))
+  }
+
+  #unique(base: string): string {
+    let name = base
+    for (let count = this.#taken.get(base) ?? 0; this.#taken.has(name); name = `${base}_${count}`)
+      this.#taken.set(base, ++count)
+    this.#taken.set(name, this.#taken.get(name) ?? 1)
+    return name
+  }
+}
+
+function baseOf(item: Node): string {
+  const name = item.kind === 'array' ? item.items[1] : item
+  return name?.kind === 'text' ? name.text : ''
 }

@@ -1,10 +1,8 @@
-import { markerOf } from './marker.ts'
 import { bounds, type Node, QueryError, tooMuch } from './node.ts'
-import { Columns } from './pql-columns.ts'
 import { readColumn, readCondition } from './pql-conditions.ts'
-import { inPql } from './pql-errors.ts'
+import { inPql, markerOf } from './pql-errors.ts'
 import { PqlScanner } from './pql-scanner.ts'
-import { isOperator, readField, readItem, readWholeNumber, startsFunction } from './pql-terms.ts'
+import { Columns, isOperator, readField, readItem, readWholeNumber, startsFunction } from './pql-terms.ts'
 
 /**
  * Reads a query in PQL, PuppetDB's other language, as the AST that means the same:
@@ -78,13 +76,13 @@ function readClauses(scanner: PqlScanner, projection: Projection | null) {
     if (!clause) return { grouping, paging }
     const { word, name, read } = clause
     const { at } = scanner.next()
-    if (seen.has(word)) throw inPql(scanner.source, at, `there is a second "${name}"; it may be there once.`)
+    if (seen.has(word)) throw inPql(scanner.pql, at, `there is a second "${name}"; it may be there once.`)
     seen.add(word)
     if (name !== word) scanner.expect('by')
     const isGrouping = word === 'group' || word === 'having'
     if (isGrouping && !projection) {
       const example = 'artworks[artist, count()] { group by artist }'
-      throw inPql(scanner.source, at, `"${name}" needs columns after the entity, as in ${example}.`)
+      throw inPql(scanner.pql, at, `"${name}" needs columns after the entity, as in ${example}.`)
     }
     const columns = projection?.columns ?? new Columns([])
     const node = scanner.call(name.replace(' ', '_'), at, read(scanner, columns))

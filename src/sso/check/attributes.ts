@@ -1,8 +1,8 @@
 import type { OidcConfig, ProviderConfig, ProxyConfig, SamlConfig } from '../../config/providers.ts'
 import type { IdpMetadata } from '../metadata/idp.ts'
 import { transient } from '../saml-assertion.ts'
-import { ask } from './clock.ts'
 import { error, type Found, ok, warning } from './findings.ts'
+import { ask } from './times.ts'
 
 /** Checks that a provider announces everything that the configuration takes from it. */
 

@@ -1,11 +1,11 @@
 import type { OidcConfig } from '../../config/providers.ts'
-import { counted } from '../../lib/counted.ts'
+import { quantity } from '../../lib/quantities.ts'
 import type { SignOnAddresses } from '../addresses.ts'
 import { clockTolerance, createOidcClient } from '../oidc-client.ts'
 import { Refused, Unavailable } from '../protocol.ts'
 import { checkAlgorithms, checkClaims } from './attributes.ts'
-import { ask, checkClock } from './clock.ts'
 import { error, type Found, ok, warning } from './findings.ts'
+import { ask, checkClock } from './times.ts'
 
 /** Asks an OpenID provider about itself and about Carrel's registration there. */
 export async function* checkOidc(
@@ -73,7 +73,7 @@ async function checkKeys(uri: string): Promise<Found> {
   const answer = await ask(uri)
   const keys = answer?.ok ? ((await answer.json().catch(() => ({}))) as { keys?: unknown }).keys : undefined
   return Array.isArray(keys) && keys.length > 0
-    ? ok(`publishes ${counted(keys.length, 'key')}`)
+    ? ok(`publishes ${quantity(keys.length, 'key')}`)
     : error(`its keys cannot be read at ${uri}`)
 }
 

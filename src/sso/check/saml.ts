@@ -3,9 +3,8 @@ import { isLoopback, type SamlConfig, type SingleSignOnConfig } from '../../conf
 import type { IdpMetadata } from '../metadata/idp.ts'
 import { inspectIdp, inspectMetadata } from '../metadata/inspect.ts'
 import { checkAttributes, checkNameIds } from './attributes.ts'
-import { checkCertificate, dateOf } from './certificate.ts'
-import { checkClock } from './clock.ts'
 import { error, type Found, ok, warning } from './findings.ts'
+import { checkCertificate, checkClock, dateOf } from './times.ts'
 
 type Parts = Pick<Config, 'baseUrl'> & { readonly singleSignOn: SingleSignOnConfig }
 

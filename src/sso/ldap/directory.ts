@@ -2,13 +2,11 @@ import type { FastifyBaseLogger } from 'fastify'
 import { ConfigError } from '../../config/file.ts'
 import type { LdapConfig } from '../../config/providers.ts'
 import { type Attributes, Refused } from '../protocol.ts'
-import type { Connection } from './connection.ts'
-import { ServerFault } from './inbox.ts'
-import { type Entry, parseFilter, type Search } from './messages.ts'
-import { createServers } from './servers.ts'
+import { type Connection, createServers } from './connection.ts'
+import { type Entry, parseFilter, type Search, ServerFault } from './messages.ts'
 
 /** An LDAP directory that verifies passwords (docs/decisions/0033). */
-export interface Directory {
+interface Directory {
   /**
    * Verifies a password.
    * @param admit called once before the password is sent, with what is known about the person by then

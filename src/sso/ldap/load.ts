@@ -7,10 +7,10 @@ import type { DirectoryParts } from './directory-logins.ts'
  * start.
  */
 export async function loadDirectory(
-  { singleSignOn, tokenLifetime }: Pick<Config, 'singleSignOn' | 'tokenLifetime'>,
-  parts: Omit<DirectoryParts, 'directory' | 'tokenLifetime'>,
+  { singleSignOn }: Pick<Config, 'singleSignOn'>,
+  parts: Omit<DirectoryParts, 'directory'>,
 ): Promise<DirectoryLogins | undefined> {
   if (!singleSignOn?.directory) return undefined
   const { createDirectoryLogins } = await import('./directory-logins.ts')
-  return createDirectoryLogins({ ...parts, tokenLifetime, directory: singleSignOn.directory })
+  return createDirectoryLogins({ ...parts, directory: singleSignOn.directory })
 }

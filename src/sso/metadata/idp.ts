@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto'
+import type { FederationConfig } from '../../config/providers.ts'
 import { attributeOf, childrenOf, descendantsOf, textOf, type XmlNode } from '../../lib/xml-stream.ts'
 import { earliest, metadataNamespace, validUntilOf } from './entities.ts'
 
@@ -23,7 +24,7 @@ export interface IdpMetadata {
 }
 
 /** The properties that rules of a federation and the discovery page use. */
-export interface IdpListing {
+interface IdpListing {
   /** Display names in all languages; the first is shown. */
   readonly names: readonly string[]
   readonly keywords: readonly string[]
@@ -158,3 +159,22 @@ function pemOf(base64: string): string {
     throw new Error('one of its certificates cannot be read')
   }
 }
+
+/**
+ * Maximum length of an entity id: longer ones don't fit into a login's cookie, and real ones have fewer than
+ * 200 characters.
+ */
+const maxEntityId = 512
+
+/** True if an entry for a federation includes this identity provider. */
+export const isLetIn = (
+  { metadata, listing }: Idp,
+  { requireRegistrationAuthority, requireEntityAttributes }: FederationConfig,
+): boolean =>
+  metadata.entityId.length <= maxEntityId &&
+  (requireRegistrationAuthority === null ||
+    requireRegistrationAuthority.some(one => one === listing.registrationAuthority)) &&
+  requireEntityAttributes.every(({ name, value }) => hasAttribute(listing, name, value))
+
+export const hasAttribute = ({ entityAttributes }: IdpListing, name: string, value: string): boolean =>
+  entityAttributes.some(one => one[0] === name && one[1] === value)

@@ -2,10 +2,9 @@ import { createReadStream } from 'node:fs'
 import type { SamlConfig } from '../../config/providers.ts'
 import { nobody } from '../../lib/fair-queue.ts'
 import { fetchMetadata } from './fetch.ts'
-import type { Idp } from './idp.ts'
+import { type Idp, isLetIn } from './idp.ts'
 import { createMetadataQuery } from './query.ts'
 import { oneOf, type Reading, readMetadata } from './read.ts'
-import { isLetIn } from './rules.ts'
 
 /** Time in ms that a server has to answer. */
 const timeToFetch = 60_000

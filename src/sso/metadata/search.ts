@@ -1,5 +1,4 @@
-import type { Idp } from './idp.ts'
-import { hasAttribute } from './rules.ts'
+import { hasAttribute, type Idp } from './idp.ts'
 
 /** A page of the identity providers that a user may choose from. */
 export interface Found {

@@ -1,10 +1,9 @@
 import { join } from 'node:path'
 import type { FederationConfig, MetadataConfig } from '../../config/providers.ts'
 import { lowerPriority, serveThread } from '../../lib/threads/thread.ts'
-import type { Idp, IdpMetadata } from './idp.ts'
+import { type Idp, type IdpMetadata, isLetIn } from './idp.ts'
 import { createMetadataQuery, type MetadataQuery } from './query.ts'
 import { oneOf, type Reading } from './read.ts'
-import { isLetIn } from './rules.ts'
 import { createIndex, type Found, type SearchIndex } from './search.ts'
 import { addressSource, fileSource, type Source } from './source.ts'
 
@@ -18,20 +17,20 @@ export interface MetadataThreadData {
 }
 
 /** The part of a provider's configuration that is used here. */
-export interface MetadataEntry {
+interface MetadataEntry {
   readonly id: string
   readonly metadata: MetadataConfig
   readonly entityId: string | null
   readonly federation: FederationConfig | null
 }
 
-export type Answer =
+type Answer =
   | { readonly kind: 'found'; readonly idp: IdpMetadata }
   /** The entry doesn't stand for an identity provider of that name. */
   | { readonly kind: 'unknown' }
   | { readonly kind: 'unavailable'; readonly why: string }
 
-export interface Complaint {
+interface Complaint {
   readonly provider: string
   readonly why: string
 }

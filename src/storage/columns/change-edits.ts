@@ -1,5 +1,5 @@
 import { parseWritten } from '../../lib/json.ts'
-import { RecentlyUsed } from '../../lib/recently-used.ts'
+import { RecentlyUsed } from '../../lib/memo.ts'
 import { keyValues, sortKeys } from '../../model/record-changes.ts'
 import { orderOf } from '../../model/value-order.ts'
 import type { RecordEntity } from '../entities.ts'

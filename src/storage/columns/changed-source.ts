@@ -1,5 +1,5 @@
 import type { Client } from '../../lib/fair-queue.ts'
-import { shareNumbers } from '../../lib/shared-memory.ts'
+import { shareNumbers } from '../../lib/memory.ts'
 import { joinPieces, separators } from '../../model/record-format.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'

@@ -1,5 +1,5 @@
 import { parseExact } from '../../lib/json.ts'
-import { sharedNumbers } from '../../lib/shared-memory.ts'
+import { sharedNumbers } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
 import type { FieldRef, Scalar } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'

@@ -1,5 +1,5 @@
 import { type Client, nobody } from '../../lib/fair-queue.ts'
-import { RecentlyUsed } from '../../lib/recently-used.ts'
+import { RecentlyUsed } from '../../lib/memo.ts'
 import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
 import { type Cacheable, cacheKey, type RecordCache } from '../runtime/version-cache.ts'

@@ -1,4 +1,4 @@
-import { sharedMemory, sharedNumbers } from '../../lib/shared-memory.ts'
+import { sharedMemory, sharedNumbers } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { type Aggregate, type Condition, holdsIfMissing } from '../../model/plan.ts'
 import { memberAt } from '../plans/json-values.ts'

@@ -1,6 +1,6 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import { type Client, nobody } from '../../lib/fair-queue.ts'
-import { shareNumbers } from '../../lib/shared-memory.ts'
+import { shareNumbers } from '../../lib/memory.ts'
 import { decidingOrder, type Page } from '../../model/entities.ts'
 import type { Condition, Rows } from '../../model/plan.ts'
 import type { RecordEntity, RecordPlan } from '../entities.ts'

@@ -1,4 +1,4 @@
-import { sharedNumbers } from '../../lib/shared-memory.ts'
+import { sharedNumbers } from '../../lib/memory.ts'
 import type { ValueOrder } from '../../model/value-order.ts'
 import { type Column, openColumn, type PackedColumn, packRanks } from './columns.ts'
 import type { Place } from './look-up.ts'

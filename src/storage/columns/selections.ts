@@ -1,4 +1,4 @@
-import { sharedNumbers } from '../../lib/shared-memory.ts'
+import { sharedNumbers } from '../../lib/memory.ts'
 
 /** A set of records: a list of their numbers, ascending, or a bit for each record. */
 export type Selection =

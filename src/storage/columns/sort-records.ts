@@ -1,4 +1,4 @@
-import { sharedNumbers } from '../../lib/shared-memory.ts'
+import { sharedNumbers } from '../../lib/memory.ts'
 
 /**
  * The ranks of a field by which records are sorted (docs/decisions/0003): for each record, the rank of its

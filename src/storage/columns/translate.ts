@@ -1,4 +1,4 @@
-import { sharedNumbers } from '../../lib/shared-memory.ts'
+import { sharedNumbers } from '../../lib/memory.ts'
 import { canonicalJson } from '../plans/json-values.ts'
 import { type FieldFacts, kindsOf } from './leaves.ts'
 import { findPlace, orderIn, readsOfLookup } from './look-up.ts'

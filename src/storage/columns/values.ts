@@ -1,5 +1,5 @@
 import { parseExact } from '../../lib/json.ts'
-import { sharedMemory } from '../../lib/shared-memory.ts'
+import { sharedMemory } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { TooMuch } from '../../model/errors.ts'
 

@@ -1,4 +1,4 @@
-import { sharedNumbers } from '../../lib/shared-memory.ts'
+import { sharedNumbers } from '../../lib/memory.ts'
 import { TooMuch } from '../../model/errors.ts'
 import type { TextQuery } from '../../model/plan.ts'
 import { patternOf } from '../../model/text-query.ts'

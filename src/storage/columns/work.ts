@@ -1,4 +1,4 @@
-import { sharedNumbers, shareNumbers } from '../../lib/shared-memory.ts'
+import { sharedNumbers, shareNumbers } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { limited, mayGoOn, type Stop } from '../runtime/limits.ts'
 import {

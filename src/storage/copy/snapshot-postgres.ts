@@ -1,6 +1,6 @@
 import { open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder } from '../../lib/make-folder.ts'
+import { makeFolder } from '../../lib/durable-names.ts'
 import type { Entity } from '../../model/entities.ts'
 import { sortRecords } from '../columns/sort-records.ts'
 import type { RecordEntity } from '../entities.ts'

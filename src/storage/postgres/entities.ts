@@ -1,5 +1,5 @@
 import { rmSync } from 'node:fs'
-import { makeTemporaryFolder } from '../../lib/temporary-folder.ts'
+import { makeTemporaryFolder } from '../../lib/process-ids.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule } from '../../model/entities.ts'

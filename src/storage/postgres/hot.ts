@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { areaOf, networkOf } from '../../lib/addresses.ts'
+import { areaOf, networkPrefix } from '../../lib/addresses.ts'
 import { administratorGroup, type Group, type Session } from '../../model/accounts.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import {
@@ -27,6 +27,27 @@ import { insertEvent, insertLoginEvent, type Named, named, replaceNul, runRecord
 export const lookUpSessions = `SELECT s.store, s.entities, s.records, s.secrets, s.groups, s.audiences, s.mark, e.uuid, e.stamp,
   (SELECT a.allow_sessions FROM alert a WHERE a.active = 1 LIMIT 1) AS allowed FROM state s
   LEFT JOIN eperson e ON e.uuid = ANY($1) AND e.enabled = 1`
+
+/** The columns of a session. One statement reads them all, so they are from one snapshot. */
+export const sessionColumns = `${epersonColumns}, session_key, session_state, stamp,
+  to_json(ARRAY(${mine('eperson.uuid')} SELECT json_build_object('uuid', g.uuid, 'name', g.name) FROM mine
+    JOIN epersongroup g ON g.uuid = mine.id ORDER BY g.name)) AS groups`
+
+export type SessionRow = EpersonRow & {
+  session_key: Uint8Array
+  session_state: string | null
+  stamp: number
+  groups: readonly Group[]
+}
+
+export const toSession = (row: SessionRow): Session => ({
+  eperson: toEperson(row),
+  administrator: row.groups.some(group => group.name === administratorGroup),
+  groups: row.groups,
+  sessionKey: row.session_key,
+  ...readState(row.session_state, row.session_key),
+  stamp: row.stamp,
+})
 
 /**
  * A login: it applies `set` to an enabled eperson if `where` holds, and begins a session. The row is locked,
@@ -108,7 +129,7 @@ async function beginSession(
   values: Readonly<Record<string, Value>>,
 ): Promise<Begun | undefined> {
   const { clientIp } = event
-  const network = clientIp === null ? null : networkOf(clientIp)
+  const network = clientIp === null ? null : networkPrefix(clientIp)
   const more = { begun, expires, area: areaOf(clientIp), network, ...values }
   const [row] = await pool.statement(db =>
     runRecording<(SessionRow & { last_begun: number }) | { uuid: null }>(db, statement, event, more),
@@ -155,24 +176,3 @@ export async function refreshSession(pool: Pool, refreshed: Refreshed, event: Au
   const values = { begun, used, expires, stamp, area: areaOf(event.clientIp) }
   await pool.statement(db => runRecording(db, refresh, event, values))
 }
-
-/** The columns of a session. One statement reads them all, so they are from one snapshot. */
-export const sessionColumns = `${epersonColumns}, session_key, session_state, stamp,
-  to_json(ARRAY(${mine('eperson.uuid')} SELECT json_build_object('uuid', g.uuid, 'name', g.name) FROM mine
-    JOIN epersongroup g ON g.uuid = mine.id ORDER BY g.name)) AS groups`
-
-export type SessionRow = EpersonRow & {
-  session_key: Uint8Array
-  session_state: string | null
-  stamp: number
-  groups: readonly Group[]
-}
-
-export const toSession = (row: SessionRow): Session => ({
-  eperson: toEperson(row),
-  administrator: row.groups.some(group => group.name === administratorGroup),
-  groups: row.groups,
-  sessionKey: row.session_key,
-  ...readState(row.session_state, row.session_key),
-  stamp: row.stamp,
-})

@@ -1,5 +1,5 @@
 import type { FairQueue } from '../../lib/fair-queue.ts'
-import { shareNumbers } from '../../lib/shared-memory.ts'
+import { shareNumbers } from '../../lib/memory.ts'
 import type { Thread } from '../../lib/threads/thread.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { joinPieces, separators } from '../../model/record-format.ts'

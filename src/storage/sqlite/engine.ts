@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { makeFolder } from '../../lib/make-folder.ts'
+import { makeFolder } from '../../lib/durable-names.ts'
 import { systemReason } from '../../lib/system-errors.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { keyringOf } from '../../model/keys.ts'

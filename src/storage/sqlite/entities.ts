@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readdirSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { isLeftOver } from '../../lib/programs.ts'
+import { isLeftOver } from '../../lib/process-ids.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule, TableSource } from '../../model/entities.ts'

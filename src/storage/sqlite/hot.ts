@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { areaOf, networkOf } from '../../lib/addresses.ts'
+import { areaOf, networkPrefix } from '../../lib/addresses.ts'
 import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
 import {
   maxProviderSessions,
@@ -83,7 +83,7 @@ function beginSession(
   { begun: now, expires }: NewSession,
   { method, clientIp }: AuditEvent,
 ): number {
-  if (clientIp !== null) rememberNetwork(db, uuid, networkOf(clientIp))
+  if (clientIp !== null) rememberNetwork(db, uuid, networkPrefix(clientIp))
   // A `last_begun` far ahead is from a clock that was wrong. It must not lock the eperson out
   // (docs/decisions/0024).
   const row = db.get<{ last_begun: number; session_key: Uint8Array }>(

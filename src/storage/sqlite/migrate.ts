@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { makeFolder } from '../../lib/make-folder.ts'
+import { makeFolder } from '../../lib/durable-names.ts'
 import { version as program } from '../../lib/version.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { madeBefore } from '../schema.ts'

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { closeSync, openSync, readSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { programInName } from '../../lib/programs.ts'
+import { syncToDisk } from '../../lib/durable-names.ts'
+import { processIdInName } from '../../lib/process-ids.ts'
 import { immutableUri, type OpenOptions } from '../../lib/sqlite.ts'
-import { sync } from '../../lib/sync.ts'
 import { systemReason } from '../../lib/system-errors.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import type { NewEntity, NewRecords, Revision } from '../entities.ts'
@@ -98,7 +98,7 @@ export async function writeRevisionFile(
 
 /** @param fill writes in a transaction */
 async function writeFile(file: string, fill: (db: Database) => Promise<void>): Promise<void> {
-  const temporary = `${file}.writing.${programInName()}`
+  const temporary = `${file}.writing.${processIdInName()}`
   rmSync(temporary, { force: true })
   const db = openDatabase(temporary, { mode: 'write' })
   try {
@@ -116,9 +116,9 @@ async function writeFile(file: string, fill: (db: Database) => Promise<void>): P
     throw error
   }
   db.close()
-  sync(temporary)
+  syncToDisk(temporary)
   renameSync(temporary, file)
-  sync(dirname(file))
+  syncToDisk(dirname(file))
 }
 
 /** @param first the slot of the first record */

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { RecentlyUsed } from '../../lib/recently-used.ts'
+import { RecentlyUsed } from '../../lib/memo.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
 import { versionParts } from '../columns/changed-entities.ts'
 import type { PublishedEntity } from '../statements/entities.ts'

@@ -1,6 +1,7 @@
 import { administratorGroup } from '../../model/accounts.ts'
 import { type StoreFacts, searchedEvents } from '../inspection.ts'
-import { count, type Read, row } from './statements.ts'
+import { below } from './group-tree.ts'
+import { type Read, row } from './statements.ts'
 
 type Facts = Pick<StoreFacts, 'administrators' | 'newestEvent' | 'newestBackup' | 'hasFiles'>
 
@@ -9,9 +10,9 @@ type Facts = Pick<StoreFacts, 'administrators' | 'newestEvent' | 'newestBackup' 
  * @param isCurrent false if the schema may be another one
  */
 export function* factsOf(isCurrent: boolean): Read<Facts> {
-  const administrators = yield* count(
-    `eperson e JOIN membership m ON m.eperson = e.uuid
-       JOIN epersongroup g ON g.uuid = m.epersongroup WHERE g.name = $1 AND e.enabled = 1`,
+  const administrators = yield* row<{ count: number }>(
+    `${below('SELECT uuid FROM epersongroup WHERE name = $1')} SELECT count(DISTINCT e.uuid) AS count FROM below
+       JOIN membership m ON m.epersongroup = below.id JOIN eperson e ON e.uuid = m.eperson WHERE e.enabled = 1`,
     administratorGroup,
   )
   const event = yield* row<{ time: string }>('SELECT time FROM event ORDER BY id DESC LIMIT 1')
@@ -21,7 +22,7 @@ export function* factsOf(isCurrent: boolean): Read<Facts> {
   )
   const file = isCurrent ? yield* row('SELECT 1 AS one FROM bitstream LIMIT 1') : undefined
   return {
-    administrators,
+    administrators: administrators?.count ?? 0,
     newestEvent: toTime(event?.time),
     newestBackup: toTime(backup?.time),
     hasFiles: file !== undefined,

@@ -1,4 +1,4 @@
-import { networkOf } from '../../lib/addresses.ts'
+import { networkPrefix } from '../../lib/addresses.ts'
 import { countRepeats } from '../../lib/repeats.ts'
 import { type AuditEvent, detached } from '../../model/audit-events.ts'
 import type { Trail } from '../trail.ts'
@@ -76,7 +76,7 @@ export function countFailures(record: (event: AuditEvent) => Promise<void>): Rep
     record: async given => {
       const event = detached(given)
       if (event.outcome !== 'failure') return record(event)
-      const from = { ...event, clientIp: event.clientIp === null ? null : networkOf(event.clientIp) }
+      const from = { ...event, clientIp: event.clientIp === null ? null : networkPrefix(event.clientIp) }
       return repeats.add(JSON.stringify(Object.values(from)), {
         first: () => record(event),
         others: count => record({ ...from, count }),

@@ -8,7 +8,7 @@ import {
   type MetadataSchema,
   maxFields,
   maxSchemas,
-} from '../../model/metadata-registry.ts'
+} from '../../model/items.ts'
 import type { FieldSearch, MetadataRegistry } from '../repository.ts'
 import {
   type Change,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import { keepProcesses } from '../../../src/admin/processes/keep.ts'
 import { createProcesses } from '../../../src/admin/processes/processes.ts'
+import { tidyProcesses } from '../../../src/admin/processes/tidy-processes.ts'
 import { commandEvent } from '../../../src/cli/store.ts'
 import { Overloaded } from '../../../src/lib/fair-queue.ts'
 import { OperatorError } from '../../../src/model/errors.ts'
@@ -127,7 +127,7 @@ test('what nobody has heard of for a minute counts as interrupted, and its owner
   const lost = await processes.begin(asked, place)
   assert.ok(lost && 'state' in lost)
   assert.equal(lost.state, 'running')
-  await keepProcesses(processes, Date.now())
+  await tidyProcesses(processes, Date.now())
   assert.equal((await processes.one(lost.id))?.state, 'running', 'another machine may still run it')
   await processes.interrupt([place.owner])
   const news = { progress: null, lines: [], written: 0 }
@@ -146,7 +146,7 @@ test('what a program of this machine left is interrupted at once, also if its nu
   assert.ok(lost && 'id' in lost)
   const runner = createProcesses(storage)
   const own = await runner.start(asked, aborted)
-  await keepProcesses(processes, Date.now())
+  await tidyProcesses(processes, Date.now())
   assert.equal((await processes.one(lost.id))?.state, 'interrupted')
   assert.equal((await processes.one(own.id))?.state, 'running')
   await runner.close()

@@ -4,6 +4,7 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
+import { holdExclusively } from '../../../src/admin/uploads/exclusive-hold.ts'
 import {
   addUpload,
   dataOf,
@@ -11,7 +12,6 @@ import {
   listUploads,
   newUploadId,
 } from '../../../src/admin/uploads/folder.ts'
-import { hold } from '../../../src/admin/uploads/hold.ts'
 import { createUploads } from '../../../src/admin/uploads/uploads.ts'
 import { repeats } from '../../support/scale.ts'
 import { temporaryFolder } from '../../support/service/service.ts'
@@ -48,7 +48,7 @@ test('UP1 PR4 of all who want what an ended program held, one gets it', async t 
   for (let at = 0; at < repeats(100, 1000); at++) {
     const path = join(folder, String(at))
     writeFileSync(`${path}.1`, ended)
-    const all = await Promise.all(Array.from({ length: 8 }, () => hold(path)))
+    const all = await Promise.all(Array.from({ length: 8 }, () => holdExclusively(path)))
     assert.equal(all.filter(Boolean).length, 1, `round ${at}`)
   }
   assert.equal(readdirSync(folder).length, repeats(100, 1000))
@@ -60,7 +60,7 @@ test('UP1 nobody holds what somebody else holds, however many want it and give i
   let [holders, times] = [0, 0]
   async function want(): Promise<void> {
     while (times < repeats(50, 2_000)) {
-      const held = await hold(path)
+      const held = await holdExclusively(path)
       if (held === null) continue
       times++
       assert.equal(++holders, 1)
@@ -75,20 +75,20 @@ test('UP1 nobody holds what somebody else holds, however many want it and give i
 
 test('UP1 a holder that was silent for too long holds it no more, but only for those who say so', async t => {
   const path = join(temporaryFolder(t), 'lock')
-  const first = await hold(path)
+  const first = await holdExclusively(path)
   assert.ok(first)
   utimesSync(first, new Date(), new Date(Date.now() - 60_000))
-  assert.equal(await hold(path), null)
-  assert.equal(await hold(path, 90_000), null)
-  const second = await hold(path, 30_000)
+  assert.equal(await holdExclusively(path), null)
+  assert.equal(await holdExclusively(path, 90_000), null)
+  const second = await holdExclusively(path, 30_000)
   assert.ok(second)
   assert.notEqual(second, first)
-  assert.equal(await hold(path, 30_000), null)
+  assert.equal(await holdExclusively(path, 30_000), null)
 })
 
 test('UP1 a holder of which a failure of the machine has left no name holds nothing', async t => {
   const path = join(temporaryFolder(t), 'held')
   writeFileSync(`${path}.1`, Buffer.alloc(40))
-  assert.ok(await hold(path))
-  assert.equal(await hold(path), null)
+  assert.ok(await holdExclusively(path))
+  assert.equal(await holdExclusively(path), null)
 })

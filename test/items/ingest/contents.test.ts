@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ListedFile, parseContents } from '../../../src/items/ingest/contents.ts'
 import { BadItem } from '../../../src/items/ingest/item.ts'
+import { type ListedFile, parseContents } from '../../../src/items/ingest/item-folder.ts'
 
 const groups = new Set(['Campus', 'MIT Users'])
 const file = (path: string, rest: Partial<ListedFile> = {}): ListedFile => ({

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { ImportError } from '../../../src/import/import-error.ts'
 import type { Candidate } from '../../../src/items/ingest/candidates.ts'
 import { readHeader } from '../../../src/items/ingest/manifest.ts'
-import { openItems } from '../../../src/items/ingest/source.ts'
+import { openItems } from '../../../src/items/ingest/open-items.ts'
 import { type Files, writeFiles } from '../../support/data/archives.ts'
 import { temporaryFolder } from '../../support/service/service.ts'
 

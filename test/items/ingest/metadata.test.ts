@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { BadItem } from '../../../src/items/ingest/item.ts'
-import { createMetadata, isKey, parseMetadata } from '../../../src/items/ingest/metadata.ts'
+import { createMetadata, isKey, parseMetadata } from '../../../src/items/ingest/item-folder.ts'
 
 const inRoot = (inner: string, attributes = '') => `<dublin_core${attributes}>${inner}</dublin_core>`
 

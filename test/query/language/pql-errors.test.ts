@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { markerOf } from '../../../src/query/language/marker.ts'
 import { QueryError } from '../../../src/query/language/node.ts'
+import { markerOf } from '../../../src/query/language/pql-errors.ts'
 import { readPql } from '../../../src/query/language/read-pql.ts'
 
 function errorOf(pql: string): QueryError {

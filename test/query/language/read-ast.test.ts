@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Node, QueryError } from '../../../src/query/language/node.ts'
-import { printAst } from '../../../src/query/language/print-ast.ts'
+import { type Node, printAst, QueryError } from '../../../src/query/language/node.ts'
 import { readAst } from '../../../src/query/language/read-ast.ts'
 
 function errorOf(text: string): QueryError {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bounds, QueryError } from '../../../src/query/language/node.ts'
-import { printAst } from '../../../src/query/language/print-ast.ts'
+import { bounds, printAst, QueryError } from '../../../src/query/language/node.ts'
 import { readPql } from '../../../src/query/language/read-pql.ts'
 
 const astOf = (pql: string): string => printAst(readPql(pql))

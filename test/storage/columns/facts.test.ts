@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { nobody } from '../../../src/lib/fair-queue.ts'
-import { sharedNumbers } from '../../../src/lib/shared-memory.ts'
+import { sharedNumbers } from '../../../src/lib/memory.ts'
 import { Facts, type Turn } from '../../../src/storage/columns/facts.ts'
 import type { RecordEntity } from '../../../src/storage/entities.ts'
 import { VersionCache } from '../../../src/storage/runtime/version-cache.ts'

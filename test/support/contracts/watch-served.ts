@@ -82,13 +82,14 @@ const wildcards: Readonly<Record<string, string>> = {
 
 const routesOf = ({ paths }: OpenApi): readonly DescribedRoute[] =>
   Object.entries(paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, { parameters = [] }]) => {
+    Object.entries(methods).map(([method, { parameters = [], 'x-access': access }]) => {
       const url = path.replaceAll(/\{(\w+)\}/g, ':$1')
       return {
         method: method.toUpperCase(),
         url,
         pattern: wildcards[url] ?? url,
         contract: () => Promise.reject(new Error('it is in the document')),
+        access,
         knowsCaller: parameters.some(({ $ref }) => $ref === '#/components/parameters/OnBehalfOf'),
         takesBody: false,
         isPage: false,

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import type { OpenApi } from '../../../src/openapi/document.ts'
 import type { Client } from '../clients/client.ts'
 import { newGroup, postJson } from '../clients/people.ts'
-import { type Route, routesOf } from '../service/routes.ts'
+import { routesOf, type StatedRoute, withAccess } from '../service/routes.ts'
 import { type Service, startService, temporaryFolder } from '../service/service.ts'
 import { change, newItem, upload } from './editing.ts'
 
@@ -12,7 +13,7 @@ import { change, newItem, upload } from './editing.ts'
  */
 export interface World {
   readonly service: Service
-  readonly routes: readonly Route[]
+  readonly routes: readonly StatedRoute[]
   readonly admin: Client
   readonly reader: Client
   readonly ids: Readonly<Record<string, string>>
@@ -74,7 +75,10 @@ export async function everything(t: TestContext): Promise<World> {
   return {
     service,
     // HEAD is handled by the route of GET.
-    routes: routesOf(service).filter(({ method }) => method !== 'HEAD'),
+    routes: withAccess(
+      routesOf(service).filter(({ method }) => method !== 'HEAD'),
+      (await (await admin.get('/api/openapi.json')).json()) as OpenApi,
+    ),
     admin,
     reader,
     ids,

@@ -8,8 +8,8 @@ import {
   importFile,
   type Progress,
 } from '../../../src/import/import-entity.ts'
+import type { HowRead } from '../../../src/import/reading-options.ts'
 import { type ReviseOptions, type ReviseReport, reviseFile } from '../../../src/import/revise-entity.ts'
-import type { HowRead } from '../../../src/import/seen.ts'
 import type { ReadRule } from '../../../src/model/entities.ts'
 import { databaseOf, runSqlIn } from '../service/engines.ts'
 import { repository } from '../service/process.ts'

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createFileStore } from '../../../src/files/file-store.ts'
-import { makeTemporaryFolder } from '../../../src/lib/temporary-folder.ts'
+import { makeTemporaryFolder } from '../../../src/lib/process-ids.ts'
 import { writeRecordFile } from '../../../src/storage/sqlite/record-versions.ts'
 
 /**

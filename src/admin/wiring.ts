@@ -1,0 +1,65 @@
+import type { FastifyInstance } from 'fastify'
+import type { LookAgain } from '../authn/look-again.ts'
+import type { SpecialGroups } from '../authn/special-groups.ts'
+import type { Config } from '../config/config.ts'
+import type { Addresses } from '../http/addresses.ts'
+import { describeFault } from '../http/answer-problems.ts'
+import type { Tally } from '../lib/tally.ts'
+import type { Limits } from '../model/limits.ts'
+import type { Storage } from '../storage/storage.ts'
+import { adminRoutes } from './entities/routes.ts'
+import { createOperator } from './operation/operator.ts'
+import { createProcesses } from './processes/processes.ts'
+import { processRoutes } from './processes/routes.ts'
+import { scriptRoutes } from './processes/scripts.ts'
+import { uploadsIn } from './uploads/folder.ts'
+import { ingestRoutes } from './uploads/ingest-route.ts'
+import { uploadRoutes } from './uploads/routes.ts'
+import { createUploads } from './uploads/uploads.ts'
+
+interface Parts {
+  readonly addresses: Addresses
+  readonly config: Config
+  readonly limits: Limits
+  readonly lookAgain: LookAgain
+  readonly specialGroups: SpecialGroups
+  readonly storage: Storage
+  readonly tally: Tally
+}
+
+/** Creates the rooms of administration: entities, uploads, operation, and the processes that they begin. */
+export function createAdministration(
+  app: FastifyInstance,
+  { addresses, config, limits, lookAgain, specialGroups, storage, tally }: Parts,
+) {
+  const { entities, people, processes } = storage
+  const folder = uploadsIn(config.dataFolder)
+  const uploads = createUploads(folder)
+  const { close, ...runner } = createProcesses({
+    processes,
+    report: (id, fault) => app.log.error({ process: id, fault: describeFault(fault) }, 'a process failed'),
+  })
+  app.addHook('preClose', close)
+  const operator = createOperator({ addresses, config, limits, specialGroups, storage, tally })
+  return {
+    uploads,
+    /**
+     * Registers the routes below `{api}`.
+     * @returns a function that registers those of processes and scripts, which answer to `embed`
+     */
+    register: async (api: FastifyInstance) => {
+      await operator.register(api)
+      const uploading = { addresses, config, folder, lookAgain }
+      const ingest = ingestRoutes(api, { ...uploading, people, start: runner.start })
+      uploadRoutes(api, uploading)
+      const managing = { addresses, config, entities, lookAgain, people, processes, uploads }
+      const imports = await adminRoutes(api, { ...managing, ...runner })
+      return (hal: FastifyInstance) => {
+        const { scripts } = operator
+        const { resume } = scriptRoutes(hal, { addresses, scripts, start: runner.start })
+        const resumable = { ...resume, ingest: ingest.resume, import: imports.resume }
+        processRoutes(hal, { addresses, lookAgain, processes, resume: resumable })
+      }
+    },
+  }
+}

@@ -1,0 +1,107 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type Access, methodNeeded, needsLogin } from '../http/access.ts'
+import { type Query, tokenParameter } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { requireCaller } from '../http/require-caller.ts'
+import type { Grant, ScopeMethod } from '../model/access-tokens.ts'
+import { type Caller, grantOf, isAdministrator } from '../model/caller.ts'
+
+/**
+ * The one guard of all routes that know their caller (docs/decisions/0067): it enforces the access that each route
+ * states, before a byte of the body is read. What depends only on the route is decided when the route is registered.
+ */
+export type Guard = (request: FastifyRequest, reply: FastifyReply) => void
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Enforces the route's access. */
+    guard?: Guard
+  }
+}
+
+/** Makes every route of this scope, and of scopes inside it, enforce its access. Call it before routes are added. */
+export function guardRoutes(app: FastifyInstance): void {
+  app.addHook('onRoute', route => {
+    const access = route.config?.access
+    if (!access) throw new Error(`${route.method} ${route.url} doesn’t state who may use it`)
+    route.config = { ...route.config, access, guard: guardOf(access, route.method === 'OPTIONS') }
+  })
+  app.addHook('preParsing', (request, reply, _payload, done) => {
+    try {
+      request.routeOptions.config.guard?.(request, reply)
+      done()
+    } catch (error) {
+      done(error as Error)
+    }
+  })
+}
+
+/** @param isOptions the framework would read the body of OPTIONS, which has no meaning */
+function guardOf(access: Access, isOptions: boolean): Guard {
+  const refusesShortLived = access.tokens !== 'ignored' && !access.tokens.shortLived
+  const ignoresBody = access.does === 'read' ? isOptions : access.body === 'ignored'
+  const requireRight = rightOf(access)
+  return request => {
+    if (refusesShortLived) refuseShortLivedToken(request)
+    requireRight(request.caller)
+    if (ignoresBody) ignoreBody(request)
+  }
+}
+
+/** @returns a function that throws a Problem for a caller who may not use the route, whatever the token */
+function rightOf(access: Access): (caller: Caller) => void {
+  const { who, onBehalf, to = 'read this list' } = access
+  if (!needsLogin(access)) return () => {}
+  return caller => {
+    const { kind } = requireCaller(caller)
+    if (who === 'administrator' && !isAdministrator(caller))
+      throw new Problem('access-denied', `Only administrators may ${to}.`)
+    if (kind === 'acting' && onBehalf === 'refused')
+      throw new Problem('on-behalf-of-refused', 'This can’t be done on behalf of somebody.')
+  }
+}
+
+/** Refuses a short-lived token, even beside a bearer token (T10). */
+function refuseShortLivedToken(request: FastifyRequest): void {
+  if ((request.query as Query).values.has(tokenParameter))
+    throw new Problem(
+      'short-lived-token-refused',
+      `This endpoint does not accept ?${tokenParameter}=; send a login token as Authorization: Bearer.`,
+    )
+}
+
+/** Makes the framework see no body, whatever its type and form (O1). Node reads and discards it. */
+function ignoreBody({ raw }: FastifyRequest): void {
+  for (const name of ['content-type', 'content-length', 'transfer-encoding']) delete raw.headers[name]
+}
+
+/** @returns the reason for refusing the access token (K2); undefined if the token is for this request */
+export function faultOfGrant(
+  access: Access,
+  { method, params }: { readonly method: string; readonly params: unknown },
+  { scope }: Grant,
+): string | undefined {
+  if (access.tokens === 'ignored') return undefined
+  const part = access.tokens.access
+  if (part === 'none' || part === 'anonymous')
+    return access.does === 'read'
+      ? 'No access token can do this. Log in.'
+      : 'No access token can change anything here. Log in.'
+  if (part === 'any') return undefined
+  const needed = methodNeeded(access, method)
+  if (!scope.parts.includes(part)) return `It is not for the part ${part} of the API.`
+  if (!scope.methods.includes(needed as ScopeMethod)) return `It is not for the method ${needed}.`
+  if (!scope.entities || needed === 'GET') return undefined
+  // Reading is decided where each query asks which entities the caller may read.
+  const { entity } = params as { readonly entity?: string }
+  return entity !== undefined && scope.entities.includes(entity) ? undefined : 'It is not for this entity.'
+}
+
+/** True if the caller may read at a route with this access; an answer that embeds another asks this. */
+export function mayCall(caller: Caller, access: Access): boolean {
+  const grant = grantOf(caller)
+  if (grant && faultOfGrant(access, { method: 'GET', params: {} }, grant) !== undefined) return false
+  if (!needsLogin(access)) return true
+  if (caller.kind === 'anonymous' || (caller.kind === 'acting' && access.onBehalf === 'refused')) return false
+  return access.who !== 'administrator' || isAdministrator(caller)
+}

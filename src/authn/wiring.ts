@@ -1,0 +1,102 @@
+import type { FastifyInstance } from 'fastify'
+import type { Config } from '../config/config.ts'
+import { createCsrf } from '../http/csrf.ts'
+import type { LoginMethod } from '../model/accounts.ts'
+import { keyringOf } from '../model/keys.ts'
+import type { Limits } from '../model/limits.ts'
+import type { Measures } from '../model/measures.ts'
+import type { Storage } from '../storage/storage.ts'
+import { accessTokenRoutes } from './access-token-routes.ts'
+import { loginRoutes } from './login.ts'
+import { logoutRoutes } from './logout.ts'
+import { createLookAgain } from './look-again.ts'
+import { createNewSessions } from './new-sessions.ts'
+import { createOnBehalfOf } from './on-behalf-of.ts'
+import { createPasswords, type PasswordCost } from './passwords.ts'
+import { sessionRoutes } from './session-routes.ts'
+import { shortLivedTokenRoutes } from './short-lived-tokens.ts'
+import { createSpecialGroups } from './special-groups.ts'
+import { statusRoutes } from './status.ts'
+import { createThrottle } from './throttle.ts'
+import { createTickets } from './tickets.ts'
+import { createTokens } from './tokens.ts'
+import { createVerifyAccessToken } from './verify-access-token.ts'
+
+/** A login method, and the address where it starts, unless the client has its own form for it. */
+export interface Way {
+  readonly method: LoginMethod
+  readonly location?: string
+}
+
+interface Parts {
+  readonly config: Config
+  readonly limits: Pick<Limits, 'passwords'>
+  readonly measures: Measures
+  readonly passwordCost: PasswordCost | undefined
+  readonly storage: Storage
+  readonly ways: readonly Way[]
+}
+
+/** Creates the parts of authentication: secrets, passwords, tokens, special groups and the throttle. */
+export async function createAuthentication({ config, limits, measures, passwordCost, storage, ways }: Parts) {
+  const { accessTokens, attempts, clock, identities, people, secrets, sessions, trail } = storage
+  const keyring = keyringOf(config.tokenSecrets, secrets.current)
+  const passwords = createPasswords(limits.passwords, passwordCost)
+  const tickets = createTickets(identities, clock)
+  const specialGroups = await createSpecialGroups(config, people)
+  return {
+    keyring,
+    passwords,
+    tickets,
+    challenge: challengeOf(ways, config.realm),
+    csrf: createCsrf(config, keyring),
+    throttle: createThrottle({
+      attempts,
+      keyring,
+      measures,
+      refusal: passwords.refusal,
+      holdsWrong: Boolean(config.singleSignOn?.directory),
+    }),
+    newSessions: createNewSessions({ clock, config, identities, measures, sessions, trail }),
+    specialGroups,
+    tokens: createTokens({
+      ...{ clock, config, keyring, measures, sessions, tickets },
+      loginMethods: config.loginMethods,
+      mayAct: config.loginOnBehalfOf,
+    }),
+    verifyAccessToken: createVerifyAccessToken({ accessTokens, clock, config, measures, sessions }),
+    onBehalfOf: createOnBehalfOf({ config, people, sessions, trail }),
+    lookAgain: createLookAgain({ accessTokens, clock, people, sessions, specialGroups }),
+  }
+}
+
+type RouteParts = Parameters<typeof loginRoutes>[1] &
+  Parameters<typeof logoutRoutes>[1] &
+  Parameters<typeof statusRoutes>[1] &
+  Parameters<typeof sessionRoutes>[1] &
+  Parameters<typeof accessTokenRoutes>[1] &
+  Parameters<typeof shortLivedTokenRoutes>[1]
+
+/** The routes below `{api}/authn`, except those of single sign-on. */
+export function authnRoutes(app: FastifyInstance, parts: RouteParts): void {
+  loginRoutes(app, parts)
+  logoutRoutes(app, parts)
+  statusRoutes(app, parts)
+  sessionRoutes(app, parts)
+  accessTokenRoutes(app, parts)
+  shortLivedTokenRoutes(app, parts)
+}
+
+/**
+ * The value of WWW-Authenticate (L4, RFC 9110 §11.6.1): the login methods in the configured order.
+ * @param realm printable ASCII
+ */
+const challengeOf = (ways: readonly Way[], realm: string): string =>
+  ways
+    .map(({ method, location }) => {
+      const parameters = [`realm="${quoted(realm)}"`, ...(location ? [`location="${quoted(location)}"`] : [])]
+      return `${method} ${parameters.join(', ')}`
+    })
+    .join(', ')
+
+const quoted = (text: string) => text.replace(/["\\]/g, '\\$&')

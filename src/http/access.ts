@@ -1,0 +1,133 @@
+import type { ApiPart } from '../model/access-tokens.ts'
+
+/**
+ * Access to a route, as plain data beside its contract (docs/decisions/0067). `authn/guard.ts` enforces it before
+ * a byte of the body is read; OpenAPI and docs/reference/access.md are made of it.
+ */
+export type Access = ReadAccess | ChangeAccess
+
+/** The callers who may use a route. */
+export type Who =
+  | 'anybody'
+  | 'eperson'
+  | 'administrator'
+  | {
+      /** The right that the handler looks up, completing "Callers may …". */
+      readonly handlerDecides: string
+      /** True if anonymous callers are refused before the handler decides. */
+      readonly login: boolean
+    }
+
+/** The tokens that a route accepts. It accepts the token of a login in any case. */
+export interface Tokens {
+  /** True if a short-lived token in the address may authenticate the request. */
+  readonly shortLived: boolean
+  /**
+   * The part of the API that the scope of an access token must include. `any`: no part is needed; `none`: no
+   * access token is accepted; `anonymous`: an access token counts as no token.
+   */
+  readonly access: ApiPart | 'any' | 'none' | 'anonymous'
+}
+
+interface Common {
+  readonly who: Who
+  /** Completes "Only administrators may …". */
+  readonly to?: string
+  /** `ignored`: the route is outside the scope that authenticates the caller. */
+  readonly tokens: Tokens | 'ignored'
+  /** `ignored`: the header X-On-Behalf-Of has no effect. */
+  readonly onBehalf: 'possible' | 'refused' | 'ignored'
+}
+
+export interface ReadAccess extends Common {
+  readonly does: 'read'
+}
+
+export interface ChangeAccess extends Common {
+  /** `ask`: the request only reads, though it has a body, so an access token for GET may send it. */
+  readonly does: 'change' | 'ask'
+  readonly csrf: 'required' | { readonly not: string }
+  readonly body: Body
+}
+
+export type Body =
+  /** `ignored`: a body makes no difference. `unused`: a body is read, within the limit for all, and not used. */
+  'ignored' | 'unused' | TakenBody
+
+interface TakenBody {
+  /** Media types that the handler takes. */
+  readonly types: readonly string[]
+  /** Bytes, or the setting that limits them. */
+  readonly limit: number | `CARREL_${string}`
+  /** True if the body may be missing. */
+  readonly optional: boolean
+}
+
+/** Maximum size of a body in bytes where a route states no other (L7). */
+export const smallBody = 16 * 1024
+
+/** @returns a right of logged-in callers that the handler decides */
+export const rightTo = (handlerDecides: string): Who => ({ handlerDecides, login: true })
+/** @returns a right that anonymous callers may have, too */
+export const openRightTo = (handlerDecides: string): Who => ({ handlerDecides, login: false })
+
+type More<A> = Partial<Omit<A, 'does' | 'who' | 'body' | 'tokens'>>
+
+export const reads = (who: Who, access: Tokens['access'], more: More<ReadAccess> = {}): ReadAccess => ({
+  does: 'read',
+  who,
+  tokens: { shortLived: true, access },
+  onBehalf: 'possible',
+  ...more,
+})
+
+export const changes = (
+  who: Who,
+  access: Tokens['access'],
+  body: Body,
+  more: More<ChangeAccess> = {},
+): ChangeAccess => ({
+  does: 'change',
+  who,
+  tokens: { shortLived: false, access },
+  onBehalf: 'possible',
+  csrf: 'required',
+  body,
+  ...more,
+})
+
+export const withoutCsrf = (not: string, access: ChangeAccess): ChangeAccess => ({ ...access, csrf: { not } })
+
+export const acceptsShortLived = <A extends Access>(access: A): A =>
+  access.tokens === 'ignored' ? access : { ...access, tokens: { ...access.tokens, shortLived: true } }
+
+export const refusesShortLived = <A extends Access>(access: A): A =>
+  access.tokens === 'ignored' ? access : { ...access, tokens: { ...access.tokens, shortLived: false } }
+
+/** Access to a route outside the scope that authenticates the caller. */
+export const outside = (who: Who = 'anybody'): ReadAccess => ({
+  does: 'read',
+  who,
+  tokens: 'ignored',
+  onBehalf: 'ignored',
+})
+
+const of = (types: readonly string[], limit: number): TakenBody => ({ types, limit, optional: false })
+export const jsonOf = (limit = smallBody): TakenBody => of(['application/json'], limit)
+export const patchOf = (limit = smallBody): TakenBody =>
+  of(['application/json-patch+json', 'application/json'], limit)
+export const urisOf = (limit = smallBody): TakenBody => of(['text/uri-list'], limit)
+export const formOf = (limit = smallBody): TakenBody => of(['application/x-www-form-urlencoded'], limit)
+/** A body that may be missing. */
+export const optional = (body: TakenBody): TakenBody => ({ ...body, optional: true })
+
+/** True if the caller must be logged in before the handler runs. */
+export const needsLogin = ({ who }: Access): boolean =>
+  typeof who === 'object' ? who.login : who !== 'anybody'
+
+/** True if the route needs a CSRF pair. */
+export const needsCsrf = (access: Access): boolean => access.does !== 'read' && access.csrf === 'required'
+
+/** The method that the scope of an access token must allow. */
+export const methodNeeded = (access: Access, method: string): string =>
+  access.does === 'change' ? method : 'GET'

@@ -1,0 +1,29 @@
+import { type Caller, isAdministrator } from '../model/caller.ts'
+import { Problem } from './problems.ts'
+
+export type LoggedIn = Exclude<Caller, { kind: 'anonymous' }>
+
+/**
+ * Returns the caller, who must be logged in.
+ * @throws Problem 401 for an anonymous caller
+ */
+export function requireCaller(caller: Caller): LoggedIn {
+  if (caller.kind === 'anonymous')
+    throw new Problem(
+      'authentication-required',
+      'Authentication is required: the request has no valid token.',
+    )
+  return caller
+}
+
+/**
+ * Returns the caller, who must be an administrator, where a handler decides that itself. Elsewhere the access of the
+ * route says so.
+ * @param to completes the message "Only administrators may …"
+ * @throws Problem 401 for an anonymous caller, 403 for any other eperson
+ */
+export function requireAdministrator(caller: Caller, to = 'read this list'): LoggedIn {
+  const loggedIn = requireCaller(caller)
+  if (!isAdministrator(caller)) throw new Problem('access-denied', `Only administrators may ${to}.`)
+  return loggedIn
+}

@@ -1,0 +1,94 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { accessTokenBody } from '../authn/access-token-routes.ts'
+import { changes, reads, refusesShortLived } from '../http/access.ts'
+import type { Addresses } from '../http/addresses.ts'
+import { eventOf } from '../http/audit.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
+import { halPage, readPage } from '../http/hal.ts'
+import type { Query } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import type { AuditEvent } from '../model/audit-events.ts'
+import type { People } from '../storage/people.ts'
+import type { AccessTokens, Sessions } from '../storage/sessions.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
+
+interface Parts {
+  readonly accessTokens: AccessTokens
+  readonly people: People
+  readonly sessions: Sessions
+  readonly addresses: Addresses
+}
+
+/** Administrators end all sessions of an eperson, and list and revoke an eperson's access tokens (N5, K6). */
+export function endSessionsRoutes(
+  app: FastifyInstance,
+  { accessTokens, people, sessions, addresses }: Parts,
+): void {
+  type Route = { Params: { uuid: string } }
+  const url = '/eperson/epersons/:uuid'
+
+  async function wanted({ params }: FastifyRequest<Route>): Promise<string> {
+    const eperson = await people.eperson(params.uuid.toLowerCase())
+    if (!eperson) throw new Problem('not-found', 'There is no eperson with this UUID.')
+    return eperson.uuid
+  }
+  const about = (
+    request: FastifyRequest,
+    eperson: string,
+    event: AuditEvent['event'],
+    object: string,
+  ): AuditEvent => ({ ...eventOf(request.caller, request, { event, outcome: 'success', object }), eperson })
+
+  routesOf(app).delete<Route>(
+    `${url}/sessions`,
+    route(
+      'endSessionsOf',
+      changes('administrator', 'none', 'ignored', { to: 'see or end the logins of others' }),
+    ),
+    async (request, reply) => {
+      const uuid = await wanted(request)
+      await sessions.logout(uuid, about(request, uuid, 'session.end', 'all'))
+      return reply.code(204).send()
+    },
+  )
+  routesOf(app).get<Route>(
+    `${url}/tokens`,
+    route(
+      'listAccessTokensOf',
+      refusesShortLived(reads('administrator', 'people', { to: 'see or end the logins of others' })),
+    ),
+    async request => {
+      const uuid = await wanted(request)
+      const self = `${addresses.eperson(uuid)}/tokens`
+      const tokens = (await accessTokens.list(uuid)).map(one => accessTokenBody(one, `${self}/${one.id}`))
+      return halPage('tokens', tokens, readPage(request.query as Query), self)
+    },
+  )
+  routesOf(app).delete<Route>(
+    `${url}/tokens`,
+    route(
+      'revokeAccessTokensOf',
+      changes('administrator', 'none', 'ignored', { to: 'see or end the logins of others' }),
+    ),
+    async (request, reply) => {
+      const uuid = await wanted(request)
+      await accessTokens.revokeAll(uuid, about(request, uuid, 'token.revoke', 'all'))
+      return reply.code(204).send()
+    },
+  )
+  routesOf(app).delete<{ Params: { uuid: string; id: string } }>(
+    `${url}/tokens/:id`,
+    route(
+      'revokeAccessTokenOf',
+      changes('administrator', 'none', 'ignored', { to: 'see or end the logins of others' }),
+    ),
+    async (request, reply) => {
+      const uuid = await wanted(request)
+      const { id } = request.params
+      if (!(await accessTokens.revoke(id, uuid, about(request, uuid, 'token.revoke', id))))
+        throw new Problem('not-found', 'The eperson has no access token with this id.')
+      return reply.code(204).send()
+    },
+  )
+}

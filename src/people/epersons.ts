@@ -1,0 +1,121 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { SpecialGroupConfig } from '../config/special-groups.ts'
+import { reads, rightTo } from '../http/access.ts'
+import type { Addresses } from '../http/addresses.ts'
+import { clientOf } from '../http/connection.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
+import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
+import { badParameter, type Query, single } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { requireCaller } from '../http/require-caller.ts'
+import { epersonBody, groupBody } from '../http/resources/people.ts'
+import { readUuid } from '../lib/uuids.ts'
+import type { Eperson } from '../model/accounts.ts'
+import { type Caller, isAdministrator } from '../model/caller.ts'
+import type { EpersonSearch, People } from '../storage/people.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
+
+interface Parts {
+  readonly people: People
+  readonly addresses: Addresses
+  readonly asksAgreement: boolean
+  readonly config: SpecialGroupConfig
+}
+
+/**
+ * `GET /api/eperson/epersons…` (S4): the caller's own record and groups, or anyone's for an administrator.
+ */
+export function epersonRoutes(
+  app: FastifyInstance,
+  { addresses, people, asksAgreement, config }: Parts,
+): void {
+  type Route = { Params: { uuid: string } }
+  const path = '/eperson/epersons'
+  const bodyOf = (one: Eperson) => epersonBody(one, addresses, asksAgreement)
+  const url = `${path}/:uuid`
+  const all = `${addresses.api}${path}`
+
+  /** @throws Problem 401 or 403 for a caller who may not read the record, 404 if there is none */
+  async function readable(caller: Caller, uuid: string): Promise<Eperson> {
+    const asking = requireCaller(caller)
+    const wanted = uuid.toLowerCase()
+    if (wanted !== asking.session.eperson.uuid && !isAdministrator(caller))
+      throw new Problem(
+        'access-denied',
+        'Epersons may read only their own record. Administrators may read any.',
+      )
+    const eperson = await people.eperson(wanted)
+    if (!eperson) throw new Problem('not-found', 'There is no eperson with this UUID.')
+    return eperson
+  }
+
+  async function page(request: FastifyRequest, search: EpersonSearch, self: string) {
+    const asked = readPage(request.query as Query)
+    const { rows, total } = await people.findEpersons(search, windowOf(asked), clientOf(request))
+    return halPart('epersons', rows.map(bodyOf), total, asked, self)
+  }
+
+  routesOf(app).get(path, route('listEpersons', reads('administrator', 'people')), async request => {
+    return page(request, { text: '', membership: null }, all)
+  })
+  // The page for people begins with an empty query; administrators choose whom to impersonate there.
+  routesOf(app).get(
+    `${path}/search/byMetadata`,
+    route('searchEpersons', reads('administrator', 'people')),
+    async request => {
+      const text = searchText(request.query as Query)
+      return page(request, { text, membership: null }, `${all}/search/byMetadata`)
+    },
+  )
+  // The page of a group searches its members, and epersons to add. Only direct members count.
+  for (const [name, is] of [
+    ['isMemberOf', true],
+    ['isNotMemberOf', false],
+  ] as const)
+    routesOf(app).get(
+      `${path}/search/${name}`,
+      route(is ? 'searchMembers' : 'searchOthers', reads('administrator', 'people')),
+      async request => {
+        const query = request.query as Query
+        const membership = { group: groupParameter(query), is }
+        return page(request, { text: searchText(query), membership }, `${all}/search/${name}`)
+      },
+    )
+  routesOf(app).get(
+    `${path}/search/byEmail`,
+    route('findEpersonByEmail', reads('administrator', 'people')),
+    async (request, reply) => {
+      const known = await people.credentials((single(request.query as Query, 'email') ?? '').trim())
+      const found = known && (await people.eperson(known.uuid))
+      return found ? bodyOf(found) : reply.code(204).send()
+    },
+  )
+
+  routesOf(app).get<Route>(
+    url,
+    route('showEperson', reads(rightTo('read the eperson'), 'people')),
+    async request => bodyOf(await readable(request.caller, request.params.uuid)),
+  )
+  routesOf(app).get<Route>(
+    `${url}/groups`,
+    route('listGroupsOfEperson', reads(rightTo('read the eperson'), 'people')),
+    async request => {
+      const { uuid } = await readable(request.caller, request.params.uuid)
+      const bodies = (await people.groupsOf(uuid)).map(group => groupBody(group, { addresses, config }))
+      return halPage('groups', bodies, readPage(request.query as Query), `${addresses.eperson(uuid)}/groups`)
+    },
+  )
+}
+
+/** Reads the parameter `group`. @throws Problem 400 for a value that isn't a UUID */
+export function groupParameter(query: Query): string {
+  const given = single(query, 'group') ?? ''
+  const uuid = readUuid(given)
+  if (uuid === undefined)
+    throw badParameter('group', given, 'The parameter group must be the UUID of a group.')
+  return uuid
+}
+
+/** Reads the parameter `query`: part of a name or an email address, or a whole UUID. */
+export const searchText = (query: Query): string => (single(query, 'query') ?? '').trim().toLowerCase()

@@ -1,0 +1,134 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { SpecialGroupConfig } from '../config/special-groups.ts'
+import { reads, rightTo } from '../http/access.ts'
+import type { Addresses } from '../http/addresses.ts'
+import { clientOf } from '../http/connection.ts'
+import { contractsIn, routesOf } from '../http/contract.ts'
+import { halPage, halPart, readPage, windowOf } from '../http/hal.ts'
+import type { Query } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { requireCaller } from '../http/require-caller.ts'
+import { epersonBody, groupBody } from '../http/resources/people.ts'
+import { readUuid } from '../lib/uuids.ts'
+import type { Group } from '../model/accounts.ts'
+import { type Caller, isAdministrator, isMember } from '../model/caller.ts'
+import { openGroup, withOpenGroups } from '../model/readers.ts'
+import type { GroupSearch, People } from '../storage/people.ts'
+import { groupParameter, searchText } from './epersons.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
+
+interface Parts {
+  readonly people: People
+  readonly addresses: Addresses
+  readonly asksAgreement: boolean
+  readonly config: SpecialGroupConfig
+}
+
+/**
+ * `GET /api/eperson/groups…`: the groups that the caller is in, or all of them for an administrator. The page
+ * for groups of DSpace's interface (groups-registry.component.ts) searches with an empty query, then follows
+ * `epersons`, `subgroups` and `object` of every group, and shows a spinner until each of them has answered.
+ */
+export function groupRoutes(app: FastifyInstance, { addresses, people, asksAgreement, config }: Parts): void {
+  type Route = { Params: { uuid: string } }
+  const path = '/eperson/groups'
+  const url = `${path}/:uuid`
+  const all = `${addresses.api}${path}`
+
+  /** @throws Problem 401 or 403 for a caller who may not read the group, 404 if there is none */
+  async function readable(caller: Caller, uuid: string): Promise<Group> {
+    requireCaller(caller)
+    const wanted = readUuid(uuid)
+    const open = wanted === undefined ? undefined : openGroup(wanted)
+    if (open) return open
+    const group = wanted === undefined ? undefined : await people.group(wanted)
+    if (group && (isAdministrator(caller) || isMember(caller, group.name))) return group
+    // Other callers must not learn whether there is such a group.
+    throw isAdministrator(caller)
+      ? new Problem('not-found', 'There is no group with this UUID.')
+      : new Problem(
+          'access-denied',
+          'Epersons may read only the groups that they are in. Administrators may read any.',
+        )
+  }
+
+  /**
+   * @param withOpen true to add the open groups, which are no groups of the store, for a client that looks
+   * for readers
+   */
+  async function page(
+    request: FastifyRequest,
+    self: string,
+    text: string,
+    { inside = null, withOpen = false }: { inside?: GroupSearch['inside']; withOpen?: boolean } = {},
+  ) {
+    const asked = readPage(request.query as Query)
+    const found = await people.findGroups({ text, inside }, windowOf(asked), clientOf(request))
+    const { rows, total } = withOpen ? withOpenGroups(text, windowOf(asked), found) : found
+    const bodies = rows.map(one => groupBody(one, { addresses, config }))
+    return halPart('groups', bodies, total, asked, self)
+  }
+
+  routesOf(app).get(path, route('listGroups', reads('administrator', 'people')), async request => {
+    return page(request, all, '')
+  })
+  routesOf(app).get(
+    `${path}/search/byMetadata`,
+    route('searchGroups', reads('administrator', 'people')),
+    async request => {
+      const query = request.query as Query
+      return page(request, `${all}/search/byMetadata`, searchText(query), { withOpen: true })
+    },
+  )
+  // The page of a group offers these as subgroups.
+  routesOf(app).get(
+    `${path}/search/isNotMemberOf`,
+    route('searchOtherGroups', reads('administrator', 'people')),
+    async request => {
+      const query = request.query as Query
+      return page(request, `${all}/search/isNotMemberOf`, searchText(query), {
+        inside: { group: groupParameter(query), is: false },
+      })
+    },
+  )
+
+  routesOf(app).get<Route>(
+    url,
+    route('showGroup', reads(rightTo('read the group'), 'people')),
+    async request => groupBody(await readable(request.caller, request.params.uuid), { addresses, config }),
+  )
+  routesOf(app).get<Route>(
+    `${url}/epersons`,
+    route('listMembers', reads('administrator', 'people')),
+    async request => {
+      const { uuid } = await readable(request.caller, request.params.uuid)
+      const asked = readPage(request.query as Query)
+      const members = { text: '', membership: { group: uuid, is: true } }
+      const { rows, total } = await people.findEpersons(members, windowOf(asked), clientOf(request))
+      const bodies = rows.map(one => epersonBody(one, addresses, asksAgreement))
+      return halPart('epersons', bodies, total, asked, `${addresses.group(uuid)}/epersons`)
+    },
+  )
+  routesOf(app).get<Route>(
+    `${url}/subgroups`,
+    route('listSubgroups', reads(rightTo('read the group'), 'people')),
+    async request => {
+      const { uuid } = await readable(request.caller, request.params.uuid)
+      const self = `${addresses.group(uuid)}/subgroups`
+      // Members may read a group, but not who else is in it.
+      if (!isAdministrator(request.caller))
+        return halPage('groups', [], readPage(request.query as Query), self)
+      return page(request, self, '', { inside: { group: uuid, is: true } })
+    },
+  )
+  // In DSpace, this is the community or collection that a group was made for.
+  routesOf(app).get<Route>(
+    `${url}/object`,
+    route('showObjectOfGroup', reads(rightTo('read the group'), 'people')),
+    async (request, reply) => {
+      await readable(request.caller, request.params.uuid)
+      return reply.code(204).send()
+    },
+  )
+}

@@ -1,0 +1,77 @@
+import { quote, suggestion } from '../../http/parameters.ts'
+import { Problem } from '../../http/problems.ts'
+import { fits, kindOf } from '../../import/types.ts'
+import { isObject, type Members } from '../../lib/json.ts'
+import type { Entity } from '../../model/entities.ts'
+import { keyValues, recordKey } from '../../model/record-changes.ts'
+import { maxRecord, requireFlat } from './read-body.ts'
+
+/**
+ * Checks a changed record by the rules of an import (D12). It may only have the fields of its entity: a new
+ * one would change the entity for every reader.
+ * @param key key of the record, which can't change
+ * @returns the JSON to store
+ * @throws Problem 422 that names the field; 413 for a record that is too large
+ */
+export function checkedJson(entity: Entity, record: unknown, key: string): string {
+  if (!isObject(record)) throw new Problem('record-refused', 'A record is a JSON object.')
+  const json = printed(record)
+  requireFlat(json, 'record-refused')
+  const known = new Map(entity.fields.map(field => [field.name, field]))
+  for (const [name, value] of Object.entries(record)) {
+    const field = known.get(name)
+    if (!field) throw unknownField(entity, name)
+    const kind = kindOf(value)
+    if (kind !== undefined && !fits(kind, field.type))
+      throw new Problem(
+        'record-refused',
+        `The field ${quote(name)} of ${entity.name} is ${field.type}, and the value is ${kind}: ${quote(JSON.stringify(value))}.`,
+        { members: { pointer: pointerTo(name), legal: [field.type] } },
+      )
+  }
+  requireKey(entity, record, key)
+  if (Buffer.byteLength(json) > maxRecord)
+    throw new Problem('body-too-large', 'The record would be larger than 1 MiB.')
+  return json
+}
+
+/** Writes a record as JSON, which fails if a patch has nested values again and again. */
+function printed(record: Members): string {
+  try {
+    return JSON.stringify(record)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw new Problem('record-refused', 'The record is nested too deeply; flatten it.')
+  }
+}
+
+function unknownField({ name: entity, fields }: Entity, name: string): Problem {
+  const { hint, members } = suggestion(
+    name,
+    fields.map(field => field.name),
+  )
+  return new Problem('record-refused', `${entity} has no field ${quote(name)}.${hint}`, {
+    members: { pointer: pointerTo(name), ...members },
+  })
+}
+
+function requireKey(entity: Entity, record: Members, key: string): void {
+  const names = [entity.key].flat()
+  const values = keyValues(entity, record)
+  const missing = names.find((_, at) => values[at] === null)
+  if (missing !== undefined)
+    throw new Problem(
+      'record-refused',
+      `The key field ${quote(missing)} is missing or null; every record needs its key.`,
+      { members: { pointer: pointerTo(missing) } },
+    )
+  if (recordKey(entity, values) !== key)
+    throw new Problem(
+      'record-refused',
+      `The key ${names.join(', ')} is not that of the address; it can’t be changed. Delete the record, and put another one.`,
+      { members: { pointer: pointerTo(names[0] ?? '') } },
+    )
+}
+
+/** Makes a JSON pointer (RFC 6901) to a field. */
+const pointerTo = (name: string) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1').slice(0, 200)}`
