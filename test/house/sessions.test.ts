@@ -22,7 +22,9 @@ test('S5 no session begins without the rules for who may log in', () => {
   ]
   const found = files.filter(file => {
     const text = readFileSync(join(repository, file), 'utf8')
-    return begins.some(one => one.test(text)) || (knowsStore.test(text) && /(?<!attempts)\.begin\b/.test(text))
+    return (
+      begins.some(one => one.test(text)) || (knowsStore.test(text) && /(?<!attempts)\.begin\b/.test(text))
+    )
   })
   assert.deepEqual(found.toSorted(), mayBegin)
 })
