@@ -12,10 +12,9 @@ import { createOperator } from './operation/operator.ts'
 import { createProcesses } from './processes/processes.ts'
 import { processRoutes } from './processes/routes.ts'
 import { scriptRoutes } from './processes/scripts.ts'
-import { uploadsIn } from './uploads/folder.ts'
+import { createUploads, uploadsIn } from './uploads/folder.ts'
 import { ingestRoutes } from './uploads/ingest-route.ts'
 import { uploadRoutes } from './uploads/routes.ts'
-import { createUploads } from './uploads/uploads.ts'
 
 interface Parts {
   readonly addresses: Addresses

@@ -1,7 +1,6 @@
 import { BlockList, isIPv4 } from 'node:net'
-import type { Config } from '../config/config.ts'
+import { type Config, specialGroupNames } from '../config/config.ts'
 import { providersIn } from '../config/providers.ts'
-import { specialGroupNames } from '../config/special-groups.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Group, LoginMethod } from '../model/accounts.ts'
 import type { People } from '../storage/people.ts'

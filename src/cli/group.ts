@@ -1,6 +1,5 @@
 import { Command } from 'commander'
-import type { Config } from '../config/config.ts'
-import { specialGroupNames } from '../config/special-groups.ts'
+import { type Config, specialGroupNames } from '../config/config.ts'
 import { administratorGroup } from '../model/accounts.ts'
 import { placesOf } from '../people/group-use.ts'
 import { maxLevels } from '../storage/people.ts'

@@ -1,8 +1,8 @@
-import { tidyProcesses } from '../admin/processes/tidy-processes.ts'
 import { clearUploads, uploadsIn } from '../admin/uploads/folder.ts'
 import type { Config } from '../config/config.ts'
 import { clearIncoming } from '../files/sweep.ts'
-import { clearTemporaryFolders } from '../lib/process-ids.ts'
+import { clearTemporaryFolders, hasEnded } from '../lib/process-ids.ts'
+import type { Processes } from '../storage/processes.ts'
 import type { Storage } from '../storage/storage.ts'
 import { announce } from './output.ts'
 
@@ -59,4 +59,18 @@ function announceBehind(time: Date): void {
     'that has expired becomes valid again. If the clock is right now and was wrong then, run ' +
     '`carrel eperson logout --all`: everyone has to log in again, and Carrel follows the clock again.'
   announce('warn', sentence, { time: time.toISOString(), msg: sentence })
+}
+
+/** Time in ms for which ended processes are kept, and their maximum number. */
+const keptFor = 90 * 24 * 3600 * 1000
+const mostKept = 1_000
+
+/** Maintains the list: marks processes whose program has ended as interrupted, and removes old ones. */
+export async function tidyProcesses(
+  processes: Pick<Processes, 'owners' | 'interrupt' | 'prune'>,
+  now: number,
+): Promise<void> {
+  const gone = (await processes.owners()).filter(hasEnded)
+  await processes.interrupt(gone)
+  await processes.prune(new Date(Math.max(0, now - keptFor)).toISOString(), mostKept)
 }

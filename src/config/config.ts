@@ -1,4 +1,5 @@
 import { join, resolve } from 'node:path'
+import { memo } from '../lib/memo.ts'
 import { type LoginMethod, passwordMethod } from '../model/accounts.ts'
 import { ConfigError, type IpGroup, type MethodGroup, specialGroups } from './file.ts'
 import { type MailConfig, mailOf, type UploadLimits, uploadsOf } from './parts.ts'
@@ -238,3 +239,12 @@ function refuseTooManyGroups(
         `${what} can give an eperson more than ${maxGroups} special groups, the most that a token can hold`,
       )
 }
+
+export type SpecialGroupConfig = Pick<Config, 'ipGroups' | 'methodGroups' | 'singleSignOn'>
+
+/** Lists all special groups: given by network, by login method or by the attributes of a provider. */
+export const specialGroupNames = memo((rules: SpecialGroupConfig): ReadonlySet<string> => {
+  const { ipGroups, methodGroups, singleSignOn } = rules
+  const all = [...ipGroups, ...methodGroups, ...providersIn(singleSignOn).flatMap(({ groups }) => groups)]
+  return new Set(all.map(({ group }) => group))
+})

@@ -1,5 +1,4 @@
-import type { Config } from '../config/config.ts'
-import { specialGroupNames } from '../config/special-groups.ts'
+import { type Config, specialGroupNames } from '../config/config.ts'
 import { itemFeatures } from '../items/features.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import { administratorGroup, type Eperson, passwordMethod } from '../model/accounts.ts'

@@ -2,12 +2,12 @@ import type { FastifyInstance } from 'fastify'
 import { bitstreamRoutes } from '../items/bitstreams.ts'
 import { findRoutes } from '../items/find.ts'
 import { itemRoutes } from '../items/items.ts'
+import { siteRoutes } from '../items/sites.ts'
 import { alertRoutes } from './alerts.ts'
 import { auditEventRoutes } from './audit-events.ts'
 import { authorizationRoutes } from './authorizations.ts'
 import { emptyAnswerRoutes } from './empty-answers.ts'
 import { metadataRegistryRoutes } from './metadata-registry.ts'
-import { siteRoutes } from './sites.ts'
 
 type Parts = Parameters<typeof siteRoutes>[1] &
   Parameters<typeof itemRoutes>[1] &

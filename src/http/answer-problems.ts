@@ -6,10 +6,10 @@ import { STATUS_CODES } from '../lib/node-http.ts'
 import { hideAccessTokens } from '../model/access-tokens.ts'
 import { PlanRefused, StoreUnavailable } from '../model/errors.ts'
 import { type Addresses, pathOf } from './addresses.ts'
+import { mayBeSlow } from './body-pieces.ts'
 import { responseOn } from './connection.ts'
 import { escapeHtml, sendPage, sentenceHtml, wantsPage } from './html-page.ts'
 import { Problem, type ProblemCode, problems } from './problems.ts'
-import { mayBeSlow } from './slow-bodies.ts'
 
 interface Parts {
   readonly addresses: Addresses

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { Config } from '../config/config.ts'
-import type { SpecialGroupConfig } from '../config/special-groups.ts'
+import type { Config, SpecialGroupConfig } from '../config/config.ts'
 import { openRightTo, reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn, routesOf } from '../http/contract.ts'

@@ -1,9 +1,7 @@
 import { type DescribedRoute, tags } from '../http/contract.ts'
 import { version } from '../lib/version.ts'
-import { Components, csrfName, type Json } from './components.ts'
-import { Names } from './names.ts'
+import { Components, csrfName, type Json, Names, ProblemBody } from './components.ts'
 import { type Operation, operationOf, parameters } from './operations.ts'
-import { ProblemBody } from './problem-schema.ts'
 import { headersOfAll, type Surroundings } from './rules.ts'
 
 /** OpenAPI 3.1 (https://spec.openapis.org/oas/v3.1.1), as far as it is used here. */

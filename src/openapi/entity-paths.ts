@@ -3,9 +3,8 @@ import { memo } from '../lib/memo.ts'
 import type { Caller } from '../model/caller.ts'
 import type { Entity, Field } from '../model/entities.ts'
 import { mayReadEntity, mayWriteEntity } from '../query/readable.ts'
-import type { Json } from './components.ts'
+import { type Json, Names } from './components.ts'
 import type { Taken } from './document.ts'
-import { Names } from './names.ts'
 
 /**
  * Maximum number of fields of all entities in a document: programs that generate a type for each entity read

@@ -5,7 +5,6 @@ import { eventOf } from '../http/audit.ts'
 import { clientOf } from '../http/connection.ts'
 import { contractsIn, routesOf } from '../http/contract.ts'
 import { jsonObject } from '../http/json-body.ts'
-import { hasMailToken, mailToken } from '../http/mail-token.ts'
 import { Problem } from '../http/problems.ts'
 import { requireAdministrator, requireCaller } from '../http/require-caller.ts'
 import { epersonBody } from '../http/resources/people.ts'
@@ -13,7 +12,7 @@ import { readUuid } from '../lib/uuids.ts'
 import type { Eperson } from '../model/accounts.ts'
 import type { People } from '../storage/people.ts'
 import { newPerson, passwordIn } from './eperson-input.ts'
-import { mailEvent, type Registrations } from './registrations.ts'
+import { hasMailToken, mailEvent, mailToken, type Registrations } from './registrations.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Config } from '../config/config.ts'
-import { specialGroupNames } from '../config/special-groups.ts'
+import { type Config, specialGroupNames } from '../config/config.ts'
 import { changes, jsonOf, patchOf, urisOf } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { eventOf } from '../http/audit.ts'

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { SpecialGroupConfig } from '../config/special-groups.ts'
+import type { SpecialGroupConfig } from '../config/config.ts'
 import { reads, rightTo } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { clientOf } from '../http/connection.ts'

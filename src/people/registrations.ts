@@ -4,6 +4,7 @@ import type { Passwords } from '../authn/passwords.ts'
 import type { Tickets } from '../authn/tickets.ts'
 import type { Config } from '../config/config.ts'
 import type { MailConfig } from '../config/parts.ts'
+import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { clientAddress } from '../lib/addresses.ts'
 import { type Client, Overloaded } from '../lib/fair-queue.ts'
@@ -258,3 +259,9 @@ ${link}
 It works once, and ends every session of the account. ${ignored}
 `,
 })
+
+/** The token from a mail, as DSpace's clients send it (docs/decisions/0045); undefined if there is none. */
+export const mailToken = (request: FastifyRequest): string | undefined =>
+  single(request.query as Query, 'token')
+
+export const hasMailToken = (request: FastifyRequest): boolean => mailToken(request) !== undefined

@@ -5,7 +5,6 @@ import { routesOf } from '../http/contract.ts'
 import { isForm } from '../http/form.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { readGetBody } from '../http/read-get-body.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { QueueMeasures } from '../lib/tally.ts'
 import { createLoopQueue, type Limits } from '../model/limits.ts'
@@ -144,4 +143,23 @@ export function limitLargeBodies(app: FastifyInstance, { loops, measures }: Part
       done()
     }, done)
   })
+}
+
+/**
+ * Reads the body of a `GET`, which the framework leaves alone.
+ * @param max size in bytes
+ * @throws Problem 413 if the body is larger
+ */
+export async function readGetBody({ raw }: FastifyRequest, max: number): Promise<Buffer> {
+  const tooLarge = () =>
+    new Problem('body-too-large', `The body of the request is larger than ${max.toLocaleString('en')} bytes.`)
+  if (Number(raw.headers['content-length'] ?? 0) > max) throw tooLarge()
+  const pieces: Buffer[] = []
+  let size = 0
+  for await (const piece of raw.iterator({ destroyOnReturn: false })) {
+    size += (piece as Buffer).length
+    if (size > max) throw tooLarge()
+    pieces.push(piece as Buffer)
+  }
+  return Buffer.concat(pieces)
 }

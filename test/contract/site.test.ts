@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { siteUuid } from '../../src/dspace/sites.ts'
+import { siteUuid } from '../../src/items/sites.ts'
 import { assertProblem } from '../support/clients/answers.ts'
 import type { Client } from '../support/clients/client.ts'
 import { listPath } from '../support/clients/listings.ts'

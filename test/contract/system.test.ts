@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
-import { emptyLists } from '../../src/dspace/empty-lists.ts'
+import { emptyLists } from '../../src/dspace/empty-answers.ts'
 import { assertProblem } from '../support/clients/answers.ts'
 import type { Client } from '../support/clients/client.ts'
 import { addItem } from '../support/data/repository.ts'

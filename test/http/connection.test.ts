@@ -2,12 +2,13 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import Fastify from 'fastify'
+import { outside } from '../../src/http/access.ts'
 import { endIdle } from '../../src/http/connection.ts'
 
 test('Q18 a client that waits for a response is not disconnected, however long that takes', async t => {
   const app = Fastify({ connectionTimeout: 100 })
   app.server.on('timeout', endIdle)
-  app.get('/', async ({ raw: { socket } }) => {
+  app.get('/', { config: { access: outside() } }, async ({ raw: { socket } }) => {
     await once(socket, 'timeout')
     return { isDestroyed: socket.destroyed }
   })

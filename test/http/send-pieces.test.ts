@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import Fastify, { type FastifyReply, type FastifyRequest } from 'fastify'
+import { outside } from '../../src/http/access.ts'
 import { turnOf } from '../../src/http/connection.ts'
 import { sendPieces } from '../../src/http/send-pieces.ts'
 import { openSocket } from '../support/clients/raw.ts'
@@ -13,7 +14,9 @@ type Answer = (at: string, reply: FastifyReply, request: FastifyRequest) => Prom
 /** Opens a connection and sends this number of requests at once: /1, /2 and so on. */
 async function pipeline(t: TestContext, requests: number, answer: Answer): Promise<Socket> {
   const app = Fastify()
-  app.get<{ Params: { at: string } }>('/:at', (request, reply) => answer(request.params.at, reply, request))
+  app.get<{ Params: { at: string } }>('/:at', { config: { access: outside() } }, (request, reply) =>
+    answer(request.params.at, reply, request),
+  )
   t.after(() => app.close())
   const socket = openSocket(await app.listen({ host: '127.0.0.1', port: 0 }))
   t.after(() => socket.destroy())

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { siteUuid } from '../../src/dspace/sites.ts'
+import { siteUuid } from '../../src/items/sites.ts'
 import { bearerOf, type Client } from '../support/clients/client.ts'
 import { claimsOf } from '../support/clients/jwt.ts'
 import {

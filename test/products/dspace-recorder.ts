@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import type { Page, Request } from 'playwright-core'
-import { siteUuid } from '../../src/dspace/sites.ts'
+import { siteUuid } from '../../src/items/sites.ts'
 import { anyCount, anyShape, type Recorded, type RecordedWalk, shapeOf } from '../support/clients/recorded.ts'
 
 /** A request as the browser sent it, and its answer. */

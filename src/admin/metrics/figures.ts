@@ -1,6 +1,5 @@
 import { bounds, type Labels, type Tally, type Value } from '../../lib/tally.ts'
-import { familiesOf } from './exposition.ts'
-import { type ServiceParts, serviceMetrics } from './service-metrics.ts'
+import { familiesOf, type ServiceParts, serviceMetrics } from './service-metrics.ts'
 
 /**
  * The figures of `GET /metrics` as JSON for a console: the same counters, summed over all event loops (D5).

@@ -12,8 +12,7 @@ import { clientAddress, isLoopbackName } from '../../lib/addresses.ts'
 import { sameText } from '../../lib/hmac.ts'
 import type { Tally } from '../../lib/tally.ts'
 import type { StoreMetrics } from '../../storage/storage.ts'
-import { contentType, expose, familiesOf } from './exposition.ts'
-import { type ServiceParts, serviceMetrics } from './service-metrics.ts'
+import { contentType, expose, familiesOf, type ServiceParts, serviceMetrics } from './service-metrics.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 

@@ -13,8 +13,7 @@ import { questionRoutes } from './question-routes.ts'
 import { createQuestions } from './questions.ts'
 import { operatorScripts } from './scripts.ts'
 import { specialGroupRoutes } from './special-groups.ts'
-import { stateRoutes } from './state-routes.ts'
-import { upkeepRoutes } from './upkeep-routes.ts'
+import { stateRoutes, upkeepRoutes } from './upkeep-routes.ts'
 
 /** Operation by administrators over HTTP, as an operator does it by command (docs/decisions/0049). */
 export interface Operator {

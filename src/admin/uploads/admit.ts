@@ -5,8 +5,8 @@ import type { UploadLimits } from '../../config/parts.ts'
 import { Problem } from '../../http/problems.ts'
 import { makeFolder } from '../../lib/durable-names.ts'
 import { hasEnded } from '../../lib/process-ids.ts'
-import { holdExclusively } from './exclusive-hold.ts'
 import { addUpload, type Found, freeIn, type Info, listUploads, removeUpload, written } from './folder.ts'
+import { holdExclusively } from './lock.ts'
 
 interface Parts {
   readonly folder: string

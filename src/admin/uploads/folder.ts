@@ -5,7 +5,8 @@ import { makeFolder } from '../../lib/durable-names.ts'
 import { isLeftOver, processIdInName } from '../../lib/process-ids.ts'
 import { isMissing, systemReason, unlessMissing } from '../../lib/system-errors.ts'
 import { StoreUnavailable } from '../../model/errors.ts'
-import { holdExclusively } from './exclusive-hold.ts'
+import type { Upload, Uploads } from '../../model/uploads.ts'
+import { holdExclusively } from './lock.ts'
 
 /**
  * The folder of uploads: each has a folder named by its id, with the file `data`, whose size is the offset,
@@ -170,3 +171,23 @@ export async function makeUnpacked(folder: string): Promise<string> {
 function unpackedBy(name: string): { readonly isForsaken: boolean } | undefined {
   return name.startsWith('unpacked.') ? { isForsaken: isLeftOver(name) } : undefined
 }
+
+/** Finished uploads, for the features that use them. */
+export const createUploads = (folder: string): Uploads => ({
+  take: async (id, eperson): Promise<Upload | undefined> => {
+    const found = await findUpload(folder, id)
+    if (found?.eperson !== eperson || found.offset !== found.size) return undefined
+    const held = await holdUpload(folder, id)
+    if (!held) return undefined
+    const { size, metadata } = found
+    const name = metadata.filename ?? metadata.name ?? null
+    return {
+      id,
+      eperson,
+      name,
+      size,
+      path: dataOf(folder, id),
+      release: used => (used ? removeUpload(folder, id) : giveBack(folder, id, held)),
+    }
+  },
+})

@@ -1,4 +1,4 @@
-import { type SpecialGroupConfig, specialGroupNames } from '../../config/special-groups.ts'
+import { type SpecialGroupConfig, specialGroupNames } from '../../config/config.ts'
 import {
   administratorGroup,
   agreementField,

@@ -9,11 +9,10 @@ import { readUuid } from '../../lib/uuids.ts'
 import type { EditBitstream } from '../../model/item-changes.ts'
 import { bitstreamBody } from '../bodies.ts'
 import { formatOfId } from '../formats.ts'
-import { bodyLimit, patchBounds } from './bodies.ts'
 import { describedBy, metadataOf, nameChanged, withSafeNames } from './file-metadata.ts'
 import type { EditingParts } from './items.ts'
 import { patchMetadata } from './metadata-patch.ts'
-import { refuseOutcome } from './outcomes.ts'
+import { bodyLimit, patchBounds, refuseOutcome } from './outcomes.ts'
 import { writableBitstream } from './rights.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))

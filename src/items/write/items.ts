@@ -15,9 +15,8 @@ import { type Caller, isAdministrator } from '../../model/caller.ts'
 import { type Item, withoutHidden } from '../../model/items.ts'
 import type { Repository } from '../../storage/repository.ts'
 import { itemBody, itemTag } from '../bodies.ts'
-import { bodyLimit, patchBounds } from './bodies.ts'
 import { patchItem, readItem } from './item-values.ts'
-import { refuseOutcome, retryStale } from './outcomes.ts'
+import { bodyLimit, patchBounds, refuseOutcome, retryStale } from './outcomes.ts'
 import { writableItem } from './rights.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))

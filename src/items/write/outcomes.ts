@@ -52,3 +52,7 @@ export function refuseOutcome(outcome: ItemOutcome, what: string): void {
       throw new Problem('change-refused', 'There is no eperson with this UUID any more.')
   }
 }
+
+/** Maximum size in bytes of the body of a change, which may have all metadata of an item. */
+export const bodyLimit = 1024 * 1024
+export const patchBounds = { operations: 1_000, bytes: bodyLimit }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { SpecialGroupConfig } from '../../config/special-groups.ts'
+import type { SpecialGroupConfig } from '../../config/config.ts'
 import { changes, jsonOf, patchOf, reads, urisOf } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
@@ -13,26 +13,26 @@ import { epersonBody, groupBody } from '../../http/resources/people.ts'
 import { readAddressedUuid, takeUriLists } from '../../http/uri-list.ts'
 import type { Eperson, Group } from '../../model/accounts.ts'
 import type { Part, Window } from '../../storage/window.ts'
-import { bodyLimit, patchBounds } from './bodies.ts'
+import { bodyLimit, patchBounds } from './outcomes.ts'
 import { type ListedPolicyStore, policiesOfObject, policiesOfReader } from './policy-lists.ts'
-import { type EditedObject, editPolicies, findObject } from './policy-objects.ts'
 import {
+  actionOf,
   articles,
+  changedRule,
+  type EditedObject,
+  editPolicies,
+  findObject,
   type KnownPeople,
   kindOf,
   kinds,
-  type Recipients,
-  readerOf,
-  recipientsOf,
-} from './policy-recipients.ts'
-import {
-  actionOf,
-  changedRule,
   newPolicyId,
   type Policy,
   type PolicyValues,
+  type Recipients,
+  readerOf,
   readPolicyId,
   readPolicyValue,
+  recipientsOf,
 } from './policy-rules.ts'
 
 const route = contractsIn(() => import('./policy-contracts.ts'))

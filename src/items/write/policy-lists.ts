@@ -1,8 +1,7 @@
 import { type ReaderRule, type Readers, readRules, writeRules } from '../../model/readers.ts'
 import type { ObjectKind, Repository } from '../../storage/repository.ts'
 import type { Part, Window } from '../../storage/window.ts'
-import { findObject, type PolicyStore } from './policy-objects.ts'
-import type { Policy } from './policy-rules.ts'
+import { findObject, type Policy, type PolicyStore } from './policy-rules.ts'
 
 export interface ListedPolicyStore extends PolicyStore {
   readonly repository: PolicyStore['repository'] & Pick<Repository, 'audiencesWith' | 'objectsOf'>

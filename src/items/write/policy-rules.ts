@@ -1,8 +1,25 @@
 import { hash, randomBytes } from 'node:crypto'
 import { Problem } from '../../http/problems.ts'
 import { readUuid } from '../../lib/uuids.ts'
+import { administratorGroup, type Eperson, type Group } from '../../model/accounts.ts'
+import type { AuditEvent } from '../../model/audit-events.ts'
 import type { PolicyNote } from '../../model/item-changes.ts'
-import { type ReaderRule, type Readers, readersText } from '../../model/readers.ts'
+import { maxReadersBytes } from '../../model/items.ts'
+import {
+  epersonOf,
+  epersonsIn,
+  groupOf,
+  groupOfOpenReader,
+  openReader,
+  type ReaderRule,
+  type Readers,
+  readersText,
+  readRules,
+  writeRules,
+} from '../../model/readers.ts'
+import type { People } from '../../storage/people.ts'
+import type { Repository } from '../../storage/repository.ts'
+import { refuseOutcome, retryStale } from './outcomes.ts'
 import { lineFault, textFault } from './texts.ts'
 
 /**
@@ -127,4 +144,109 @@ export function changedRule(
     ...(until ? { until } : {}),
     ...(action === 'WRITE' ? { right: 'write' as const } : {}),
   }
+}
+
+/** An object with policies: an item or a file. */
+export interface EditedObject {
+  readonly uuid: string
+  readonly isItem: boolean
+  /** Readers as they are in the store. */
+  readonly readers: Readers
+  readonly policies: readonly Policy[]
+}
+
+export interface PolicyStore {
+  readonly repository: Pick<Repository, 'item' | 'bitstream' | 'policyNotes' | 'change'>
+}
+
+export async function findObject(
+  { repository }: PolicyStore,
+  uuid: string,
+): Promise<EditedObject | undefined> {
+  const item = await repository.item(uuid)
+  const readers = (item ?? (await repository.bitstream(uuid)))?.readers
+  if (!readers) return undefined
+  // Files have the right to write from their item, so no policy of the file gives it.
+  const rules = [...readRules(readers), ...(item ? writeRules(readers) : [])]
+  const policies = policiesOf(uuid, rules, await repository.policyNotes(uuid))
+  return { uuid, isItem: item !== undefined, readers, policies }
+}
+
+/**
+ * Gives an object other policies, and begins again if another change came first.
+ * @throws Problem 404 or 422
+ */
+export async function editPolicies(
+  store: PolicyStore,
+  uuid: string,
+  event: AuditEvent,
+  next: (object: EditedObject) => readonly Policy[],
+): Promise<void> {
+  const outcome = await retryStale(async () => {
+    const object = await findObject(store, uuid)
+    if (!object) throw new Problem('not-found', 'There is no item and no file with this UUID.')
+    const policies = next(object)
+    const rules = policies.map(({ rule }) => rule)
+    if (new Set(rules.map(ruleText)).size < rules.length)
+      throw new Problem('change-refused', 'There is such a policy already.')
+    if (Buffer.byteLength(readersText(rules)) > maxReadersBytes)
+      throw new Problem(
+        'change-refused',
+        `The policies take more than ${maxReadersBytes} bytes; put the readers into one group.`,
+      )
+    return store.repository.change(
+      { kind: 'set-policies', object: uuid, seen: object.readers, rules, notes: notesOf(policies) },
+      event,
+    )
+  })
+  refuseOutcome(outcome, 'policy')
+}
+
+export type KnownPeople = Pick<People, 'eperson' | 'groupsByName' | 'groupsByUuid'>
+
+/** The kinds of recipients, with the names that parameters and addresses use. */
+export const kinds = ['group', 'eperson'] as const
+export type Kind = (typeof kinds)[number]
+export const articles = { group: 'a group', eperson: 'an eperson' } as const satisfies Record<Kind, string>
+
+export const kindOf = ({ reader }: ReaderRule): Kind =>
+  epersonOf(reader) === undefined ? 'group' : 'eperson'
+
+/** Finds the recipient of a rule; null if it is of the other kind, or doesn't exist any more. */
+export interface Recipients {
+  readonly group: (rule: ReaderRule) => Group | null
+  readonly eperson: (rule: ReaderRule) => Eperson | null
+}
+
+/** Reads the groups and the epersons that policies are for. */
+export async function recipientsOf(policies: readonly Policy[], people: KnownPeople): Promise<Recipients> {
+  const names = new Set(policies.flatMap(({ rule }) => groupOf(rule.reader) ?? []))
+  const groups = new Map((await people.groupsByName([...names])).map(one => [one.name, one]))
+  const epersons = new Map<string, Eperson>()
+  for (const uuid of epersonsIn(policies.map(({ rule }) => rule))) {
+    const eperson = await people.eperson(uuid)
+    if (eperson) epersons.set(uuid, eperson)
+  }
+  return {
+    group: ({ reader }) => groupOfOpenReader(reader) ?? groups.get(groupOf(reader) ?? '') ?? null,
+    eperson: ({ reader }) => epersons.get(epersonOf(reader) ?? '') ?? null,
+  }
+}
+
+/**
+ * Makes the reader of a rule.
+ * @throws Problem 422 for a group that rules can't name, or an eperson that doesn't exist
+ */
+export async function readerOf(kind: Kind, uuid: string, people: KnownPeople): Promise<ReaderRule['reader']> {
+  if (kind === 'eperson') {
+    if (await people.eperson(uuid)) return `eperson:${uuid}`
+    throw new Problem('change-refused', 'There is no eperson with this UUID.')
+  }
+  const open = openReader(uuid)
+  if (open) return open
+  const [group] = await people.groupsByUuid([uuid])
+  if (!group) throw new Problem('change-refused', 'There is no group with this UUID.')
+  if (group.name === administratorGroup)
+    throw new Problem('change-refused', 'Administrators may read and change everything; no policy is needed.')
+  return `group:${group.name}`
 }

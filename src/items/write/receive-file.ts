@@ -8,8 +8,7 @@ import { StoreUnavailable } from '../../model/errors.ts'
 import type { Content } from '../../model/items.ts'
 import type { Uploads } from '../../model/uploads.ts'
 import type { Repository } from '../../storage/repository.ts'
-import { bodyLimit } from './bodies.ts'
-import { refuseOutcome } from './outcomes.ts'
+import { bodyLimit, refuseOutcome } from './outcomes.ts'
 
 export interface ReceiverParts {
   readonly repository: Pick<Repository, 'bytes'>

@@ -12,7 +12,7 @@ import { editBitstreamRoutes } from './bitstreams.ts'
 import { editBundleRoutes } from './bundles.ts'
 import { type EditingParts, editItemRoutes } from './items.ts'
 import { policyRoutes } from './policies.ts'
-import type { KnownPeople } from './policy-recipients.ts'
+import type { KnownPeople } from './policy-rules.ts'
 import { editSiteRoute } from './sites.ts'
 import { uploadBitstreamRoutes } from './uploads.ts'
 

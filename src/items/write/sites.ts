@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config/config.ts'
-import { describeSite } from '../../dspace/sites.ts'
 import { changes, patchOf } from '../../http/access.ts'
 import type { Addresses } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
@@ -10,9 +9,9 @@ import { requireMatch } from '../../http/preconditions.ts'
 import { requireCaller } from '../../http/require-caller.ts'
 import type { Repository } from '../../storage/repository.ts'
 import { siteTag } from '../bodies.ts'
-import { bodyLimit, patchBounds } from './bodies.ts'
+import { describeSite } from '../sites.ts'
 import { patchSite } from './item-values.ts'
-import { refuseOutcome, retryStale } from './outcomes.ts'
+import { bodyLimit, patchBounds, refuseOutcome, retryStale } from './outcomes.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 

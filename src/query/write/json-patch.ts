@@ -4,8 +4,7 @@ import { exactText, isObject, type Members, parseWritten } from '../../lib/json.
 import { type PointerBounds, pointer } from '../../lib/json-pointer.ts'
 import { numberText } from '../../lib/json-text.ts'
 import { decimalKey } from '../../lib/sort-keys.ts'
-import { setMember } from './members.ts'
-import { maxRecord } from './read-body.ts'
+import { maxRecord } from './check-record.ts'
 
 /** Maximum number of operations; the change of one record doesn't need more. */
 const maxOperations = 500
@@ -161,4 +160,12 @@ function isSame(
     names.length === Object.keys(other).length &&
     names.every(name => Object.hasOwn(other, name) && isSame(one[name], other[name], isSameNumber))
   )
+}
+
+/**
+ * Adds or replaces a member, whatever it is called: assigning `__proto__` would change what the object
+ * inherits.
+ */
+export function setMember(object: object, name: string, value: unknown): void {
+  Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true })
 }

@@ -18,10 +18,8 @@ import type { Entities, RecordEntity } from '../../storage/entities.ts'
 import { recordTag } from '../entity-tag.ts'
 import { keyPlan, notFound, segmentsOf, valuesOfKey } from '../keys.ts'
 import { knownTo, writable } from '../readable.ts'
-import { checkedJson } from './check-record.ts'
-import { isWrittenSo, patched } from './json-patch.ts'
-import { setMember } from './members.ts'
-import { maxRecord, readJson } from './read-body.ts'
+import { checkedJson, maxRecord, readJson } from './check-record.ts'
+import { isWrittenSo, patched, setMember } from './json-patch.ts'
 
 const contract = contractsIn(() => import('./contracts.ts'))
 

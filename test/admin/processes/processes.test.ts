@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createProcesses } from '../../../src/admin/processes/processes.ts'
-import { tidyProcesses } from '../../../src/admin/processes/tidy-processes.ts'
+import { tidyProcesses } from '../../../src/cli/housekeeping.ts'
 import { commandEvent } from '../../../src/cli/store.ts'
 import { Overloaded } from '../../../src/lib/fair-queue.ts'
 import { OperatorError } from '../../../src/model/errors.ts'

@@ -4,15 +4,15 @@ import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { holdExclusively } from '../../../src/admin/uploads/exclusive-hold.ts'
 import {
   addUpload,
+  createUploads,
   dataOf,
   discardUpload,
   listUploads,
   newUploadId,
 } from '../../../src/admin/uploads/folder.ts'
-import { createUploads } from '../../../src/admin/uploads/uploads.ts'
+import { holdExclusively } from '../../../src/admin/uploads/lock.ts'
 import { repeats } from '../../support/scale.ts'
 import { temporaryFolder } from '../../support/service/service.ts'
 

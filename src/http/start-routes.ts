@@ -1,8 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import type { Limits } from '../model/limits.ts'
-import { outside } from './access.ts'
+import { outside, reads } from './access.ts'
+import type { Addresses } from './addresses.ts'
 import { contractsIn, routesOf } from './contract.ts'
-import { Problem } from './problems.ts'
+import { sendPage, sentenceHtml } from './html-page.ts'
+import { Problem, type ProblemCode, problems } from './problems.ts'
 
 interface Parts {
   /** Rejects when the store does not answer. */
@@ -34,4 +36,26 @@ export function healthRoutes(app: FastifyInstance, { ping, requireFolder, loops 
     const { running, wanted } = loops()
     return running < wanted ? { status: 'ready', workers: { running, wanted } } : { status: 'ready' }
   })
+}
+
+/** The page that the `type` of a problem links to (RFC 9457 §3.1.1). */
+export function problemPages(app: FastifyInstance, addresses: Addresses): void {
+  routesOf(app).get<{ Params: { code: string } }>(
+    '/problems/:code',
+    route('showProblem', reads('anybody', 'any')),
+    async (request, reply) => {
+      const { code } = request.params
+      if (!Object.hasOwn(problems, code))
+        throw new Problem('not-found', 'There is no problem with this code.')
+      const { status, title, help } = problems[code as ProblemCode]
+      return sendPage(
+        reply,
+        title,
+        `<p>${sentenceHtml(help)}</p><p><code>${code}</code> <small>status ${status}</small></p>`,
+      )
+    },
+  )
+  routesOf(app).get('/problems', route('listProblems', reads('anybody', 'any')), async () =>
+    Object.entries(problems).map(([code, problem]) => ({ code, type: addresses.problem(code), ...problem })),
+  )
 }

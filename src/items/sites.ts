@@ -7,11 +7,11 @@ import { contractsIn, routesOf } from '../http/contract.ts'
 import { halPage, readPage, selfOf } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { metadataBody, siteTag } from '../items/bodies.ts'
 import type { Metadata } from '../model/items.ts'
 import type { Repository } from '../storage/repository.ts'
+import { metadataBody, siteTag } from './bodies.ts'
 
-const route = contractsIn(() => import('../items/contracts.ts'))
+const route = contractsIn(() => import('./contracts.ts'))
 
 interface Parts {
   readonly addresses: Pick<Addresses, 'api'>
