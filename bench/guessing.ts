@@ -72,7 +72,7 @@ function flood(from: string): Promise<string> {
        .join(', ')}}
      request = function()
        wrk.headers['x-forwarded-for'] = ${from}
-       return wrk.format(nil, '/api/authn/login', nil, 'user=somebody' .. math.random(1000000) .. '%40example.org&password=guess')
+       return wrk.format(nil, '/api/authn/login', nil, 'user=someone' .. math.random(1000000) .. '%40example.org&password=guess')
      end
      local threads = {}
      function setup(thread) table.insert(threads, thread) end

@@ -94,7 +94,7 @@ async function measure(name: string, folder: string, server?: string): Promise<v
     times.push(performance.now() - begin)
   }
   console.log(
-    `${name}, the session of somebody ten levels deep: ${median(times).toFixed(1)} ms, the event included`,
+    `${name}, the session of someone ten levels deep: ${median(times).toFixed(1)} ms, the event included`,
   )
   await service.stop()
 }

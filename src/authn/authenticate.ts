@@ -66,7 +66,7 @@ export function authenticate({ people, sessions, measures, specialGroups, onBeha
     const fault =
       request.headers['x-on-behalf-of'] === undefined
         ? faultOfGrant(access, request, grant)
-        : 'No access token acts on behalf of somebody.'
+        : 'No access token acts on behalf of another user.'
     if (fault === undefined) return verified
     measures.tokenRefused('access', 'scope')
     throw new Problem('access-token-refused', `This access token can’t be used for this request. ${fault}`)
@@ -171,6 +171,6 @@ export async function callerOf(
 export function ownLogin(caller: Caller): Authenticated {
   const loggedIn = requireCaller(caller)
   if (loggedIn.kind === 'acting')
-    throw new Problem('on-behalf-of-refused', 'This can’t be done on behalf of somebody.')
+    throw new Problem('on-behalf-of-refused', 'This can’t be done on behalf of another user.')
   return loggedIn
 }

@@ -40,12 +40,15 @@ export const contracts = {
     summary: 'End every token of the caller',
     tag: 'Authentication',
     answers: {
-      204: nothing('They have ended. Acting on behalf of somebody ends nothing.', { ...pair, Link: maybe }),
+      204: nothing('They have ended. Acting on behalf of another user ends nothing.', {
+        ...pair,
+        Link: maybe,
+      }),
       302: nothing('The same, where CARREL_LOGOUT_PAGE_URL is set.', { ...pair, Location: uri, Link: maybe }),
     },
   },
   showStatus: {
-    summary: 'Who is asking',
+    summary: 'The caller of the request',
     tag: 'Authentication',
     answers: { 200: answer('Also without a token.', json(Status), { 'WWW-Authenticate': maybe }) },
   },

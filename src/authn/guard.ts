@@ -57,7 +57,7 @@ function rightOf(access: Access): (caller: Caller) => void {
     if (who === 'administrator' && !isAdministrator(caller))
       throw new Problem('access-denied', `Only administrators may ${to}.`)
     if (kind === 'acting' && onBehalf === 'refused')
-      throw new Problem('on-behalf-of-refused', 'This can’t be done on behalf of somebody.')
+      throw new Problem('on-behalf-of-refused', 'This can’t be done on behalf of another user.')
   }
 }
 

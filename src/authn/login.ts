@@ -86,7 +86,7 @@ export function loginRoutes(app: FastifyInstance, parts: Parts): void {
       if (request.headers['x-on-behalf-of'] !== undefined)
         throw new Problem(
           'on-behalf-of-refused',
-          'Nobody can log in as somebody else. Send X-On-Behalf-Of with the requests after the login.',
+          'Nobody can log in as another user. Send X-On-Behalf-Of with the requests after the login.',
         )
       const form = readBody(request)
       if (form) return handOut(reply, await byPassword(parts, form, request))

@@ -1,4 +1,4 @@
-import { OperatorError } from '../model/errors.ts'
+import { OperatorError } from '../lib/errors.ts'
 /** The command failed. The message says why, and what would help. Exit code 1. */
 export class Failure extends OperatorError {}
 

@@ -1,6 +1,6 @@
 import { setPriority } from 'node:os'
+import { OperatorError, StoreUnavailable } from '../lib/errors.ts'
 import type { FromChild, Report, Running, ToChild } from '../lib/threads/child.ts'
-import { OperatorError, StoreUnavailable } from '../model/errors.ts'
 import { maxLine, maxLines } from '../storage/processes.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
+import { OperatorError } from '../lib/errors.ts'
 import { isObject } from '../lib/json.ts'
 import { nearest } from '../lib/nearest.ts'
 import { administratorGroup, type LoginMethod } from '../model/accounts.ts'
-import { OperatorError } from '../model/errors.ts'
 import { isRange, settings, structuredSettings } from './settings.ts'
 
 /** A wrong setting, which stops the start. The message names the key and what it takes. */

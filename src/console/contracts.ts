@@ -31,7 +31,7 @@ export const contracts = {
     problems: ['not-found'],
   }),
   sendConsoleAsset: {
-    summary: 'What the console is made of',
+    summary: 'Files of the console',
     tag: 'Start',
     answers: {
       200: answer(

@@ -31,7 +31,7 @@ export const contracts = {
     answers: { 200: answer('The links.', json(closed({ _links: links('object', 'objects', 'self') }))) },
   },
   searchAuthorizations: {
-    summary: 'What somebody may do with an object',
+    summary: 'Rights of a user to an object',
     tag,
     query: {
       uri: parameter(uri, 'The address of the object.', { required: true }),
@@ -43,7 +43,7 @@ export const contracts = {
     problems: ['bad-parameter', 'authentication-required', 'access-denied'],
   },
   searchAuthorizationsOfMany: {
-    summary: 'What somebody may do with several objects',
+    summary: 'Rights of a user to several objects',
     tag,
     query: {
       uri: many(uri),
@@ -63,7 +63,7 @@ export const contracts = {
     problems: ['authentication-required', 'access-denied', 'not-found'],
   },
   listFeatures: {
-    summary: 'What there are rights to do',
+    summary: 'List features, which are what rights are about',
     tag,
     query: paging,
     answers: { 200: answer('A page.', json(pageOf('features', Feature, 'FeaturePage'))) },

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import { acceptsShortLived, changes, outside, reads } from '../http/access.ts'
+import { type Access, acceptsShortLived, changes, outside, reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn, routesOf } from '../http/contract.ts'
 import { halPage, readPage, selfOf } from '../http/hal.ts'
@@ -16,6 +16,7 @@ const linkRoute = contractsIn(() => import('../items/contracts.ts'))
  * its pages load forever, or the browser's console fills with errors.
  */
 export function emptyAnswerRoutes(app: FastifyInstance, { api }: Pick<Addresses, 'api'>): void {
+  absentFeatureRoutes(app)
   const link = (path: string) => ({ href: `${api}${path}` })
 
   const empty = (url: string, name: string) =>
@@ -242,4 +243,36 @@ export const emptyLists: Readonly<Record<string, EmptyList>> = {
   workflowactions: { path: '/config/workflowactions' },
   workflowitems: { path: '/workflow/workflowitems' },
   workspaceitems: { path: '/submission/workspaceitems' },
+}
+
+/** Requests that DSpace's clients may try, for things that Carrel doesn't have: the answer says so. */
+const absent: readonly (readonly [method: 'GET' | 'POST' | 'PUT', url: string, what: string])[] = [
+  ['POST', '/core/communities', 'communities'],
+  ['POST', '/core/collections', 'collections'],
+  ['POST', '/core/items/:uuid/mappedCollections', 'collections'],
+  ['PUT', '/core/items/:uuid/owningCollection', 'collections'],
+  ['POST', '/workflow/workflowitems', 'workflows: an item is there as soon as it is added'],
+  ['GET', '/submission/workspaceitems/:id', 'drafts: an item is there as soon as it is added'],
+  ['GET', '/submission/workspaceitems/search/item', 'drafts: an item is there as soon as it is added'],
+  ['POST', '/submission/workspaceitems', 'drafts: add an item with POST /api/core/items'],
+  ['POST', '/versioning/versions', 'versions of items'],
+]
+
+/** Absent features have no CSRF exception and no rights: the answer is 404 for everyone. */
+function accessOf(method: 'GET' | 'POST' | 'PUT', url: string): Access {
+  const part = url.startsWith('/core/') ? 'items' : 'none'
+  return method === 'GET' ? reads('anybody', part) : acceptsShortLived(changes('anybody', part, 'ignored'))
+}
+
+function absentFeatureRoutes(app: FastifyInstance): void {
+  for (const [method, url, what] of absent) {
+    routesOf(app).route({
+      method,
+      url,
+      ...route('refuseAbsent', accessOf(method, url), method, url, what),
+      handler: async () => {
+        throw new Problem('not-found', `Carrel has no ${what}.`)
+      },
+    })
+  }
 }

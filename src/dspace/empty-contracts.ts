@@ -107,7 +107,7 @@ export const contracts = {
     answers: { 204: nothing('Always.') },
   },
   showSearch: {
-    summary: 'How the search is configured',
+    summary: 'Configuration of the search',
     tag,
     answers: {
       200: answer(

@@ -142,7 +142,7 @@ export const contracts = {
     problems: ['bad-parameter', 'not-found'],
   },
   showEpersonOfAuditEvent: {
-    summary: 'Who did it',
+    summary: 'The eperson who acted',
     tag,
     answers: { 200: answer('The eperson.', json(Eperson)), 204: nothing('Nobody, or they are deleted.') },
     problems: ['bad-parameter', 'not-found'],
@@ -165,7 +165,7 @@ export const contracts = {
     },
   },
   showHealth: {
-    summary: 'How the store, the files and the workers are',
+    summary: 'State of the store, the files and the workers',
     tag,
     answers: { 200: answer('Also when something is down.', json(Health)) },
   },

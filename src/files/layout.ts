@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { mkdir, open, rename, stat, utimes } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { StoreUnavailable } from '../lib/errors.ts'
 import { processIdInName } from '../lib/process-ids.ts'
 import { systemReason, unlessMissing } from '../lib/system-errors.ts'
-import { StoreUnavailable } from '../model/errors.ts'
 
 /**
  * Paths in the folder of files: contents are at `ab/cd/<sha256>`, at `incoming/<random>` while they are

@@ -1,8 +1,8 @@
 import { open, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makeFolder } from '../lib/durable-names.ts'
+import { OperatorError } from '../lib/errors.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
-import { OperatorError } from '../model/errors.ts'
 import type { Repository } from '../storage/repository.ts'
 import { isSha256, type Layout, layoutOf, syncFolder, temporaryIn, toStoreUnavailable } from './layout.ts'
 

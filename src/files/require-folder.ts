@@ -1,6 +1,6 @@
 import { opendir } from 'node:fs/promises'
+import { StoreUnavailable } from '../lib/errors.ts'
 import { unlessMissing } from '../lib/system-errors.ts'
-import { StoreUnavailable } from '../model/errors.ts'
 import type { Repository } from '../storage/repository.ts'
 
 /**

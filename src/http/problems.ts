@@ -109,7 +109,7 @@ export const problems = {
   'on-behalf-of-refused': {
     status: 403,
     title: 'Acting on behalf of this eperson is refused',
-    help: 'Only administrators may act on behalf of others, and only if the service allows it (CARREL_LOGIN_ON_BEHALF_OF). Nobody may act as an administrator, log in as somebody else, or change somebody else’s password.',
+    help: 'Only administrators may act on behalf of others, and only if the service allows it (CARREL_LOGIN_ON_BEHALF_OF). Nobody may act as an administrator, log in as someone else, or change someone else’s password.',
   },
   'wrong-password': {
     status: 403,
@@ -199,7 +199,7 @@ export const problems = {
   'access-token-refused': {
     status: 403,
     title: 'The access token is not for this',
-    help: 'An access token does only what its scope says. Whatever it says, none logs in, makes tokens, acts on behalf of somebody, or changes passwords, epersons and groups: use a login token.',
+    help: 'An access token does only what its scope says. Whatever it says, none logs in, makes tokens, acts on behalf of someone, or changes passwords, epersons and groups: use a login token.',
   },
   'access-token-invalid': {
     status: 422,
@@ -219,7 +219,7 @@ export const problems = {
   'too-many-attempts': {
     status: 429,
     title: 'Too many attempts to log in',
-    help: 'Too many wrong passwords came for this account or from this network. Try again after the number of seconds in Retry-After. Networks that the account has logged in from within 90 days are counted by themselves, so somebody elsewhere can’t keep its owner out.',
+    help: 'Too many wrong passwords came for this account or from this network. Try again after the number of seconds in Retry-After. Networks that the account has logged in from within 90 days are counted by themselves, so someone elsewhere can’t keep its owner out.',
   },
   'internal-error': {
     status: 500,

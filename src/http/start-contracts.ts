@@ -12,12 +12,12 @@ export const KnownProblem = named('KnownProblem', {
 
 export const contracts = {
   showLiveness: {
-    summary: 'Whether the process answers',
+    summary: 'Liveness: the process answers',
     tag: 'Start',
     answers: { 200: answer('It does.', json(closed({ status: always('live') }))) },
   },
   showReadiness: {
-    summary: 'Whether the store and the files are there',
+    summary: 'Readiness: the store and the files are there',
     tag: 'Start',
     answers: {
       200: answer(

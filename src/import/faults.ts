@@ -1,4 +1,4 @@
-import type { OperatorError } from '../model/errors.ts'
+import type { OperatorError } from '../lib/errors.ts'
 import { ImportError } from './import-error.ts'
 
 /** A single fault in a file. */

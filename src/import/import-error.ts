@@ -1,4 +1,4 @@
-import { OperatorError } from '../model/errors.ts'
+import { OperatorError } from '../lib/errors.ts'
 
 /** The import can't be done. The message names the line if there is one, and says what would be right. */
 export class ImportError extends OperatorError {

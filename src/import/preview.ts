@@ -1,5 +1,5 @@
+import { OperatorError, StoreUnavailable } from '../lib/errors.ts'
 import type { Entity, Field } from '../model/entities.ts'
-import { OperatorError, StoreUnavailable } from '../model/errors.ts'
 import type { Entities } from '../storage/entities.ts'
 import { type ChangeKind, type Counts, planOf } from './change-plan.ts'
 import { checkChanges, readChanges } from './changes.ts'

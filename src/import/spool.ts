@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
-import { StoreUnavailable } from '../model/errors.ts'
+import { StoreUnavailable } from '../lib/errors.ts'
 
 /**
  * A temporary file without a name, which disappears with the process, however that ends. Other threads use it

@@ -52,7 +52,7 @@ export const contracts = {
     problems: closedTo,
   },
   showAccessOfItem: {
-    summary: 'What an anonymous user may do with the first file of an item',
+    summary: 'Access of anonymous users to the first file of an item',
     tag,
     answers: { 200: answer('The state.', json(AccessStatus)) },
     problems: closedTo,
@@ -110,7 +110,7 @@ export const contracts = {
     problems: closedTo,
   },
   showAccessOfBitstream: {
-    summary: 'What an anonymous user may do with a file',
+    summary: 'Access of anonymous users to a file',
     tag,
     answers: { 200: answer('The state.', json(AccessStatus)) },
     problems: closedTo,

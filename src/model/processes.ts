@@ -1,5 +1,5 @@
+import { OperatorError } from '../lib/errors.ts'
 import type { AuditEvent } from './audit-events.ts'
-import { OperatorError } from './errors.ts'
 
 /**
  * Work that takes long and runs in the background (docs/decisions/0042), such as an import, an ingest, a

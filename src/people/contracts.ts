@@ -252,7 +252,7 @@ export const contracts = {
     problems: ['bad-parameter', 'registration-refused', 'short-lived-token-refused', 'too-many-attempts'],
   },
   findRegistration: {
-    summary: 'What the token of a mail is for',
+    summary: 'Purpose of the token of a mail',
     tag,
     query: { token: { ...token, required: true } },
     answers: { 200: answer('Whose it is.', json(Registration)) },

@@ -170,7 +170,7 @@ async function changeOwnPassword(
   }
 
   if (caller.kind === 'acting')
-    throw await refuse('on-behalf-of-refused', 'A password can’t be changed on behalf of somebody.')
+    throw await refuse('on-behalf-of-refused', 'A password can’t be changed on behalf of another user.')
   // The response is the same whether or not this eperson exists.
   if (wanted !== uuid)
     throw await refuse(
@@ -205,7 +205,7 @@ async function changeOwnPassword(
   // one meanwhile.
   const checked = { ...stored, own: ownSession(caller) }
   if ((await people.setPassword({ email }, hash, event('success'), checked)) !== 'changed')
-    throw await refuse('wrong-password', 'The password was changed by somebody else at the same time.')
+    throw await refuse('wrong-password', 'Another request changed the password at the same time.')
 }
 
 const ownOperation =

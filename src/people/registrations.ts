@@ -225,7 +225,7 @@ const ignored =
 
 const registrationMail = (link: string): Text => ({
   subject: 'Finish your registration',
-  text: `Somebody, probably you, wants to register with this email address.
+  text: `Someone, probably you, wants to register with this email address.
 
 To choose a password and finish, open this link within one hour:
 
@@ -238,7 +238,7 @@ It works once. ${ignored}
 /** Sent to people who register although they have an account. */
 const alreadyRegisteredMail = (link: string): Text => ({
   subject: 'You have an account already',
-  text: `Somebody, probably you, wants to register with this email address. There is an account with it already.
+  text: `Someone, probably you, wants to register with this email address. There is an account with it already.
 
 If you forgot its password, ask for a new one here:
 
@@ -250,7 +250,7 @@ ${ignored}
 
 const forgottenPasswordMail = (link: string): Text => ({
   subject: 'Choose a new password',
-  text: `Somebody, probably you, has forgotten the password of the account with this email address.
+  text: `Someone, probably you, has forgotten the password of the account with this email address.
 
 To choose a new one, open this link within one hour:
 

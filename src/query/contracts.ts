@@ -91,7 +91,7 @@ export const contracts = {
   query: (method: 'GET' | 'POST') =>
     listing(method, {
       operationId: 'query',
-      summary: 'What a query asks for, or the entities that the caller may read',
+      summary: 'Answer a query, or list the entities that the caller may read',
       query: { ast_only: parameter(Type.Boolean(), 'Whether the query is shown as AST instead.') },
       body: Type.Union([Type.Array(EntityDescription), Records, Type.Array(Json)]),
     }),
@@ -194,7 +194,7 @@ export const contracts = {
     },
   },
   showLatestQueryVersion: {
-    summary: 'Whether there is a newer version, which is never known',
+    summary: 'Newest version, which is never known',
     tag: 'PuppetDB',
     answers: {
       200: answer(

@@ -22,18 +22,18 @@ const jolokia = (request: Parameters<typeof closed>[0], value: Parameters<typeof
 
 export const contracts = {
   listServices: {
-    summary: 'Whether the service runs, in a list',
+    summary: 'State of the service, in a list',
     tag,
     answers: { 200: answer('Also when it does not.', json(closed({ 'puppetdb-status': Service }))) },
   },
   showService: {
-    summary: 'Whether the service runs',
+    summary: 'State of the service',
     tag,
     answers: { 200: answer('Also when it does not.', json(Service)) },
   },
   showSimpleStatus: (operationId: string) => ({
     operationId,
-    summary: 'Whether the service runs, as a word',
+    summary: 'State of the service, as a word',
     tag,
     answers: {
       200: answer('It runs.', { 'text/plain': always('running') }),
@@ -41,7 +41,7 @@ export const contracts = {
     },
   }),
   showJolokia: {
-    summary: 'What numbers are read by',
+    summary: 'Names under which numbers are read',
     tag,
     answers: {
       200: answer(
@@ -56,7 +56,7 @@ export const contracts = {
     },
   },
   listNumbers: {
-    summary: 'Which numbers there are',
+    summary: 'List the numbers',
     tag,
     answers: {
       200: answer(
@@ -74,7 +74,7 @@ export const contracts = {
     },
   },
   showNumber: {
-    summary: 'How many nodes or resources the caller may read',
+    summary: 'Number of nodes or resources that the caller may read',
     tag,
     answers: {
       200: answer(

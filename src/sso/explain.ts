@@ -1,7 +1,7 @@
 import type { Config } from '../config/config.ts'
 import { type AnyProvider, providersIn, type SingleSignOnConfig } from '../config/providers.ts'
+import { OperatorError } from '../lib/errors.ts'
 import { isObject } from '../lib/json.ts'
-import { OperatorError } from '../model/errors.ts'
 import type { Identities, SubjectOf } from '../storage/identities.ts'
 import { federationOf, nameAt } from './federation.ts'
 import type { Attributes, VouchingIdp } from './protocol.ts'

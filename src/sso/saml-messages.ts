@@ -1,7 +1,7 @@
+import { StoreUnavailable } from '../lib/errors.ts'
 import type { Client } from '../lib/fair-queue.ts'
 import type { QueueMeasures } from '../lib/tally.ts'
 import type { Thread, Threads } from '../lib/threads/thread.ts'
-import { StoreUnavailable } from '../model/errors.ts'
 import { createLoopQueue, type Limits } from '../model/limits.ts'
 import { Refused } from './protocol.ts'
 import type { Bounds } from './saml-bounds.ts'

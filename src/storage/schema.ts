@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../model/errors.ts'
+import { StoreUnavailable } from '../lib/errors.ts'
 
 /** @param place the folder or database of a store from before the first release */
 export const madeBefore = (place: string): StoreUnavailable =>

@@ -151,7 +151,7 @@ testOn('sqlite', 'CO8 the text of a field is sorted by a language, and again by 
   desk.assertQuiet()
 })
 
-testOn('sqlite', 'CO8 a change of an entity that somebody else was faster with is refused', async t => {
+testOn('sqlite', 'CO8 a change of an entity that someone else was faster with is refused', async t => {
   const service = await startDeskService(t)
   await fillArchive(service)
   const [one, other] = [await openDesk(t, service.front), await openDesk(t, service.front)]
@@ -167,7 +167,7 @@ testOn('sqlite', 'CO8 a change of an entity that somebody else was faster with i
   await said(one.page, 'Saved.')
   other.expectRefusals()
   await describe(other, 'Other letters')
-  await other.page.getByText('Somebody else has changed this meanwhile.').waitFor()
+  await other.page.getByText('Someone else has changed this meanwhile.').waitFor()
   assert.equal((await service.storage.entities.all()).get('letters')?.description, 'Letters')
   await button(other.page, 'Show what is there now').click()
   await other.page.waitForFunction(() => document.querySelector('textarea')?.value === 'Letters')
@@ -212,7 +212,7 @@ testOn(
     await said(page, 'The file is deleted.')
 
     // By keyboard, because on a small screen a toast covers these buttons for some seconds.
-    await button(page, 'Let somebody else').press('Enter')
+    await button(page, 'Let someone else').press('Enter')
     await page.getByLabel('Who', { exact: true }).selectOption('group')
     await page.getByRole('searchbox', { name: 'Name or UUID of a group' }).fill('Readers')
     await button(page, 'Choose: Readers').press('Enter')
@@ -220,7 +220,7 @@ testOn(
     await button(page, 'Allow it').press('Enter')
     await page.getByText(/Read: the group Readers from 2 Jan 2030/).waitFor()
     assert.deepEqual((await item())?.readers, [{ reader: 'group:Readers', from: '2030-01-02' }])
-    await button(page, 'Let somebody else').press('Enter')
+    await button(page, 'Let someone else').press('Enter')
     await page.getByLabel('Who', { exact: true }).selectOption('person')
     await page.getByRole('searchbox', { name: 'Name, address or UUID' }).fill(administrator)
     await button(page, /^Choose: /).press('Enter')

@@ -204,12 +204,12 @@ testOn(
         env: { CARREL_TRUSTED_PROXIES: '127.0.0.1' },
       })
     const { service, desk, page } = await openArchive(t, { env, proxy: { users: { ruth }, secret } })
-    const somebody = await openDesk(t, service.front)
-    await somebody.open('entities/letters?sort=year')
-    await somebody.page.getByRole('link', { name: 'Log in' }).first().click()
-    await logInAtProxy(somebody.page)
-    await somebody.page.getByRole('columnheader', { name: 'shelfmark' }).waitFor()
-    assert.match(somebody.page.url(), /entities\/letters\?sort=year$/, 'no token, and nothing else')
+    const someone = await openDesk(t, service.front)
+    await someone.open('entities/letters?sort=year')
+    await someone.page.getByRole('link', { name: 'Log in' }).first().click()
+    await logInAtProxy(someone.page)
+    await someone.page.getByRole('columnheader', { name: 'shelfmark' }).waitFor()
+    assert.match(someone.page.url(), /entities\/letters\?sort=year$/, 'no token, and nothing else')
     const client = service.client()
     await client.login(reader)
     const token = { name: 'nightly', entities: ['letters'] }
@@ -247,7 +247,7 @@ testOn(
     await logInAtProxy(again.page)
     await again.page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
     await again.open('account')
-    assert.equal((await again.page.getByText(reader).count()) > 0, true, 'somebody else is logged in')
+    assert.equal((await again.page.getByText(reader).count()) > 0, true, 'someone else is logged in')
     again.assertQuiet()
     await desk.open('admin/audit?event=eperson.link')
     await page.getByRole('main').getByRole('link').first().click()
@@ -264,7 +264,7 @@ testOn(
     await page.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
     assert.equal(await client.isLoggedIn(), false)
     desk.assertQuiet()
-    somebody.assertQuiet()
+    someone.assertQuiet()
   },
 )
 

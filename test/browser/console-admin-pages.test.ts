@@ -93,7 +93,7 @@ const pages: readonly Shown[] = [
     name: 'admin-item-policy',
     path: ({ item }) => `admin/items/${item}`,
     act: async desk => {
-      await desk.page.getByRole('button', { name: 'Let somebody else' }).click()
+      await desk.page.getByRole('button', { name: 'Let someone else' }).click()
       await desk.page.getByRole('button', { name: 'Allow it' }).scrollIntoViewIfNeeded()
     },
   },

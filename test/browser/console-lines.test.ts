@@ -94,7 +94,7 @@ testOn('sqlite', 'CO6 a changed password keeps this session, and ends the others
 
 testOn(
   'sqlite',
-  'CO6 what the service knows of somebody is downloaded as a file, without secrets',
+  'CO6 what the service knows of someone is downloaded as a file, without secrets',
   async t => {
     const { desk, page } = await openArchive(t, { as: reader })
     await desk.open('account')

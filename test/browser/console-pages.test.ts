@@ -92,12 +92,12 @@ for (const [width, theme] of isLong ? looks : looks.slice(0, 1))
       const service = await startDeskService(t)
       const { item } = await fillArchive(service)
       const nobody = await openDesk(t, service.front, { size: sizes[width], theme })
-      const somebody = await openDesk(t, service.front, { size: sizes[width], theme })
-      await somebody.logIn(reader)
+      const someone = await openDesk(t, service.front, { size: sizes[width], theme })
+      await someone.logIn(reader)
       const faults: Error[] = []
       for (const { name, path, anonymous, act, refused, alike } of pages) {
         if (alike && !isLong) continue
-        const desk = anonymous ? nobody : somebody
+        const desk = anonymous ? nobody : someone
         if (refused) desk.expectRefusals()
         await desk.open(path(item.uuid))
         await act?.(desk)
@@ -106,7 +106,7 @@ for (const [width, theme] of isLong ? looks : looks.slice(0, 1))
       // All faults are reported at once, so that one look at the log is enough.
       if (faults.length > 0) throw new AggregateError(faults, faults.map(String).join('\n\n'))
       nobody.assertQuiet()
-      somebody.assertQuiet()
+      someone.assertQuiet()
     },
   )
 

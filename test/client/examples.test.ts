@@ -64,7 +64,7 @@ testOn('sqlite', 'CL13 the types of the examples are those that carrel types wri
   )
 })
 
-testOn('sqlite', 'CL13 the script says from where somebody wrote, and reads what it may', async t => {
+testOn('sqlite', 'CL13 the script says from where someone wrote, and reads what it may', async t => {
   const { service } = await startDemo(t)
   const script = (settings: Readonly<Record<string, string>>) =>
     run(process.execPath, ['--conditions=carrel-source', 'examples/node/letters.ts', 'Zoë'], {

@@ -21,7 +21,7 @@ function movingClock(t: TestContext): (ms: number) => void {
 /** Options with which any token is due for renewal, so that the first request renews it. */
 const atOnce = { refreshAhead: 1_000_000 }
 
-test('CL1 somebody logs in, is known, and logs out on every device', async t => {
+test('CL1 someone logs in, is known, and logs out on every device', async t => {
   const { open, service } = await startClientWorld(t)
   const [client, other] = [open(), open()]
   const told: unknown[] = []
@@ -111,7 +111,7 @@ test('CL2 nothing is asked with a token that has ended, also after the machine h
   assert.equal((await client.status()).authenticated, false)
 })
 
-test('CL2 somebody logs in again, once, and the requests that needed it go on', async t => {
+test('CL2 someone logs in again, once, and the requests that needed it go on', async t => {
   const { line, open, openAs } = await startClientWorld(t)
   const letPass = movingClock(t)
   let asked = 0
@@ -191,7 +191,7 @@ test('CL1 a program uses an access token, which is not renewed', async t => {
   assert.equal(line.count('POST', login), logins)
 })
 
-test('CL3 an administrator acts on behalf of somebody, with a reason', async t => {
+test('CL3 an administrator acts on behalf of someone, with a reason', async t => {
   const { openAs, service } = await startClientWorld(t, {
     CARREL_LOGIN_ON_BEHALF_OF: 'true',
     CARREL_ON_BEHALF_OF_REASON: 'required',

@@ -37,7 +37,7 @@ async function tabTo(page: Page, name: string | RegExp): Promise<void> {
 
 testOn(
   'sqlite',
-  'CO4 somebody without a mouse logs in, opens a table, sorts it, filters it and opens a record',
+  'CO4 someone without a mouse logs in, opens a table, sorts it, filters it and opens a record',
   async t => {
     const service = await startDeskService(t)
     await fillArchive(service)

@@ -23,7 +23,7 @@ testOn('sqlite', 'CO4 an answer that does not come is told after ten seconds', a
 
 testOn(
   'sqlite',
-  'CO4 a page for somebody says that the service is away, and goes on when it is back',
+  'CO4 a page for someone says that the service is away, and goes on when it is back',
   async t => {
     const { desk, page } = await openArchive(t, { as: reader })
     desk.expectRefusals()
@@ -49,7 +49,7 @@ testOn('sqlite', 'CO4 what can not be counted is no endless wait', async t => {
   await desk.page.getByText('They could not be counted.').waitFor()
 })
 
-testOn('sqlite', 'CO4 who may read an item, and how somebody logged in, is said in words', async t => {
+testOn('sqlite', 'CO4 who may read an item, and how someone logged in, is said in words', async t => {
   const { desk, page } = await openArchive(t)
   await desk.open('admin/items')
   const cells = await page.getByRole('table').first().locator('td').allTextContents()

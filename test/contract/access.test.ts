@@ -149,7 +149,7 @@ test('OP6 what is said of entities, records, items and files is what each of the
 
 const nameOf = (rule: string) => `by-${rule.replace('group:', '').toLowerCase()}`
 
-test('OP6 somebody who may not log in sees what anybody does, and of the trail each sees their own', async t => {
+test('OP6 someone who may not log in sees what anybody does, and of the trail each sees their own', async t => {
   const { service, root, ruth, ask } = await started(t)
   const { id } = (await lastEvents(root.client, ruth))[0] ?? {}
   const own = await ask(ruth, `?entity=audit-events&key=${id}`)

@@ -118,7 +118,7 @@ test('S5 while the alert allows administrators only, no token of anybody else is
   again.token = admin.token
   assert.equal(await again.isLoggedIn(), true)
   const acting = await admin.get('/api/authn/status', { 'x-on-behalf-of': uuid })
-  assert.equal(acting.headers.get('x-acting-as'), uuid, 'an administrator may act as somebody')
+  assert.equal(acting.headers.get('x-acting-as'), uuid, 'an administrator may act as someone')
   await admin.withShortLived(downloaded, { 'x-on-behalf-of': uuid })
 
   await allow(admin, 'admin', false)

@@ -474,7 +474,7 @@ test('T6 M2 canChangePassword holds for the own account, where it has a password
 
 testOn(
   'sqlite',
-  'P4 an authorization that does not hold is not there, and one of somebody else is not told',
+  'P4 an authorization that does not hold is not there, and one of someone else is not told',
   async t => {
     const { admin, ruth, nobody, uuids, site } = await started(t)
     const path = (id: string) => `/api/authz/authorizations/${id}`

@@ -85,7 +85,7 @@ test('D2 a copy that is killed in the middle leaves nothing behind, and the next
 })
 
 const changes: readonly (readonly [what: string, change: (old: Service) => Promise<unknown>])[] = [
-  ['somebody logs in', old => old.client().login('ruth@example.org')],
+  ['someone logs in', old => old.client().login('ruth@example.org')],
   ['a later entity is imported again', old => old.addRecords('second', 'id', [{ id: 3 }])],
 ]
 

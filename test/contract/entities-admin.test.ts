@@ -64,7 +64,7 @@ test('EA1 an administrator reads all there is to know of every entity, page by p
   assert.equal(builtIn.records, null)
 })
 
-test('EA1 EA2 EA3 EA5 only administrators: 401, 403, also while one acts as somebody, and never by a short-lived token', async t => {
+test('EA1 EA2 EA3 EA5 only administrators: 401, 403, also while one acts as someone, and never by a short-lived token', async t => {
   const { service, root } = await started(t)
   const { uuid } = await service.addEperson('ruth@example.org')
   const ruth = service.client()

@@ -71,7 +71,7 @@ test('EA5 EA6 a finished upload is looked at as often as one likes, and gone whe
   assert.equal((await root.post(`/books/import?upload=${id}`, undefined)).status, 400)
 })
 
-test('EA5 nobody imports the upload of somebody else, one that isn’t finished, or a path', async t => {
+test('EA5 nobody imports the upload of someone else, one that isn’t finished, or a path', async t => {
   const { service, root } = await started(t)
   const other = await administrator(service, 'other@example.org')
   const finished = await uploaded(root, table)

@@ -354,7 +354,7 @@ test('D2 a user who may create roles exposes tables of its own without anybody e
   await assertNotForReader(url, 'SELECT id FROM letters')
 })
 
-test('D2 a user who may not create roles is told what somebody else has to run, and that is enough', async t => {
+test('D2 a user who may not create roles is told what someone else has to run, and that is enough', async t => {
   const { client, url, superuser, command } = await ownedBy(t, 'aide')
   await runSql(url, letters)
   const stderr = assertRefused(await command('letters', '--entity', 'letters'), 1, /CREATE ROLE/)
@@ -365,7 +365,7 @@ test('D2 a user who may not create roles is told what somebody else has to run, 
   assert.deepEqual(await list(client, 'letters'), [{ id: 1, title: 'a' }])
 })
 
-test('D2 a role that somebody made before is enough, too', async t => {
+test('D2 a role that someone made before is enough, too', async t => {
   const { client, url, superuser, service } = await ownedBy(t, 'helper', 'CREATEROLE')
   await runSql(url, letters)
   // The creator of a role may grant it to others, but isn't a member of it (PostgreSQL 16).
@@ -413,7 +413,7 @@ test('D2 what the role could not read in the end is refused, and makes no entity
   assert.deepEqual(await list(client, 'archive'), [{ id: 1 }])
 })
 
-test('D2 the role coming into being in the same moment by somebody else is no failure', async t => {
+test('D2 the role coming into being in the same moment by someone else is no failure', async t => {
   const { client, url, superuser, service } = await ownedBy(t, 'gardener', 'CREATEROLE')
   await runSql(url, letters)
   const other = await connectTo(t, superuser)

@@ -162,7 +162,7 @@ test('a folder with manifest.csv is added, one item per row', async t => {
 test('a bad item is reported with what would be right, and the others are added', async t => {
   const service = await startService(t)
   const folder = temporaryFolder(t)
-  writeFiles(folder, { secret: 'of somebody else' })
+  writeFiles(folder, { secret: 'of someone else' })
   const good = { 'dublin_core.xml': dublinCore({ title: 'x' }) }
   const bad: [name: string, files: Record<string, string | Uint8Array>, reason: RegExp][] = [
     ['no-core', { contents: '' }, /there is no dublin_core.xml/],
@@ -211,7 +211,7 @@ test('a bad item is reported with what would be right, and the others are added'
   const lines = report.stderr.trimEnd().split('\n')
   assert.equal(lines.length, bad.length + 1)
   for (const line of lines) assert.match(line, /^carrel: [a-z-]+: \S/)
-  assert.doesNotMatch(report.stderr, /somebody else/)
+  assert.doesNotMatch(report.stderr, /someone else/)
   assert.deepEqual([...(await itemsIn(service)).keys()], ['good/1'])
 })
 

@@ -147,7 +147,7 @@ test('Z1 I10 an item can be withdrawn or reinstated, never both', async t => {
   )
 })
 
-test('B3 B4 I13 acting as somebody, an administrator may change what that person may, and the trail names both', async t => {
+test('B3 B4 I13 acting as someone, an administrator may change what that person may, and the trail names both', async t => {
   const { service, root, ed, make } = await started(t)
   const made = await make()
   const acting = { 'x-on-behalf-of': ed.uuid }

@@ -148,7 +148,7 @@ test('I11 an item that is not discoverable is in no list and no query, and is re
   assert.deepEqual(await seenBy(reader, item, files), all)
 })
 
-test('I3 Q19 what somebody does not see changes neither the tag nor the time that they see', async t => {
+test('I3 Q19 what someone does not see changes neither the tag nor the time that they see', async t => {
   const { service, admin, editor, reader, nobody, item, path, set, allow } = await started(t)
   await allow()
   const provenance = 'dc.description.provenance'

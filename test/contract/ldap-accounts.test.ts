@@ -98,7 +98,7 @@ test('LD4 a subject of bytes is one that is always the same, and no two are mixe
   assert.equal(new Set([one, two, text]).size, 3)
 })
 
-test('LD4 logins at once of somebody who is new make one eperson', async t => {
+test('LD4 logins at once of someone who is new make one eperson', async t => {
   const campus = await startCampus(t)
   const made = await Promise.all(Array.from({ length: 8 }, () => epersonOf(campus, ruth.user)))
   assert.equal(new Set(made).size, 1)

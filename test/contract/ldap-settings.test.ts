@@ -118,7 +118,7 @@ testOn('sqlite', 'LD6 D8 sso check and doctor ask each server, with the account 
   assert.match((await checked()).stdout, /it refused the account of search\.bindDn \(result 49\)/)
   good.entries = [...entries]
   const everybody = { search: { ...search, filter: '(|(uid={user})(objectClass=*))' } }
-  assert.match((await checked(everybody)).stdout, /the search finds somebody whose name is not theirs/)
+  assert.match((await checked(everybody)).stdout, /the search finds a person by a name that is not theirs/)
   const open = { search: { base: people }, email: { match: true }, attributes: { subject: 'DN' } }
   const warned = (await checked(open)).stdout
   for (const what of [/searches anonymously/, /email\.match/, /attributes\.subject is the DN/])

@@ -67,7 +67,7 @@ for (const [what, end] of Object.entries(ends))
     assert.deepEqual(await listUploads(uploadsIn(service.dataFolder)), [])
   })
 
-test('I7 EA7 UP3 somebody who loses the right while a body arrives is refused, and a refreshed token is not', async t => {
+test('I7 EA7 UP3 someone who loses the right while a body arrives is refused, and a refreshed token is not', async t => {
   const { service, client, item } = await started(t)
   const { people } = service.storage
   const file = () =>
@@ -120,7 +120,7 @@ test('S5 a file that is still arriving counts for nothing once the alert allows 
   assert.equal((await kept.end())[0], 201)
 })
 
-test('B4 a file that arrives on behalf of somebody ends with the session of who acts', async t => {
+test('B4 a file that arrives on behalf of someone ends with the session of who acts', async t => {
   const { service, admin, client, item } = await started(t)
   const { uuid: ruth } = await service.addEperson('ruth@example.org', { groups: ['Writers'] })
   const [group] = await service.storage.people.ensureGroups(['Writers'])

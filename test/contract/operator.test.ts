@@ -31,7 +31,7 @@ const changes = [
   ['POST', '/sso/explain'],
 ] as const
 
-test('OP1 OP3 OP4 OP5 OP6 only administrators: 401, 403, also while one acts as somebody, and no change by a short-lived token or without CSRF', async t => {
+test('OP1 OP3 OP4 OP5 OP6 only administrators: 401, 403, also while one acts as someone, and no change by a short-lived token or without CSRF', async t => {
   const { service, root } = await started(t)
   const { uuid } = await service.addEperson('ruth@example.org')
   const ruth = service.client()

@@ -144,7 +144,7 @@ test('T6 a token alone takes no account over: without the right current password
   assert.equal((await change(admin, adminId, passwordOf(adminEmail))).status, 200)
 })
 
-test('T6 nobody but an administrator changes the password of somebody else, or learns who there is', async t => {
+test('T6 nobody but an administrator changes the password of someone else, or learns who there is', async t => {
   const { service, client, adminId } = await started(t)
   const expected = await wholeAnswer(await change(client, nobody, old))
   assert.equal(expected.status, 403)
@@ -162,7 +162,7 @@ test('T6 nobody but an administrator changes the password of somebody else, or l
   assert.equal(await logsIn(service, passwordOf(adminEmail), adminEmail), true)
 })
 
-test('T10 B1 a short-lived token, somebody who acts on behalf, and a stranger change no password', async t => {
+test('T10 B1 a short-lived token, someone who acts on behalf, and a stranger change no password', async t => {
   const { service, uuid, client, admin } = await started(t)
   const shortLived = await client.shortLivedToken()
   const withShort = `${addressOf(uuid)}?authentication-token=${shortLived}`

@@ -287,7 +287,7 @@ test('M2 epersons change their own profile, and the session goes on', async t =>
   await service.stop()
 })
 
-test('M2 T6 an administrator sets somebody’s password, which ends all their sessions', async t => {
+test('M2 T6 an administrator sets someone’s password, which ends all their sessions', async t => {
   const { service, admin, ruth, ruthId, adminId, at } = await started(t)
   const set = (uuid: string, given: unknown, op = 'add') =>
     patchJson(admin, at(uuid), [{ op, path: '/password', value: given }])

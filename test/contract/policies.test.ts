@@ -238,7 +238,7 @@ test('I14 what Carrel has no rule for is refused by name', async t => {
   assert.equal(last, 422)
 })
 
-test('I12 a policy for one eperson lets them alone read, on its days, until it is for somebody else', async t => {
+test('I12 a policy for one eperson lets them alone read, on its days, until it is for someone else', async t => {
   const { service, admin, editor, reader, nobody, item, file, addFor, list, ed, ruth } = await started(t)
   const content = `/api/core/bitstreams/${file.uuid}/content`
   const readers = async () => {

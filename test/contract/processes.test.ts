@@ -5,7 +5,7 @@ import type { TestContext } from 'node:test'
 import { createListeners } from '../../src/admin/processes/events.ts'
 import { createProcesses } from '../../src/admin/processes/processes.ts'
 import { commandEvent } from '../../src/cli/store.ts'
-import { OperatorError } from '../../src/model/errors.ts'
+import { OperatorError } from '../../src/lib/errors.ts'
 import type { Run } from '../../src/model/processes.ts'
 import { assertProblem } from '../support/clients/answers.ts'
 import type { Client } from '../support/clients/client.ts'
@@ -255,7 +255,7 @@ test('PR2 clients that are gone before the first event leave room for others', a
   assert.equal((await admin.get(path)).status, 200)
 })
 
-test('PR2 B3 what somebody hears while they act for another ends with their own session', async t => {
+test('PR2 B3 what someone hears while they act for another ends with their own session', async t => {
   const { admin, readerId, runner } = await started(t)
   const { id } = await runner.start({ kind: 'import', eperson: readerId, parameters: {} }, aborted)
   const listening = await admin.get(`${path}/${id}/events`, { 'x-on-behalf-of': readerId })
@@ -265,7 +265,7 @@ test('PR2 B3 what somebody hears while they act for another ends with their own 
   await runner.close()
 })
 
-test('PR2 S5 what somebody hears ends when the alert allows administrators only, who hear on', async t => {
+test('PR2 S5 what someone hears ends when the alert allows administrators only, who hear on', async t => {
   const { service, admin, reader, readerId, runner } = await started(t)
   const { id } = await runner.start({ kind: 'import', eperson: readerId, parameters: {} }, aborted)
   const listening = await reader.get(`${path}/${id}/events`)
@@ -278,7 +278,7 @@ test('PR2 S5 what somebody hears ends when the alert allows administrators only,
   await runner.close()
 })
 
-test('PR2 T3 what somebody hears ends when their token expires', async t => {
+test('PR2 T3 what someone hears ends when their token expires', async t => {
   const { reader, readerId, runner } = await started(t, { CARREL_TOKEN_LIFETIME: '2' })
   const { id } = await runner.start({ kind: 'import', eperson: readerId, parameters: {} }, aborted)
   const listening = await until('an answer while the token lives', async () => {

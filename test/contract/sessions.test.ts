@@ -235,7 +235,7 @@ test('N2 when the list of ended sessions is full, ending one more ends all other
   assert.equal(await client.isLoggedIn(bystander), false)
 })
 
-test('N4 a session of an anonymous caller, a short-lived token or somebody who acts is none', async t => {
+test('N4 a session of an anonymous caller, a short-lived token or someone who acts is none', async t => {
   const { service, uuid, admin } = await started(t)
   const ruth = await loggedIn(service)
   const id = await ownId(ruth)
@@ -260,7 +260,7 @@ test('N4 a session of an anonymous caller, a short-lived token or somebody who a
   assert.equal(await ruth.isLoggedIn(), true)
 })
 
-test('N5 an administrator ends all sessions of somebody; nobody else does', async t => {
+test('N5 an administrator ends all sessions of someone; nobody else does', async t => {
   const { service, uuid, admin, adminId } = await started(t)
   const [one, other] = [await loggedIn(service), await loggedIn(service)]
   const address = `/api/eperson/epersons/${uuid}/sessions`

@@ -79,7 +79,7 @@ test('OP9 a group says whether it is special, on its own and in every list', asy
   assert.ok(plain.has('Readers') && plain.has('Administrator'))
 })
 
-test('OP9 of somebody, each rule has the sessions to which it gives its group, or perhaps', async t => {
+test('OP9 of someone, each rule has the sessions to which it gives its group, or perhaps', async t => {
   const { service, root } = await started(t)
   const { uuid } = await service.addEperson('ruth@example.org')
   const loginFrom = async (address: string) => {
@@ -137,7 +137,7 @@ test('OP9 of somebody, each rule has the sessions to which it gives its group, o
   assert.deepEqual(await given(), { Campus: [], Local: [], Staff: [], Guests: [] })
 })
 
-test('OP9 rules and sessions of others are for administrators, and of somebody who is there', async t => {
+test('OP9 rules and sessions of others are for administrators, and of someone who is there', async t => {
   const { service, root } = await started(t)
   const { uuid } = await service.addEperson('ruth@example.org')
   const ruth = service.client()

@@ -106,7 +106,7 @@ test('OP5 a link that can’t be is refused with the reason, and nothing is link
   const { uuid, put, linked, root } = await started(t)
   const nobody = '00000000-0000-4000-8000-000000000000'
   await assertProblem(await put(`apache/${nobody}`, { subject }), 404, 'not-found')
-  await assertProblem(await put('apache/somebody', { subject }), 404, 'not-found')
+  await assertProblem(await put('apache/someone', { subject }), 404, 'not-found')
   const missing = await put(`apach/${uuid}`, { subject })
   assert.match(((await missing.clone().json()) as { detail: string }).detail, /must be one of apache/)
   await assertProblem(missing, 404, 'not-found')

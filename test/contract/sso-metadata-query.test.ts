@@ -75,12 +75,12 @@ test('X13 an unknown entity, or one that the rules don’t let in, is refused, a
   assert.equal(server.requests.length, 2)
 })
 
-test('X13 an answer without the federation’s signature, or about somebody else, is not used', async t => {
+test('X13 an answer without the federation’s signature, or about someone else, is not used', async t => {
   const { provider, server, serveIt } = await startKnown(t)
   const other = memberXml({ entityId: 'https://other.example/idp' })
   const settings = queryAt(server, { entityId: provider.entityId })
   for (const serve of [
-    () => serveIt(memberOf(provider), identity('somebody else')),
+    () => serveIt(memberOf(provider), identity('someone else')),
     () => server.files.set(pathOf(provider.entityId), { body: document(memberOf(provider)) }),
     () => serveIt(other),
     () => serveIt(memberOf(provider, { validUntil: new Date(Date.now() - 1_000) })),

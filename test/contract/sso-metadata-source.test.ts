@@ -61,7 +61,7 @@ test('X11 metadata without the federation’s signature is never used, and takes
   const members = [memberOf(provider)]
   const settings = { entityId: provider.entityId }
   const unsigned = aggregate(members)
-  const forged = signMetadata(unsigned, identity('somebody else'))
+  const forged = signMetadata(unsigned, identity('someone else'))
   for (const metadata of [unsigned, forged]) {
     const { service } = await startInFederation(t, [provider], { metadata, settings })
     await assertProblem((await startSignOn(service)).answer, 502, 'provider-unavailable')
@@ -193,7 +193,7 @@ test('X11 a redirect is followed, but not to another kind of address', async t =
   await logIn(service, provider, 'ada')
 })
 
-test('X11 a kept copy is verified again: who can write to the folder can’t log in as somebody', async t => {
+test('X11 a kept copy is verified again: who can write to the folder can’t log in as someone', async t => {
   const provider = await startProvider(t)
   const server = await startMetadataServer(t)
   server.files.set('/all.xml', { body: signedAggregate([memberOf(provider)]) })
@@ -206,7 +206,7 @@ test('X11 a kept copy is verified again: who can write to the folder can’t log
   const { dataFolder } = service
   await service.stop()
   server.files.clear()
-  writeFileSync(join(folder, copy), signMetadata(aggregate([memberOf(provider)]), identity('somebody else')))
+  writeFileSync(join(folder, copy), signMetadata(aggregate([memberOf(provider)]), identity('someone else')))
   const { service: next } = await startInFederation(t, [], { settings, dataFolder })
   assert.equal(await statusOf(next), 502)
   await next.stop()

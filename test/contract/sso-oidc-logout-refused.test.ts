@@ -196,7 +196,7 @@ onOne('T4 a logout token of one session of a provider does not end another provi
   // Subject and session of different people end no session.
   const mixed = await providers.logoutToken(truth, right => ({
     ...right,
-    claims: { ...right.claims, sid: 'session-of-somebody-else' },
+    claims: { ...right.claims, sid: 'session-of-someone-else' },
   }))
   assert.equal((await sendLogout(service, truth, mixed)).status, 200)
   assert.equal(await service.client().isLoggedIn(one), true)

@@ -89,7 +89,7 @@ test('X3 an eperson is found by the subject, else by e-mail where that is allowe
   provider.users.set('other', person('other-1', email))
   provider.users.set('new', person('new-1', 'new@example.org'))
   assert.equal(await logInAt('strict', 'ada'), 'refused')
-  assert.equal(await logInAt('making', 'ada'), 'refused', 'the address belongs to somebody')
+  assert.equal(await logInAt('making', 'ada'), 'refused', 'the address belongs to someone')
   assert.equal(await logInAt('matching', 'new'), 'refused')
   assert.equal(await logInAt('matching', 'ada'), uuid)
   assert.equal(await logInAt('matching', 'other'), 'refused', 'the eperson has another subject')

@@ -19,7 +19,7 @@ import { serve } from '../support/service/process.ts'
 import { baseUrl, temporaryFolder } from '../support/service/service.ts'
 
 const logoutAddress = `${baseUrl}/api/authn/sso/saml/logout`
-const foreign = identity('somebody else')
+const foreign = identity('someone else')
 
 const logoutXml = (issuer: string, inside = '') =>
   logoutRequestXml({ issuer, destination: logoutAddress, nameId: 'nobody' }).replace(
@@ -85,7 +85,7 @@ test('X10 a signature over SignedInfo alone, or one that asks for another canoni
   const visitor = new Visitor(service)
   const good = signed(logoutXml(entityId), { element: 'LogoutRequest', identity: key })
   for (const [what, xml] of [
-    ['changed content', good.replace('>nobody<', '>somebody<')],
+    ['changed content', good.replace('>nobody<', '>someone<')],
     ['changed digest', good.replace(/(<ds:DigestValue>).{4}/, '$1AAAA')],
     ['changed value', good.replace(/(<ds:SignatureValue>).{4}/, '$1AAAA')],
     [
@@ -116,7 +116,7 @@ test('X10 messages wait in a bounded queue, in which networks take turns: one th
   // The most expensive anonymous request: signed by the provider, and changed afterwards.
   const padded = logoutXml(provider.entityId, `<a${attributes(15)}/>`.repeat(20))
   const good = signed(padded, { element: 'LogoutRequest', identity: provider.identity })
-  const costly = good.replace('>nobody<', '>somebody<')
+  const costly = good.replace('>nobody<', '>someone<')
   const visitor = new Visitor(service)
   const flood = Array.from({ length: 400 }, () =>
     submit(visitor, costly, { 'x-forwarded-for': '203.0.113.9' }),

@@ -18,7 +18,7 @@ import { startSamlProvider } from '../support/providers/saml-provider.ts'
 import { baseUrl, startService } from '../support/service/service.ts'
 
 const logoutAddress = `${baseUrl}/api/authn/sso/saml/logout`
-const foreign = identity('somebody else')
+const foreign = identity('someone else')
 
 interface Options {
   /** Changes the provider's metadata before the service gets them. */
@@ -83,7 +83,7 @@ test('X4 what the provider has signed and is refused is answered with a signed e
   assert.equal(await service.client().isLoggedIn(token), true)
 })
 
-test('X4 a name that is encrypted for somebody else is answered as a request that cannot be read', async t => {
+test('X4 a name that is encrypted for someone else is answered as a request that cannot be read', async t => {
   const { xmlOf, byPost, signedXml } = await start(t)
   const secret = await encrypted(xmlOf(), { element: 'NameID', certificate: foreign.certificate })
   const said = await logoutAnswerOf(await byPost(signedXml(secret)))
@@ -102,9 +102,9 @@ test('X4 what the provider has not signed gets nothing signed, goes only to the 
     const sent: Record<string, () => Promise<Response>> = {
       'unsigned, by redirect': () => byRedirect(`SAMLRequest=${deflated(xml)}&RelayState=chain`),
       'unsigned, by POST': () => byPost(xml),
-      'by somebody else, by redirect': () =>
+      'by someone else, by redirect': () =>
         byRedirect(signedQuery(xml, { identity: foreign, relayState: 'chain' })),
-      'by somebody else, by POST': () => byPost(signedXml(xml, foreign)),
+      'by someone else, by POST': () => byPost(signedXml(xml, foreign)),
       'with another RelayState': () => byRedirect(good.replace('=chain', '=https%3A%2F%2Fevil.example.org')),
       'changed after it was signed': () => byPost(signedXml(xml).replace(`>${nameId}<`, '>ruth<')),
     }

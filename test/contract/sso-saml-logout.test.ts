@@ -129,7 +129,7 @@ test('O1 X2 the provider’s request, by redirect or by POST, ends every token o
 })
 
 void nodeTest(
-  'X4 the provider’s request for somebody without a session ends nothing, and is answered with an error',
+  'X4 the provider’s request for someone without a session ends nothing, and is answered with an error',
   async t => {
     const { service, provider } = await startWithProvider(t)
     provider.users.set('ada', person('ada-1', email))

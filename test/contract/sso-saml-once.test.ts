@@ -33,7 +33,7 @@ import { startNodes } from '../support/service/nodes.ts'
 import { serve } from '../support/service/process.ts'
 import { baseUrl, temporaryFolder } from '../support/service/service.ts'
 
-const foreign = identity('somebody else')
+const foreign = identity('someone else')
 
 /** Restores the cookies of the attempt, as a client with a copy of them can do. */
 function rewind(one: PendingLogin): () => Visitor {

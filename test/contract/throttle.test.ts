@@ -84,7 +84,7 @@ test('L8 the owner logs in at once from where they have within 90 days, however 
   assert.equal((await guess(third, ruthEmail, right)).status, 429, 'a network that is new')
   // Guesses at other accounts don't keep the owner out of theirs, even from the same network.
   await forgetAttempts(service)
-  await exhaust(service, () => guess(home, 'somebody@example.org'))
+  await exhaust(service, () => guess(home, 'someone@example.org'))
   assert.equal((await guess(home, nobody)).status, 429)
   assert.equal((await guess(home, ruthEmail, right)).status, 200)
   await letPass(service, 89 * day)
@@ -95,7 +95,7 @@ test('L8 the owner logs in at once from where they have within 90 days, however 
   assert.equal((await guess(home, ruthEmail, right)).status, 429)
 })
 
-test('L8 a login of somebody else makes a network familiar to nobody but them', async t => {
+test('L8 a login of someone else makes a network familiar to nobody but them', async t => {
   const { service, guess } = await started(t)
   await service.addEperson('max@example.org')
   assert.equal((await guess(home, 'max@example.org', passwordOf('max@example.org'))).status, 200)
@@ -122,7 +122,7 @@ test('L8 64 bits of an IPv6 address are one network, and 48 bits one site, which
     assert.equal((await guess(from, nobody)).status, 401)
     assert.equal((await rowsOf(service)).length, counts, from)
   }
-  await exhaust(service, () => guess('2001:db8:1:4::1', 'somebody@example.org'))
+  await exhaust(service, () => guess('2001:db8:1:4::1', 'someone@example.org'))
   assert.equal((await guess('2001:db8:1:5::1', ruthEmail, right)).status, 429, 'whatever the account')
   assert.equal((await guess('2001:db8:3::1', ruthEmail, right)).status, 200, 'another site')
 })

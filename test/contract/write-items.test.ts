@@ -261,7 +261,7 @@ test('I4 an item is deleted with its bundles and files', async t => {
   assert.equal(await service.storage.repository.uuidOf(uuid), undefined)
 })
 
-test('I5 hidden metadata stay as they are when somebody who doesn’t see them changes an item', async t => {
+test('I5 hidden metadata stay as they are when someone who doesn’t see them changes an item', async t => {
   const { admin, reader, service } = await started(t)
   const { path, uuid } = await newItem(admin)
   const hidden = 'dc.description.provenance'

@@ -151,13 +151,13 @@ test('half-written files are removed after an hour, and nothing else is', async 
   const { files, contents, referred, run } = await prepare(t, 'wanted')
   referred.add(contents[0]?.sha256 ?? '')
   writeFileSync(join(files, 'incoming/half'), 'ha')
-  writeFileSync(join(files, 'of-somebody-else'), '')
-  writeFileSync(join(files, 'orphans/of-somebody-else'), '')
+  writeFileSync(join(files, 'of-someone-else'), '')
+  writeFileSync(join(files, 'orphans/of-someone-else'), '')
   assert.deepEqual(await run(0), none)
   assert.deepEqual(await run(hour), { ...none, leftovers: 1 })
   assert.deepEqual(
     filesIn(files).filter(path => path.includes('-')),
-    ['of-somebody-else', 'orphans/of-somebody-else'],
+    ['of-someone-else', 'orphans/of-someone-else'],
   )
 })
 

@@ -140,7 +140,7 @@ test('F1 Z1 DSpace’s interface downloads a restricted file for those who may r
   assert.equal(await max.download(closed), 'forbidden')
 })
 
-test('B1 Z1 DSpace’s interface acts on behalf of somebody, over reloads and downloads, and stops', async t => {
+test('B1 Z1 DSpace’s interface acts on behalf of someone, over reloads and downloads, and stops', async t => {
   const { service, closed } = await started(t)
   const ui = await loggedIn(service, 'admin@example.org')
   await ui.reload()

@@ -85,7 +85,7 @@ for (const folder of builds) {
   )
 
   walk(
-    'V1 V2 somebody registers by mail, and somebody else sets a password that they have forgotten',
+    'V1 V2 someone registers by mail, and someone else sets a password that they have forgotten',
     'mails',
     folder,
     async ({ walker, page, mails }) => {

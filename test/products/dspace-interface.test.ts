@@ -109,7 +109,7 @@ for (const folder of builds) {
   )
 
   walk(
-    'M1 M4 M5 B1 an administrator adds, changes and deletes people and groups, and acts as somebody',
+    'M1 M4 M5 B1 an administrator adds, changes and deletes people and groups, and acts as someone',
     'people',
     folder,
     async ({ walker, page, uuidOf }) => {

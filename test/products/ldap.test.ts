@@ -211,7 +211,7 @@ test('LD3 LD4 referrals are not followed, and one address of two people opens no
   const logIn = loginsTo(await startService(t, { env: settingsOf(slapd) }))
   assert.equal(await logIn('ruth@example.edu', 'correct horse'), failed)
   assert.equal(await logIn('ruth', 'correct horse'), '200')
-  assert.equal(await logIn('twin', 'correct horse'), failed, 'the address is somebody else’s')
+  assert.equal(await logIn('twin', 'correct horse'), failed, 'the address is someone else’s')
   const search = {
     base: 'ou=elsewhere,ou=people,dc=example,dc=edu',
     bindDn: 'cn=carrel,dc=example,dc=edu',

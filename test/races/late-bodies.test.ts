@@ -319,7 +319,7 @@ test('T12 K5 after every way to end an access token, no request that still arriv
     }
 })
 
-test('T12 B3 what arrives on behalf of somebody is not carried out after the end of either', async t => {
+test('T12 B3 what arrives on behalf of someone is not carried out after the end of either', async t => {
   const world = await everything(t)
   const { admin, service, ids } = world
   const places = [service.address, (await elsewhere(t, world)).address]

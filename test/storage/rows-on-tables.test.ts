@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { TestContext } from 'node:test'
+import { PlanRefused } from '../../src/lib/errors.ts'
 import type { Entity } from '../../src/model/entities.ts'
-import { PlanRefused } from '../../src/model/errors.ts'
 import type { Column, Condition, FieldRef, Plan, Rows, Scalar } from '../../src/model/plan.ts'
 import type { Viewer } from '../../src/model/readers.ts'
 import type { RecordFormat } from '../../src/model/record-format.ts'

@@ -46,7 +46,7 @@ test('L8 D10 however many turns one account takes, and whatever networks a site 
   assert.equal((await max('198.51.100.20')).status, 200, 'a stranger beside right passwords of one account')
   await Promise.all(logins)
   const flood = Array.from({ length: 16 }, (_, at) =>
-    guess(`2001:db8:1:${at}::1`, `somebody${at}@example.org`),
+    guess(`2001:db8:1:${at}::1`, `someone${at}@example.org`),
   )
   assert.equal((await max('198.51.100.30')).status, 200, 'a stranger beside many networks of one site')
   await Promise.all(flood)
@@ -64,7 +64,7 @@ test('L8 passwords of clients that have left are not hashed, and count as no gue
       await forgetAttempts(own)
       const gone = new AbortController()
       const guesses = Array.from({ length: 50 }, (_, at) =>
-        guess(`10.0.0.${at}`, `somebody${at}@example.org`, 'a wrong guess', gone.signal),
+        guess(`10.0.0.${at}`, `someone${at}@example.org`, 'a wrong guess', gone.signal),
       )
       await Promise.any(guesses)
       gone.abort()

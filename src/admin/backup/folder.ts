@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import { createFileStore, type FileStore } from '../../files/file-store.ts'
 import { type Layout, layoutOf } from '../../files/layout.ts'
 import { makeFolder, syncToDisk } from '../../lib/durable-names.ts'
+import { OperatorError } from '../../lib/errors.ts'
 import { type Database, openSqlite } from '../../lib/sqlite.ts'
 import { unlessMissing } from '../../lib/system-errors.ts'
-import { OperatorError } from '../../model/errors.ts'
 import { BadBackup, fileNamed, type Manifest, readManifest } from './manifest.ts'
 
 /**

@@ -2,9 +2,9 @@ import { readdir, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { clearRestored, markRestoring } from '../../files/owner.ts'
 import { makeFolder, syncToDisk } from '../../lib/durable-names.ts'
+import { OperatorError } from '../../lib/errors.ts'
 import { type Database, openSqlite } from '../../lib/sqlite.ts'
 import { unlessMissing } from '../../lib/system-errors.ts'
-import { OperatorError } from '../../model/errors.ts'
 import { restoringFolder } from '../../storage/copy/restored.ts'
 
 /** The place that a store is restored to. */

@@ -1,6 +1,6 @@
 import { readThrough } from '../../files/file-store.ts'
+import { OperatorError } from '../../lib/errors.ts'
 import type { Database } from '../../lib/sqlite.ts'
-import { OperatorError } from '../../model/errors.ts'
 import type { Content } from '../../model/items.ts'
 import { checkSnapshot } from '../../storage/copy/restored.ts'
 import { contentsIn, digitsOfParts, forEachContent, holdersIn } from './contents.ts'

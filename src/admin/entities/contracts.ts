@@ -135,7 +135,7 @@ const counts = {
 const Loss = closed({
   records: closed({ before: count, after: count, gone: count, isEstimate: Type.Boolean() }),
   fields: closed({ before: count, after: count, gone: Type.Array(text) }),
-  needsReplace: Type.Boolean({ description: 'Whether the import is refused without `replace=true`.' }),
+  needsReplace: Type.Boolean({ description: 'True if the import is refused without `replace=true`.' }),
 })
 const Alike = closed({ count, lines: Type.Array(count) })
 const Fault = closed({ line: orNull(count), field: orNull(text), message: text, alike: Type.Optional(Alike) })

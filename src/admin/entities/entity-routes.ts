@@ -169,7 +169,7 @@ export function entityRoutes(app: FastifyInstance, parts: Parts): void {
       if (done !== 'changed' && done !== 'missing') return
       if (request.headers['if-match'] !== undefined) throw stale('entity')
     }
-    throw new Problem('busy', 'The entity is being changed by others all the time. Try again.', {
+    throw new Problem('busy', 'Other requests keep changing the entity. Try again.', {
       headers: { 'retry-after': '1' },
     })
   }

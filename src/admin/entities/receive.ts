@@ -7,8 +7,8 @@ import { promisify } from 'node:util'
 import type { FastifyRequest } from 'fastify'
 import { allowSlowBody, bodyPieces, brokenBody, endSlowBody } from '../../http/body-pieces.ts'
 import { Problem } from '../../http/problems.ts'
+import { StoreUnavailable } from '../../lib/errors.ts'
 import { gather } from '../../lib/gather.ts'
-import { StoreUnavailable } from '../../model/errors.ts'
 
 /** A body on disk, in a file without a name: it disappears with the process, however that ends. */
 export interface Received {

@@ -32,19 +32,19 @@ const tag = 'Operation'
 
 export const contracts = {
   runDoctor: {
-    summary: 'What carrel doctor says',
+    summary: 'The findings of carrel doctor',
     tag,
     answers: { 200: answer('The findings.', json(Report)) },
     problems: ['bad-parameter'],
   },
   checkSignOn: {
-    summary: 'What carrel sso check says',
+    summary: 'The findings of carrel sso check',
     tag,
     answers: { 200: answer('The findings.', json(SignOnReport)) },
     problems: ['bad-parameter'],
   },
   explainSignOn: {
-    summary: 'What a login at a provider would do',
+    summary: 'The outcome of a login at a provider, without one',
     description: 'Either `attributes` or `assertion`. Nobody is logged in.',
     tag,
     body: json(
@@ -76,7 +76,7 @@ export const contracts = {
     problems: ['bad-parameter'],
   },
   showAccess: {
-    summary: 'What an eperson would see, and by which rule',
+    summary: 'The rights of an eperson, and the rules that give them',
     tag,
     query: {
       address: parameter(text, 'Where they would come from.'),
@@ -117,7 +117,7 @@ export const contracts = {
     problems: ['secret-set', 'short-lived-token-refused'],
   },
   listIdentities: {
-    summary: 'Who is linked to an identity at a provider',
+    summary: 'Epersons linked to identities at providers',
     tag,
     query: { eperson: parameter(uuid, 'Those of this eperson alone.'), ...paging },
     answers: { 200: answer('A page.', json(pageOf('identities', Identity, 'LinkedIdentityPage'))) },

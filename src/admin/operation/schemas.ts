@@ -92,7 +92,7 @@ export const Access = named(
     ),
     record: Type.Optional(closed({ entity: text, key: Type.Optional(text), ...rights })),
   },
-  'What somebody would see, and by which rule.',
+  'The rights of an eperson, and the rules that give them.',
 )
 
 const givenTo = {

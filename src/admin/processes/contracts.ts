@@ -123,7 +123,7 @@ export const contracts = {
     problems: [...own, 'process-state', 'short-lived-token-refused'],
   },
   listScripts: {
-    summary: 'What can be begun by its name',
+    summary: 'Scripts that can be started by name',
     tag,
     query: paging,
     answers: { 200: answer('A page.', json(ScriptPage)) },

@@ -1,8 +1,8 @@
 import type { Config } from '../../config/config.ts'
 import { Problem } from '../../http/problems.ts'
+import { OperatorError } from '../../lib/errors.ts'
 import { readUuid } from '../../lib/uuids.ts'
 import { agreementField } from '../../model/accounts.ts'
-import { OperatorError } from '../../model/errors.ts'
 import type { Storage } from '../../storage/storage.ts'
 import type { Script } from './scripts.ts'
 

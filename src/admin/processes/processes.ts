@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { Problem } from '../../http/problems.ts'
+import { Interrupted, OperatorError, StoreUnavailable } from '../../lib/errors.ts'
 import { Overloaded } from '../../lib/fair-queue.ts'
 import { ownProcessId } from '../../lib/process-ids.ts'
-import { Interrupted, OperatorError, StoreUnavailable } from '../../model/errors.ts'
 import {
   type EndState,
   type NewProcess,

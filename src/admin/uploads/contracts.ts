@@ -47,7 +47,7 @@ const refused = [
 
 export const contracts = {
   describeUploads: {
-    summary: 'What tus needs to know',
+    summary: 'Version and extensions of tus',
     tag,
     answers: {
       204: nothing('The extensions, and the maximum.', {
@@ -86,7 +86,7 @@ export const contracts = {
     problems: [...refused, 'no-room', 'upload-offset', 'upload-in-use'],
   },
   showUpload: {
-    summary: 'How far an upload got',
+    summary: 'Progress of an upload',
     tag,
     headers: { 'Tus-Resumable': resumable },
     answers: {

@@ -1,6 +1,6 @@
 import type { EventEmitter } from 'node:events'
 import { MessagePort, type Transferable, type Worker } from 'node:worker_threads'
-import { StoreUnavailable, TooMuch } from '../../model/errors.ts'
+import { StoreUnavailable, TooMuch } from '../errors.ts'
 import { Overloaded } from '../fair-queue.ts'
 import { countSharedIn } from '../memory.ts'
 

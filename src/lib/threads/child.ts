@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
-import { OperatorError, StoreUnavailable } from '../../model/errors.ts'
+import { OperatorError, StoreUnavailable } from '../errors.ts'
 import { parseWritten } from '../json.ts'
 import { programFile } from '../own-files.ts'
 

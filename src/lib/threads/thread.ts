@@ -2,7 +2,7 @@ import { readlinkSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
 import { setPriority } from 'node:os'
 import { MessageChannel, MessagePort, parentPort, Worker } from 'node:worker_threads'
-import { StoreUnavailable } from '../../model/errors.ts'
+import { StoreUnavailable } from '../errors.ts'
 import { programFile } from '../own-files.ts'
 import { answerOver, type Calls, callsOver, type Handlers, handlerIn } from './calls.ts'
 

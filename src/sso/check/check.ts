@@ -122,7 +122,7 @@ async function* checkDirectory(config: LdapConfig): AsyncIterable<Found> {
     yield ok(`logs people in as ${config.find.dn}; only a login shows whether there are such entries`)
   if (config.attributes.subject.toLowerCase() === 'dn')
     yield warning(
-      'attributes.subject is the DN: it changes when somebody is renamed, and the next person of that name gets their eperson',
+      'attributes.subject is the DN: it changes when a person is renamed, and the next person of that name gets their eperson',
     )
   if (config.email.match)
     yield warning(
@@ -139,7 +139,7 @@ async function checkServer(server: LdapServer, config: LdapConfig): Promise<Foun
     )
     return config.find.kind === 'search' && entry !== undefined
       ? error(
-          `${name}: the search finds somebody whose name is not theirs; is {user} in the filter where it counts?`,
+          `${name}: the search finds a person by a name that is not theirs; is {user} in the filter where it counts?`,
         )
       : ok(config.find.kind === 'search' ? `${name}: a search works` : `${name}: can be reached`)
   } catch (cause) {

@@ -1,4 +1,4 @@
-import { TooMuch } from '../../model/errors.ts'
+import { TooMuch } from '../../lib/errors.ts'
 import type { Column } from './columns.ts'
 
 /** Records in groups: the number of each record's group, in the order of the selection. */

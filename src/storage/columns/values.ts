@@ -1,7 +1,7 @@
+import { TooMuch } from '../../lib/errors.ts'
 import { parseExact } from '../../lib/json.ts'
 import { sharedMemory } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
-import { TooMuch } from '../../model/errors.ts'
 
 /** The distinct values of a column as JSON, by rank. They are packed as loaded records are. */
 export interface Values {

@@ -1,5 +1,5 @@
+import { TooMuch } from '../../lib/errors.ts'
 import { sharedNumbers } from '../../lib/memory.ts'
-import { TooMuch } from '../../model/errors.ts'
 import type { TextQuery } from '../../model/plan.ts'
 import { patternOf } from '../../model/text-query.ts'
 import { findPlace } from './look-up.ts'

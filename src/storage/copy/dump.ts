@@ -1,6 +1,6 @@
 import { join } from 'node:path'
+import { OperatorError, StoreUnavailable } from '../../lib/errors.ts'
 import type { Entity, Field, ReadRule } from '../../model/entities.ts'
-import { OperatorError, StoreUnavailable } from '../../model/errors.ts'
 import { type Description, descriptionOf } from '../../model/relations.ts'
 import { madeBefore } from '../schema.ts'
 import { type Database, openDatabase } from '../sqlite/driver.ts'

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
+import { OperatorError } from '../../lib/errors.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { OperatorError } from '../../model/errors.ts'
 import { keyringOf } from '../../model/keys.ts'
 import { type Database, openDatabase, transaction } from '../sqlite/driver.ts'
 import { recordEvent } from '../sqlite/events.ts'

@@ -1,7 +1,7 @@
 import { type FileHandle, open, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { StoreUnavailable } from '../../lib/errors.ts'
 import { unlessMissing } from '../../lib/system-errors.ts'
-import { StoreUnavailable } from '../../model/errors.ts'
 import { type Database, openDatabase } from '../sqlite/driver.ts'
 import { databaseFile } from '../sqlite/migrate.ts'
 import { baseOf } from '../sqlite/record-versions.ts'

@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { OperatorError, StoreUnavailable } from '../../lib/errors.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { OperatorError, StoreUnavailable } from '../../model/errors.ts'
 import { keyringOf } from '../../model/keys.ts'
 import { type Connection, connect, sealingKey } from '../postgres/driver.ts'
 import { recordEvent } from '../postgres/events.ts'

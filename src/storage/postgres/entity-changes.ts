@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
+import { StoreUnavailable } from '../../lib/errors.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { entityChanges, entityTag } from '../../model/declared.ts'
 import { type Entity, newEntityRule, type ReadRule } from '../../model/entities.ts'
-import { StoreUnavailable } from '../../model/errors.ts'
 import { descriptionOf } from '../../model/relations.ts'
 import { withChangedSlots } from '../columns/changed-entities.ts'
 import {

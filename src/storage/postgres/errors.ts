@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../model/errors.ts'
+import { StoreUnavailable } from '../../lib/errors.ts'
 
 /**
  * Translates the driver's errors by SQLSTATE

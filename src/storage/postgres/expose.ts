@@ -1,5 +1,5 @@
+import { StoreUnavailable } from '../../lib/errors.ts'
 import type { Entity, Field, FieldType } from '../../model/entities.ts'
-import { StoreUnavailable } from '../../model/errors.ts'
 import { ExposeError, type ExposeRequest } from '../entities.ts'
 import { quoteName } from '../tables/cells.ts'
 import type { Connection, Queries } from './driver.ts'

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../model/errors.ts'
+import { StoreUnavailable } from '../../lib/errors.ts'
 import type { ConnectionLimit, ReplicaFacts, ServerFacts, StoreFacts } from '../inspection.ts'
 import { factsOf } from '../statements/inspect.ts'
 import { type Connection, connect } from './driver.ts'

@@ -1,5 +1,5 @@
+import { PlanRefused } from '../../lib/errors.ts'
 import { postgresExpression, postgresRefusal } from '../../lib/expressions.ts'
-import { PlanRefused } from '../../model/errors.ts'
 import { type Constant, differsIfMissing, type FieldRef, holdsIfMissing } from '../../model/plan.ts'
 import { numericBound } from '../tables/bounds.ts'
 import type { Bind } from '../tables/cells.ts'

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
+import { StoreUnavailable } from '../../lib/errors.ts'
 import { version as program } from '../../lib/version.ts'
-import { StoreUnavailable } from '../../model/errors.ts'
 import { madeBefore } from '../schema.ts'
 import { firstRows } from '../statements/registry.ts'
 import { storeTime } from '../statements/statements.ts'

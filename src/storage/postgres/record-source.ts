@@ -1,7 +1,7 @@
+import { StoreUnavailable } from '../../lib/errors.ts'
 import type { FairQueue } from '../../lib/fair-queue.ts'
 import { shareNumbers } from '../../lib/memory.ts'
 import type { Thread } from '../../lib/threads/thread.ts'
-import { StoreUnavailable } from '../../model/errors.ts'
 import { joinPieces, separators } from '../../model/record-format.ts'
 import type { RecordNumbers, RecordSource, RecordWork, SortField } from '../columns/record-source.ts'
 import { findKeysTogether, searchIn } from '../columns/search.ts'

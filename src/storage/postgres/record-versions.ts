@@ -1,5 +1,5 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
-import { StoreUnavailable } from '../../model/errors.ts'
+import { StoreUnavailable } from '../../lib/errors.ts'
 import type { NewRecords, RecordEntity, Revision } from '../entities.ts'
 import { quoteName } from '../tables/cells.ts'
 import type { Connection, Queries } from './driver.ts'

@@ -1,5 +1,5 @@
+import { StoreUnavailable } from '../../lib/errors.ts'
 import type { Session } from '../../model/accounts.ts'
-import { StoreUnavailable } from '../../model/errors.ts'
 import type { AllowedSessions } from '../../model/sessions.ts'
 import type { HotSessions } from '../sessions.ts'
 import type { Connection, Pool } from './driver.ts'

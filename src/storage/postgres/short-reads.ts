@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../model/errors.ts'
+import { StoreUnavailable } from '../../lib/errors.ts'
 import type { RecordNumbers } from '../columns/record-source.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { Pool } from './driver.ts'

@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../model/errors.ts'
+import { StoreUnavailable } from '../../lib/errors.ts'
 import { hasRecords, lostRecords } from '../statements/record-writes.ts'
 import type { Pool, Queries } from './driver.ts'
 

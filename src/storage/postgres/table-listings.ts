@@ -1,7 +1,7 @@
 import type { Counter } from '../../lib/counter.ts'
+import { TooMuch } from '../../lib/errors.ts'
 import type { Client, FairQueue } from '../../lib/fair-queue.ts'
 import type { Thread } from '../../lib/threads/thread.ts'
-import { TooMuch } from '../../model/errors.ts'
 import type { Plan } from '../../model/plan.ts'
 import { isShortPage, joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
 import type { Listing } from '../entities.ts'

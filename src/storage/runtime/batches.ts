@@ -1,4 +1,4 @@
-import { StoreUnavailable } from '../../model/errors.ts'
+import { StoreUnavailable } from '../../lib/errors.ts'
 
 interface Waiting<C> {
   readonly call: C

@@ -1,5 +1,5 @@
+import { StoreUnavailable } from '../../lib/errors.ts'
 import { type Database, type OpenOptions, openSqlite } from '../../lib/sqlite.ts'
-import { StoreUnavailable } from '../../model/errors.ts'
 
 export {
   type Database,

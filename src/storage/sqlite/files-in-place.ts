@@ -1,6 +1,6 @@
 import { readSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
-import { StoreUnavailable } from '../../model/errors.ts'
+import { StoreUnavailable } from '../../lib/errors.ts'
 
 /**
  * Checks that the files of the store are still those that this process has opened. SQLite goes on with a file

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { StoreUnavailable } from '../../model/errors.ts'
+import { StoreUnavailable } from '../../lib/errors.ts'
 import type { StoreFacts } from '../inspection.ts'
 import { madeBefore } from '../schema.ts'
 import { factsOf, toTime } from '../statements/inspect.ts'

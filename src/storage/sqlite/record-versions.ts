@@ -3,10 +3,10 @@ import { closeSync, openSync, readSync, renameSync, rmSync, statSync } from 'nod
 import { basename, dirname } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { syncToDisk } from '../../lib/durable-names.ts'
+import { StoreUnavailable } from '../../lib/errors.ts'
 import { processIdInName } from '../../lib/process-ids.ts'
 import { immutableUri, type OpenOptions } from '../../lib/sqlite.ts'
 import { systemReason } from '../../lib/system-errors.ts'
-import { StoreUnavailable } from '../../model/errors.ts'
 import type { NewEntity, NewRecords, Revision } from '../entities.ts'
 import { type Database, openDatabase } from './driver.ts'
 

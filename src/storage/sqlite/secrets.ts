@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { linkSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { StoreUnavailable } from '../../lib/errors.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { StoreUnavailable } from '../../model/errors.ts'
 import type { Secrets } from '../sessions.ts'
 import { createSigningOrder } from '../statements/sessions.ts'
 

@@ -1,6 +1,6 @@
 import { readSync } from 'node:fs'
+import { StoreUnavailable } from '../../lib/errors.ts'
 import type { KeptOpen } from '../../lib/kept-open.ts'
-import { StoreUnavailable } from '../../model/errors.ts'
 import type { Viewer } from '../../model/readers.ts'
 import { createAudiences, type Seen } from '../statements/audiences.ts'
 import { createClock, type Mark } from '../statements/clock.ts'

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { StoreUnavailable } from '../../lib/errors.ts'
 import { RecentlyUsed } from '../../lib/memo.ts'
-import { StoreUnavailable } from '../../model/errors.ts'
 import { versionParts } from '../columns/changed-entities.ts'
 import type { PublishedEntity } from '../statements/entities.ts'
 import type { StoredWrite } from '../statements/record-writes.ts'

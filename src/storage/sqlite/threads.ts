@@ -1,6 +1,6 @@
+import { RightsChanged, StoreUnavailable } from '../../lib/errors.ts'
 import { type Client, createFairQueue, type FairQueue } from '../../lib/fair-queue.ts'
 import type { Thread } from '../../lib/threads/thread.ts'
-import { RightsChanged, StoreUnavailable } from '../../model/errors.ts'
 import type { Keyring } from '../../model/keys.ts'
 import { inBatches } from '../runtime/batches.ts'
 import { partFor, type Shared } from '../runtime/event-loops.ts'

@@ -1,6 +1,6 @@
 import { dirname } from 'node:path'
+import { RightsChanged, StoreUnavailable } from '../../lib/errors.ts'
 import { serveThread } from '../../lib/threads/thread.ts'
-import { RightsChanged, StoreUnavailable } from '../../model/errors.ts'
 import { type PartName, statementsNamed } from '../statements/parts.ts'
 import { TakenBack } from '../statements/statements.ts'
 import { openTrail } from '../statements/trail.ts'

@@ -1,5 +1,5 @@
+import { RightsChanged, StoreUnavailable } from '../../lib/errors.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { RightsChanged, StoreUnavailable } from '../../model/errors.ts'
 import {
   agreedParts,
   baseEntity,

@@ -1,6 +1,6 @@
+import { RightsChanged } from '../../lib/errors.ts'
 import type { Client } from '../../lib/fair-queue.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import { RightsChanged } from '../../model/errors.ts'
 import type { TrailKey } from '../../model/trail.ts'
 import type { Part } from '../window.ts'
 

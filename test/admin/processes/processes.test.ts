@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { createProcesses } from '../../../src/admin/processes/processes.ts'
 import { tidyProcesses } from '../../../src/cli/housekeeping.ts'
 import { commandEvent } from '../../../src/cli/store.ts'
+import { OperatorError } from '../../../src/lib/errors.ts'
 import { Overloaded } from '../../../src/lib/fair-queue.ts'
-import { OperatorError } from '../../../src/model/errors.ts'
 import type { NewProcess, ProcessState, Run } from '../../../src/model/processes.ts'
 import type { Storage } from '../../../src/storage/storage.ts'
 import { test, testOnOne } from '../../support/service/engines.ts'
@@ -96,7 +96,7 @@ test('as many processes run at once as may; others wait, or are refused', async 
   await runner.close()
 })
 
-test('a process is cancelled wherever somebody asks', async t => {
+test('a process is cancelled wherever someone asks', async t => {
   const { storage } = await startService(t)
   const runner = createProcesses({ ...storage, atOnce: 1 })
   const running = await runner.start(asked, aborted)

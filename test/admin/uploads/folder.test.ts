@@ -54,7 +54,7 @@ test('UP1 PR4 of all who want what an ended program held, one gets it', async t 
   assert.equal(readdirSync(folder).length, repeats(100, 1000))
 })
 
-test('UP1 nobody holds what somebody else holds, however many want it and give it back', async t => {
+test('UP1 nobody holds what someone else holds, however many want it and give it back', async t => {
   const folder = temporaryFolder(t)
   const path = join(folder, 'held')
   let [holders, times] = [0, 0]

@@ -21,7 +21,7 @@ async function keepAfter(
 ): Promise<unknown> {
   const folder = realpathSync(temporaryFolder(t))
   const source = writeFiles(join(folder, 'source'), { [path]: 'mine' })
-  writeFiles(folder, { secret: 'of somebody else', 'elsewhere/a.txt': 'of somebody else, too' })
+  writeFiles(folder, { secret: 'of someone else', 'elsewhere/a.txt': 'of someone else, too' })
   const [file] = await findFiles(source, listed(path))
   assert.ok(file)
   meanwhile(source, join(source, path))

@@ -14,7 +14,7 @@ import {
 } from '../../support/providers/federation.ts'
 
 /** Keys for a federation's metadata, which here is as no careful or honest federation would publish it. */
-const [federation, foreign] = [identity('federation'), identity('somebody else')]
+const [federation, foreign] = [identity('federation'), identity('someone else')]
 const [good, evil] = ['https://idp.good.example/idp', 'https://idp.evil.example/idp']
 const member = (entityId: string, more: Partial<Member> = {}) => memberXml({ entityId, ...more })
 const signed = signMetadata(aggregate([member(good)]), federation)
@@ -75,7 +75,7 @@ const putFirst = (xml: string, first: string) => xml.replace(/(<md:EntitiesDescr
 const hostile: readonly (readonly [name: string, xml: () => string, why: RegExp])[] = [
   ['no signature', () => aggregate([member(good)]), /does not begin with a Signature/],
   [
-    'a signature of somebody else',
+    'a signature of someone else',
     () => signMetadata(aggregate([member(good)]), foreign),
     /not made with the key/,
   ],

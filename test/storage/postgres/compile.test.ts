@@ -58,7 +58,7 @@ test('Q6 Q17 on PostgreSQL each field is compared once, and none after the key',
   assert.equal(/ORDER BY (.*) LIMIT/.exec(sql)?.[1], 't."full name" DESC, t."id" DESC')
 })
 
-test('Q11 on PostgreSQL rows about somebody else are in neither the page nor the total', () => {
+test('Q11 on PostgreSQL rows about someone else are in neither the page nor the total', () => {
   const own = tables({ kind: 'own', eperson: 'e' }, { name: '"own_people"' })
   const inner = records('"own_people" t WHERE t.eperson = $1', 't."id"', '$2 OFFSET $3')
   assert.deepEqual(shortPageOf(listOf(entity, { ...page, order: [] }), own, ','), {

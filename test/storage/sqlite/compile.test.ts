@@ -83,7 +83,7 @@ test('Q7 quotes in a name are escaped', () => {
   )
 })
 
-test('Q11 rows about somebody else are in neither the page nor the total', () => {
+test('Q11 rows about someone else are in neither the page nor the total', () => {
   const page: Page = { ...everything, limit: 5 }
   const plan = compile(entity, { ...source, rows: 'own' }, page, { kind: 'own', eperson: 'e' })
   assert.match(

@@ -117,7 +117,7 @@ export class DspaceInterface {
 
   /** Opens the profile page. */
   async profile(): Promise<Profile> {
-    const id = this.user?.uuid ?? assert.fail('somebody is logged in')
+    const id = this.user?.uuid ?? assert.fail('someone is logged in')
     const epersons = await this.#endpoint('epersons')
     const user = await this.#get(`${epersons}/${id}?embed=groups`)
     const groups = await this.#get(`${hrefOf(user, 'groups')}?page=0&size=20`)
@@ -141,7 +141,7 @@ export class DspaceInterface {
   async changePassword(currentPassword: string, newPassword: string): Promise<Answer> {
     const value = { new_password: newPassword, current_password: currentPassword }
     const operations = [{ op: 'add', path: '/password', value }]
-    const id = this.user?.uuid ?? assert.fail('somebody is logged in')
+    const id = this.user?.uuid ?? assert.fail('someone is logged in')
     return this.#api('PATCH', `${await this.#endpoint('epersons')}/${id}`, JSON.stringify(operations))
   }
 

@@ -12,7 +12,7 @@ export interface Rule {
 }
 
 /** The rights of a viewer, known because the test gave them. */
-export interface Somebody {
+export interface Someone {
   readonly administrator: boolean
   readonly loggedIn: boolean
   readonly groups: readonly string[]
@@ -23,7 +23,7 @@ export interface Somebody {
 export const dayIn = (days: number): string =>
   new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10)
 
-export function mayReadBy(rules: readonly Rule[], who: Somebody): boolean {
+export function mayReadBy(rules: readonly Rule[], who: Someone): boolean {
   if (who.administrator) return true
   const now = Date.parse(`${dayIn(0)}T12:00:00Z`)
   for (const rule of rules) {

@@ -2,12 +2,12 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type Service, temporaryFolder } from '../service/service.ts'
-import type { Somebody, Uuids } from './policies.ts'
+import type { Someone, Uuids } from './policies.ts'
 
 /** A caller whose rights to read are tested. */
 export interface Viewer {
   readonly name: string
-  readonly who: Somebody
+  readonly who: Someone
   /** The UUID of a person whom rules may name. */
   readonly uuid?: string
   readonly headers: Readonly<Record<string, string>>
@@ -47,12 +47,12 @@ export async function someViewers(service: Service): Promise<readonly Viewer[]> 
   const b = await service.addEperson('b@example.org', { groups: ['B'] })
   const elsewhere = { 'x-forwarded-for': '192.0.2.7' }
   const onCampus = { 'x-forwarded-for': '10.1.2.3' }
-  const reader = (...groups: string[]): Somebody => ({
+  const reader = (...groups: string[]): Someone => ({
     administrator: false,
     loggedIn: true,
     groups: ['Local', ...groups],
   })
-  const nobody: Somebody = { administrator: false, loggedIn: false, groups: [] }
+  const nobody: Someone = { administrator: false, loggedIn: false, groups: [] }
   const root = await bearer('root@example.org')
   return [
     { name: 'anonymous', who: nobody, headers: elsewhere },
@@ -81,7 +81,7 @@ export async function someViewers(service: Service): Promise<readonly Viewer[]> 
     },
     {
       // The administrator's rights and special groups don't apply; the address is that of the request (B3).
-      name: 'administrator acting as somebody in B, on campus',
+      name: 'administrator acting as someone in B, on campus',
       who: { administrator: false, loggedIn: true, groups: ['B', 'Campus'], name: 'b' },
       uuid: b.uuid,
       headers: { ...onCampus, ...root, 'x-on-behalf-of': b.uuid },

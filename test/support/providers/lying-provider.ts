@@ -341,13 +341,13 @@ export const idTokenLies: Readonly<Record<string, Lie>> = {
     idToken: truth => claims({ iss: `${truth.claims.iss}/` })(truth),
   },
   'no-issuer': { idToken: without('iss') },
-  'another-audience': { idToken: claims({ aud: 'somebody-else' }) },
+  'another-audience': { idToken: claims({ aud: 'someone-else' }) },
   'no-audience': { idToken: without('aud') },
-  'several-audiences-without-azp': { idToken: claims({ aud: [clientId, 'somebody-else'] }) },
+  'several-audiences-without-azp': { idToken: claims({ aud: [clientId, 'someone-else'] }) },
   'several-audiences-with-wrong-azp': {
-    idToken: claims({ aud: [clientId, 'somebody-else'], azp: 'somebody-else' }),
+    idToken: claims({ aud: [clientId, 'someone-else'], azp: 'someone-else' }),
   },
-  'wrong-azp': { idToken: claims({ azp: 'somebody-else' }) },
+  'wrong-azp': { idToken: claims({ azp: 'someone-else' }) },
   'another-nonce': { idToken: claims({ nonce: 'another' }) },
   'no-nonce': { idToken: without('nonce') },
   'empty-nonce': { idToken: claims({ nonce: '' }) },
@@ -506,7 +506,7 @@ export const keyLies: Readonly<Record<string, Lie>> = {
 
 /** Lies in the user info, where Carrel requests it. */
 export const userInfoLies: Readonly<Record<string, Lie>> = {
-  'userinfo-of-another': { userInfo: truth => ({ ...truth, sub: 'somebody-else' }) },
+  'userinfo-of-another': { userInfo: truth => ({ ...truth, sub: 'someone-else' }) },
   'userinfo-without-subject': { userInfo: ({ sub: _left, ...rest }) => rest },
   'userinfo-of-a-prefix': { userInfo: truth => ({ ...truth, sub: `${truth.sub} ` }) },
 }
@@ -519,7 +519,7 @@ export const userInfoFailures: Readonly<Record<string, Lie>> = {
 export const logoutTruths: Readonly<Record<string, (truth: Token) => Token>> = {
   'the type in full': header({ typ: 'application/logout+jwt' }),
   'no expiry': without('exp'),
-  'several audiences': claims({ aud: [clientId, 'somebody-else'] }),
+  'several audiences': claims({ aud: [clientId, 'someone-else'] }),
   'the subject alone': without('sid'),
   'the session alone': without('sub'),
   'an iat of a minute ago': truth => claims({ iat: now() - 60 })(truth),
@@ -537,7 +537,7 @@ export const untypedLogouts: Readonly<Record<string, (truth: Token) => Token>> =
 export const logoutLies: Readonly<Record<string, (truth: Token) => Token>> = {
   'another issuer': claims({ iss: 'https://elsewhere.example.edu' }),
   'no issuer': without('iss'),
-  'another audience': claims({ aud: 'somebody-else' }),
+  'another audience': claims({ aud: 'someone-else' }),
   'no audience': without('aud'),
   'another key': header({}, 'another key'),
   'unknown kid': header({ kid: 'unknown' }),

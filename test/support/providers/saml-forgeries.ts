@@ -26,7 +26,7 @@ import { nameIdFormats } from './saml-provider.ts'
 /** The eperson whom the forgeries try to impersonate. */
 export const victim = 'admin@example.org'
 /** A key that no provider has. */
-export const foreign = identity('somebody else')
+export const foreign = identity('someone else')
 
 interface Case {
   readonly name: string
@@ -210,12 +210,12 @@ export const encryptedOnes = (certificate: string): Case[] => {
   return [
     ...wrappedInside,
     after(
-      'a name that is encrypted to somebody else',
+      'a name that is encrypted to someone else',
       one => named(one, { certificate: foreign.certificate }),
       named,
     ),
     after(
-      'an attribute that is encrypted to somebody else',
+      'an attribute that is encrypted to someone else',
       one => named(one, { element: 'Attribute', certificate: foreign.certificate }),
       one => named(one, { element: 'Attribute' }),
     ),
@@ -272,7 +272,7 @@ export const encryptedOnes = (certificate: string): Case[] => {
       one => encrypted(response(one, { recipient: 'https://other.example.org/acs' }), { certificate }),
       inside,
     ),
-    after('an assertion that is encrypted to somebody else', one =>
+    after('an assertion that is encrypted to someone else', one =>
       encrypted(response(one), { certificate: foreign.certificate }),
     ),
     after(

@@ -24,7 +24,7 @@ const sizes = [50, 100, 500]
 export const eventPath = (id: number): string => `admin/audit/${id}`
 
 /** An eperson, shown by email address if it is known, otherwise by UUID. */
-export const Somebody = ({
+export const Someone = ({
   uuid,
   names,
 }: {
@@ -69,7 +69,7 @@ const columns = (names: Names): readonly Column<TrailEvent>[] => [
   {
     id: 'eperson',
     label: a('event.eperson'),
-    cell: ({ eperson }) => <Somebody uuid={eperson} names={names} />,
+    cell: ({ eperson }) => <Someone uuid={eperson} names={names} />,
   },
   {
     id: 'actor',
@@ -78,7 +78,7 @@ const columns = (names: Names): readonly Column<TrailEvent>[] => [
       actor !== null && actor === eperson ? (
         <span class="soft">{a('event.self')}</span>
       ) : (
-        <Somebody uuid={actor} names={names} />
+        <Someone uuid={actor} names={names} />
       ),
   },
   { id: 'object', label: a('event.object'), cell: ({ object }) => <bdi>{cut(object ?? '', 60)}</bdi> },

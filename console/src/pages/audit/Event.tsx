@@ -10,7 +10,7 @@ import { Loading, ProblemView } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { href } from '../../router.ts'
 import { who } from '../../session.ts'
-import { Outcome, Somebody } from './Audit.tsx'
+import { Outcome, Someone } from './Audit.tsx'
 import { loadEvent, type TrailEvent } from './trail.ts'
 
 /** One event of the trail, with the values before and after it. */
@@ -39,10 +39,10 @@ function EventPage({
         of={[
           [a('event.number'), String(event.id)],
           [a('event.time'), <time dateTime={event.time}>{exactTime(event.time)}</time>],
-          [a('event.eperson'), <Somebody uuid={event.eperson} names={names} />],
+          [a('event.eperson'), <Someone uuid={event.eperson} names={names} />],
           [
             a('event.actor'),
-            event.actor === null ? a('event.no-actor') : <Somebody uuid={event.actor} names={names} />,
+            event.actor === null ? a('event.no-actor') : <Someone uuid={event.actor} names={names} />,
           ],
           event.client_ip !== null && [a('event.ip'), <bdi>{event.client_ip}</bdi>],
           event.method !== null && [a('event.method'), <bdi>{event.method}</bdi>],
