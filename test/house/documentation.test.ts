@@ -248,3 +248,22 @@ test('decision 0001 says of every dependency why it was chosen', () => {
   })
   assert.deepEqual(missing, [])
 })
+
+test('each file that docs/architecture.md and the decisions name is there', () => {
+  const names = new Set(
+    globSync('{src,scripts,packages/*/src,console,test,bench,tools}/**/*.{ts,tsx,js}', {
+      cwd: repository,
+      exclude: ['**/node_modules/**'],
+    }).map(file => file.replace(/^.*\//, '')),
+  )
+  // The decision about bodies counts lines of files that it removed.
+  const gone = ['read-body.ts', 'authn/read-access-token.ts']
+  const missing = ['docs/architecture.md', ...globSync('docs/decisions/*.md', { cwd: repository })].flatMap(
+    page =>
+      [...readFileSync(join(repository, page), 'utf8').matchAll(/`([\w./-]+\.ts)`/g)]
+        .map(([, name = '']) => name)
+        .filter(name => !gone.includes(name) && !names.has(name.replace(/^.*\//, '')))
+        .map(name => `${page}: ${name}`),
+  )
+  assert.deepEqual(missing, [])
+})
