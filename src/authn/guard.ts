@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { type Access, methodNeeded, needsLogin } from '../http/access.ts'
 import { type Query, tokenParameter } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
@@ -10,12 +10,12 @@ import { type Caller, grantOf, isAdministrator } from '../model/caller.ts'
  * The one guard of all routes that know their caller (docs/decisions/0067): it enforces the access that each route
  * states, before a byte of the body is read. What depends only on the route is decided when the route is registered.
  */
-export type Guard = (request: FastifyRequest, reply: FastifyReply) => void
+export type Guard = (request: FastifyRequest) => void
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Enforces the route's access. */
-    guard?: Guard
+    /** Enforces the route's access; undefined if the route refuses nobody and takes every body. */
+    guard?: Guard | undefined
   }
 }
 
@@ -24,26 +24,33 @@ export function guardRoutes(app: FastifyInstance): void {
   app.addHook('onRoute', route => {
     const access = route.config?.access
     if (!access) throw new Error(`${route.method} ${route.url} doesn’t state who may use it`)
-    route.config = { ...route.config, access, guard: guardOf(access, route.method === 'OPTIONS') }
+    const guard = guardOf(access, route.method === 'OPTIONS')
+    route.config = { ...route.config, access, guard }
+    // Hooks of a route run after those of its scopes, so the caller is known.
+    if (guard) route.onRequest = [hookOf(guard), ...[route.onRequest ?? []].flat()]
   })
-  app.addHook('preParsing', (request, reply, _payload, done) => {
+}
+
+const hookOf =
+  (guard: Guard): onRequestHookHandler =>
+  (request, _reply, done) => {
     try {
-      request.routeOptions.config.guard?.(request, reply)
+      guard(request)
       done()
     } catch (error) {
       done(error as Error)
     }
-  })
-}
+  }
 
 /** @param isOptions the framework would read the body of OPTIONS, which has no meaning */
-function guardOf(access: Access, isOptions: boolean): Guard {
+function guardOf(access: Access, isOptions: boolean): Guard | undefined {
   const refusesShortLived = access.tokens !== 'ignored' && !access.tokens.shortLived
   const ignoresBody = access.does === 'read' ? isOptions : access.body === 'ignored'
-  const requireRight = rightOf(access)
+  const requireRight = needsLogin(access) ? rightOf(access) : undefined
+  if (!refusesShortLived && !ignoresBody && !requireRight) return undefined
   return request => {
     if (refusesShortLived) refuseShortLivedToken(request)
-    requireRight(request.caller)
+    requireRight?.(request.caller)
     if (ignoresBody) ignoreBody(request)
   }
 }
@@ -51,7 +58,6 @@ function guardOf(access: Access, isOptions: boolean): Guard {
 /** @returns a function that throws a Problem for a caller who may not use the route, whatever the token */
 function rightOf(access: Access): (caller: Caller) => void {
   const { who, onBehalf, to = 'read this list' } = access
-  if (!needsLogin(access)) return () => {}
   return caller => {
     const { kind } = requireCaller(caller)
     if (who === 'administrator' && !isAdministrator(caller))

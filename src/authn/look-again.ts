@@ -102,7 +102,7 @@ export function createLookAgain({ accessTokens, people, sessions, clock, special
     request.caller = caller
     if (caller.kind !== 'acting') reply.removeHeader('x-acting-as')
     const { checks, guard } = request.routeOptions.config
-    guard?.(request, reply)
+    guard?.(request)
     for (const check of checks?.() ?? []) await check(request, reply)
   }
 
