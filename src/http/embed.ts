@@ -61,7 +61,8 @@ export function answerEmbeds(scope: FastifyInstance, { api, reaches }: Parts): v
       !config?.access ||
       config.isText ||
       route.preParsing ||
-      route.onRequest ||
+      // The guard's own hook is no obstacle: `reaches` asks the same of the caller.
+      [route.onRequest ?? []].flat().length > (config.guard ? 1 : 0) ||
       route.preHandler
     )
       return
