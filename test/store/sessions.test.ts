@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { hash, randomBytes, randomUUID } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import { commandEvent } from '../../src/cli/store.ts'
 import { RightsChanged } from '../../src/lib/errors.ts'
 import type { Eperson } from '../../src/model/accounts.ts'
@@ -324,7 +325,10 @@ test('L8 a login makes a network familiar to its eperson alone, and the last hun
     const keys = { 'account-and-network': 'l8 an', account: 'l8 a', network: 'l8 n', site: 'l8 s' }
     return (await attempts.look({ keys, eperson, network: network(at) })).isFamiliar
   }
-  for (let at = 0; at < maxFamiliar; at++) await logIn(storage, ivo, eventOf(ivo.uuid, network(at)))
+  await logIn(storage, ivo, eventOf(ivo.uuid, network(0)))
+  // Times are in milliseconds: the first network must be older than the second.
+  await setTimeout(5)
+  for (let at = 1; at < maxFamiliar; at++) await logIn(storage, ivo, eventOf(ivo.uuid, network(at)))
   assert.deepEqual([await isFamiliar(ivo.uuid, 0), await isFamiliar(eva.uuid, 0)], [true, false])
   const { sessionKey } = (await storage.sessions.of(ivo.uuid)) ?? assert.fail('ivo is gone')
   const session = { provider: 'idp', name: 'ivo', sid: null, detail: {} }
