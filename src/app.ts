@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify'
 import { metricsRoutes } from './admin/metrics/route.ts'
 import { createAdministration } from './admin/wiring.ts'
 import { authenticate } from './authn/authenticate.ts'
-import { guardRoutes, mayCall } from './authn/guard.ts'
 import type { PasswordCost } from './authn/passwords.ts'
 import { authnRoutes, createAuthentication } from './authn/wiring.ts'
 import type { Config } from './config/config.ts'
@@ -20,6 +19,7 @@ import { addressesOf } from './http/addresses.ts'
 import { eventOf } from './http/audit.ts'
 import { describedRoutes } from './http/contract.ts'
 import { answerEmbeds } from './http/embed.ts'
+import { guardRoutes } from './http/guard.ts'
 import { createServer } from './http/server.ts'
 import { healthRoutes, problemPages } from './http/start-routes.ts'
 import { editingRoutes } from './items/write/routes.ts'
@@ -121,7 +121,7 @@ export async function buildApp(
         })
         // Resources that link to each other; they answer to `embed`.
         await api.register(async hal => {
-          answerEmbeds(hal, { api: addresses.api, reaches: ({ caller }, access) => mayCall(caller, access) })
+          answerEmbeds(hal, addresses)
           await peopleRoutes(hal, {
             ...{ ...shown, accessTokens, people, sessions, trail },
             ...{ csrf, password, passwords, registrations, throttle },

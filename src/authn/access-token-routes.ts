@@ -8,6 +8,7 @@ import { halPage, readPage } from '../http/hal.ts'
 import { jsonBody } from '../http/json-body.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
+import { ownLogin } from '../http/require-caller.ts'
 import {
   type AccessToken,
   maxAccessTokens,
@@ -16,7 +17,6 @@ import {
 } from '../model/access-tokens.ts'
 import type { AccessTokens } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
-import { ownLogin } from './authenticate.ts'
 import { readToken } from './new-access-token.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { faultOfGrant } from '../http/guard.ts'
 import { type Query, tokenParameter } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { countHeader } from '../http/refuse-malformed.ts'
-import { requireCaller } from '../http/require-caller.ts'
 import { clientAddress } from '../lib/addresses.ts'
 import { type Grant, isAccessToken } from '../model/access-tokens.ts'
 import type { Acting, Authenticated, Caller } from '../model/caller.ts'
@@ -10,7 +10,6 @@ import type { Measures } from '../model/measures.ts'
 import { isAllowed } from '../model/sessions.ts'
 import type { People } from '../storage/people.ts'
 import type { Sessions } from '../storage/sessions.ts'
-import { faultOfGrant } from './guard.ts'
 import type { OnBehalfOf } from './on-behalf-of.ts'
 import { type SpecialGroups, withoutRepeats } from './special-groups.ts'
 import type { Tokens, Verified } from './tokens.ts'
@@ -119,7 +118,7 @@ function verifiedToken({ tokens, verifyAccessToken }: Verifying, request: Fastif
  * Reads a bearer token (RFC 6750 §2.1); the scheme may be in any case (RFC 9110 §11.1). Two headers count as
  * none (T9).
  */
-export function bearerToken(request: FastifyRequest): string | undefined {
+function bearerToken(request: FastifyRequest): string | undefined {
   if (countHeader(request.raw, 'authorization') !== 1) return undefined
   return /^bearer +([A-Za-z0-9._~+/=-]+)$/i.exec(request.headers.authorization ?? '')?.[1]
 }
@@ -162,15 +161,4 @@ export async function callerOf(
 ): Promise<Authenticated | Acting> {
   const caller = await authenticated(people, verified, ipGroups)
   return verified.acting ? { ...caller, ...verified.acting, kind: 'acting' } : caller
-}
-
-/**
- * Returns the caller of a route that allows neither access tokens nor acting on behalf of another eperson.
- * @throws Problem 401 for any other caller
- */
-export function ownLogin(caller: Caller): Authenticated {
-  const loggedIn = requireCaller(caller)
-  if (loggedIn.kind === 'acting')
-    throw new Problem('on-behalf-of-refused', 'This can’t be done on behalf of another user.')
-  return loggedIn
 }

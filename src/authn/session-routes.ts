@@ -6,11 +6,11 @@ import { contractsIn, routesOf } from '../http/contract.ts'
 import { halPage, readPage } from '../http/hal.ts'
 import type { Query } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
+import { ownLogin } from '../http/require-caller.ts'
 import type { Authenticated } from '../model/caller.ts'
 import { keyOfSession, type ListedSession } from '../model/sessions.ts'
 import type { Sessions } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
-import { ownLogin } from './authenticate.ts'
 import { createSessionAge, type SessionLifetimes } from './session-age.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))

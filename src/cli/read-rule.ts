@@ -4,7 +4,7 @@ import type { People } from '../storage/people.ts'
 import { Failure, Misuse } from './failures.ts'
 
 /** The option `--read` of commands that make something readable (Q11). */
-export const readOption = [
+const readOption = [
   '--read <who>',
   'who may read it: anonymous, eperson, admin or group:<name>',
   'admin',

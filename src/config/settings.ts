@@ -36,15 +36,15 @@ export const listOf = (legal: (part: string) => boolean) => (text: string) => {
   const parts = list(text)
   return parts.every(legal) ? parts : undefined
 }
-export const httpUrl = (text: string) => {
+const httpUrl = (text: string) => {
   const url = URL.parse(text)
   if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) return undefined
   return text.replace(/\/+$/, '')
 }
-export const isOrigin = (text: string) => URL.parse(text)?.origin === text && /^https?:/.test(text)
-export const isMetadataField = (text: string) => /^[\w-]+(\.[\w-]+){1,2}$/.test(text)
-export const headerName = (text: string) => (/^[A-Za-z0-9-]{1,64}$/.test(text) ? text : undefined)
-export const postgresUrl = (text: string) => {
+const isOrigin = (text: string) => URL.parse(text)?.origin === text && /^https?:/.test(text)
+const isMetadataField = (text: string) => /^[\w-]+(\.[\w-]+){1,2}$/.test(text)
+const headerName = (text: string) => (/^[A-Za-z0-9-]{1,64}$/.test(text) ? text : undefined)
+const postgresUrl = (text: string) => {
   const url = URL.parse(text)
   return url && /^postgres(ql)?:$/.test(url.protocol) ? text : undefined
 }

@@ -125,7 +125,7 @@ export interface Built {
   asset(name: string, accepted: readonly Encoding[]): Promise<Asset | undefined>
 }
 
-export interface Asset {
+interface Asset {
   readonly body: Buffer
   readonly type: string
   readonly encoding: Encoding | undefined

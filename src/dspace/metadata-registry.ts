@@ -225,7 +225,7 @@ const maxNamespace = 256
 const maxScopeNote = 2_000
 
 /** @throws Problem 422 */
-export function schemaIn({ prefix, namespace }: Given): WantedSchema {
+function schemaIn({ prefix, namespace }: Given): WantedSchema {
   if (typeof prefix !== 'string' || !/^[A-Za-z][\w-]{0,31}$/.test(prefix))
     throw refused(
       'prefix must begin with a letter and have letters, digits, - and _, 32 characters at most: such as dcterms.',
@@ -252,7 +252,7 @@ export function fieldIn(given: Given): WantedField {
 }
 
 /** @throws Problem 422 */
-export function scopeNoteIn({ scopeNote = null }: Given): string | null {
+function scopeNoteIn({ scopeNote = null }: Given): string | null {
   if (scopeNote === null || scopeNote === '') return null
   if (typeof scopeNote !== 'string' || !isText(scopeNote, maxScopeNote, controls))
     throw refused(

@@ -1,7 +1,7 @@
 import type { ApiPart } from '../model/access-tokens.ts'
 
 /**
- * Access to a route, as plain data beside its contract (docs/decisions/0067). `authn/guard.ts` enforces it before
+ * Access to a route, as plain data beside its contract (docs/decisions/0067). `http/guard.ts` enforces it before
  * a byte of the body is read; OpenAPI and docs/reference/access.md are made of it.
  */
 export type Access = ReadAccess | ChangeAccess
@@ -120,6 +120,10 @@ export const urisOf = (limit = smallBody): TakenBody => of(['text/uri-list'], li
 export const formOf = (limit = smallBody): TakenBody => of(['application/x-www-form-urlencoded'], limit)
 /** A body that may be missing. */
 export const optional = (body: TakenBody): TakenBody => ({ ...body, optional: true })
+
+/** The body that the handler takes, if it takes one. */
+export const takenBody = (access: Access): TakenBody | undefined =>
+  access.does !== 'read' && typeof access.body === 'object' ? access.body : undefined
 
 /** True if the caller must be logged in before the handler runs. */
 export const needsLogin = ({ who }: Access): boolean =>

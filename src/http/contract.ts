@@ -84,7 +84,6 @@ type Arguments<C> = C extends (...given: infer A) => Contract ? A : []
 export const contractsIn =
   <C extends Contracts>(load: () => Promise<{ readonly contracts: C }>) =>
   <Name extends keyof C & string, A extends Access>(name: Name, access: A, ...given: Arguments<C[Name]>) => ({
-    ...limitOf(access),
     config: {
       access,
       contract: async () => {
@@ -95,12 +94,6 @@ export const contractsIn =
       },
     },
   })
-
-/** @returns the option that limits the body, if the route states a size of its own */
-const limitOf = (access: Access) =>
-  access.does !== 'read' && typeof access.body === 'object' && typeof access.body.limit === 'number'
-    ? { bodyLimit: access.body.limit }
-    : {}
 
 type RouteOf<A extends Access, R extends RouteGenericInterface> = RouteShorthandOptions<
   FastifyInstance['server'],
@@ -145,7 +138,7 @@ export const routesOf = (app: FastifyInstance): Routes => app
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Who may use the route, and how; only the framework's own routes have none. */
+    /** The access that the route states. A request that no route takes has none. */
     access?: Access
     contract?: ContractOf
     /**

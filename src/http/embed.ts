@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod,
 import { isObject } from '../lib/json.ts'
 import type { Access } from './access.ts'
 import { signalOf } from './connection.ts'
+import { hasOwnHooks, mayCall } from './guard.ts'
 import { badParameter, parseQuery, type Query, wholeNumber } from './parameters.ts'
 import { Problem } from './problems.ts'
 
@@ -23,8 +24,6 @@ const turn = 20
 interface Parts {
   /** The address of `/api`. */
   readonly api: string
-  /** Returns true if the caller may read at a route with this access. */
-  readonly reaches: (request: FastifyRequest, access: Access) => boolean
 }
 
 interface Target {
@@ -47,25 +46,15 @@ declare module 'fastify' {
 }
 
 /** Lets the routes of a scope embed each other's answers. The scope must have no routes yet. */
-export function answerEmbeds(scope: FastifyInstance, { api, reaches }: Parts): void {
+export function answerEmbeds(scope: FastifyInstance, { api }: Parts): void {
   /** Targets by their number of segments. */
   const targets = new Map<number, Target[]>()
 
   function collect(this: FastifyInstance, route: RouteOptions): void {
     const { method, url, handler, config } = route
-    // A route with checks before its handler can be asked only from outside: embedding calls the handler
-    // alone.
-    if (
-      method !== 'GET' ||
-      this !== scope ||
-      !config?.access ||
-      config.isText ||
-      route.preParsing ||
-      // The guard's own hook is no obstacle: `reaches` asks the same of the caller.
-      [route.onRequest ?? []].flat().length > (config.guard ? 1 : 0) ||
-      route.preHandler
-    )
-      return
+    // A route with checks of its own before its handler can be asked only from outside: embedding looks at the
+    // access and calls the handler.
+    if (method !== 'GET' || this !== scope || !config?.access || config.isText || hasOwnHooks(route)) return
     route.config = { ...config, embeds: true }
     const segments = url.split('/')
     const alike = targets.get(segments.length) ?? []
@@ -93,7 +82,7 @@ export function answerEmbeds(scope: FastifyInstance, { api, reaches }: Parts): v
     if (!address.startsWith(`${api}/`)) return undefined
     const [path = '', query = ''] = address.slice(api.length).split('?')
     const [target, params] = targetOf(`/api${path}`) ?? []
-    if (!target || !reaches(request, target.access)) return undefined
+    if (!target || !mayCall(request.caller, target.access)) return undefined
     const asking = Object.assign(Object.create(request) as FastifyRequest, {
       params,
       query: parseQuery(query),

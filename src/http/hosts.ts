@@ -65,7 +65,7 @@ const refusal = (host: string, header: string) =>
  * addresses and letter case have several spellings.
  * @returns undefined if it is not a host
  */
-export function hostnameOf(authority: string): string | undefined {
+function hostnameOf(authority: string): string | undefined {
   if (!/^[\w.[\]:~%-]+$/.test(authority)) return undefined
   return URL.parse(`http://${authority}/`)?.hostname.replace(/\.$/, '')
 }

@@ -1,4 +1,4 @@
-import { type Caller, isAdministrator } from '../model/caller.ts'
+import { type Authenticated, type Caller, isAdministrator } from '../model/caller.ts'
 import { Problem } from './problems.ts'
 
 export type LoggedIn = Exclude<Caller, { kind: 'anonymous' }>
@@ -25,5 +25,16 @@ export function requireCaller(caller: Caller): LoggedIn {
 export function requireAdministrator(caller: Caller, to = 'read this list'): LoggedIn {
   const loggedIn = requireCaller(caller)
   if (!isAdministrator(caller)) throw new Problem('access-denied', `Only administrators may ${to}.`)
+  return loggedIn
+}
+
+/**
+ * Returns the caller of a route that allows neither access tokens nor acting on behalf of another eperson.
+ * @throws Problem 401 for any other caller
+ */
+export function ownLogin(caller: Caller): Authenticated {
+  const loggedIn = requireCaller(caller)
+  if (loggedIn.kind === 'acting')
+    throw new Problem('on-behalf-of-refused', 'This can’t be done on behalf of another user.')
   return loggedIn
 }

@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, 
 import type { Config } from '../config/config.ts'
 import { hideAccessTokens } from '../model/access-tokens.ts'
 import type { Measures, RouteMeasures } from '../model/measures.ts'
-import { smallBody } from './access.ts'
+import { smallBody, takenBody } from './access.ts'
 import { type Addresses, pathOf, withoutPrefix } from './addresses.ts'
 import { createAdmission } from './admission.ts'
 import { answerClientErrors, answerProblems } from './answer-problems.ts'
@@ -108,6 +108,11 @@ export function createServer({ config, addresses, challenge, csrf, measures }: P
     next()
   })
 
+  app.addHook('onRoute', route => {
+    const { access } = route.config ?? {}
+    const limit = access && takenBody(access)?.limit
+    if (typeof limit === 'number') route.bodyLimit = limit
+  })
   // Bodies stay bytes; each handler that reads one checks its media type.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser(

@@ -88,7 +88,7 @@ function recordOf(
 }
 
 /** @throws ImportError naming the line */
-export function parseRecord(json: string, line: number): Record<string, unknown> {
+function parseRecord(json: string, line: number): Record<string, unknown> {
   if (isTooDeep(json))
     throw new ImportError(
       `line ${line}: arrays and objects are nested more than ${maxDepth.toLocaleString('en')} levels deep; flatten them`,

@@ -1,4 +1,4 @@
-import { type Access, needsCsrf, needsLogin } from '../http/access.ts'
+import { type Access, needsCsrf, needsLogin, takenBody } from '../http/access.ts'
 import type { Answer, Contract, DescribedRoute, Parameter } from '../http/contract.ts'
 import { problems } from '../http/problems.ts'
 import { isOptional } from '../http/schema.ts'
@@ -32,7 +32,10 @@ export function operationOf(
     tags: [tag],
     ...(given.length === 0 ? {} : { parameters: given }),
     ...(body && {
-      requestBody: { required: !isOptionalBody(route.access), content: contentOf(body, components) },
+      requestBody: {
+        required: takenBody(route.access)?.optional !== true,
+        content: contentOf(body, components),
+      },
     }),
     responses: responsesOf(route, contract, surroundings, components),
     security: securityOf(route),
@@ -135,9 +138,6 @@ const otherwise: Json = {
   description: 'A problem.',
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/Problem' } } },
 }
-
-const isOptionalBody = (access: Access) =>
-  access.does !== 'read' && typeof access.body === 'object' && access.body.optional
 
 function securityOf(route: DescribedRoute): readonly Json[] {
   const csrf = needsCsrf(route.access) ? { csrfCookie: [], csrfHeader: [] } : {}

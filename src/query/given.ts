@@ -96,7 +96,7 @@ export function queryRoute(
   handler: (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>,
 ): void {
   for (const method of ['GET', 'POST'] as const)
-    routesOf(app).route({ method, url, ...optionsFor(method), bodyLimit: maxQueryBody, handler })
+    routesOf(app).route({ method, url, ...optionsFor(method), handler })
 }
 
 /**
@@ -150,7 +150,7 @@ export function limitLargeBodies(app: FastifyInstance, { loops, measures }: Part
  * @param max size in bytes
  * @throws Problem 413 if the body is larger
  */
-export async function readGetBody({ raw }: FastifyRequest, max: number): Promise<Buffer> {
+async function readGetBody({ raw }: FastifyRequest, max: number): Promise<Buffer> {
   const tooLarge = () =>
     new Problem('body-too-large', `The body of the request is larger than ${max.toLocaleString('en')} bytes.`)
   if (Number(raw.headers['content-length'] ?? 0) > max) throw tooLarge()

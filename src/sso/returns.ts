@@ -114,7 +114,6 @@ export function returnRoutes(app: FastifyInstance, parts: Parts): void {
     routesOf(app).post(
       '/sso/saml/acs',
       {
-        bodyLimit: messageLimit,
         config: {
           isPage: true,
           isProviderMessage: true,

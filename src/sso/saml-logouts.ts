@@ -84,7 +84,6 @@ export function samlLogoutRoutes(app: FastifyInstance, parts: Parts): void {
   routesOf(app).post(
     url,
     {
-      bodyLimit: formLimit,
       config: {
         ...marks,
         ...contract(

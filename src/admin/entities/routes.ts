@@ -93,7 +93,7 @@ interface ResumeParts {
  * the file is still there, and isn't sent again. An import is done as a whole or not at all, so it begins
  * with the first record.
  */
-export const resumeImport =
+const resumeImport =
   ({ people, config, entities, imports, uploads }: ResumeParts): Resume =>
   async (process, request) => {
     const { entity, upload, query } = process.parameters

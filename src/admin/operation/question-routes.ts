@@ -54,13 +54,10 @@ export function questionRoutes(app: FastifyInstance, { config, questions }: Part
   )
   routesOf(app).post(
     '/sso/explain',
-    {
-      ...route(
-        'explainSignOn',
-        changes('administrator', 'none', jsonOf(bodyLimit), { to: 'administer the service' }),
-      ),
-      bodyLimit,
-    },
+    route(
+      'explainSignOn',
+      changes('administrator', 'none', jsonOf(bodyLimit), { to: 'administer the service' }),
+    ),
     async request => {
       singleParameters(request.query as Query, [])
       requireSignOn()

@@ -109,11 +109,11 @@ export async function freeIn(folder: string): Promise<number> {
  * Holds an upload. @returns the file that holds it; null if another program holds it; undefined if the upload
  * is gone
  */
-export const holdUpload = (folder: string, id: string): Promise<string | null | undefined> =>
+const holdUpload = (folder: string, id: string): Promise<string | null | undefined> =>
   written(() => unlessMissing(holdExclusively(heldOf(folder, id))))
 
 /** Releases an upload. It can be taken again, and expires as if it had just arrived. */
-export async function giveBack(folder: string, id: string, held: string): Promise<void> {
+async function giveBack(folder: string, id: string, held: string): Promise<void> {
   const now = new Date()
   await utimes(dataOf(folder, id), now, now).catch(() => {})
   await rm(held, { force: true })

@@ -143,7 +143,7 @@ export function uploadRoutes(app: FastifyInstance, { addresses, config, folder, 
 const pieceBody = { types: [offsetStream], limit: 'CARREL_UPLOAD_SIZE', optional: false } as const
 
 /** Returns the caller's UUID. @throws Problem 401 or 403 for a caller who may use no upload */
-export function mayUpload(caller: Caller): string {
+function mayUpload(caller: Caller): string {
   const { session } = requireCaller(caller)
   if (!isAdministrator(caller)) throw new Problem('access-denied', 'Only administrators may upload files.')
   return session.eperson.uuid

@@ -32,12 +32,12 @@ export interface Policy extends Omit<PolicyNote, 'rule'> {
 }
 
 export const actions = ['READ', 'WRITE'] as const
-export type Action = (typeof actions)[number]
+type Action = (typeof actions)[number]
 
 export const actionOf = ({ right }: ReaderRule): Action => (right === 'write' ? 'WRITE' : 'READ')
 
 /** Writes a rule as a text that tells it from others. */
-export const ruleText = (rule: ReaderRule): string => readersText([rule])
+const ruleText = (rule: ReaderRule): string => readersText([rule])
 
 /** @returns the object and the id; undefined for any other text */
 export function readPolicyId(text: string): { readonly object: string; readonly id: string } | undefined {
@@ -50,7 +50,7 @@ export function readPolicyId(text: string): { readonly object: string; readonly 
 export const newPolicyId = (object: string): string => `${object}_${randomBytes(6).toString('hex')}`
 
 /** Lists the policies of an object. The id of a rule without a note is derived from the rule. */
-export function policiesOf(object: string, rules: Readers, notes: readonly PolicyNote[]): readonly Policy[] {
+function policiesOf(object: string, rules: Readers, notes: readonly PolicyNote[]): readonly Policy[] {
   const taken = new Set(notes.map(({ id }) => id))
   return rules.map(rule => {
     const text = ruleText(rule)
@@ -64,7 +64,7 @@ export function policiesOf(object: string, rules: Readers, notes: readonly Polic
 }
 
 /** Makes the notes of policies, which are kept besides their rules. */
-export const notesOf = (policies: readonly Policy[]): readonly PolicyNote[] =>
+const notesOf = (policies: readonly Policy[]): readonly PolicyNote[] =>
   policies.map(({ rule, ...note }) => ({ ...note, rule: ruleText(rule) }))
 
 /** Values of a policy that clients send; undefined ones stay as they are. */

@@ -97,7 +97,7 @@ export const readJson = (request: FastifyRequest): unknown =>
  * @param code code of the problem
  * @throws Problem for JSON that would take very much memory to read, or couldn't be written again
  */
-export function requireFlat(json: string, code: 'bad-request' | 'record-refused'): void {
+function requireFlat(json: string, code: 'bad-request' | 'record-refused'): void {
   if (depthOf(json) > maxDepth)
     throw new Problem(
       code,

@@ -78,7 +78,6 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
       method,
       url: '/:entity/*',
       config: accessOf(method),
-      bodyLimit: maxRecord,
       handler: async (request, reply) => {
         const address = addressIn(request)
         const { entity } = await knownTo(entities, request, address.name)

@@ -19,7 +19,7 @@ export const entitiesFolder = (dataFolder: string): string => join(dataFolder, '
  * `Crrl`, which marks a store's database, unlike those from before the first release
  * (https://sqlite.org/pragma.html#pragma_application_id).
  */
-export const applicationId = 0x4372726c
+const applicationId = 0x4372726c
 
 /** The folder that a backup is restored to before it becomes the store of the data folder. */
 export const restoringFolder = 'restoring'

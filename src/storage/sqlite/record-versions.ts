@@ -258,7 +258,7 @@ const headerLength = 100
  * so it can be opened and closed.
  * @throws StoreUnavailable saying what is wrong and what to do
  */
-export function requireRecordFile(file: string): void {
+function requireRecordFile(file: string): void {
   const header = Buffer.alloc(headerLength)
   let size: number
   try {

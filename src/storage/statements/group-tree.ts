@@ -37,7 +37,7 @@ export function* lockGroups(): Change<void> {
 }
 
 /** Waits for changes that hold `lockGroups`, and makes later ones wait until this change ends. */
-export const keepGroups = (): Change<void> => lock('LOCK TABLE epersongroup IN ROW SHARE MODE')
+const keepGroups = (): Change<void> => lock('LOCK TABLE epersongroup IN ROW SHARE MODE')
 
 /** Counts the levels below or above a group, itself included. Stops at one more than `max`. */
 export function* levels(group: string, way: 'below' | 'above', max: number): Read<number> {

@@ -149,7 +149,7 @@ export function* siteIn(lock = ''): Read<Site> {
 }
 
 /** Replaces the metadata of the site. */
-export function* editSite({ site, revision, metadata }: EditSite, event: AuditEvent): Change<ItemOutcome> {
+function* editSite({ site, revision, metadata }: EditSite, event: AuditEvent): Change<ItemOutcome> {
   const before = yield* siteIn(' FOR UPDATE')
   if (before.revision !== revision) return 'stale'
   const changes: { changes?: Changes } = itemDifferences({ metadata: before.metadata }, { metadata })

@@ -27,7 +27,7 @@ export function routesOf({ app }: { readonly app: FastifyInstance }): readonly R
 }
 
 export interface StatedRoute extends Route {
-  /** What the route says about who may use it. */
+  /** The access that the route states. */
   readonly access: Access
 }
 

@@ -1,20 +1,20 @@
-import type { FastifyInstance, FastifyRequest, onRequestHookHandler } from 'fastify'
-import { type Access, methodNeeded, needsLogin } from '../http/access.ts'
-import { type Query, tokenParameter } from '../http/parameters.ts'
-import { Problem } from '../http/problems.ts'
-import { requireCaller } from '../http/require-caller.ts'
+import type { FastifyInstance, FastifyRequest, onRequestHookHandler, RouteOptions } from 'fastify'
 import type { Grant, ScopeMethod } from '../model/access-tokens.ts'
-import { type Caller, grantOf, isAdministrator } from '../model/caller.ts'
+import { type Caller, grantOf } from '../model/caller.ts'
+import { type Access, methodNeeded, needsLogin } from './access.ts'
+import { type Query, tokenParameter } from './parameters.ts'
+import { Problem } from './problems.ts'
+import { ownLogin, requireAdministrator, requireCaller } from './require-caller.ts'
 
 /**
  * The one guard of all routes that know their caller (docs/decisions/0067): it enforces the access that each route
  * states, before a byte of the body is read. What depends only on the route is decided when the route is registered.
  */
-export type Guard = (request: FastifyRequest) => void
+type Guard = (request: FastifyRequest) => void
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Enforces the route's access; undefined if the route refuses nobody and takes every body. */
+    /** Enforces the route's access. A route without it is open to every caller and takes every body. */
     guard?: Guard | undefined
   }
 }
@@ -31,9 +31,11 @@ export function guardRoutes(app: FastifyInstance): void {
   })
 }
 
-const hookOf =
-  (guard: Guard): onRequestHookHandler =>
-  (request, _reply, done) => {
+/** The hooks made here, which `hasOwnHooks` doesn't count. */
+const made = new WeakSet<object>()
+
+function hookOf(guard: Guard): onRequestHookHandler {
+  const hook: onRequestHookHandler = (request, _reply, done) => {
     try {
       guard(request)
       done()
@@ -41,30 +43,35 @@ const hookOf =
       done(error as Error)
     }
   }
+  made.add(hook)
+  return hook
+}
+
+/** True if a route makes checks of its own before its handler, besides those of the guard. */
+export const hasOwnHooks = ({ onRequest, preParsing, preHandler }: RouteOptions): boolean =>
+  [onRequest, preParsing, preHandler].flat().some(hook => hook !== undefined && !made.has(hook))
 
 /** @param isOptions the framework would read the body of OPTIONS, which has no meaning */
 function guardOf(access: Access, isOptions: boolean): Guard | undefined {
   const refusesShortLived = access.tokens !== 'ignored' && !access.tokens.shortLived
   const ignoresBody = access.does === 'read' ? isOptions : access.body === 'ignored'
-  const requireRight = needsLogin(access) ? rightOf(access) : undefined
-  if (!refusesShortLived && !ignoresBody && !requireRight) return undefined
+  const isForSome = needsLogin(access)
+  if (!refusesShortLived && !ignoresBody && !isForSome) return undefined
   return request => {
     if (refusesShortLived) refuseShortLivedToken(request)
-    requireRight?.(request.caller)
+    if (isForSome) requireRight(access, request.caller)
     if (ignoresBody) ignoreBody(request)
   }
 }
 
-/** @returns a function that throws a Problem for a caller who may not use the route, whatever the token */
-function rightOf(access: Access): (caller: Caller) => void {
-  const { who, onBehalf, to = 'read this list' } = access
-  return caller => {
-    const { kind } = requireCaller(caller)
-    if (who === 'administrator' && !isAdministrator(caller))
-      throw new Problem('access-denied', `Only administrators may ${to}.`)
-    if (kind === 'acting' && onBehalf === 'refused')
-      throw new Problem('on-behalf-of-refused', 'This can’t be done on behalf of another user.')
-  }
+/**
+ * Refuses a caller who may not use the route, whatever the token.
+ * @throws Problem 401 or 403
+ */
+function requireRight({ who, onBehalf, to }: Access, caller: Caller): void {
+  if (who === 'administrator') requireAdministrator(caller, to)
+  if (onBehalf === 'refused') ownLogin(caller)
+  else requireCaller(caller)
 }
 
 /** Refuses a short-lived token, even beside a bearer token (T10). */
@@ -108,6 +115,11 @@ export function mayCall(caller: Caller, access: Access): boolean {
   const grant = grantOf(caller)
   if (grant && faultOfGrant(access, { method: 'GET', params: {} }, grant) !== undefined) return false
   if (!needsLogin(access)) return true
-  if (caller.kind === 'anonymous' || (caller.kind === 'acting' && access.onBehalf === 'refused')) return false
-  return access.who !== 'administrator' || isAdministrator(caller)
+  try {
+    requireRight(access, caller)
+    return true
+  } catch (error) {
+    if (error instanceof Problem) return false
+    throw error
+  }
 }
