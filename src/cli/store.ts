@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Place } from '../admin/backup/place.ts'
 import { type Config, toConfig } from '../config/config.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
@@ -75,7 +76,7 @@ export async function openStore(
   if (database.kind === 'embedded') return openSqlite({ ...common, dataFolder, report })
   // The driver is loaded only if there is a database for it.
   const { openEngine } = await import('../storage/postgres/engine.ts')
-  return openEngine({ ...database, ...common, limits })
+  return openEngine({ ...database, ...common, fieldsFolder: join(dataFolder, 'fields'), limits })
 }
 
 /** Names the place of the store, without a password. */

@@ -1,7 +1,8 @@
+import { release } from '../lib/memory.ts'
 import { markedNumber, markedText } from '../lib/sort-keys.ts'
 import { type Run, runKinds } from './batches.ts'
 import { placeOf } from './column.ts'
-import { readAt, release } from './spool.ts'
+import { readAt } from './spool.ts'
 
 /** The ranks of the values of several runs. */
 export interface Ranked {

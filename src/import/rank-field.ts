@@ -1,4 +1,5 @@
 import { languageCompare } from '../lib/collation.ts'
+import { release } from '../lib/memory.ts'
 import { instant, textOfBinary } from '../lib/sort-keys.ts'
 import type { FieldType } from '../model/entities.ts'
 import { type Batch, noCode, type Run, readRun, runKinds } from './batches.ts'
@@ -7,7 +8,7 @@ import { differentTexts } from './equal-numbers.ts'
 import { ImportError, shown } from './import-error.ts'
 import { mergeRuns, type Ranked, RunCursor } from './merge.ts'
 import { packTexts, sortTexts } from './sort-texts.ts'
-import { type Appender, readAt, release, writeAt } from './spool.ts'
+import { type Appender, readAt, writeAt } from './spool.ts'
 
 export interface RankTask {
   readonly name: string

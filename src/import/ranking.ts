@@ -1,5 +1,6 @@
 import { parseExact } from '../lib/json.ts'
 import { isJsonNumber } from '../lib/json-numbers.ts'
+import { release } from '../lib/memory.ts'
 import { binaryText, instant, markedText, textForm, textOfBinary } from '../lib/sort-keys.ts'
 import type { Field, FieldType } from '../model/entities.ts'
 import { orderOf } from '../model/value-order.ts'
@@ -8,7 +9,7 @@ import { type Digits, digitsAt } from './equal-numbers.ts'
 import { ImportError } from './import-error.ts'
 import { RunCursor } from './merge.ts'
 import type { RankedField, RankTask } from './rank-field.ts'
-import { readAt, release } from './spool.ts'
+import { readAt } from './spool.ts'
 import type { WorkerPool } from './worker-pool.ts'
 
 /** A batch, with its position among all records. */

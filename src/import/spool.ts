@@ -81,11 +81,3 @@ function failing<T>(work: () => T): T {
     throw new StoreUnavailable(reason, { cause: error })
   }
 }
-
-/**
- * Frees the memory of a large array at once, instead of whenever it is collected. The
- * array can't be used any more.
- */
-export function release({ buffer }: ArrayBufferView<ArrayBufferLike>): void {
-  if (buffer instanceof ArrayBuffer) buffer.transfer(0)
-}

@@ -117,3 +117,11 @@ export function shareNumbers(numbers: Uint32Array): Uint32Array<SharedArrayBuffe
   shared.set(numbers)
   return shared
 }
+
+/**
+ * Frees the memory of a large array at once, instead of whenever it is collected. The
+ * array can't be used any more.
+ */
+export function release({ buffer }: ArrayBufferView<ArrayBufferLike>): void {
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0)
+}

@@ -16,7 +16,7 @@ import type { LoadedRecords } from './values.ts'
  */
 export function changedSource(source: RecordSource, cache: RecordCache): RecordSource {
   /** Facts about base versions, and about the changed ones that are sorted here. */
-  const facts = new Facts(cache)
+  const facts = new Facts(cache, source.fieldFiles)
   const places = createPlaces()
 
   /** Reads records of a stored version, from memory if they are loaded. */
@@ -92,6 +92,7 @@ export function changedSource(source: RecordSource, cache: RecordCache): RecordS
   const recordsOf = (entity: RecordEntity, slots: Uint32Array) => mixed(entity, slots, read)
 
   return {
+    fieldFiles: source.fieldFiles,
     inTurn: (client, work) => source.inTurn(client, own => work(workOf(own, client))),
     readShort: (entity, numbers, separator) =>
       changesOf(entity)

@@ -4,6 +4,14 @@ import type { FieldType } from '../../model/entities.ts'
 import type { FieldRef, Scalar } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import { orderIn } from './look-up.ts'
+import {
+  FileNumbers,
+  MemoryNumbers,
+  type Numbers,
+  type Ranks,
+  readRanks,
+  type StoredField,
+} from './stored-field.ts'
 import { jsonAt, openValues, type PackedValues, Packer, typedAt } from './values.ts'
 
 /** The source of a column: a field, a member inside it, or, with a mask, its text by `to_string`. */
@@ -48,18 +56,31 @@ export function typeOf(entity: RecordEntity, ref: ColumnRef): ColumnType {
 }
 
 /**
- * A field of a version as numbers (docs/decisions/0035), in memory that threads share: for each record, the
- * rank of its value among the distinct ones. Records without a value have the rank `distinct`.
+ * A field of a version as numbers (docs/decisions/0035), in memory that threads share or in a file: for each
+ * record, the rank of its value among the distinct ones. Records without a value have the rank `distinct`.
  */
 export interface Column {
   readonly distinct: number
-  readonly ranks: Uint32Array
+  /** The ranks of all records. Those in a file are read once, when they are first wanted. */
+  readonly ranks: Ranks
+  /** Returns the ranks of the records from `from` to below `end`, valid until the next call. */
+  read(from: number, end: number): Ranks
+  /** Returns a function that reads the rank of a record. @param times approximate number of calls */
+  reader(times: number): (n: number) => number
   /** For each rank, including null's, the number of records with a lower one; then the number of all. */
-  readonly starts: Uint32Array
+  readonly starts: Numbers
 }
 
 /** A column as one array: the number of distinct values, then the ranks and the starts. */
 export type PackedColumn = Uint32Array<SharedArrayBuffer>
+
+/** A column as threads are given it. */
+export type GivenColumn = PackedColumn | StoredField
+
+export const isStored = (column: GivenColumn): column is StoredField => 'path' in column
+
+export const distinctIn = (column: GivenColumn): number =>
+  isStored(column) ? column.distinct : (column[0] as number)
 
 /** @param ranks of all records @param nullable true if the highest rank is that of records without a value */
 export function packColumn(ranks: Uint32Array, nullable: boolean): PackedColumn {
@@ -73,7 +94,7 @@ export function packRanks(ranks: Uint32Array, distinct: number): PackedColumn {
   const packed = sharedNumbers(1 + count + distinct + 2)
   packed[0] = distinct
   packed.set(ranks, 1)
-  const { starts } = openColumn(packed, count)
+  const { starts } = unpackColumn(packed, count)
   for (let n = 0; n < count; n++) {
     const next = (ranks[n] as number) + 1
     starts[next] = (starts[next] as number) + 1
@@ -83,14 +104,91 @@ export function packRanks(ranks: Uint32Array, distinct: number): PackedColumn {
   return packed
 }
 
-export const openColumn = (packed: PackedColumn, count: number): Column => ({
+/** The parts of a packed column. */
+export const unpackColumn = (packed: PackedColumn, count: number) => ({
   distinct: packed[0] as number,
   ranks: packed.subarray(1, 1 + count),
   starts: packed.subarray(1 + count),
 })
 
+export function openColumn(given: GivenColumn, count: number): Column {
+  if (isStored(given)) return new StoredColumn(given)
+  const { distinct, ranks, starts } = unpackColumn(given, count)
+  return {
+    distinct,
+    ranks,
+    read: (from, end) => ranks.subarray(from, end),
+    reader: () => n => ranks[n] as number,
+    starts: new MemoryNumbers(starts),
+  }
+}
+
+/** Ranks of a file that are read where only a few records are wanted. */
+const fewRanks = 512
+
+class StoredColumn implements Column {
+  readonly distinct: number
+  readonly starts: Numbers
+  readonly #field: StoredField
+  #ranks: Ranks | undefined
+  #part: Ranks = new Uint16Array()
+
+  constructor(field: StoredField) {
+    this.#field = field
+    this.distinct = field.distinct
+    this.starts = new FileNumbers(field.path, field.starts, field.distinct + 2)
+  }
+
+  get ranks(): Ranks {
+    this.#ranks ??= this.#read(0, this.#field.count)
+    return this.#ranks
+  }
+
+  read(from: number, end: number): Ranks {
+    if (this.#part.length < end - from) this.#part = this.#room(end - from)
+    const part = this.#part.subarray(0, end - from)
+    readRanks(this.#field, from, part)
+    return part
+  }
+
+  reader(times: number): (n: number) => number {
+    const { count } = this.#field
+    if (times * fewRanks > count) {
+      const { ranks } = this
+      return n => ranks[n] as number
+    }
+    let [from, end] = [0, 0]
+    let some = this.#room(0)
+    return n => {
+      if (n < from || n >= end) {
+        from = n
+        end = Math.min(count, n + fewRanks)
+        some = this.#read(from, end)
+      }
+      return some[n - from] as number
+    }
+  }
+
+  #room(length: number): Ranks {
+    return this.#field.width === 2 ? new Uint16Array(length) : new Uint32Array(length)
+  }
+
+  #read(from: number, end: number): Ranks {
+    const ranks = this.#room(end - from)
+    readRanks(this.#field, from, ranks)
+    return ranks
+  }
+}
+
+/** The numbers of all records by rank, as threads are given them. */
+export type GivenPostings = Uint32Array<SharedArrayBuffer> | StoredField
+
+export const openPostings = (given: GivenPostings): Numbers =>
+  'path' in given ? new FileNumbers(given.path, given.postings, given.count) : new MemoryNumbers(given)
+
 /** Sorts record numbers by rank: those of one rank are at `starts[rank]` to below `starts[rank + 1]`. */
-export function postingsOf({ ranks, starts }: Column): Uint32Array<SharedArrayBuffer> {
+export function postingsOf(packed: PackedColumn, count: number): Uint32Array<SharedArrayBuffer> {
+  const { ranks, starts } = unpackColumn(packed, count)
   const next = starts.slice()
   const numbers = sharedNumbers(ranks.length)
   for (let n = 0; n < ranks.length; n++) {
@@ -115,7 +213,7 @@ export function firstNumbers({ distinct, ranks }: Column): Uint32Array<SharedArr
  * @param tick called now and then; it may throw to stop
  */
 export function derive(
-  base: PackedColumn,
+  base: GivenColumn,
   count: number,
   texts: PackedValues,
   type: FieldType,
@@ -127,7 +225,7 @@ export function derive(
   const byKey = new Map<string, number[]>()
   for (let rank = 0; rank < distinct; rank++) {
     if ((rank & 0x3ff) === 0) tick()
-    if (given.starts[rank] === given.starts[rank + 1]) continue
+    if (given.bytesAt(rank).length === 0) continue
     const key = order.key(typedAt(given, rank, type))
     const same = byKey.get(key)
     if (same) same.push(rank)
@@ -144,7 +242,7 @@ export function derive(
   }
   return {
     column: packRanks(
-      ranks.map(rank => derived[rank] as number),
+      Uint32Array.from(ranks, rank => derived[rank] as number),
       keys.length,
     ),
     values: packer.finish(),

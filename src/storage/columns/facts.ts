@@ -1,14 +1,28 @@
+import type { Awaitable } from '../../lib/awaitable.ts'
 import { type Client, nobody } from '../../lib/fair-queue.ts'
 import { RecentlyUsed } from '../../lib/memo.ts'
 import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
 import { type Cacheable, cacheKey, type RecordCache } from '../runtime/version-cache.ts'
-import { type ColumnRef, indexOf, isDerived, nameOf, type PackedColumn, typeOf } from './columns.ts'
+import { changesOf } from './changed-entities.ts'
+import {
+  type ColumnRef,
+  distinctIn,
+  type GivenColumn,
+  indexOf,
+  isDerived,
+  isStored,
+  nameOf,
+  type PackedColumn,
+  typeOf,
+} from './columns.ts'
+import type { FieldFiles } from './field-files.ts'
 import { readsOfLookup } from './look-up.ts'
 import type { ReadableRecords } from './readable-records.ts'
 import { type RecordWork, slotsOf } from './record-source.ts'
+import type { StoredField } from './stored-field.ts'
 import type { PackedFacts } from './tasks.ts'
-import type { LoadedRecords, PackedValues } from './values.ts'
+import type { GivenValues, LoadedRecords, PackedValues } from './values.ts'
 
 /** The client whose turn it is, and the work that runs in it. */
 export interface Turn {
@@ -46,11 +60,17 @@ export class Facts {
   readonly #making = new Map<string, Promise<Cacheable>>()
   /** Number of times that facts which were not at hand were wanted, by cache key. */
   readonly #wanted = new RecentlyUsed<string, { times: number }>(1_000)
+  readonly #files: FieldFiles
   readonly #later: (work: (work: RecordWork) => Promise<unknown>) => void
 
   /** @param later runs work in the background */
-  constructor(cache: RecordCache, later: (work: (work: RecordWork) => Promise<unknown>) => void = () => {}) {
+  constructor(
+    cache: RecordCache,
+    files: FieldFiles,
+    later: (work: (work: RecordWork) => Promise<unknown>) => void = () => {},
+  ) {
     this.#cache = cache
+    this.#files = files
     this.#later = later
   }
 
@@ -110,12 +130,28 @@ export class Facts {
     await this.#cache.get(version, what, bytes, async () => made, asIs)
   }
 
-  /** Notes look-ups in records. After many, all values of the field are read. */
-  note(entity: RecordEntity, { ref, lookups }: Need): void {
+  /** Notes look-ups in records or in a file. After many, the field is read into memory. */
+  note(entity: RecordEntity, { ref, lookups }: Pick<Need, 'ref' | 'lookups'>): void {
     const need = { ref, values: true, lookups: 0, postings: true }
     this.makeLater(entity, `values ${nameOf(entity, ref)}`, lookups, manyLookups, turn =>
-      this.make(turn, entity, need),
+      this.stored(entity, ref) ? this.#load(turn, entity, ref) : this.make(turn, entity, need),
     )
+  }
+
+  /** Returns the file of a field. Members inside of a field, and changed versions, have none. */
+  stored(entity: RecordEntity, ref: ColumnRef): StoredField | undefined {
+    if (isDerived(ref) || changesOf(entity)) return undefined
+    return this.#files.stored(entity, indexOf(entity, ref))
+  }
+
+  /** Reads the file of a field into memory, if the cache has room for it. */
+  async #load(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<void> {
+    const field = this.stored(entity, ref)
+    if (!field || !this.#cache.hasRoomFor(2 * (field.size + entryBytes))) return
+    const name = nameOf(entity, ref)
+    await this.kept(turn, entity, `column ${name}`, () => turn.work.call('loadColumn', field))
+    await this.kept(turn, entity, `postings ${name}`, () => turn.work.call('loadPostings', field))
+    await this.kept(turn, entity, `values ${name}`, () => turn.work.call('loadValues', field))
   }
 
   /**
@@ -142,13 +178,15 @@ export class Facts {
     const { ref } = need
     const { version } = entity.source
     const name = nameOf(entity, ref)
-    const column = this.#cache.peek<PackedColumn>(version, `column ${name}`)
+    const stored = this.stored(entity, ref)
+    const column = this.#cache.peek<PackedColumn>(version, `column ${name}`) ?? stored
     if (!column) return undefined
     const found = {
       ...typeOf(entity, ref),
       column,
-      postings: this.#cache.peek<Uint32Array<SharedArrayBuffer>>(version, `postings ${name}`) ?? null,
-      values: this.#cache.peek<Uint8Array<SharedArrayBuffer>>(version, `values ${name}`) ?? null,
+      postings:
+        this.#cache.peek<Uint32Array<SharedArrayBuffer>>(version, `postings ${name}`) ?? stored ?? null,
+      values: this.#cache.peek<Uint8Array<SharedArrayBuffer>>(version, `values ${name}`) ?? stored ?? null,
     }
     const wanted = wantedOf(need, column)
     return (wanted.postings && !found.postings) || (wanted.values && !found.values) ? undefined : found
@@ -156,9 +194,13 @@ export class Facts {
 
   async make(turn: Turn, entity: RecordEntity, need: Need): Promise<PackedFacts> {
     const { ref } = need
+    if (this.stored(entity, ref)) {
+      const found = this.peek(entity, need)
+      if (found) return found
+    }
     const name = nameOf(entity, ref)
     const { count } = entity.source
-    const column = await this.#column(turn, entity, ref)
+    const column = await this.#packed(turn, entity, ref)
     const wanted = wantedOf(need, column)
     const isKnown = this.#cache.peek(entity.source.version, `values ${name}`) !== undefined
     const postings = wanted.postings
@@ -175,7 +217,7 @@ export class Facts {
   }
 
   /** The slot of a record for each distinct value. */
-  async firstSlots(turn: Turn, entity: RecordEntity, column: PackedColumn) {
+  async firstSlots(turn: Turn, entity: RecordEntity, column: GivenColumn) {
     return turn.work.call('firstSlots', column, entity.source.count, await this.slots(turn, entity))
   }
 
@@ -190,22 +232,35 @@ export class Facts {
     return source.slots === undefined ? null : this.#cache.peek<Uint32Array>(source.version, 'slots')
   }
 
-  #column(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<PackedColumn> {
+  #column(turn: Turn, entity: RecordEntity, ref: ColumnRef): Awaitable<GivenColumn> {
+    return this.stored(entity, ref) ?? this.#packed(turn, entity, ref)
+  }
+
+  #packed(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<PackedColumn> {
     const what = `column ${nameOf(entity, ref)}`
     if (!isDerived(ref))
       return this.kept(turn, entity, what, () => turn.work.column(entity, indexOf(entity, ref)))
     return this.kept(turn, entity, what, async () => (await this.#derive(turn, entity, ref)).column)
   }
 
-  async #values(
-    turn: Turn,
-    entity: RecordEntity,
-    ref: ColumnRef,
-    column: PackedColumn,
-  ): Promise<PackedValues> {
+  async #values(turn: Turn, entity: RecordEntity, ref: ColumnRef, column: GivenColumn): Promise<GivenValues> {
+    const stored = this.stored(entity, ref)
+    if (stored) return stored
     const what = `values ${nameOf(entity, ref)}`
-    return this.kept(turn, entity, what, async () =>
+    const values = await this.kept(turn, entity, what, async () =>
       isDerived(ref) ? (await this.#derive(turn, entity, ref)).values : this.#read(turn, entity, ref, column),
+    )
+    this.#store(entity, ref, column, values)
+    return values
+  }
+
+  /** Writes the file of a field in the background, so that its values are not read again. */
+  #store(entity: RecordEntity, ref: ColumnRef, column: GivenColumn, values: PackedValues): void {
+    if (isDerived(ref) || changesOf(entity) || isStored(column)) return
+    const { type } = typeOf(entity, ref)
+    const path = this.#files.pathOf(entity, indexOf(entity, ref))
+    this.makeLater(entity, `file ${nameOf(entity, ref)}`, 1, 1, ({ work }) =>
+      work.call('storeField', path, type, column, entity.source.count, values),
     )
   }
 
@@ -233,18 +288,18 @@ export class Facts {
     turn: Turn,
     entity: RecordEntity,
     base: ColumnRef,
-    column: PackedColumn,
+    column: GivenColumn,
     mask: string,
   ): Promise<PackedValues> {
     const values = await this.#values(turn, entity, base, column)
     const { type } = typeOf(entity, base)
     return whilePresent(turn.client, stop =>
-      turn.work.call('masked', values, column[0] as number, type, mask, stop),
+      turn.work.call('masked', values, distinctIn(column), type, mask, stop),
     )
   }
 
   /** Reads the field in one record for each distinct value of the column. */
-  async #read(turn: Turn, entity: RecordEntity, field: ColumnRef, column: PackedColumn) {
+  async #read(turn: Turn, entity: RecordEntity, field: ColumnRef, column: GivenColumn) {
     const { work, client } = turn
     const first = await this.firstSlots(turn, entity, column)
     const records = this.records(entity, null)
@@ -255,8 +310,8 @@ export class Facts {
   }
 }
 
-function wantedOf({ ref, values, lookups, postings }: Need, column: PackedColumn) {
-  const distinct = column[0] as number
+function wantedOf({ ref, values, lookups, postings }: Need, column: GivenColumn) {
+  const distinct = distinctIn(column)
   return {
     values:
       values || isDerived(ref) || (lookups > 0 && distinct <= Math.max(fewValues, lookups * readsOfLookup)),

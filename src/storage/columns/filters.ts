@@ -3,7 +3,7 @@ import type { Condition } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import { constantValue } from '../plans/json-values.ts'
 import { whilePresent } from '../runtime/limits.ts'
-import { indexOf, typeOf } from './columns.ts'
+import { indexOf, isStored, typeOf } from './columns.ts'
 import type { Facts, Turn } from './facts.ts'
 import { createInPlans, type Find } from './in-plans.ts'
 import { soughtIn } from './leaves.ts'
@@ -79,15 +79,16 @@ export function createFilters(facts: Facts): Filters {
         return { kind: 'records', selection: await textMatches(turn, entity, node.condition, facts) }
       case 'value': {
         const known = task.facts[node.facts]
-        if (!known || known.values) return node
+        if (!known || known.values || isStored(known.column)) return node
         const { ref, column } = known
         const sought = soughtIn(node.condition)
-        facts.note(entity, { ref, values: true, lookups: sought.length, postings: true })
+        facts.note(entity, { ref, lookups: sought.length })
         if (task.records && known.postings) return node
         const order = orderIn(typeOf(entity, ref))
         const keys = sought.map(one => order.key(constantValue(one)))
-        const postings = known.postings ?? (await turn.work.call('postings', column, entity.source.count))
-        const among = { column, postings, slots }
+        const postings = known.postings && 'path' in known.postings ? null : known.postings
+        const given = postings ?? (await turn.work.call('postings', column, entity.source.count))
+        const among = { column, postings: given, slots }
         return { ...node, places: await turn.work.search(entity, indexOf(entity, ref), keys, among) }
       }
       default:
@@ -120,7 +121,7 @@ export function createFilters(facts: Facts): Filters {
       const found: FilterTask['facts'][number][] = []
       for (const need of needs.all) {
         const known = facts.peek(entity, need)
-        if (known && !known.values) facts.note(entity, need)
+        if (known && (!known.values || 'path' in known.values)) facts.note(entity, need)
         if (!known || known.type === 'json' || !(known.values || (known.postings && records)))
           return undefined
         found.push({ ...known, ref: need.ref })

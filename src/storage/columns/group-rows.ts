@@ -2,11 +2,11 @@ import { sharedMemory, sharedNumbers } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { type Aggregate, type Condition, holdsIfMissing } from '../../model/plan.ts'
 import { memberAt } from '../plans/json-values.ts'
-import { aggregate, type Result } from './aggregates.ts'
+import { type Accumulator, accumulator, countingRecords, type Result } from './aggregates.ts'
 import type { ColumnRef } from './columns.ts'
-import { countIn, groupBy, maxGroups, tooManyGroups } from './groups.ts'
+import { groupBy, maxGroups, tooManyGroups } from './groups.ts'
 import { type FieldFacts, testOf } from './leaves.ts'
-import { numbersIn, openSelection, type PackedSelection } from './selections.ts'
+import { openSelection, type PackedSelection, partsOf } from './selections.ts'
 import { sortNumbers } from './sort-records.ts'
 import { openFacts, type PackedFacts } from './tasks.ts'
 import { jsonAt, type PackedValues, Packer, typedValue } from './values.ts'
@@ -48,27 +48,40 @@ export function groupRows(task: GroupTask, tick: () => void): PackedRows {
   const facts = task.facts.map(one => openFacts(one, count, null))
   const at = (place: number) => facts[place] as FieldFacts
   const keys = (task.groups ?? []).map(at)
-  const numbers = task.selection ? numbersIn(openSelection(task.selection), count) : undefined
+  const selection = task.selection ? openSelection(task.selection) : undefined
   const grouping = groupBy(
     keys.map(({ column }) => column),
-    numbers,
+    selection,
     count,
     tick,
   )
-  tick()
-  const groups = { ...grouping, numbers, counts: countIn(grouping) }
+  const { size } = grouping
+  const counting = countingRecords(size)
   const keyResults = keys.map((key, place) => keyResult(key, id => grouping.rankOf(place, id)))
-  const results = columns.map(({ value }) =>
+  const accumulators = columns.map(({ value }) =>
+    value.kind === 'group'
+      ? undefined
+      : accumulator(value.name, value.facts === null ? undefined : at(value.facts), size, count, tick),
+  )
+  const passOver = (taking: readonly Pick<Accumulator, 'take'>[]) => {
+    for (const part of partsOf(selection, count)) {
+      tick()
+      const ids = grouping.idsIn(part)
+      for (const one of taking) one.take(part, ids)
+    }
+  }
+  passOver([counting, ...accumulators.filter(one => one !== undefined)])
+  const results = columns.map(({ value }, place) =>
     value.kind === 'group'
       ? (keyResults[value.at] as Result)
-      : aggregate(value.name, value.facts === null ? undefined : at(value.facts), groups, tick),
+      : (accumulators[place] as Accumulator).result(one => passOver([one])),
   )
   /** `min` and `max` of a text field have the field's collation. */
   const collationOf = (type: FieldType, value: GroupColumn['value']) => {
     if (value.kind === 'group') return keys[value.at]?.collation
     return type === 'text' && value.facts !== null ? at(value.facts).collation : undefined
   }
-  let ids = task.groups === null ? Uint32Array.of(0) : idsIn(groups.counts)
+  let ids = task.groups === null ? Uint32Array.of(0) : idsIn(counting.counts)
   if (task.having) {
     const described = columns.map(
       ({ name, type, value }): RowColumn => ({ name, type, collation: collationOf(type, value) }),

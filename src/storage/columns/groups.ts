@@ -1,11 +1,14 @@
 import { TooMuch } from '../../lib/errors.ts'
 import type { Column } from './columns.ts'
+import { type Part, partLength, partsOf, type Selection, sizeOfSelection } from './selections.ts'
+import type { Ranks } from './stored-field.ts'
 
-/** Records in groups: the number of each record's group, in the order of the selection. */
+/** Records in groups. They are read in parts, so that memory doesn't grow with their number. */
 export interface Grouping {
-  readonly ids: Uint32Array
   /** One more than the highest group number. */
   readonly size: number
+  /** The number of each record's group, valid until the next call. */
+  idsIn(part: Part): Ranks
   /** The rank that all records of a group have in one of its columns. */
   rankOf(column: number, id: number): number
 }
@@ -16,77 +19,80 @@ const maxCombinations = 2 ** 20
 /** Maximum number of groups held in memory. */
 export const maxGroups = 1_000_000
 
+/** The ranks of the selected records of a part. @param into has room for them */
+export function ranksIn(column: Column, { from, end, length, places }: Part, into: Uint32Array): Ranks {
+  const ranks = column.read(from, end)
+  if (!places) return ranks
+  for (let at = 0; at < length; at++) into[at] = ranks[places[at] as number] as number
+  return into
+}
+
 /**
  * Groups records by their ranks in some columns, including null's. If there are few combinations of ranks,
  * the place of a combination among all is its group number, so that groups are in the order of the columns.
- * @param numbers of the records; undefined: all
+ * @param selection undefined: all records
  * @param tick called now and then; it may throw to stop
  */
 export function groupBy(
   columns: readonly Column[],
-  numbers: Uint32Array | undefined,
+  selection: Selection | undefined,
   count: number,
   tick: () => void,
 ): Grouping {
   const [only] = columns
   const sizes = columns.map(({ distinct }) => distinct + 1)
   const combinations = sizes.reduce((product, size) => product * size, 1)
-  if (columns.length === 1 && only && combinations <= maxCombinations)
-    return {
-      ids: numbers ? ranksAt(only.ranks, numbers) : only.ranks,
-      size: combinations,
-      rankOf: (_, id) => id,
-    }
-  const length = numbers ? numbers.length : count
-  if (combinations > maxCombinations) return hashed(columns, numbers, length, tick)
-  const ids = new Uint32Array(length)
-  for (const [at, { ranks }] of columns.entries()) {
-    tick()
-    const size = sizes[at] as number
-    if (numbers)
-      for (let n = 0; n < length; n++)
-        ids[n] = (ids[n] as number) * size + (ranks[numbers[n] as number] as number)
-    else for (let n = 0; n < length; n++) ids[n] = (ids[n] as number) * size + (ranks[n] as number)
-  }
+  if (combinations > maxCombinations) return hashed(columns, selection, count, tick)
+  const ids = new Uint32Array(Math.min(partLength, count))
+  if (columns.length === 1 && only)
+    return { size: combinations, idsIn: part => ranksIn(only, part, ids), rankOf: (_, id) => id }
+  const some = new Uint32Array(ids.length)
   const steps = sizes.map((_, at) => sizes.slice(at + 1).reduce((product, size) => product * size, 1))
   return {
-    ids,
     size: combinations,
+    idsIn: part => {
+      ids.fill(0, 0, part.length)
+      for (const [at, column] of columns.entries()) {
+        const ranks = ranksIn(column, part, some)
+        const size = sizes[at] as number
+        for (let n = 0; n < part.length; n++) ids[n] = (ids[n] as number) * size + (ranks[n] as number)
+      }
+      return ids
+    },
     rankOf: (column, id) => Math.floor(id / (steps[column] as number)) % (sizes[column] as number),
   }
 }
 
-function ranksAt(ranks: Uint32Array, numbers: Uint32Array): Uint32Array {
-  const found = new Uint32Array(numbers.length)
-  for (let at = 0; at < numbers.length; at++) found[at] = ranks[numbers[at] as number] as number
-  return found
-}
-
 function hashed(
   columns: readonly Column[],
-  numbers: Uint32Array | undefined,
-  length: number,
+  selection: Selection | undefined,
+  count: number,
   tick: () => void,
 ): Grouping {
-  let ids = new Uint32Array(length)
+  const length = selection ? sizeOfSelection(selection) : count
+  const ids = new Uint32Array(length)
+  const some = new Uint32Array(Math.min(partLength, count))
   let size = 1
-  for (const { ranks, distinct } of columns) {
-    const pairs = new Pairs(distinct + 1, length)
-    const next = new Uint32Array(length)
-    for (let at = 0; at < length; at++) {
-      if ((at & 0xffff) === 0) tick()
-      next[at] = pairs.add(ids[at] as number, ranks[numbers ? (numbers[at] as number) : at] as number)
+  for (const column of columns) {
+    const pairs = new Pairs(column.distinct + 1, length)
+    for (const part of partsOf(selection, count)) {
+      tick()
+      const ranks = ranksIn(column, part, some)
+      for (let n = 0; n < part.length; n++)
+        ids[part.first + n] = pairs.add(ids[part.first + n] as number, ranks[n] as number)
     }
-    ids = next
     size = pairs.size
     if (size > maxGroups) throw tooManyGroups()
   }
   const examples = new Uint32Array(size)
-  for (let at = 0; at < length; at++) examples[ids[at] as number] = numbers ? (numbers[at] as number) : at
+  for (const { from, first, length, places } of partsOf(selection, count))
+    for (let n = 0; n < length; n++)
+      examples[ids[first + n] as number] = from + (places ? (places[n] as number) : n)
+  const readers = columns.map(column => column.reader(size))
   return {
-    ids,
     size,
-    rankOf: (column, id) => columns[column]?.ranks[examples[id] as number] as number,
+    idsIn: ({ first, length }) => ids.subarray(first, first + length),
+    rankOf: (column, id) => readers[column]?.(examples[id] as number) as number,
   }
 }
 
@@ -94,14 +100,6 @@ export const tooManyGroups = (): TooMuch =>
   new TooMuch(
     `The query makes more than ${maxGroups.toLocaleString('en')} groups. Group by fewer fields, or add a condition.`,
   )
-
-/** Counts the records of each group. */
-export function countIn({ ids, size }: Pick<Grouping, 'ids' | 'size'>): Uint32Array {
-  const counts = new Uint32Array(size)
-  for (let at = 0; at < ids.length; at++)
-    counts[ids[at] as number] = (counts[ids[at] as number] as number) + 1
-  return counts
-}
 
 /**
  * A set of tuples of small integers. Each pair of the first two gets a number, which makes a pair with the

@@ -2,7 +2,7 @@ import { sharedNumbers } from '../../lib/memory.ts'
 import { type Condition, differsIfMissing, type FieldRef, type Plan, type Rows } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
-import { type ColumnRef, columnOf, nameOf } from './columns.ts'
+import { type ColumnRef, columnOf, distinctIn, nameOf } from './columns.ts'
 import { type Facts, onlyRanks, type Turn } from './facts.ts'
 import type { Membership } from './memberships.ts'
 import { isSameColumn, type OpenNode, type PlanCondition } from './needs.ts'
@@ -66,7 +66,7 @@ export function createInPlans(facts: Facts, find: Find) {
       const isSame = isSameColumn(outer, side.ref, entity, ref)
       const found = await facts.make(turn, entity, { ref, values: !isSame, lookups: 0, postings: false })
       if (isSame) {
-        inner.push({ column: found.column, translation: identity(found.column[0] as number) })
+        inner.push({ column: found.column, translation: identity(distinctIn(found.column)) })
         continue
       }
       const from = { entity, ref, facts: found }
@@ -122,5 +122,5 @@ async function inRows(
 
 function sideOf({ type, collation, column, values }: PackedFacts, { list }: ColumnRef): TranslatedSide {
   if (!values) throw new Error('the values of a field are not at hand')
-  return { type, collation, isList: list === true, distinct: column[0] as number, values }
+  return { type, collation, isList: list === true, distinct: distinctIn(column), values }
 }

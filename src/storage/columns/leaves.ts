@@ -8,6 +8,7 @@ import { comparisons, constantValue, jsonTest, type ValueCondition } from '../pl
 import type { Column } from './columns.ts'
 import { findPlace, orderIn, type Place, placesIn } from './look-up.ts'
 import { complement, noRanks, type RankSet, rankRange, ranksIn, ranksOf, tableOf } from './rank-sets.ts'
+import type { Numbers } from './stored-field.ts'
 import { eachText, type Values, valueAt } from './values.ts'
 
 /** Facts about a field by which the ranks that fulfill a condition are found. */
@@ -16,7 +17,7 @@ export interface FieldFacts {
   readonly collation: string | undefined
   readonly column: Column
   /** The numbers of all records by rank, if they are at hand. */
-  readonly postings: Uint32Array | null
+  readonly postings: Numbers | null
   readonly values: Values | null
   /** Reads the value of a rank if `values` is null. */
   readonly read: ((rank: number) => unknown) | null
@@ -130,7 +131,7 @@ function tested(
   const ranks: number[] = []
   for (let rank = from; rank < end; rank++) {
     if ((rank & 0xfff) === 0) tick()
-    if (needsArray && values.json[values.starts[rank] as number] !== openBracket) continue
+    if (needsArray && values.bytesAt(rank)[0] !== openBracket) continue
     if (test(valueAt(values, rank))) ranks.push(rank)
   }
   return ranksOf(ranks)

@@ -2,7 +2,7 @@ import type { FieldType } from '../../model/entities.ts'
 import type { Constant } from '../../model/plan.ts'
 import { orderOf, type ValueOrder } from '../../model/value-order.ts'
 import { constantValue } from '../plans/json-values.ts'
-import { jsonAt, typedAt, type Values } from './values.ts'
+import { typedAt, type Values } from './values.ts'
 
 /** The place of a value among the distinct ones, or the one that it would have. */
 export interface Place {
@@ -44,18 +44,18 @@ export function placesIn(values: Values, field: Ordered, constants: readonly Con
     const slowly = (rank: number) => order.compare(order.key(typedAt(values, rank, field.type)), key)
     if (isPlainText && typeof wanted === 'string' && wanted.isWellFormed()) {
       const bytes = Buffer.from(wanted)
-      return findPlace(values.length, rank => compareText(values, rank, bytes) ?? slowly(rank))
+      return findPlace(values.length, rank => compareText(values.bytesAt(rank), bytes) ?? slowly(rank))
     }
     if (isNumber && typeof wanted === 'number')
-      return findPlace(values.length, rank => compareNumber(values, rank, wanted) ?? slowly(rank))
+      return findPlace(values.length, rank => compareNumber(values.bytesAt(rank), wanted) ?? slowly(rank))
     return findPlace(values.length, slowly)
   })
 }
 
 /** Compares UTF-8, whose order is that of code points. @returns undefined for an escape, or for no text */
-function compareText({ starts, json }: Values, rank: number, bytes: Uint8Array): number | undefined {
-  let at = starts[rank] as number
-  const end = (starts[rank + 1] as number) - 1
+function compareText(json: Uint8Array, bytes: Uint8Array): number | undefined {
+  let at = 0
+  const end = json.length - 1
   if (json[at++] !== quoteMark) return undefined
   let n = 0
   for (; at < end && n < bytes.length; at++, n++) {
@@ -67,16 +67,13 @@ function compareText({ starts, json }: Values, rank: number, bytes: Uint8Array):
 }
 
 /** @returns undefined if a double may not hold the value exactly */
-function compareNumber(values: Values, rank: number, wanted: number): number | undefined {
-  const { starts, json } = values
-  const start = starts[rank] as number
-  const end = starts[rank + 1] as number
-  if (end - start > plainDigits) return undefined
-  const isNegative = json[start] === minus
+function compareNumber(json: Buffer, wanted: number): number | undefined {
+  if (json.length > plainDigits) return undefined
+  const isNegative = json[0] === minus
   let number = 0
-  for (let at = isNegative ? start + 1 : start; at < end; at++) {
+  for (let at = isNegative ? 1 : 0; at < json.length; at++) {
     const digit = (json[at] as number) - zero
-    if (digit < 0 || digit > 9) return Number(jsonAt(values, rank)) - wanted
+    if (digit < 0 || digit > 9) return Number(json.toString('latin1')) - wanted
     number = 10 * number + digit
   }
   return (isNegative ? -number : number) - wanted

@@ -1,4 +1,4 @@
-import { openColumn, type PackedColumn } from './columns.ts'
+import { type GivenColumn, openColumn } from './columns.ts'
 import { TupleSet } from './groups.ts'
 import type { FieldFacts } from './leaves.ts'
 import { complement, ranksIn } from './rank-sets.ts'
@@ -18,7 +18,7 @@ export interface Membership {
   readonly count: number
   readonly selection: PackedSelection | null
   /** For each field, the column of the inner one, and the translation of its ranks. */
-  readonly inner: readonly { readonly column: PackedColumn; readonly translation: Translation }[]
+  readonly inner: readonly { readonly column: GivenColumn; readonly translation: Translation }[]
 }
 
 /** @param tick called now and then; it may throw to stop */
@@ -29,7 +29,10 @@ export function membersOf(
   tick: () => void,
 ): Sought {
   const numbers = numbersIn(selection ? openSelection(selection) : undefined, count)
-  const columns = inner.map(({ column, translation }) => ({ ...openColumn(column, count), translation }))
+  const columns = inner.map(({ column, translation }) => {
+    const { distinct, ranks } = openColumn(column, count)
+    return { distinct, ranks, translation }
+  })
   const [only] = columns
   const [field] = outer
   if (columns.length === 1 && only && field) {

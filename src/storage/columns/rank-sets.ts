@@ -1,3 +1,5 @@
+import type { Numbers } from './stored-field.ts'
+
 /**
  * A set of ranks: ascending ranges that don't touch, each by its first rank and its end. Equal values have
  * equal ranks, so any condition on a value is answered by such a set (docs/decisions/0035).
@@ -63,10 +65,12 @@ export function complement(set: RankSet, distinct: number): RankSet {
 }
 
 /** Counts the records with a rank of the set. @param starts of the column */
-export function sizeOf(set: RankSet, starts: Uint32Array): number {
+export function sizeOf(set: RankSet, starts: Numbers): number {
   let size = 0
-  for (let at = 0; at < set.length; at += 2)
-    size += (starts[set[at + 1] as number] as number) - (starts[set[at] as number] as number)
+  for (let at = 0; at < set.length; at += 2) {
+    const from = starts.at(set[at] as number)
+    size += starts.at(set[at + 1] as number) - from
+  }
   return size
 }
 

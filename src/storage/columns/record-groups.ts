@@ -11,7 +11,7 @@ import { Needs } from './needs.ts'
 import type { RecordOrders } from './record-orders.ts'
 import type { RecordSource } from './record-source.ts'
 import { fieldsOf } from './rows.ts'
-import { openValues, pickRecords, range, type Values } from './values.ts'
+import { MemoryValues, pickRecords, range } from './values.ts'
 
 type GroupPlan = RecordPlan & { readonly shape: Rows }
 
@@ -46,7 +46,7 @@ export function createRecordGroups(source: RecordSource, { facts, filters }: Rec
         return facts.kept(turn, entity, name, () => make(turn, plan), maxKept)
       }))
     const { total, length, rows } = openRows(packed)
-    const values = openValues(rows, length)
+    const values = new MemoryValues(rows, length)
     const counts = { total, more: limit === null ? undefined : offset + length < total }
     const size = values.starts[length] as number
     if (format !== 'csv' && size <= pieceBytes)
@@ -57,7 +57,7 @@ export function createRecordGroups(source: RecordSource, { facts, filters }: Rec
 
 async function* pieces(
   source: RecordSource,
-  values: Values,
+  values: MemoryValues,
   { columns }: Rows,
   format: RecordFormat,
   client: Client,

@@ -8,7 +8,7 @@ import { pieceBytes } from '../runtime/limits.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import { baseEntity, changesOf, lastChanges } from './changed-entities.ts'
 import { changedSource, mixed, split } from './changed-source.ts'
-import { openColumn } from './columns.ts'
+import { unpackColumn } from './columns.ts'
 import { filterName } from './filters.ts'
 import { createRecordGroups, isGrouped } from './record-groups.ts'
 import { createRecordOrders } from './record-orders.ts'
@@ -172,7 +172,7 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
           const kept = await orders.facts.kept({ work, client: nobody }, entity, `column ${field}`, () =>
             work.column(entity, field),
           )
-          return openColumn(kept, entity.source.count)
+          return unpackColumn(kept, entity.source.count)
         })
       return {
         slots: () => source.inTurn(nobody, work => work.slots(entity)),
@@ -182,7 +182,10 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
         close: held.close,
       }
     },
-    keepOnly: versions => cache.keepOnly(versions),
+    keepOnly: versions => {
+      cache.keepOnly(versions)
+      source.fieldFiles.keepOnly(versions)
+    },
   }
 
   async function run(plan: RecordPlan, client: Client): Promise<Steps['ran']> {

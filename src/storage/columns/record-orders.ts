@@ -1,6 +1,5 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import { type Client, nobody } from '../../lib/fair-queue.ts'
-import { shareNumbers } from '../../lib/memory.ts'
 import { decidingOrder, type Page } from '../../model/entities.ts'
 import type { Condition, Rows } from '../../model/plan.ts'
 import type { RecordEntity, RecordPlan } from '../entities.ts'
@@ -18,7 +17,7 @@ import { asIs, entryBytes, Facts, onlyRanks, type Turn } from './facts.ts'
 import { createFilters, type Filters, nameOfCondition } from './filters.ts'
 import type { RecordSource, SortField } from './record-source.ts'
 import { numbersBetween, type PackedSelection, packedSize } from './selections.ts'
-import { sortNumbers, toSlots } from './sort-records.ts'
+import { sortFew, toSlots } from './sort-records.ts'
 import { nameOfRelevance, type Relevance, relevanceOfAll } from './text-search.ts'
 import type { TaskOrder } from './work.ts'
 
@@ -61,7 +60,7 @@ interface Sort {
 
 /** @param cache keeps orders, filters, and what they are made of */
 export function createRecordOrders(source: RecordSource, cache: RecordCache): RecordOrders {
-  const facts = new Facts(cache, work => void source.inTurn(nobody, work).catch(() => {}))
+  const facts = new Facts(cache, source.fieldFiles, work => void source.inTurn(nobody, work).catch(() => {}))
   const filters = createFilters(facts)
 
   /** Lists all records. */
@@ -155,9 +154,9 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
     if (!found || (columns.length === 0 && slots === null))
       return found && { ...listOf(found.numbers), length: found.total }
     const order = columns.flatMap(([column, descending]) =>
-      column ? { ranks: openColumn(column, count).ranks, descending } : [],
+      column ? { rankOf: openColumn(column, count).reader(found.numbers.length), descending } : [],
     )
-    const sorted = sortNumbers(shareNumbers(found.numbers), order)
+    const sorted = sortFew(found.numbers, order)
     if (slots) toSlots(sorted, slots)
     return listOf(sorted)
   }

@@ -6,6 +6,7 @@ import type { RecordFormat } from '../../model/record-format.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { Stop } from '../runtime/limits.ts'
 import type { PackedColumn } from './columns.ts'
+import type { FieldFiles } from './field-files.ts'
 import type { Place } from './look-up.ts'
 import type { Way } from './readable-records.ts'
 import type { ScalarColumn } from './rows.ts'
@@ -48,6 +49,8 @@ export interface RecordWork {
 
 /** Reads records on an engine. A version never changes; its records are numbered in the order of the key. */
 export interface RecordSource {
+  /** The files with what is known of fields. */
+  readonly fieldFiles: FieldFiles
   /** Runs work when it is the turn of the client. @throws Overloaded if too much is waiting */
   inTurn<T>(client: Client, work: (work: RecordWork) => Promise<T>): Promise<T>
   /** Reads a few records, joined by the separator. */

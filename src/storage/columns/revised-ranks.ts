@@ -1,6 +1,6 @@
 import { sharedNumbers } from '../../lib/memory.ts'
 import type { ValueOrder } from '../../model/value-order.ts'
-import { type Column, openColumn, type PackedColumn, packRanks } from './columns.ts'
+import { type PackedColumn, packRanks, unpackColumn } from './columns.ts'
 import type { Place } from './look-up.ts'
 
 /** For each record of a new version, its number in the old one, or ~n (below 0) for written record n. */
@@ -66,7 +66,7 @@ export function revisedColumn(
   edits: readonly Edit[],
   values: readonly NewValue[],
 ): PackedColumn {
-  const before = openColumn(packed, count)
+  const before = unpackColumn(packed, count)
   const { distinct } = before
   const sizes = new Int32Array(distinct + 1)
   for (const { at, isThere } of edits) if (isThere) gain(sizes, before.ranks[at] as number, -1)
@@ -83,7 +83,7 @@ export function revisedColumn(
   )
   const made = sharedNumbers(1 + newCount + used + 2)
   made[0] = used
-  const { ranks, starts } = openColumn(made, newCount)
+  const { ranks, starts } = unpackColumn(made, newCount)
   /** The new rank of each old one. */
   const moved = new Uint32Array(distinct + 1)
   const rankOfAdded = new Map<string, number>()
@@ -130,14 +130,14 @@ export function revisedRanks(
 ): FieldRanks {
   const packed = revisedColumn(packRanks(old.ranks, old.distinct), old.ranks.length, edits, values)
   const [distinct = 0] = packed
-  return { distinct, ranks: openColumn(packed, packed.length - distinct - 3).ranks }
+  return { distinct, ranks: unpackColumn(packed, packed.length - distinct - 3).ranks }
 }
 
 const gain = (sizes: Int32Array, rank: number, by: number): void => {
   sizes[rank] = (sizes[rank] as number) + by
 }
 
-const sizeOf = ({ starts }: Column, rank: number): number =>
+const sizeOf = ({ starts }: ReturnType<typeof unpackColumn>, rank: number): number =>
   (starts[rank + 1] as number) - (starts[rank] as number)
 
 /** Values that no record had before, in order. */

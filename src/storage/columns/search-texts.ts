@@ -2,21 +2,28 @@ import { parseExact } from '../../lib/json.ts'
 import type { FieldType } from '../../model/entities.ts'
 import type { TextQuery } from '../../model/plan.ts'
 import { relevanceOf, searchable, textsIn } from '../../model/text-query.ts'
-import { openColumn, type PackedColumn, packRanks } from './columns.ts'
+import {
+  type GivenColumn,
+  type GivenPostings,
+  openColumn,
+  openPostings,
+  type PackedColumn,
+  packRanks,
+} from './columns.ts'
 import { rankRange, ranksOf } from './rank-sets.ts'
 import { type Sought, select, soughtAll, soughtRanks } from './select.ts'
 import { compact, noBits, type Selection, setBits } from './selections.ts'
-import { eachText, jsonAt, openValues, type PackedValues, type Values } from './values.ts'
+import { eachText, type GivenValues, jsonAt, openValues, type Values } from './values.ts'
 import { lookUp, openWordIndex, type PackedWords, WordIndexBuilder } from './word-index.ts'
 
 /** A field in which a task searches for words (Q27, docs/decisions/0038). */
 export interface SearchedField {
   readonly type: FieldType
-  readonly column: PackedColumn
-  readonly postings: Uint32Array<SharedArrayBuffer> | null
+  readonly column: GivenColumn
+  readonly postings: GivenPostings | null
   readonly words: PackedWords
   /** Needed only for phrases of several words, and for relevance. */
-  readonly values: PackedValues | null
+  readonly values: GivenValues | null
 }
 
 export interface SearchTask {
@@ -49,7 +56,11 @@ function searchableOf(values: Values, type: FieldType, rank: number): string {
 
 /** @param tick called now and then; it may throw to stop */
 export function searchTexts({ count, fields, words, negated }: SearchTask, tick: () => void): Selection {
-  const opened = fields.map(({ column: packed, ...rest }) => ({ ...rest, column: openColumn(packed, count) }))
+  const opened = fields.map(({ column, postings, ...rest }) => ({
+    ...rest,
+    column: openColumn(column, count),
+    postings: postings && openPostings(postings),
+  }))
   const found = (query: TextQuery) =>
     soughtAll(
       'or',
@@ -87,8 +98,8 @@ export function searchTexts({ count, fields, words, negated }: SearchTask, tick:
 /** Returns the relevance of all records as a column. @param tick called now and then; it may throw to stop */
 export function relevanceColumn({ count, fields, words }: SearchTask, tick: () => void): PackedColumn {
   const sums = new Float64Array(count)
-  for (const { column: packed, type, values: kept, words: index } of fields) {
-    const { distinct, ranks } = openColumn(packed, count)
+  for (const { column, type, values: kept, words: index } of fields) {
+    const { distinct, ranks } = openColumn(column, count)
     if (!kept) throw new Error('the values of a field are not at hand')
     const values = openValues(kept, distinct)
     const read = (rank: number) => searchableOf(values, type, rank)

@@ -1,5 +1,5 @@
 import type { RecordEntity } from '../entities.ts'
-import { openColumn } from './columns.ts'
+import { unpackColumn } from './columns.ts'
 import { findPlace, orderIn, type Place } from './look-up.ts'
 import { fieldReader } from './readable-records.ts'
 import type { Among } from './record-source.ts'
@@ -15,7 +15,7 @@ export interface Search {
 
 export function searchIn({ source, fields }: RecordEntity, field: number, among: Among): Search {
   const { column, postings, slots } = among
-  const { distinct, starts } = openColumn(column, source.count)
+  const { distinct, starts } = unpackColumn(column, source.count)
   const described = fields[field] as RecordEntity['fields'][number]
   const order = orderIn(described)
   const value = fieldReader({ name: described.name, path: [] })

@@ -4,12 +4,14 @@ import {
   allBits,
   compact,
   emptySelection,
+  listBits,
   maxListed,
   noBits,
-  numbersIn,
+  partLength,
   type Selection,
   setBits,
 } from './selections.ts'
+import type { Numbers, Ranks } from './stored-field.ts'
 
 /** A condition whose leaves are sets of ranks or of records. `most`: maximum number of matching records. */
 export type Sought =
@@ -17,14 +19,14 @@ export type Sought =
       readonly kind: 'ranks'
       readonly column: Column
       /** The numbers of all records by rank, if they are at hand. */
-      readonly postings: Uint32Array | null
+      readonly postings: Numbers | null
       readonly ranks: RankSet
       readonly most: number
     }
   | { readonly kind: 'and' | 'or'; readonly of: readonly Sought[]; readonly most: number }
   | { readonly kind: 'records'; readonly selection: Selection; readonly most: number }
 
-export const soughtRanks = (column: Column, postings: Uint32Array | null, ranks: RankSet): Sought => ({
+export const soughtRanks = (column: Column, postings: Numbers | null, ranks: RankSet): Sought => ({
   kind: 'ranks',
   column,
   postings,
@@ -148,16 +150,17 @@ function tester(sought: Sought, times: number): (n: number) => boolean {
     }
     case 'ranks': {
       const { ranks: set, column } = sought
-      const { ranks, distinct } = column
+      const { distinct } = column
+      const rankOf = column.reader(times)
       const [from = 0, end = 0] = set
       if (set.length <= 2)
         return n => {
-          const rank = ranks[n] as number
+          const rank = rankOf(n)
           return rank >= from && rank < end
         }
-      if (times < distinct >>> 4) return n => hasRank(set, ranks[n] as number)
+      if (times < distinct >>> 4) return n => hasRank(set, rankOf(n))
       const table = tableOf(set, distinct + 1)
-      return n => table[ranks[n] as number] === 1
+      return n => table[rankOf(n)] === 1
     }
     case 'and': {
       const tests = sought.of.map(one => tester(one, times))
@@ -171,62 +174,57 @@ function tester(sought: Sought, times: number): (n: number) => boolean {
 }
 
 /** The numbers of the records with these ranks, ascending. */
-function collected(set: RankSet, { starts }: Column, postings: Uint32Array, count: number): Uint32Array {
+function collected(set: RankSet, { starts }: Column, postings: Numbers, count: number): Uint32Array {
   const [from = 0, end = 0] = set
   // The postings of one rank are ascending.
-  if (set.length === 2 && end === from + 1) return postings.subarray(starts[from], starts[end])
-  const slices = slicesOf(set, starts, postings)
-  const size = slices.reduce((sum, slice) => sum + slice.length, 0)
-  if (size <= fewNumbers) {
-    const numbers = new Uint32Array(size)
-    let at = 0
-    for (const slice of slices) {
-      numbers.set(slice, at)
-      at += slice.length
-    }
-    return numbers.sort()
+  if (set.length === 2 && end === from + 1) return postings.slice(starts.at(from), starts.at(end)).slice()
+  const size = sizeOf(set, starts)
+  const numbers = new Uint32Array(size)
+  let length = 0
+  for (let at = 0; at < set.length; at += 2) {
+    const next = starts.at(set[at] as number)
+    const last = starts.at(set[at + 1] as number)
+    for (let place = next; place < last; place++) numbers[length++] = postings.at(place)
   }
+  if (size <= fewNumbers) return numbers.sort()
   const words = noBits(count)
-  for (const slice of slices) setBits(words, slice)
-  return numbersIn({ kind: 'bits', words }, count)
+  setBits(words, numbers)
+  listBits(words, numbers)
+  return numbers
 }
 
 /** Maximum number of record numbers that are sorted; more are put in order by setting bits. */
 const fewNumbers = 512
 
-const slicesOf = (set: RankSet, starts: Uint32Array, postings: Uint32Array) =>
-  Array.from({ length: set.length / 2 }, (_, at) =>
-    postings.subarray(starts[set[2 * at] as number], starts[set[2 * at + 1] as number]),
-  )
-
 function bitsOf({ ranks: set, column }: Extract<Sought, { kind: 'ranks' }>, count: number): Uint32Array {
-  const { ranks, distinct } = column
   const [from = 0, end = 0] = set
-  return set.length <= 2
-    ? bitsBetween(ranks, from, end, count)
-    : bitsIn(ranks, tableOf(set, distinct + 1), count)
+  const words = noBits(count)
+  const table = set.length <= 2 ? undefined : tableOf(set, column.distinct + 1)
+  for (let first = 0; first < count; first += partLength) {
+    const ranks = column.read(first, Math.min(count, first + partLength))
+    const part = words.subarray(first >>> 5, (first + ranks.length + 31) >>> 5)
+    if (table) setIn(part, ranks, table)
+    else setBetween(part, ranks, from, end)
+  }
+  return words
 }
 
 /** Takes one comparison for each record: minus `from`, a lower rank is a large unsigned number. */
-function bitsBetween(ranks: Uint32Array, from: number, end: number, count: number): Uint32Array {
-  const words = noBits(count)
+function setBetween(words: Uint32Array, ranks: Ranks, from: number, end: number): void {
   const length = end - from
   for (let at = 0, n = 0; at < words.length; at++) {
-    const to = Math.min(n + 32, count)
+    const to = Math.min(n + 32, ranks.length)
     let word = 0
     for (let bit = 0; n < to; n++, bit++) word |= Number(((ranks[n] as number) - from) >>> 0 < length) << bit
     words[at] = word
   }
-  return words
 }
 
-function bitsIn(ranks: Uint32Array, table: Uint8Array, count: number): Uint32Array {
-  const words = noBits(count)
+function setIn(words: Uint32Array, ranks: Ranks, table: Uint8Array): void {
   for (let at = 0, n = 0; at < words.length; at++) {
-    const to = Math.min(n + 32, count)
+    const to = Math.min(n + 32, ranks.length)
     let word = 0
     for (let bit = 0; n < to; n++, bit++) word |= (table[ranks[n] as number] as number) << bit
     words[at] = word
   }
-  return words
 }

@@ -33,8 +33,8 @@ export function setBits(words: Uint32Array, numbers: Uint32Array): void {
   }
 }
 
-/** Lists the numbers of the bits that are set, ascending. @param into has room for all */
-export function listBits(words: Uint32Array, into: Uint32Array): void {
+/** Lists the numbers of the bits that are set, ascending. @param into has room for all @returns how many */
+export function listBits(words: Uint32Array, into: Uint32Array): number {
   let size = 0
   for (let at = 0; at < words.length; at++) {
     let word = words[at] as number
@@ -49,6 +49,7 @@ export function listBits(words: Uint32Array, into: Uint32Array): void {
       word &= word - 1
     }
   }
+  return size
 }
 
 /** Sets the bits of all records; those after the last record stay 0. */
@@ -65,6 +66,55 @@ export function numbersIn(selection: Selection | undefined, count: number): Uint
   if (selection) listBits(selection.words, numbers)
   else for (let n = 0; n < count; n++) numbers[n] = n
   return numbers
+}
+
+/** Number of records that are read at a time, a multiple of 32. */
+export const partLength = 65_536
+
+/** Selected records among those from number `from` to below `end`. */
+export interface Part {
+  readonly from: number
+  readonly end: number
+  /** Number of selected records, and the position of the first among all that are selected. */
+  readonly length: number
+  readonly first: number
+  /** Their numbers, counted from `from`; undefined: all. */
+  readonly places: Uint32Array | undefined
+}
+
+/** Lists the parts that have selected records. Each is valid until the next one. */
+export function* partsOf(selection: Selection | undefined, count: number): Iterable<Part> {
+  const places = new Uint32Array(Math.min(partLength, count))
+  let first = 0
+  for (let from = 0; from < count; from += partLength) {
+    const end = Math.min(count, from + partLength)
+    if (!selection) {
+      yield { from, end, length: end - from, first, places: undefined }
+      first += end - from
+      continue
+    }
+    const length =
+      selection.kind === 'bits'
+        ? listBits(selection.words.subarray(from >>> 5, (end + 31) >>> 5), places)
+        : listBetween(selection.numbers, first, from, end, places)
+    if (length > 0) yield { from, end, length, first, places: places.subarray(0, length) }
+    first += length
+  }
+}
+
+function listBetween(
+  numbers: Uint32Array,
+  first: number,
+  from: number,
+  end: number,
+  places: Uint32Array,
+): number {
+  let at = first
+  while (at < numbers.length && (numbers[at] as number) < end) {
+    places[at - first] = (numbers[at] as number) - from
+    at++
+  }
+  return at - first
 }
 
 /** Makes a selection in the smaller of the two forms. */

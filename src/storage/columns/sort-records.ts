@@ -1,4 +1,5 @@
 import { sharedNumbers } from '../../lib/memory.ts'
+import type { Ranks } from './stored-field.ts'
 
 /**
  * The ranks of a field by which records are sorted (docs/decisions/0003): for each record, the rank of its
@@ -6,7 +7,7 @@ import { sharedNumbers } from '../../lib/memory.ts'
  * small integers. It costs the same for text, numbers and nulls, and needs no index for each order.
  */
 interface SortField {
-  readonly ranks: Uint32Array
+  readonly ranks: Ranks
   readonly descending: boolean
 }
 
@@ -51,6 +52,17 @@ const comparison = (fields: readonly SortField[]) => (one: number, other: number
     if (difference !== 0) return descending ? -difference : difference
   }
   return one - other
+}
+
+/** Sorts a few records. @param fields a function that reads the rank of a record, the most significant first */
+export function sortFew(
+  numbers: Uint32Array,
+  fields: readonly { readonly rankOf: (n: number) => number; readonly descending: boolean }[],
+): Uint32Array {
+  const places = sharedNumbers(numbers.length)
+  for (let at = 0; at < places.length; at++) places[at] = at
+  const order = fields.map(({ rankOf, descending }) => ({ ranks: numbers.map(rankOf), descending }))
+  return sortNumbers(places, order).map(place => numbers[place] as number)
 }
 
 /** Replaces record numbers by their slots, in place: they stay in memory that threads can share. */

@@ -1,7 +1,7 @@
 import type { FieldType } from '../../model/entities.ts'
 import type { FieldRef } from '../../model/plan.ts'
 import type { ValueCondition } from '../plans/json-values.ts'
-import { openColumn, type PackedColumn } from './columns.ts'
+import { type GivenColumn, type GivenPostings, openColumn, openPostings } from './columns.ts'
 import { type FieldFacts, ranksFor } from './leaves.ts'
 import type { Place } from './look-up.ts'
 import { type Membership, membersOf } from './memberships.ts'
@@ -9,7 +9,7 @@ import { rankRange } from './rank-sets.ts'
 import { type ReadableRecords, readerOf } from './readable-records.ts'
 import { type Sought, soughtAll, soughtRanks } from './select.ts'
 import { emptySelection, openSelection, type PackedSelection, packedSize } from './selections.ts'
-import { openValues, type PackedValues } from './values.ts'
+import { type GivenValues, openValues } from './values.ts'
 
 /**
  * Facts about a field as a task takes them: plain data, and memory that threads share. Tasks run the same
@@ -18,10 +18,10 @@ import { openValues, type PackedValues } from './values.ts'
 export interface PackedFacts {
   readonly type: FieldType
   readonly collation: string | undefined
-  readonly column: PackedColumn
+  readonly column: GivenColumn
   /** The numbers of all records by rank. */
-  readonly postings: Uint32Array<SharedArrayBuffer> | null
-  readonly values: PackedValues | null
+  readonly postings: GivenPostings | null
+  readonly values: GivenValues | null
 }
 
 /** A condition whose fields are positions in `facts`. */
@@ -97,21 +97,19 @@ export function prepare({ count, facts, where, records }: FilterTask, tick: () =
 
 /** Opens packed facts in the thread that works with them. */
 export function openFacts(
-  { ref, type, collation, column: packed, postings, values }: FilterTask['facts'][number],
+  { ref, type, collation, column: given, postings: givenPostings, values }: FilterTask['facts'][number],
   count: number,
   records: ReadableRecords | null,
 ): FieldFacts {
-  const column = openColumn(packed, count)
+  const column = openColumn(given, count)
+  const postings = givenPostings && openPostings(givenPostings)
   return {
     type,
     collation,
     column,
     postings,
     values: values && openValues(values, column.distinct),
-    read:
-      records && postings
-        ? readerOf(records, ref, rank => postings[column.starts[rank] as number] as number)
-        : null,
+    read: records && postings ? readerOf(records, ref, rank => postings.at(column.starts.at(rank))) : null,
   }
 }
 

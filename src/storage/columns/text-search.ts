@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import type { FieldRef, Scalar } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
-import { nameOf, type PackedColumn, typeOf } from './columns.ts'
+import { distinctIn, nameOf, type PackedColumn, typeOf } from './columns.ts'
 import type { Facts, Turn } from './facts.ts'
 import type { TextCondition } from './needs.ts'
 import type { SearchedField, SearchTask } from './search-texts.ts'
@@ -61,7 +61,7 @@ async function searchedField(
     // The cache may have dropped the index since `isMade` was read.
     const known = values ?? (await facts.make(turn, entity, { ...need, values: true })).values
     if (!known) throw new Error('the values of a field are not at hand')
-    const distinct = column[0] as number
+    const distinct = distinctIn(column)
     return whilePresent(turn.client, stop => turn.work.call('indexWords', known, distinct, type, stop))
   })
   return { type, column, postings, words, values: inRow ? values : null }

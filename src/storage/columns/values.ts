@@ -2,24 +2,112 @@ import { TooMuch } from '../../lib/errors.ts'
 import { parseExact } from '../../lib/json.ts'
 import { sharedMemory } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
+import { FileNumbers, type Numbers, readFile, type StoredField } from './stored-field.ts'
 
-/** The distinct values of a column as JSON, by rank. They are packed as loaded records are. */
+/** The distinct values of a column as JSON, by rank, in memory or in a file. */
 export interface Values {
   readonly length: number
-  /** The position where each value starts, and the end of the last. */
+  /** Returns the bytes of a value. They are valid until the next call. */
+  bytesAt(rank: number): Buffer
+  /** Reads the values from rank `from` to below `end`, in parts that are valid until the next one. */
+  parts(from: number, end: number): Iterable<ValuesPart>
+  /** All values as doubles, by rank; undefined unless each is a number that a double holds exactly. */
+  doubles(): Float64Array | undefined
+}
+
+/** Some values in a row. */
+interface ValuesPart {
+  /** The rank of the first one, and the end. */
+  readonly from: number
+  readonly end: number
+  /** For the value of rank `from + n`, `starts[n]` is its position in `json`, counted from `starts[0]`. */
   readonly starts: Uint32Array
   readonly json: Buffer
 }
 
 export type PackedValues = Uint8Array<SharedArrayBuffer>
 
-export const openValues = (packed: PackedValues, length: number): Values => ({
-  length,
-  ...unpackRecords(packed, length),
-})
+/** Values in memory. They are packed as loaded records are. */
+export class MemoryValues implements Values {
+  readonly length: number
+  readonly starts: Uint32Array
+  readonly json: Buffer
 
-export const jsonAt = ({ starts, json }: Values, rank: number): string =>
-  json.toString('utf8', starts[rank], starts[rank + 1])
+  constructor(packed: PackedValues, length: number) {
+    const { starts, json } = unpackRecords(packed, length)
+    this.length = length
+    this.starts = starts
+    this.json = json
+  }
+
+  bytesAt(rank: number): Buffer {
+    return this.json.subarray(this.starts[rank], this.starts[rank + 1])
+  }
+
+  *parts(from: number, end: number): Iterable<ValuesPart> {
+    const starts = this.starts.subarray(from, end + 1)
+    yield { from, end, starts, json: this.json.subarray(starts[0]) }
+  }
+
+  doubles(): undefined {
+    return undefined
+  }
+}
+
+/** Values read from a file at a time: at most this many, and about this many bytes. */
+const partLength = 8_192
+const partBytes = 256 * 1024
+
+class FileValues implements Values {
+  readonly length: number
+  readonly #field: StoredField
+  readonly #places: Numbers
+
+  constructor(field: StoredField) {
+    this.#field = field
+    this.length = field.distinct
+    this.#places = new FileNumbers(field.path, field.places, field.distinct + 1)
+  }
+
+  bytesAt(rank: number): Buffer {
+    const [start = 0, end = 0] = this.#places.slice(rank, rank + 2)
+    return this.#read(start, end)
+  }
+
+  *parts(from: number, end: number): Iterable<ValuesPart> {
+    for (let at = from; at < end; ) {
+      const most = this.#places.slice(at, Math.min(end, at + partLength) + 1).slice()
+      const first = most[0] as number
+      let length = 1
+      while (length < most.length - 1 && (most[length + 1] as number) - first <= partBytes) length++
+      const starts = most.subarray(0, length + 1)
+      yield { from: at, end: at + length, starts, json: this.#read(first, starts[length] as number) }
+      at += length
+    }
+  }
+
+  doubles(): Float64Array | undefined {
+    const { path, doubles, distinct } = this.#field
+    if (doubles === 0) return undefined
+    const read = new Float64Array(distinct)
+    readFile(path, read, doubles)
+    return read
+  }
+
+  #read(start: number, end: number): Buffer {
+    const bytes = Buffer.allocUnsafe(end - start)
+    readFile(this.#field.path, bytes, this.#field.json + start)
+    return bytes
+  }
+}
+
+/** Values as threads are given them. */
+export type GivenValues = PackedValues | StoredField
+
+export const openValues = (given: GivenValues, length: number): Values =>
+  'path' in given ? new FileValues(given) : new MemoryValues(given, length)
+
+export const jsonAt = (values: Values, rank: number): string => values.bytesAt(rank).toString()
 
 export const valueAt = (values: Values, rank: number): unknown => parseExact(jsonAt(values, rank))
 
@@ -73,7 +161,7 @@ export class Packer {
 }
 
 /** @param places the place of each value, in the order of the parts */
-export function arrangeValues(parts: readonly Values[], places: Uint32Array): PackedValues {
+export function arrangeValues(parts: readonly MemoryValues[], places: Uint32Array): PackedValues {
   const lengths = new Uint32Array(places.length + 1)
   let at = 0
   for (const { length, starts } of parts)
@@ -111,22 +199,40 @@ export function eachText(
   tick: () => void,
   take: (text: string, rank: number) => void,
 ): void {
-  const { starts, json } = values
-  for (let at = from; at < end; ) {
-    tick()
-    const start = starts[at] as number
-    let to = at + 1
-    while (to < end && (starts[to + 1] as number) - start <= sliceBytes) to++
-    const slice = json.toString('utf8', start, starts[to])
-    const isPlain = slice.length === (starts[to] as number) - start && !slice.includes('\\')
-    for (let rank = at; rank < to; rank++) {
-      const text = isPlain
-        ? slice.substring((starts[rank] as number) - start, (starts[rank + 1] as number) - start)
-        : jsonAt(values, rank)
-      if (text.charCodeAt(0) !== quoteMark) take(text, rank)
-      else take(isPlain ? text.substring(1, text.length - 1) : (JSON.parse(text) as string), rank)
+  if (from >= end) return
+  for (const part of values.parts(from, end)) {
+    const { starts, json } = part
+    const base = starts[0] as number
+    const length = part.end - part.from
+    for (let at = 0; at < length; ) {
+      tick()
+      const start = starts[at] as number
+      let to = at + 1
+      while (to < length && (starts[to + 1] as number) - start <= sliceBytes) to++
+      const slice = json.toString('utf8', start - base, (starts[to] as number) - base)
+      const isPlain = slice.length === (starts[to] as number) - start && !slice.includes('\\')
+      for (let n = at; n < to; n++) {
+        const [first, last] = [starts[n] as number, starts[n + 1] as number]
+        const text = isPlain
+          ? slice.substring(first - start, last - start)
+          : json.toString('utf8', first - base, last - base)
+        if (text.charCodeAt(0) !== quoteMark) take(text, part.from + n)
+        else take(isPlain ? text.substring(1, text.length - 1) : (JSON.parse(text) as string), part.from + n)
+      }
+      at = to
     }
-    at = to
+  }
+}
+
+/** Calls `take` for each value, as JSON. */
+export function eachJson(values: Values, take: (json: string, rank: number) => void): void {
+  if (values.length === 0) return
+  for (const { from, end, starts, json } of values.parts(0, values.length)) {
+    const base = starts[0] as number
+    for (let rank = from; rank < end; rank++) {
+      const at = rank - from
+      take(json.toString('utf8', (starts[at] as number) - base, (starts[at + 1] as number) - base), rank)
+    }
   }
 }
 

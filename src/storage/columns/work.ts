@@ -5,11 +5,16 @@ import {
   columnsOfRows,
   derive,
   firstNumbers,
+  type GivenColumn,
   openColumn,
+  openPostings,
   type PackedColumn,
   packColumn,
+  packRanks,
   postingsOf,
+  unpackColumn,
 } from './columns.ts'
+import { FieldWriter } from './field-writer.ts'
 import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
 import { revisedColumn, revisedSlots } from './revised-ranks.ts'
@@ -18,21 +23,30 @@ import { indexWords, relevanceColumn, type SearchTask, searchTexts } from './sea
 import { select } from './select.ts'
 import { numbersIn, openSelection, type PackedSelection, packSelection } from './selections.ts'
 import { sortNumbers, toSlots } from './sort-records.ts'
+import { closeStored, type StoredField } from './stored-field.ts'
 import { type FilterTask, prepare } from './tasks.ts'
 import { type Translated, translate } from './translate.ts'
-import { arrangeValues, openValues, type PackedValues } from './values.ts'
+import {
+  arrangeValues,
+  eachJson,
+  type GivenValues,
+  MemoryValues,
+  openValues,
+  type PackedValues,
+  Packer,
+} from './values.ts'
 import type { PackedWords } from './word-index.ts'
 
 /** A field to sort some records by. */
 export interface TaskOrder {
-  readonly column: PackedColumn
+  readonly column: GivenColumn
   readonly descending: boolean
 }
 
 /** One side of a translation: a column and its values. */
 export interface TranslatedSide extends Omit<Translated, 'values'> {
   readonly distinct: number
-  readonly values: PackedValues
+  readonly values: GivenValues
 }
 
 const openSide = ({ distinct, values, ...rest }: TranslatedSide): Translated => ({
@@ -44,16 +58,16 @@ const openSide = ({ distinct, values, ...rest }: TranslatedSide): Translated => 
  * Work on conditions and rows in the thread for long work, for both engines. It reads memory that threads
  * share, and never the store. Long steps stop when the client disconnects.
  */
-export const recordWork = {
+export const recordWork = closingFiles({
   column: (ranks: Uint32Array, nullable: boolean): PackedColumn => packColumn(ranks, nullable),
 
   revisedColumn,
   revisedSlots,
 
-  postings: (column: PackedColumn, count: number) => postingsOf(openColumn(column, count)),
+  postings: postingsOf,
 
   /** Returns the slot of the first record with each rank. */
-  firstSlots(column: PackedColumn, count: number, slots: Uint32Array | null) {
+  firstSlots(column: GivenColumn, count: number, slots: Uint32Array | null) {
     const first = firstNumbers(openColumn(column, count))
     if (slots) toSlots(first, slots)
     return first
@@ -81,27 +95,54 @@ export const recordWork = {
   /** Puts values that were read in parts into their places. */
   arrange: (parts: readonly PackedValues[], lengths: readonly number[], places: Uint32Array): PackedValues =>
     arrangeValues(
-      parts.map((part, at) => openValues(part, lengths[at] as number)),
+      parts.map((part, at) => new MemoryValues(part, lengths[at] as number)),
       places,
     ),
 
-  masked: (values: PackedValues, length: number, type: FieldType, mask: string, stop: Stop): PackedValues =>
+  masked: (values: GivenValues, length: number, type: FieldType, mask: string, stop: Stop): PackedValues =>
     limited(stop, () => maskedValues(openValues(values, length), type, mask, mayGoOn)),
 
   groups: (task: GroupTask, stop: Stop): PackedRows => limited(stop, () => groupRows(task, mayGoOn)),
 
   piece: pieceOf,
 
-  derive: (base: PackedColumn, count: number, texts: PackedValues, type: FieldType, stop: Stop) =>
+  derive: (base: GivenColumn, count: number, texts: PackedValues, type: FieldType, stop: Stop) =>
     limited(stop, () => derive(base, count, texts, type, mayGoOn)),
 
   loadedValues: (records: ReadableRecords, slots: Uint32Array, field: Way, stop: Stop): PackedValues =>
     recordWork.extract(each(slots, recordsIn(records)), slots.length, field, stop),
 
+  loadColumn: (field: StoredField): PackedColumn => {
+    const { ranks, distinct } = openColumn(field, field.count)
+    return packRanks(Uint32Array.from(ranks), distinct)
+  },
+
+  loadPostings: (field: StoredField): Uint32Array<SharedArrayBuffer> =>
+    shareNumbers(openPostings(field).slice(0, field.count)),
+
+  loadValues: (field: StoredField): PackedValues => {
+    const packer = new Packer(field.distinct)
+    eachJson(openValues(field, field.distinct), json => packer.add(json))
+    return packer.finish()
+  },
+
+  /** Writes the file of a field (docs/decisions/0070). */
+  storeField(path: string, type: FieldType, column: PackedColumn, count: number, values: PackedValues): void {
+    const { distinct, ranks } = unpackColumn(column, count)
+    const writer = new FieldWriter(path, type)
+    try {
+      eachJson(openValues(values, distinct), json => writer.addJson(json))
+      writer.finish(ranks)
+    } catch (error) {
+      writer.close()
+      throw error
+    }
+  },
+
   filter: (task: FilterTask, stop: Stop): PackedSelection =>
     limited(stop, () => packSelection(select(prepare(task, mayGoOn), task.count, mayGoOn))),
 
-  indexWords: (values: PackedValues, distinct: number, type: FieldType, stop: Stop): PackedWords =>
+  indexWords: (values: GivenValues, distinct: number, type: FieldType, stop: Stop): PackedWords =>
     limited(stop, () => indexWords(openValues(values, distinct), type, mayGoOn)),
 
   relevance: (task: SearchTask, stop: Stop): PackedColumn =>
@@ -140,6 +181,21 @@ export const recordWork = {
 
   translate: (inner: TranslatedSide, outer: TranslatedSide, stop: Stop) =>
     limited(stop, () => translate(openSide(inner), openSide(outer), mayGoOn)),
+})
+
+/** Makes functions close the files of fields that they have opened. */
+function closingFiles<T extends object>(handlers: T): T {
+  const closing = Object.entries(handlers).map(([name, work]) => [
+    name,
+    (...args: unknown[]) => {
+      try {
+        return (work as (...args: unknown[]) => unknown)(...args)
+      } finally {
+        closeStored(() => false)
+      }
+    },
+  ])
+  return Object.fromEntries(closing) as T
 }
 
 function sorted(selection: PackedSelection | null, count: number, order: readonly TaskOrder[]) {

@@ -1,5 +1,6 @@
 import { createFairQueue } from '../../lib/fair-queue.ts'
 import { keyringOf } from '../../model/keys.ts'
+import { createFieldFiles } from '../columns/field-files.ts'
 import { partFor, type Shared } from '../runtime/event-loops.ts'
 import { keepParents } from '../statements/group-tree.ts'
 import { countFailures, type KeptTrail, keepTrail } from '../statements/keep-trail.ts'
@@ -35,6 +36,8 @@ interface PostgresOptions {
   readonly queue: number
   /** The time limit for reading a page, in ms. */
   readonly statementTimeout: number
+  /** Folder of this node for what is known of the fields of imported entities (docs/decisions/0070). */
+  readonly fieldsFolder: string
   /** Metadata fields that only administrators see (Q19). */
   readonly hiddenMetadata: readonly string[]
   /** CARREL_TOKEN_SECRET, newest first. */
@@ -103,6 +106,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     pools: databases.map(database => database.own.pool),
     worker: worker.get,
     queue: turns,
+    fieldFiles: createFieldFiles(options.fieldsFolder),
   })
   const tables = createTableListings({
     databases: plan => {

@@ -69,6 +69,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
   )
   let entities: ReadonlyMap<string, Entity> = new Map()
   let loaded: ListState = { entities: -1, records: -1 }
+  let current: ReadonlySet<string> = new Set()
   let scratch: string | undefined
 
   async function read(state: ListState, db: Connection): Promise<void> {
@@ -76,7 +77,8 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     entities = new Map([...builtInEntities, ...added].map(entity => [entity.name, entity]))
     // The version that is shown, and the one that it is derived from.
     const imported = added.filter(isImported).flatMap(entity => [entity, baseEntity(entity)])
-    records.keepOnly(new Set(imported.map(({ source }) => source.version)))
+    current = new Set(imported.map(({ source }) => source.version))
+    records.keepOnly(current)
     loaded = state
   }
 
@@ -98,6 +100,8 @@ export function postgresEntities(parts: Parts): PostgresEntities {
         )
         if (!used) await db.exec(`DROP TABLE IF EXISTS ${recordTable(version)}`)
       })
+    if (parts.shared.loop === null)
+      parts.records.fieldFiles.sweep(new Set([...current, ...retired.map(({ version }) => version)]))
   }
   async function changing(work: (db: Connection) => Promise<ReadRule | undefined>) {
     const db = await connect()

@@ -3,6 +3,7 @@ import type { FairQueue } from '../../lib/fair-queue.ts'
 import { shareNumbers } from '../../lib/memory.ts'
 import type { Thread } from '../../lib/threads/thread.ts'
 import { joinPieces, separators } from '../../model/record-format.ts'
+import type { FieldFiles } from '../columns/field-files.ts'
 import type { RecordNumbers, RecordSource, RecordWork, SortField } from '../columns/record-source.ts'
 import { findKeysTogether, searchIn } from '../columns/search.ts'
 import { toSlots } from '../columns/sort-records.ts'
@@ -23,6 +24,7 @@ interface Parts {
   readonly pools: readonly Pool[]
   /** The worker thread for sorting and CSV. */
   readonly worker: () => Thread<WorkerHandlers>
+  readonly fieldFiles: FieldFiles
 }
 
 export interface RecordTables extends RecordSource {
@@ -30,7 +32,7 @@ export interface RecordTables extends RecordSource {
   readonly openVersions: ReadonlyMap<string, number>
 }
 
-export function recordTables({ pools, worker, queue }: Parts): RecordTables {
+export function recordTables({ pools, worker, queue, fieldFiles }: Parts): RecordTables {
   const openVersions = new Map<string, number>()
 
   function records({ source }: RecordEntity, numbers: RecordNumbers): Promise<string[]> {
@@ -80,6 +82,7 @@ export function recordTables({ pools, worker, queue }: Parts): RecordTables {
 
   return {
     openVersions,
+    fieldFiles,
     inTurn: (client, work) => queue.run(client, () => work(workOf())),
     readShort: createShortReads(pools),
     open: entity => {

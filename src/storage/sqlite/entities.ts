@@ -7,6 +7,7 @@ import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule, TableSource } from '../../model/entities.ts'
 import type { Viewer } from '../../model/readers.ts'
 import { changesOf, withChangedSlots } from '../columns/changed-entities.ts'
+import { createFieldFiles, type FieldFiles, fieldFolder } from '../columns/field-files.ts'
 import { foldChanges, refuseTooMany } from '../columns/fold-changes.ts'
 import { createRecordListings } from '../columns/record-listings.ts'
 import { type RecordSource, type RecordWork, slotsOf } from '../columns/record-source.ts'
@@ -67,7 +68,12 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
   const { db, snapshot, file, changes, audiencesOf, readerThreads, dataFolder, shared } = parts
   const folder = join(dataFolder, 'entities')
   const fileOf = (version: string) => join(folder, `${version}.db`)
-  const files = recordFiles({ readerThreads, fileOf })
+  const fieldFiles = createFieldFiles(folder)
+  const files = recordFiles({ readerThreads, fileOf, fieldFiles })
+  const removeVersion = (version: string) => {
+    rmSync(fileOf(version), { force: true })
+    rmSync(fieldFolder(folder, version), { recursive: true, force: true })
+  }
   const records = createRecordListings(files, shared.cache)
   const tables = createTableListings({
     store: { file, folder },
@@ -108,15 +114,16 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     const old = retired
       .filter(({ version, isOld }) => isOld && !bases.has(version))
       .map(({ version }) => version)
-    for (const version of old) rmSync(fileOf(version), { force: true })
+    for (const version of old) removeVersion(version)
     if (old.length > 0) await changes.forgetRetired(old)
-    const referenced = new Set(
-      [...retired.map(({ version }) => version), ...inUse].map(version => `${version}.db`),
-    )
+    const versions = new Set([...retired.map(({ version }) => version), ...inUse])
     for (const name of readdirSync(folder)) {
       const modified = statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
-      if (!referenced.has(name) && (isUnfinished(name) || Date.now() - modified > abandonedAfter))
-        rmSync(join(folder, name), { force: true })
+      if (
+        !versions.has(name.replace(/\.(db|fields)$/, '')) &&
+        (isUnfinished(name) || Date.now() - modified > abandonedAfter)
+      )
+        rmSync(join(folder, name), { recursive: true, force: true })
     }
   }
   /** @returns as `publish` */
@@ -134,7 +141,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     } finally {
       // Removes the file unless it was published: even if it was replaced since, it may be a base.
       const sql = 'SELECT 1 FROM entity WHERE version = ?1 UNION ALL SELECT 1 FROM retired WHERE version = ?1'
-      if (!db.get(sql, entity.version)) rmSync(fileOf(entity.version), { force: true })
+      if (!db.get(sql, entity.version)) removeVersion(entity.version)
     }
   }
   // A failed removal is retried a minute later.
@@ -224,6 +231,7 @@ const mappedBytes = 256 * 1024 * 1024
 interface FileParts {
   readonly readerThreads: ReaderThreads
   readonly fileOf: (version: string) => string
+  readonly fieldFiles: FieldFiles
 }
 
 interface RecordFiles extends RecordSource {
@@ -233,7 +241,7 @@ interface RecordFiles extends RecordSource {
 }
 
 /** Records in one file for each version. This thread reads short pages, reader threads everything longer. */
-function recordFiles({ readerThreads, fileOf }: FileParts): RecordFiles {
+function recordFiles({ readerThreads, fileOf, fieldFiles }: FileParts): RecordFiles {
   const opened = new Map<string, Database>()
   function database(version: string): Database {
     const open = opened.get(version)
@@ -259,6 +267,7 @@ function recordFiles({ readerThreads, fileOf }: FileParts): RecordFiles {
   })
 
   return {
+    fieldFiles,
     inTurn: (client, work) => readerThreads.long(client, reader => work(workIn(reader))),
     readShort: ({ source }, numbers, separator) =>
       numbers instanceof Uint32Array

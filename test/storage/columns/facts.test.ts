@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { nobody } from '../../../src/lib/fair-queue.ts'
 import { sharedNumbers } from '../../../src/lib/memory.ts'
 import { Facts, type Turn } from '../../../src/storage/columns/facts.ts'
+import { createFieldFiles } from '../../../src/storage/columns/field-files.ts'
 import type { RecordEntity } from '../../../src/storage/entities.ts'
 import { VersionCache } from '../../../src/storage/runtime/version-cache.ts'
 
@@ -14,12 +15,14 @@ const entity: RecordEntity = {
   source: { kind: 'records', version: 'things.1', count: 0, bytes: 0, largest: 0 },
 }
 
+const noFiles = createFieldFiles('/nowhere')
+
 /** A turn that asks the thread for nothing. */
 const turn = { work: {} as Turn['work'], client: nobody } satisfies Turn
 
 test('Q10 what is made is kept if it takes at most half of the cache, and the rest is made again', async () => {
   const usage = new Float64Array(2)
-  const facts = new Facts(new VersionCache(20_000, undefined, usage))
+  const facts = new Facts(new VersionCache(20_000, undefined, usage), noFiles)
   let made = 0
   const make = (length: number) => async () => {
     made++
@@ -36,7 +39,7 @@ test('Q10 what is made is kept if it takes at most half of the cache, and the re
 })
 
 test('Q10 what one client gives up, another who waits for it makes', async () => {
-  const facts = new Facts(new VersionCache(1_000_000))
+  const facts = new Facts(new VersionCache(1_000_000), noFiles)
   const first = Promise.withResolvers<ReturnType<typeof sharedNumbers>>()
   const given = sharedNumbers(3)
   let made = 0
@@ -55,7 +58,7 @@ test('Q10 what one client gives up, another who waits for it makes', async () =>
 
 test('Q20 a field whose values are looked up again and again gets them, once for each version', () => {
   let begun = 0
-  const facts = new Facts(new VersionCache(1_000_000), () => {
+  const facts = new Facts(new VersionCache(1_000_000), noFiles, () => {
     begun++
   })
   const need = (lookups: number, name = 'size') => ({

@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { openColumn, packColumn, postingsOf } from '../../../src/storage/columns/columns.ts'
+import {
+  type Column,
+  type GivenColumn,
+  openColumn,
+  openPostings,
+  packColumn,
+  postingsOf,
+  unpackColumn,
+} from '../../../src/storage/columns/columns.ts'
+import { FieldWriter } from '../../../src/storage/columns/field-writer.ts'
 import { Pairs, TupleSet } from '../../../src/storage/columns/groups.ts'
 import {
   complement,
@@ -30,7 +40,9 @@ import {
   packedSize,
   packSelection,
 } from '../../../src/storage/columns/selections.ts'
+import { openStored, type StoredField } from '../../../src/storage/columns/stored-field.ts'
 import { runs } from '../../support/scale.ts'
+import { temporaryFolder } from '../../support/service/service.ts'
 
 const numbers = (max: number, maxLength = 60) => fc.uniqueArray(fc.nat({ max }), { maxLength })
 const ascending = (some: readonly number[]) => some.toSorted((one, other) => one - other)
@@ -119,7 +131,19 @@ const tree: fc.Arbitrary<Tree> = fc.letrec<{ tree: Tree }>(tie => ({
   ),
 })).tree
 
-test('Q20 any tree of conditions selects the records that satisfy it, with postings and without', () => {
+/** Writes a column to a file, with its ranks as values. */
+function storedColumn(folder: string, name: string, ranks: Uint32Array, distinct: number): StoredField {
+  const path = join(folder, 'things.1.fields', name)
+  const writer = new FieldWriter(path, 'integer')
+  for (let rank = 0; rank < distinct; rank++) writer.addNumber(rank)
+  assert.ok(writer.finish(ranks))
+  const field = openStored(path, ranks.length)
+  assert.ok(field)
+  return field
+}
+
+test('Q20 any tree of conditions selects the records that satisfy it, from memory and from files', t => {
+  const folder = temporaryFolder(t)
   const count = 3_000
   const ranks = distinct.map((size, column) =>
     Uint32Array.from(
@@ -132,29 +156,31 @@ test('Q20 any tree of conditions selects the records that satisfy it, with posti
     for (let n = 0; n < count; n++) one[n] = (one[n] as number) % ((distinct[column] as number) + 1)
     one[column] = distinct[column] as number
   }
-  const opened = ranks.map(one => openColumn(packColumn(one, true), count))
-  const postings = opened.map(postingsOf)
+  const packed = ranks.map(one => packColumn(one, true))
+  const stored = ranks.map((one, at) => storedColumn(folder, `${at}`, one, distinct[at] as number))
+  const open = (given: readonly GivenColumn[]) => given.map(one => openColumn(one, count))
+  const ways = [
+    { opened: open(packed), postings: packed.map(one => openPostings(postingsOf(one, count))) },
+    { opened: open(packed), postings: undefined },
+    { opened: open(stored), postings: stored.map(openPostings) },
+  ] as const
   const holds = ({ kind, of, column, ranks: some }: Tree, n: number): boolean => {
     if (kind === 'leaf') return some.includes(ranks[column]?.[n] as number)
     return kind === 'and' ? of.every(one => holds(one, n)) : of.some(one => holds(one, n))
   }
-  const sought = ({ kind, of, column, ranks: some }: Tree, hasPostings: boolean): Sought =>
+  const sought = ({ kind, of, column, ranks: some }: Tree, way: (typeof ways)[number]): Sought =>
     kind === 'leaf'
-      ? soughtRanks(
-          opened[column] as (typeof opened)[number],
-          hasPostings ? (postings[column] as Uint32Array) : null,
-          ranksOf(some),
-        )
+      ? soughtRanks(way.opened[column] as Column, way.postings?.[column] ?? null, ranksOf(some))
       : soughtAll(
           kind,
-          of.map(one => sought(one, hasPostings)),
+          of.map(one => sought(one, way)),
           count,
         )
   fc.assert(
     fc.property(tree, wanted => {
       const expected = upTo(count).filter(n => holds(wanted, n))
-      for (const hasPostings of [true, false]) {
-        const one = sought(wanted, hasPostings)
+      for (const way of ways) {
+        const one = sought(wanted, way)
         assert.ok(one.most >= expected.length && costOf(one, count) >= 0)
         const selection = select(one, count, () => {})
         assert.deepEqual(Array.from(numbersIn(selection, count)), expected)
@@ -168,10 +194,11 @@ test('Q20 any tree of conditions selects the records that satisfy it, with posti
 })
 
 test('Q20 a column knows where each rank starts, and who has it', () => {
-  const column = openColumn(packColumn(Uint32Array.of(2, 0, 3, 2, 0), true), 5)
+  const packed = packColumn(Uint32Array.of(2, 0, 3, 2, 0), true)
+  const column = openColumn(packed, 5)
   assert.equal(column.distinct, 3)
-  assert.deepEqual([...column.starts], [0, 2, 2, 4, 5])
-  assert.deepEqual([...postingsOf(column)], [1, 4, 0, 3, 2])
+  assert.deepEqual([...unpackColumn(packed, 5).starts], [0, 2, 2, 4, 5])
+  assert.deepEqual([...postingsOf(packed, 5)], [1, 4, 0, 3, 2])
   assert.equal(sizeOf(rankRange(0, 3), column.starts), 4)
   assert.equal(openColumn(packColumn(Uint32Array.of(0, 0), true), 2).distinct, 0)
   assert.equal(openColumn(packColumn(Uint32Array.of(0, 0), false), 2).distinct, 1)

@@ -8,7 +8,15 @@ import { groupBy } from '../../../src/storage/columns/groups.ts'
 import { placesIn } from '../../../src/storage/columns/look-up.ts'
 import { packValues } from '../../../src/storage/columns/readable-records.ts'
 import { rowsOf } from '../../../src/storage/columns/rows.ts'
-import { arrangeValues, eachText, jsonAt, openValues, Packer } from '../../../src/storage/columns/values.ts'
+import { partsOf } from '../../../src/storage/columns/selections.ts'
+import {
+  arrangeValues,
+  eachText,
+  jsonAt,
+  MemoryValues,
+  openValues,
+  Packer,
+} from '../../../src/storage/columns/values.ts'
 import { recordWork } from '../../../src/storage/columns/work.ts'
 import { anyText } from '../../support/data/arbitrary-records.ts'
 import { runs } from '../../support/scale.ts'
@@ -18,7 +26,7 @@ const never = () => {}
 const packed = (texts: readonly string[]) => {
   const packer = new Packer(texts.length)
   for (const text of texts) packer.add(text)
-  return openValues(packer.finish(), texts.length)
+  return new MemoryValues(packer.finish(), texts.length)
 }
 
 test('Q20 values are read as they were packed, one by one and many at a time', () => {
@@ -126,14 +134,20 @@ test('Q22 groups are the same, whether numbered by combinations of ranks or one 
   )
   for (const columns of [small, [...small, large], [large, large]])
     for (const numbers of [undefined, Uint32Array.of(5, 6, 7, 1_255, 4_999)]) {
-      const { ids, size, rankOf } = groupBy(columns, numbers, count, never)
-      const listed = numbers ?? Uint32Array.from({ length: count }, (_, n) => n)
-      assert.equal(ids.length, listed.length)
-      for (const [at, n] of listed.entries()) {
-        assert.ok((ids[at] as number) < size)
-        for (const [place, column] of columns.entries())
-          assert.equal(rankOf(place, ids[at] as number), column.ranks[n])
+      const selection = numbers && ({ kind: 'list', numbers } as const)
+      const { idsIn, size, rankOf } = groupBy(columns, selection, count, never)
+      const met: number[] = []
+      for (const part of partsOf(selection, count)) {
+        const ids = idsIn(part)
+        for (let at = 0; at < part.length; at++) {
+          const n = part.from + (part.places?.[at] ?? at)
+          met.push(n)
+          assert.ok((ids[at] as number) < size)
+          for (const [place, column] of columns.entries())
+            assert.equal(rankOf(place, ids[at] as number), column.ranks[n])
+        }
       }
+      assert.deepEqual(met, [...(numbers ?? Array.from({ length: count }, (_, n) => n))])
     }
 })
 

@@ -1,0 +1,226 @@
+import { randomBytes } from 'node:crypto'
+import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { release } from '../../lib/memory.ts'
+import { processIdInName } from '../../lib/process-ids.ts'
+import { textOfBinary } from '../../lib/sort-keys.ts'
+import type { FieldType } from '../../model/entities.ts'
+import { headerLength, headerOf, type Ranks } from './stored-field.ts'
+
+/** Bytes of values that are written at a time. */
+const bufferBytes = 1024 * 1024
+
+/** Positions in the values must fit into 32 bits. */
+const maxJsonBytes = 0xffff_ffff
+
+/** Maximum number of distinct values for ranks of two bytes, one of which is null's. */
+const maxNarrow = 0xffff
+
+/**
+ * Writes the file of a field (docs/decisions/0070): first the distinct values, in order, then the ranks. Until
+ * `finish` there is no file of that name.
+ */
+export class FieldWriter {
+  readonly #path: string
+  readonly #writing: string
+  readonly #descriptor: number
+  readonly #type: FieldType
+  readonly #buffer = Buffer.allocUnsafeSlow(bufferBytes)
+  /** Bytes in the buffer, and in the file. */
+  #filled = 0
+  #position = headerLength
+  #places = new Uint32Array(1_024)
+  #doubles: Float64Array | undefined
+  #distinct = 0
+  #size = 0
+
+  /** @param type of the field */
+  constructor(path: string, type: FieldType) {
+    this.#path = path
+    this.#writing = `${path}.${randomBytes(4).toString('hex')}.${processIdInName()}`
+    this.#type = type
+    if (type === 'integer' || type === 'number') this.#doubles = new Float64Array(1_024)
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+    this.#descriptor = openSync(this.#writing, 'w', 0o600)
+  }
+
+  /** Adds the next value. @param binary a text as `binaryText` writes it */
+  addText(binary: string): void {
+    const length = binary.length + 2
+    if (length > this.#buffer.length || escaped.test(binary)) {
+      this.addJson(JSON.stringify(textOfBinary(binary)))
+      return
+    }
+    this.#reserve(length)
+    const from = this.#filled
+    this.#buffer[from] = quoteMark
+    this.#buffer.write(binary, from + 1, 'latin1')
+    this.#buffer[from + length - 1] = quoteMark
+    this.#filled += length
+    this.#end(length)
+  }
+
+  addNumber(value: number): void {
+    this.#addDouble(value)
+    this.#add(String(value))
+  }
+
+  /** @param json of a value other than null */
+  addJson(json: string): void {
+    if (this.#doubles) this.#addDouble(Number(json))
+    this.#add(json)
+  }
+
+  #add(json: string): void {
+    // A UTF-16 unit takes at most three bytes.
+    this.#reserve(3 * json.length)
+    if (3 * json.length <= this.#buffer.length) {
+      const bytes = this.#buffer.write(json, this.#filled)
+      this.#filled += bytes
+      this.#end(bytes)
+    } else {
+      const bytes = Buffer.from(json)
+      this.#append(bytes)
+      this.#end(bytes.length)
+    }
+  }
+
+  #addDouble(value: number): void {
+    if (!this.#doubles) return
+    if (this.#type === 'integer' && !Number.isSafeInteger(value)) {
+      this.#doubles = undefined
+      return
+    }
+    if (this.#distinct === this.#doubles.length) {
+      const larger = new Float64Array(2 * this.#doubles.length)
+      larger.set(this.#doubles)
+      this.#doubles = larger
+    }
+    this.#doubles[this.#distinct] = value
+  }
+
+  #reserve(bytes: number): void {
+    if (this.#filled + bytes > this.#buffer.length) this.#flush()
+  }
+
+  #flush(): void {
+    this.#append(this.#buffer.subarray(0, this.#filled))
+    this.#filled = 0
+  }
+
+  #end(bytes: number): void {
+    this.#size += bytes
+    this.#distinct++
+    if (this.#distinct === this.#places.length) {
+      const larger = new Uint32Array(2 * this.#places.length)
+      larger.set(this.#places)
+      this.#places = larger
+    }
+    this.#places[this.#distinct] = this.#size
+  }
+
+  /** @returns the position of the numbers, at which arrays of their kind may begin */
+  #append(numbers: NodeJS.ArrayBufferView): number {
+    const position = this.#position
+    const bytes = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength)
+    for (let done = 0; done < bytes.length; )
+      done += writeSync(this.#descriptor, bytes, done, bytes.length - done, position + done)
+    this.#position += bytes.length
+    return position
+  }
+
+  #appendAndFree(numbers: Uint16Array | Uint32Array): number {
+    const position = this.#append(numbers)
+    release(numbers)
+    return position
+  }
+
+  #align(): void {
+    this.#position = Math.ceil(this.#position / 8) * 8
+  }
+
+  /**
+   * Adds the ranks, and gives the file its name.
+   * @param ranks of all records; that of records without a value is the number of values
+   * @returns false if the values are too large for such a file
+   */
+  finish(ranks: Uint32Array): boolean {
+    if (this.#size > maxJsonBytes) {
+      this.close()
+      return false
+    }
+    const distinct = this.#distinct
+    this.#flush()
+    this.#align()
+    const doubles = this.#doubles ? this.#append(this.#doubles.subarray(0, distinct)) : 0
+    const places = this.#append(this.#places.subarray(0, distinct + 1))
+    for (const used of [this.#places, this.#doubles]) if (used) release(used)
+    this.#align()
+    const isNarrow = distinct < maxNarrow
+    const position = isNarrow ? this.#appendAndFree(narrowed(ranks)) : this.#append(ranks)
+    this.#align()
+    const counted = countRanks(ranks, distinct)
+    const starts = this.#append(counted)
+    const postings = this.#appendAndFree(byRank(ranks, counted))
+    release(counted)
+    const field = {
+      count: ranks.length,
+      distinct,
+      width: isNarrow ? 2 : 4,
+      ranks: position,
+      starts,
+      postings,
+      places,
+      json: headerLength,
+      doubles,
+      size: this.#position,
+    }
+    fsyncSync(this.#descriptor)
+    // A file without its header, of a machine that failed, counts as missing.
+    writeSync(this.#descriptor, headerOf(field, this.#path), 0, headerLength, 0)
+    closeSync(this.#descriptor)
+    renameSync(this.#writing, this.#path)
+    return true
+  }
+
+  /** Removes the file, if it isn't finished. */
+  close(): void {
+    closeSync(this.#descriptor)
+    rmSync(this.#writing, { force: true })
+  }
+}
+
+/** Characters that are written otherwise in JSON, and the first bytes of surrogates without a partner. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes control characters.
+const escaped = /["\\\0-\x1f]|\xed[\xa0-\xbf]/
+const quoteMark = 0x22
+
+function narrowed(ranks: Uint32Array): Ranks {
+  const narrow = new Uint16Array(ranks.length)
+  for (let n = 0; n < ranks.length; n++) narrow[n] = ranks[n] as number
+  return narrow
+}
+
+/** For each rank, including null's, the number of records with a lower one; then the number of all. */
+function countRanks(ranks: Uint32Array, distinct: number): Uint32Array {
+  const starts = new Uint32Array(distinct + 2)
+  for (let n = 0; n < ranks.length; n++) {
+    const next = (ranks[n] as number) + 1
+    starts[next] = (starts[next] as number) + 1
+  }
+  for (let rank = 1; rank < starts.length; rank++)
+    starts[rank] = (starts[rank] as number) + (starts[rank - 1] as number)
+  return starts
+}
+
+/** Sorts record numbers by rank. @param starts overwritten */
+function byRank(ranks: Uint32Array, starts: Uint32Array): Uint32Array {
+  const numbers = new Uint32Array(ranks.length)
+  for (let n = 0; n < ranks.length; n++) {
+    const rank = ranks[n] as number
+    const at = starts[rank] as number
+    numbers[at] = n
+    starts[rank] = at + 1
+  }
+  return numbers
+}

@@ -1,0 +1,208 @@
+import { hash } from 'node:crypto'
+import { closeSync, openSync, readSync } from 'node:fs'
+import { basename, dirname } from 'node:path'
+import { StoreUnavailable } from '../../lib/errors.ts'
+import { systemReason } from '../../lib/system-errors.ts'
+
+/**
+ * What is known of a field of a version, in a file beside it (docs/decisions/0070): the rank of each record,
+ * the records by rank, and the distinct values by rank. The file never changes, so that all threads read the
+ * parts that they need, and the memory for them is that of the operating system.
+ */
+export interface StoredField {
+  readonly path: string
+  /** Number of records. */
+  readonly count: number
+  /** Number of distinct values; records without a value have this rank. */
+  readonly distinct: number
+  /** Bytes of a rank: 2 or 4. */
+  readonly width: number
+  /** Positions in the file of the ranks, and of what `Column` calls `starts`, in 32 bits each. */
+  readonly ranks: number
+  readonly starts: number
+  /** Position of the record numbers by rank, 32 bits each. */
+  readonly postings: number
+  /** Positions of where each value starts and the last one ends, 32 bits each, and of the values as JSON. */
+  readonly places: number
+  readonly json: number
+  /** Position of the values as doubles; 0 if a double does not hold each of them exactly. */
+  readonly doubles: number
+  readonly size: number
+}
+
+/** Ranks of records. Two bytes are enough for most fields, and are read in half of the time. */
+export type Ranks = Uint16Array | Uint32Array
+
+/** Whole numbers, in memory or in a file. */
+export interface Numbers {
+  readonly length: number
+  at(place: number): number
+  /** Returns the numbers from `from` to below `end`. They are valid until the next call. */
+  slice(from: number, end: number): Uint32Array
+}
+
+export class MemoryNumbers implements Numbers {
+  readonly all: Uint32Array
+
+  constructor(all: Uint32Array) {
+    this.all = all
+  }
+
+  get length(): number {
+    return this.all.length
+  }
+
+  at(place: number): number {
+    return this.all[place] as number
+  }
+
+  slice(from: number, end: number): Uint32Array {
+    return this.all.subarray(from, end)
+  }
+}
+
+/** Numbers read at a time where single ones are wanted. */
+const windowLength = 2_048
+
+/** Numbers in a file. Reading them in order costs one read for each window. */
+export class FileNumbers implements Numbers {
+  readonly length: number
+  readonly #path: string
+  readonly #position: number
+  readonly #window = new Uint32Array(windowLength)
+  #from = 0
+  #end = 0
+
+  /** @param position in bytes */
+  constructor(path: string, position: number, length: number) {
+    this.#path = path
+    this.#position = position
+    this.length = length
+  }
+
+  at(place: number): number {
+    if (place < this.#from || place >= this.#end) this.#read(place)
+    return this.#window[place - this.#from] as number
+  }
+
+  slice(from: number, end: number): Uint32Array {
+    if (end - from > windowLength) {
+      const many = new Uint32Array(end - from)
+      readFile(this.#path, many, this.#position + from * Uint32Array.BYTES_PER_ELEMENT)
+      return many
+    }
+    if (from < this.#from || end > this.#end) this.#read(from)
+    return this.#window.subarray(from - this.#from, end - this.#from)
+  }
+
+  #read(from: number): void {
+    this.#from = from
+    this.#end = Math.min(this.length, from + windowLength)
+    readFile(
+      this.#path,
+      this.#window.subarray(0, this.#end - from),
+      this.#position + from * Uint32Array.BYTES_PER_ELEMENT,
+    )
+  }
+}
+
+/** Reads the ranks of consecutive records, from number `from`, as many as the array has room for. */
+export function readRanks({ path, ranks, width }: StoredField, from: number, into: Ranks): void {
+  readFile(path, into, ranks + from * width)
+}
+
+/** Files that this thread has open, by path; the least recently used are closed. */
+const open = new Map<string, number>()
+const maxOpen = 256
+
+function descriptorOf(path: string): number {
+  const known = open.get(path)
+  if (known !== undefined) {
+    if (open.size > maxOpen / 2) {
+      open.delete(path)
+      open.set(path, known)
+    }
+    return known
+  }
+  const descriptor = failing(path, () => openSync(path, 'r'))
+  open.set(path, descriptor)
+  if (open.size > maxOpen)
+    for (const [oldest, one] of open) {
+      open.delete(oldest)
+      closeSync(one)
+      break
+    }
+  return descriptor
+}
+
+/** Closes files of this thread, so that a removed one no longer takes room on the disk. */
+export function closeStored(isUsed: (path: string) => boolean): void {
+  for (const [path, descriptor] of open) {
+    if (isUsed(path)) continue
+    open.delete(path)
+    closeSync(descriptor)
+  }
+}
+
+/** Fills the array. @throws StoreUnavailable if the file is gone or too short */
+export function readFile(path: string, into: NodeJS.ArrayBufferView, position: number): void {
+  const descriptor = descriptorOf(path)
+  const bytes = new Uint8Array(into.buffer, into.byteOffset, into.byteLength)
+  for (let done = 0; done < bytes.length; ) {
+    const from = done
+    const read = failing(path, () => readSync(descriptor, bytes, from, bytes.length - from, position + from))
+    if (read === 0) throw new StoreUnavailable(`${path} is cut short`)
+    done += read
+  }
+}
+
+function failing<T>(path: string, work: () => T): T {
+  try {
+    return work()
+  } catch (cause) {
+    throw new StoreUnavailable(`${path} can't be read: ${systemReason(cause) ?? String(cause)}`, { cause })
+  }
+}
+
+/** Length of the header in bytes: a line of text, and numbers of 64 bits. */
+export const headerLength = 128
+const headerNumbers = (headerLength - 16) / 8
+export const magic = 'carrel field 1\n'
+
+/** A number that tells the file of one field from that of any other, made from the names of both. */
+const markOf = (path: string): number =>
+  Number.parseInt(hash('sha256', `${basename(dirname(path))}/${basename(path)}`, 'hex').slice(0, 12), 16)
+
+/** @param path under which the file will be found */
+export function headerOf(field: Omit<StoredField, 'path'>, path: string): Uint8Array {
+  const header = Buffer.alloc(headerLength)
+  header.write(magic, 'latin1')
+  const { count, distinct, width, ranks, starts, postings, places, json, doubles, size } = field
+  const numbers = [markOf(path), count, distinct, width, ranks, starts, postings, places, json, doubles, size]
+  for (const [at, number] of numbers.entries()) header.writeDoubleLE(number, 16 + 8 * at)
+  return header
+}
+
+/**
+ * Reads the header of a file.
+ * @returns undefined if there is no file, or it is not the one of this field
+ */
+export function openStored(path: string, count: number): StoredField | undefined {
+  const header = Buffer.alloc(headerLength)
+  let descriptor: number | undefined
+  try {
+    descriptor = openSync(path, 'r')
+    if (readSync(descriptor, header, 0, headerLength, 0) < headerLength) return undefined
+  } catch {
+    return undefined
+  } finally {
+    if (descriptor !== undefined) closeSync(descriptor)
+  }
+  if (header.toString('latin1', 0, magic.length) !== magic) return undefined
+  const numbers = Array.from({ length: headerNumbers }, (_, at) => header.readDoubleLE(16 + 8 * at))
+  const [mark, records = 0, distinct = 0, width = 0, ranks = 0, starts = 0, postings = 0, places = 0] =
+    numbers
+  const [json = 0, doubles = 0, size = 0] = numbers.slice(8)
+  if (mark !== markOf(path) || records !== count) return undefined
+  return { path, count, distinct, width, ranks, starts, postings, places, json, doubles, size }
+}
