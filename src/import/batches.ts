@@ -1,4 +1,5 @@
 import type { FieldType } from '../model/entities.ts'
+import type { Styles } from './number-styles.ts'
 import { readAt } from './spool.ts'
 
 /**
@@ -31,8 +32,10 @@ export interface BatchField {
   readonly hasLists: boolean
   /** Number of records that have a value. */
   readonly filled: number
-  /** True if a number is not written as JavaScript would print it. */
+  /** True if a number is not written as JavaScript would print it, in a field without a declared type. */
   readonly hasForms: boolean
+  /** The styles in which all numbers are written. */
+  readonly styles: Styles
 }
 
 /** Forms in which the values of a run are stored. */

@@ -4,6 +4,7 @@ import type { FieldType } from '../model/entities.ts'
 import { noCode, runKinds, runNumbers } from './batches.ts'
 import { ImportError, shown } from './import-error.ts'
 import { NumberForms } from './number-forms.ts'
+import { allStyles, type Styles, stylesOf } from './number-styles.ts'
 import { isSameText, type PackedTexts, packTexts, sortTexts } from './sort-texts.ts'
 import type { Appender } from './spool.ts'
 import { fits, isTextList, isUniformDateTime, kindOf } from './types.ts'
@@ -27,6 +28,10 @@ export class Column {
   readonly #odd = new Met<string>()
   /** Texts of numbers that JavaScript would print differently, with the numbers of their values. */
   readonly #written = new Map<string, number>()
+  /** Styles in which all numbers that JavaScript would print differently are written. */
+  #styles = allStyles
+  /** 1 for each number of a value that is written as JavaScript prints it. */
+  #printed = new Uint8Array(256)
   /** Forms of the numbers; undefined if JavaScript prints all of them as they are written. */
   #forms: NumberForms | undefined
 
@@ -48,11 +53,23 @@ export class Column {
     return this.#forms !== undefined
   }
 
+  /** The styles in which all numbers are written. */
+  get styles(): Styles {
+    const { values, codes } = this.#numbers
+    let styles = this.#styles
+    if (styles === allStyles) return styles
+    for (let at = 0; at < values.length && styles !== 0; at++)
+      if (this.#printed[codes[at] as number] === 1)
+        styles &= stylesOf(values[at] as number, String(values[at]))
+    return styles
+  }
+
   /** @param n number of the record in the batch @param value a value other than null */
   add(n: number, value: unknown, line: number): void {
     if (n >= this.#codes.length) this.#grow(n)
     this.filled++
     const text = typeof value === 'object' ? exactText(value) : undefined
+    if (text !== undefined) this.#noteStyle(value, text)
     const known = text === undefined ? undefined : this.#written.get(text)
     if (known !== undefined) {
       this.#codes[n] = known
@@ -77,8 +94,24 @@ export class Column {
     else if (typeof value === 'number') {
       const code = this.#codeOf(this.#numbers, value)
       this.#forms?.add(code)
+      this.#notePrinted(code)
       this.#codes[n] = code
     } else this.#codes[n] = this.#codeOf(this.#odd, oddKey(value))
+  }
+
+  #notePrinted(code: number): void {
+    if (code >= this.#printed.length) {
+      const larger = new Uint8Array(2 * code)
+      larger.set(this.#printed)
+      this.#printed = larger
+    }
+    this.#printed[code] = 1
+  }
+
+  #noteStyle(value: unknown, text: string): void {
+    const number = comparable(value)
+    this.#styles =
+      typeof number === 'number' && this.#styles !== 0 ? this.#styles & stylesOf(number, text) : 0
   }
 
   #codeOfWritten(value: unknown, text: string, kind: FieldType): number {

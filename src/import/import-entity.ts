@@ -127,6 +127,7 @@ export async function importStaged(
     temporaryName(entities),
     { types, collations, ...(lists && { lists }) },
     [key].flat(),
+    entities.keepsFields,
   )
   let isWritten = false
   try {
@@ -157,7 +158,14 @@ export async function importStaged(
     if (replaces === undefined && replace) await measure()
     const rule = await entities.publish(
       {
-        ...{ name, key, read, fields: staged.fields, ranks: ranksWith(written, staged) },
+        ...{
+          name,
+          key,
+          read,
+          fields: staged.fields,
+          ranks: ranksWith(written, staged),
+          writeField: staged.writeField,
+        },
         ...(replaces !== undefined ? { replaces } : replace ? {} : { agree: measure }),
         ...(keepsNewer && { keepsNewer }),
         ...(declare && { declare }),

@@ -14,11 +14,16 @@ export interface Ranked {
   readonly distinct: number
 }
 
-/**
- * Merges the runs of a field.
- * @param seen called with each distinct value, in order, unless all values are numbers
- */
-export function mergeRuns(runs: readonly Run[], seen: (key: string) => void = () => {}): Ranked {
+/** Takes the distinct values of a field, in order. */
+export interface Taker {
+  /** @param key of a value @param isMarked true if it has the mark of its kind (sort-keys.ts) */
+  key(key: string, isMarked: boolean): void
+  /** @param sorted all values, if all are numbers */
+  numbers(sorted: Float64Array): void
+}
+
+/** Merges the runs of a field. */
+export function mergeRuns(runs: readonly Run[], taker: Taker | undefined): Ranked {
   let total = 0
   const starts = runs.map(({ size }) => {
     total += size
@@ -26,12 +31,19 @@ export function mergeRuns(runs: readonly Run[], seen: (key: string) => void = ()
   })
   const ranks = new Uint32Array(total)
   const isNumbers = runs.every(({ kind }) => kind === runKinds.numbers)
-  const distinct = isNumbers ? mergeNumbers(runs, starts, ranks) : mergeTexts(runs, starts, ranks, seen)
+  const distinct = isNumbers
+    ? mergeNumbers(runs, starts, ranks, taker)
+    : mergeTexts(runs, starts, ranks, taker)
   return { ranks, starts, distinct }
 }
 
 /** Merges runs of numbers. All numbers fit into memory, and sorting them together is fastest. */
-function mergeNumbers(runs: readonly Run[], starts: readonly number[], ranks: Uint32Array): number {
+function mergeNumbers(
+  runs: readonly Run[],
+  starts: readonly number[],
+  ranks: Uint32Array,
+  taker: Taker | undefined,
+): number {
   const all = new Float64Array(ranks.length)
   for (const [at, { descriptor, values, size }] of runs.entries())
     readAt(descriptor, all.subarray(starts[at], (starts[at] as number) + size), values)
@@ -50,6 +62,7 @@ function mergeNumbers(runs: readonly Run[], starts: readonly number[], ranks: Ui
       ranks[start + entry] = rank
     }
   }
+  taker?.numbers(sorted)
   release(all)
   return distinct
 }
@@ -62,7 +75,7 @@ function mergeTexts(
   runs: readonly Run[],
   starts: readonly number[],
   ranks: Uint32Array,
-  seen: (key: string) => void,
+  taker: Taker | undefined,
 ): number {
   const isMarked = runs.some(({ kind }) => kind === runKinds.numbers || kind === runKinds.marked)
   const cursors = runs.map(run => new RunCursor(run, isMarked, runs.length))
@@ -80,7 +93,7 @@ function mergeTexts(
     if (key !== last) {
       rank++
       last = key
-      seen(key)
+      taker?.key(key, isMarked)
     }
     const cursor = cursors[winner] as RunCursor
     ranks[(starts[winner] as number) + cursor.code] = rank

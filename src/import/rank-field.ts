@@ -1,12 +1,14 @@
 import { languageCompare } from '../lib/collation.ts'
 import { release } from '../lib/memory.ts'
-import { instant, textOfBinary } from '../lib/sort-keys.ts'
+import { instant, kindMarks, numberOf, textOfBinary } from '../lib/sort-keys.ts'
 import type { FieldType } from '../model/entities.ts'
+import { finishField, ValueWriter, type WrittenValues } from '../storage/columns/field-writer.ts'
 import { type Batch, noCode, type Run, readRun, runKinds } from './batches.ts'
 import { writeTexts } from './column.ts'
 import { differentTexts } from './equal-numbers.ts'
 import { ImportError, shown } from './import-error.ts'
-import { mergeRuns, type Ranked, RunCursor } from './merge.ts'
+import { mergeRuns, type Ranked, RunCursor, type Taker } from './merge.ts'
+import { allStyles, printerOf, type Styles } from './number-styles.ts'
 import { packTexts, sortTexts } from './sort-texts.ts'
 import { type Appender, readAt, writeAt } from './spool.ts'
 
@@ -24,11 +26,17 @@ export interface RankTask {
   /** The file and the position to which the ranks are written. */
   readonly descriptor: number
   readonly position: number
+  /**
+   * How the records write the distinct values, and with which path the name of a file of them begins;
+   * undefined: the sort keys don't tell how they are written.
+   */
+  readonly values: { readonly path: string; readonly styles: Styles } | undefined
 }
 
 export interface RankedField {
   /** Number of distinct values. */
   readonly distinct: number
+  readonly values?: WrittenValues
   /** Two batches with a code in each, whose values are the same number in different texts. */
   readonly pair?: readonly { readonly batch: number; readonly code: number }[]
 }
@@ -44,7 +52,10 @@ export function rankField(task: RankTask, spool: Appender): RankedField {
   const found = runs.filter(run => run !== undefined)
   const isOrdered = task.type !== 'date-time' || areUniform(found)
   const sortable = isOrdered ? found : found.map(run => asInstants(run, spool))
-  const { ranks, starts, distinct } = merged(sortable, task)
+  const writer = isOrdered && task.values ? new ValueWriter(task.values.path, task.type) : undefined
+  const taker = writer && takerFor(writer, printerOf(task.values?.styles ?? allStyles))
+  const { ranks, starts, distinct } = merged(sortable, task, taker)
+  const values = writer?.finish()
   const pair = differentTexts(sortable, { ranks, starts, distinct })?.map(({ run, code }) => ({
     batch: runs.indexOf(found[run]),
     code,
@@ -70,13 +81,25 @@ export function rankField(task: RankTask, spool: Appender): RankedField {
   }
   writeAt(task.descriptor, new Uint8Array(result.buffer), task.position)
   for (const array of [ranks, result]) release(array)
-  return { distinct, ...(pair && { pair }) }
+  return { distinct, ...(pair && { pair }), ...(values && { values }) }
 }
 
-function merged(runs: readonly Run[], { name, collation }: RankTask): Ranked {
-  if (collation === undefined) return mergeRuns(runs)
+const takerFor = (writer: ValueWriter, print: (value: number) => string): Taker => ({
+  key: (key, isMarked) => {
+    if (!isMarked) writer.addText(key)
+    else if (key.startsWith(kindMarks.text)) writer.addText(key.slice(1))
+    else if (key.startsWith(kindMarks.number)) writer.addNumber(numberOf(key), print)
+    else writer.addJson(key.endsWith('1') ? 'true' : 'false')
+  },
+  numbers: sorted => {
+    for (let at = 0; at < sorted.length; at++) writer.addNumber(sorted[at] as number, print)
+  },
+})
+
+function merged(runs: readonly Run[], { name, collation }: RankTask, taker: Taker | undefined): Ranked {
+  if (collation === undefined) return mergeRuns(runs, taker)
   const texts = collatedTexts(name, collation)
-  const found = mergeRuns(runs, key => texts.add(textOfBinary(key)))
+  const found = mergeRuns(runs, { key: key => texts.add(textOfBinary(key)), numbers: () => {} })
   const placeOf = texts.places()
   return { ...found, ranks: found.ranks.map(rank => placeOf[rank] as number) }
 }
@@ -150,4 +173,29 @@ function collatedTexts(name: string, collation: string): CollatedTexts {
       return places
     },
   }
+}
+
+/** The ranks of a field that has been ranked, and where what is known of it is to be written. */
+export interface FieldFileTask {
+  readonly values: WrittenValues
+  readonly count: number
+  readonly path: string
+  /** The file and the position of the ranks; null: the values are unique, so that they are the numbers. */
+  readonly ranks: Pick<RankTask, 'descriptor' | 'position'> | null
+  /** The number of each record, if the ranks are in the order of the file. */
+  readonly numbers: Uint32Array | undefined
+}
+
+export function writeFieldFile({ values, count, path, ranks: stored, numbers }: FieldFileTask): void {
+  const ranks = new Uint32Array(count)
+  if (stored === null) for (let n = 0; n < count; n++) ranks[n] = n
+  else if (numbers === undefined) readAt(stored.descriptor, ranks, stored.position)
+  else {
+    const inFile = new Uint32Array(count)
+    readAt(stored.descriptor, inFile, stored.position)
+    for (let at = 0; at < count; at++) ranks[numbers[at] as number] = inFile[at] as number
+    release(inFile)
+  }
+  finishField(values, ranks, path)
+  release(ranks)
 }

@@ -8,7 +8,8 @@ import { type Batch, noCode, type Run, readRun } from './batches.ts'
 import { type Digits, digitsAt } from './equal-numbers.ts'
 import { ImportError } from './import-error.ts'
 import { RunCursor } from './merge.ts'
-import type { RankedField, RankTask } from './rank-field.ts'
+import { allStyles } from './number-styles.ts'
+import type { FieldFileTask, RankedField, RankTask } from './rank-field.ts'
 import { readAt } from './spool.ts'
 import type { WorkerPool } from './worker-pool.ts'
 
@@ -25,6 +26,8 @@ interface Parts {
   readonly batches: readonly StagedBatch[]
   readonly fields: readonly Field[]
   readonly count: number
+  /** The path with which the names of files with the values of fields begin; null: none are written. */
+  readonly valuesPath: string | null
 }
 
 /**
@@ -45,21 +48,53 @@ interface Ranking {
   /** Waits for the ranks of a field, and stores them by the numbers of the records. */
   ranks(place: number, into: Uint32Array): Promise<void>
   /**
+   * Writes what is known of a field to a file, unless its sort keys don't tell how the values are written.
+   * Each takes 16 bytes a record of memory, so they are written one after the other.
+   * @param isUnique true if the numbers of the records are their ranks
+   */
+  writeField(place: number, path: string, isUnique: boolean): Promise<void>
+  /**
    * Waits for the fields that have numbers with unusual texts, and finds those in which different
    * texts are the same number.
    */
   digits(): Promise<ReadonlyMap<number, Digits>>
 }
 
+/** For each type of a field, the kinds of values whose sort keys tell how they are written. */
+const takenKinds: Readonly<Record<FieldType, readonly FieldType[]>> = {
+  text: ['text', 'date-time'],
+  integer: ['integer'],
+  number: ['integer', 'number'],
+  boolean: ['boolean'],
+  'date-time': ['date-time'],
+  json: ['text', 'date-time', 'integer', 'number', 'boolean'],
+}
+
 /** Maximum number of fields whose records are read again to find an example. */
 const maxExamples = 20
 
-export function createRanking({ pool, batches, fields, count }: Parts): Ranking {
+export function createRanking({ pool, batches, fields, count, valuesPath }: Parts): Ranking {
   const bytes = count * Uint32Array.BYTES_PER_ELEMENT
   /** Fields ranked in the order of the file. */
   const early = new Set<number>()
   const ranked = new Map<number, Promise<RankedField>>()
   let numbers: Uint32Array<SharedArrayBuffer> | undefined
+  let writing = Promise.resolve()
+
+  /** @returns undefined if the sort keys of a field don't tell how its values are written in the records */
+  function valuesOf(place: number): RankTask['values'] {
+    const { type, collation } = fields[place] as Field
+    if (collation !== undefined || valuesPath === null) return undefined
+    let common = allStyles
+    for (const { indexes, fields: read } of batches) {
+      const index = indexes.get(place)
+      const field = index === undefined ? undefined : read[index]
+      if (!field) continue
+      if ([...field.kinds.keys()].some(kind => !takenKinds[type].includes(kind))) return undefined
+      common &= field.styles
+    }
+    return common === 0 ? undefined : { path: `${valuesPath}-${place}`, styles: common }
+  }
 
   async function rank(place: number): Promise<RankedField> {
     const { name, type, collation } = fields[place] as Field
@@ -76,6 +111,7 @@ export function createRanking({ pool, batches, fields, count }: Parts): Ranking 
       numbers,
       descriptor: pool.ranks,
       position: place * bytes,
+      values: valuesOf(place),
     }
     const result = batches.length > 1 ? await pool.rank(task) : pool.here.rank(task)
     if ('refused' in result) throw new ImportError(result.refused)
@@ -120,6 +156,18 @@ export function createRanking({ pool, batches, fields, count }: Parts): Ranking 
       const found = read(place)
       for (let at = 0; at < count; at++) into[numbers[at] as number] = found[at] as number
       release(found)
+    },
+    writeField: (place, path, isUnique) => {
+      writing = writing.then(async () => {
+        const { values } = (await ranked.get(place)) ?? {}
+        if (!values) return
+        const task: FieldFileTask = {
+          ...{ values, count, path, numbers: early.has(place) ? numbers : undefined },
+          ranks: isUnique ? null : { descriptor: pool.ranks, position: place * bytes },
+        }
+        await (batches.length > 1 ? pool.writeField(task) : pool.here.writeField(task))
+      })
+      return writing
     },
     digits: async () => {
       const found = new Map<number, Digits>()

@@ -1,3 +1,5 @@
+import { readdirSync, rmSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { parseWritten } from '../lib/json.ts'
 import { release } from '../lib/memory.ts'
@@ -46,7 +48,7 @@ export interface Staging {
 export interface Staged {
   readonly count: number
   readonly fields: readonly Field[]
-  /** Returns the findings about each field, once all fields are ranked. */
+  /** Returns the findings about each field, once all fields are ranking. */
   findings(): Promise<readonly Findings[]>
   /**
    * Counts the given keys that a record has.
@@ -57,13 +59,24 @@ export interface Staged {
   records(): Iterable<string>
   /** Returns the ranks of a field. The array is reused for the next field. */
   ranks(field: number): Promise<Uint32Array>
+  /** See `NewEntity`. */
+  writeField(field: number, path: string): Promise<void>
 }
 
 /** Number of records that are read before the keys are checked for the first time. */
 const readAnyway = 100_000
 
-/** @param file prefix for the names of temporary files @param key the fields that identify a record */
-export function createStaging(file: string, declarations: Declarations, key: readonly string[]): Staging {
+/**
+ * @param file prefix for the names of temporary files
+ * @param key the fields that identify a record
+ * @param withFields true to be able to write what is known of fields
+ */
+export function createStaging(
+  file: string,
+  declarations: Declarations,
+  key: readonly string[],
+  withFields = false,
+): Staging {
   const pool = createWorkerPool(file, declarations.types)
   const list = new FieldList(declarations)
   const faults = new Faults()
@@ -143,7 +156,7 @@ export function createStaging(file: string, declarations: Declarations, key: rea
     const keyPlaces = key.map(name => list.place(name, 'the key field'))
     list.checkDeclarations()
     const { count, fields } = list
-    const ranking = createRanking({ pool, batches, fields, count })
+    const ranking = createRanking({ pool, batches, fields, count, valuesPath: withFields ? file : null })
     const collated = [...fields.keys()].filter(place => fields[place]?.collation !== undefined)
     const early = [...new Set([...collated, ...keyPlaces])]
     const distinct = await ranking.inOrderOfFile(early)
@@ -201,6 +214,8 @@ export function createStaging(file: string, declarations: Declarations, key: rea
         else for (let n = 0; n < count; n++) column[n] = n
         return column
       },
+      writeField: (place, path) =>
+        ranking.writeField(place, path, keyPlaces.length === 1 && place === keyPlaces[0]),
     }
   }
 
@@ -215,7 +230,13 @@ export function createStaging(file: string, declarations: Declarations, key: rea
     finish,
     faults,
     found: () => ({ count: list.count, fields: list.fields, findings: list.findings }),
-    close: pool.close,
+    close: async () => {
+      await pool.close()
+      // What was written of fields that got no file.
+      if (withFields)
+        for (const name of readdirSync(dirname(file)))
+          if (name.startsWith(basename(file))) rmSync(join(dirname(file), name), { force: true })
+    },
   }
 }
 

@@ -5,7 +5,7 @@ import { asImportError, Faults, type Found, type RefusedImport } from './faults.
 import { maxFields, tooManyFields } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import { type Piece, type ReadRecord, recordsOf } from './json-lines.ts'
-import { type RankedField, type RankTask, rankField } from './rank-field.ts'
+import { type RankedField, type RankTask, rankField, writeFieldFile } from './rank-field.ts'
 import type { Appender } from './spool.ts'
 
 /** The parts of an import that its threads share (pool.ts). */
@@ -49,6 +49,8 @@ export function createWork(spool: Appender, types: ReadonlyMap<string, FieldType
       })
       return refused === undefined ? ranked : { refused }
     },
+
+    writeField: writeFieldFile,
   }
 }
 
@@ -146,13 +148,14 @@ export class Encoder {
       json: spool.append(json),
       jsonBytes: json.length,
       lines: spool.append(Uint32Array.from(this.#lines)),
-      fields: this.#columns.map(({ name, line, kinds, hasLists, filled, hasForms }) => ({
+      fields: this.#columns.map(({ name, line, kinds, hasLists, filled, hasForms, styles }) => ({
         name,
         line,
         kinds,
         hasLists,
         filled,
         hasForms,
+        styles,
       })),
       runs: spool.append(Float64Array.from(this.#columns.flatMap(column => column.write(spool, count)))),
     }

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8'
 import { startThread, type Thread } from '../lib/threads/thread.ts'
 import type { FieldType } from '../model/entities.ts'
 import type { Piece } from './json-lines.ts'
-import type { RankTask } from './rank-field.ts'
+import type { FieldFileTask, RankTask } from './rank-field.ts'
 import { Appender, openSpool } from './spool.ts'
 import { createWork, type Encoded, type Ranking } from './work.ts'
 import type { WorkData, WorkHandlers } from './worker.ts'
@@ -32,6 +32,7 @@ export interface WorkerPool {
   readonly ranks: number
   encode(piece: Piece): Promise<Encoded>
   rank(task: RankTask): Promise<Ranking>
+  writeField(task: FieldFileTask): Promise<void>
   /** Ends all work. */
   close(): Promise<void>
 }
@@ -73,6 +74,7 @@ export function createWorkerPool(file: string, types: ReadonlyMap<string, FieldT
     ranks: ranks.descriptor,
     encode: piece => leastBusy().call('encode', piece),
     rank: task => leastBusy().call('rank', task),
+    writeField: task => leastBusy().call('writeField', task),
     close: async () => {
       // A thread that still writes could otherwise write to a file that another thread opens.
       await Promise.all(threads.map(thread => thread.close()))

@@ -7,7 +7,7 @@ import { comparable, exactText, isObject, withoutLastZeros } from './json.ts'
  * A field with values of several kinds has an order, too: numbers by value, then text by code point, then
  * booleans, false first, and then nested values by their JSON.
  */
-const kindMarks = { null: '.', text: '/', number: '0', boolean: '2', array: '3', object: '4' } as const
+export const kindMarks = { null: '.', text: '/', number: '0', boolean: '2', array: '3', object: '4' } as const
 
 const marks = {
   null: kindMarks.null.charCodeAt(0),
@@ -158,6 +158,16 @@ export function markedNumber(value: number): string {
   scratch.setInt32(0, high < 0 ? ~high : high ^ 0x8000_0000)
   scratch.setInt32(4, high < 0 ? ~low : low)
   return kindMarks.number + scratchBytes.toString('latin1', 0, 8)
+}
+
+/** Returns the number of which `markedNumber` made this key. */
+export function numberOf(key: string): number {
+  scratchBytes.write(key.slice(1, 9), 'latin1')
+  const high = scratch.getInt32(0)
+  const low = scratch.getInt32(4)
+  scratch.setInt32(0, high < 0 ? high ^ 0x8000_0000 : ~high)
+  scratch.setInt32(4, high < 0 ? low : ~low)
+  return scratch.getFloat64(0)
 }
 
 /**

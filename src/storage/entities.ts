@@ -95,6 +95,8 @@ export interface Entities {
   readonly foreignKeys: ((name: string) => Promise<readonly ForeignKey[]>) | undefined
   /** A folder for temporary files. */
   readonly scratchFolder: string
+  /** True if files with what is known of fields are kept beside a version that is published. */
+  readonly keepsFields: boolean
 }
 
 export interface TableSearch {
@@ -212,6 +214,11 @@ export interface NewEntity {
    * array may be used again for the next field.
    */
   ranks(field: number): Awaitable<Uint32Array>
+  /**
+   * Writes the file with what is known of a field (docs/decisions/0070); without it, or where it writes none,
+   * the engine reads the values when they are first asked for.
+   */
+  writeField?(field: number, path: string): Promise<void>
 }
 
 export type RecordEntity = Entity & { readonly source: { readonly kind: 'records' } }

@@ -16,12 +16,19 @@ const maxJsonBytes = 0xffff_ffff
 /** Maximum number of distinct values for ranks of two bytes, one of which is null's. */
 const maxNarrow = 0xffff
 
-/**
- * Writes the file of a field (docs/decisions/0070): first the distinct values, in order, then the ranks. Until
- * `finish` there is no file of that name.
- */
-export class FieldWriter {
-  readonly #path: string
+/** The distinct values of a field, written to a file that still lacks the ranks, and its name. */
+export interface WrittenValues {
+  /** The path that the file has meanwhile. */
+  readonly writing: string
+  readonly distinct: number
+  readonly places: number
+  /** 0: a double doesn't hold each of the values. */
+  readonly doubles: number
+  readonly end: number
+}
+
+/** Writes the distinct values of a field, in order, to a new file (docs/decisions/0070). */
+export class ValueWriter {
   readonly #writing: string
   readonly #descriptor: number
   readonly #type: FieldType
@@ -34,14 +41,13 @@ export class FieldWriter {
   #distinct = 0
   #size = 0
 
-  /** @param type of the field */
+  /** @param path with which the name of the file begins, until `finishField` @param type of the field */
   constructor(path: string, type: FieldType) {
-    this.#path = path
     this.#writing = `${path}.${randomBytes(4).toString('hex')}.${processIdInName()}`
     this.#type = type
     if (type === 'integer' || type === 'number') this.#doubles = new Float64Array(1_024)
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-    this.#descriptor = openSync(this.#writing, 'w', 0o600)
+    this.#descriptor = openSync(this.#writing, 'wx', 0o600)
   }
 
   /** Adds the next value. @param binary a text as `binaryText` writes it */
@@ -60,9 +66,10 @@ export class FieldWriter {
     this.#end(length)
   }
 
-  addNumber(value: number): void {
+  /** @param print writes the number as the records do */
+  addNumber(value: number, print: (value: number) => string = String): void {
     this.#addDouble(value)
-    this.#add(String(value))
+    this.#add(print(value))
   }
 
   /** @param json of a value other than null */
@@ -119,49 +126,59 @@ export class FieldWriter {
     this.#places[this.#distinct] = this.#size
   }
 
-  /** @returns the position of the numbers, at which arrays of their kind may begin */
-  #append(numbers: NodeJS.ArrayBufferView): number {
+  #append(view: NodeJS.ArrayBufferView): number {
     const position = this.#position
-    const bytes = new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength)
-    for (let done = 0; done < bytes.length; )
-      done += writeSync(this.#descriptor, bytes, done, bytes.length - done, position + done)
-    this.#position += bytes.length
+    this.#position += writeAt(this.#descriptor, view, position)
     return position
   }
 
-  #appendAndFree(numbers: Uint16Array | Uint32Array): number {
-    const position = this.#append(numbers)
-    release(numbers)
-    return position
-  }
-
-  #align(): void {
-    this.#position = Math.ceil(this.#position / 8) * 8
-  }
-
-  /**
-   * Adds the ranks, and gives the file its name.
-   * @param ranks of all records; that of records without a value is the number of values
-   * @returns false if the values are too large for such a file
-   */
-  finish(ranks: Uint32Array): boolean {
+  /** @returns undefined if the values are too large for such a file, which is removed */
+  finish(): WrittenValues | undefined {
     if (this.#size > maxJsonBytes) {
-      this.close()
-      return false
+      this.remove()
+      return undefined
     }
     const distinct = this.#distinct
     this.#flush()
-    this.#align()
+    this.#position = aligned(this.#position)
     const doubles = this.#doubles ? this.#append(this.#doubles.subarray(0, distinct)) : 0
     const places = this.#append(this.#places.subarray(0, distinct + 1))
     for (const used of [this.#places, this.#doubles]) if (used) release(used)
-    this.#align()
+    closeSync(this.#descriptor)
+    return { writing: this.#writing, distinct, places, doubles, end: this.#position }
+  }
+
+  remove(): void {
+    closeSync(this.#descriptor)
+    rmSync(this.#writing, { force: true })
+  }
+}
+
+/**
+ * Adds the ranks to the values of a field, and gives the file its name.
+ * @param ranks of all records; that of records without a value is the number of values
+ * @param path that the file gets
+ */
+export function finishField(values: WrittenValues, ranks: Uint32Array, path: string): void {
+  const { writing, distinct, places, doubles } = values
+  const descriptor = openSync(writing, 'r+')
+  let end = aligned(values.end)
+  const append = (view: Ranks) => {
+    const position = end
+    end = aligned(end + writeAt(descriptor, view, end))
+    return position
+  }
+  const appendAndFree = (view: Ranks) => {
+    const position = append(view)
+    release(view)
+    return position
+  }
+  try {
     const isNarrow = distinct < maxNarrow
-    const position = isNarrow ? this.#appendAndFree(narrowed(ranks)) : this.#append(ranks)
-    this.#align()
+    const position = isNarrow ? appendAndFree(narrowed(ranks)) : append(ranks)
     const counted = countRanks(ranks, distinct)
-    const starts = this.#append(counted)
-    const postings = this.#appendAndFree(byRank(ranks, counted))
+    const starts = append(counted)
+    const postings = appendAndFree(byRank(ranks, counted))
     release(counted)
     const field = {
       count: ranks.length,
@@ -173,21 +190,26 @@ export class FieldWriter {
       places,
       json: headerLength,
       doubles,
-      size: this.#position,
+      size: end,
     }
-    fsyncSync(this.#descriptor)
     // A file without its header, of a machine that failed, counts as missing.
-    writeSync(this.#descriptor, headerOf(field, this.#path), 0, headerLength, 0)
-    closeSync(this.#descriptor)
-    renameSync(this.#writing, this.#path)
-    return true
+    fsyncSync(descriptor)
+    writeAt(descriptor, headerOf(field, path), 0)
+  } finally {
+    closeSync(descriptor)
   }
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  renameSync(writing, path)
+}
 
-  /** Removes the file, if it isn't finished. */
-  close(): void {
-    closeSync(this.#descriptor)
-    rmSync(this.#writing, { force: true })
-  }
+const aligned = (position: number): number => Math.ceil(position / 8) * 8
+
+/** @returns the number of bytes written */
+function writeAt(descriptor: number, view: NodeJS.ArrayBufferView, position: number): number {
+  const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
+  for (let done = 0; done < bytes.length; )
+    done += writeSync(descriptor, bytes, done, bytes.length - done, position + done)
+  return bytes.length
 }
 
 /** Characters that are written otherwise in JSON, and the first bytes of surrogates without a partner. */

@@ -14,7 +14,7 @@ import {
   postingsOf,
   unpackColumn,
 } from './columns.ts'
-import { FieldWriter } from './field-writer.ts'
+import { finishField, ValueWriter } from './field-writer.ts'
 import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
 import { revisedColumn, revisedSlots } from './revised-ranks.ts'
@@ -129,14 +129,10 @@ export const recordWork = closingFiles({
   /** Writes the file of a field (docs/decisions/0070). */
   storeField(path: string, type: FieldType, column: PackedColumn, count: number, values: PackedValues): void {
     const { distinct, ranks } = unpackColumn(column, count)
-    const writer = new FieldWriter(path, type)
-    try {
-      eachJson(openValues(values, distinct), json => writer.addJson(json))
-      writer.finish(ranks)
-    } catch (error) {
-      writer.close()
-      throw error
-    }
+    const writer = new ValueWriter(path, type)
+    eachJson(openValues(values, distinct), json => writer.addJson(json))
+    const written = writer.finish()
+    if (written) finishField(written, ranks, path)
   },
 
   filter: (task: FilterTask, stop: Stop): PackedSelection =>

@@ -196,6 +196,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       await lookup.ask()
       return findForeignKeys(pool, entities, name)
     },
+    keepsFields: false,
     get scratchFolder() {
       scratch ??= makeTemporaryFolder('import')
       return scratch

@@ -159,10 +159,17 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
   })
 
   async function publish(entity: NewEntity, lines: NewRecords, event: AuditEvent | null) {
-    const { ranks: _, agree, ...definition } = entity
+    const { ranks: _, writeField, agree, ...definition } = entity
     const agreed = await agree?.()
     const version = `${entity.name}.${randomBytes(8).toString('hex')}`
+    // What is known of the fields is written by other threads, while this one writes the records.
+    const fields = Promise.all(
+      entity.fields.map((_, field) => writeField?.(field, join(fieldFolder(folder, version), `${field}`))),
+    )
+    // Without these files, values are read from the records.
+    const settled = fields.catch(() => {})
     const written = await writeRecordFile(fileOf(version), entity, lines)
+    await settled
     return point({ ...definition, version, ...written, ...(agreed && { agreed }) }, event, agree)
   }
 
@@ -214,6 +221,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     tables: undefined,
     foreignKeys: undefined,
     scratchFolder: folder,
+    keepsFields: true,
     close: async () => {
       clearInterval(sweeping)
       clearTimeout(firstSweep)

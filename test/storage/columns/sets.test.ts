@@ -11,7 +11,7 @@ import {
   postingsOf,
   unpackColumn,
 } from '../../../src/storage/columns/columns.ts'
-import { FieldWriter } from '../../../src/storage/columns/field-writer.ts'
+import { finishField, ValueWriter } from '../../../src/storage/columns/field-writer.ts'
 import { Pairs, TupleSet } from '../../../src/storage/columns/groups.ts'
 import {
   complement,
@@ -134,9 +134,11 @@ const tree: fc.Arbitrary<Tree> = fc.letrec<{ tree: Tree }>(tie => ({
 /** Writes a column to a file, with its ranks as values. */
 function storedColumn(folder: string, name: string, ranks: Uint32Array, distinct: number): StoredField {
   const path = join(folder, 'things.1.fields', name)
-  const writer = new FieldWriter(path, 'integer')
+  const writer = new ValueWriter(path, 'integer')
   for (let rank = 0; rank < distinct; rank++) writer.addNumber(rank)
-  assert.ok(writer.finish(ranks))
+  const written = writer.finish()
+  assert.ok(written)
+  finishField(written, ranks, path)
   const field = openStored(path, ranks.length)
   assert.ok(field)
   return field
