@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { readdirSync, rmSync, statSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { isLeftOver } from '../../lib/process-ids.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule, TableSource } from '../../model/entities.ts'
 import type { Viewer } from '../../model/readers.ts'
 import { changesOf, withChangedSlots } from '../columns/changed-entities.ts'
-import { createFieldFiles, type FieldFiles, fieldFolder } from '../columns/field-files.ts'
+import { createFieldFiles, type FieldFiles } from '../columns/field-files.ts'
 import { foldChanges, refuseTooMany } from '../columns/fold-changes.ts'
 import { createRecordListings } from '../columns/record-listings.ts'
 import { type RecordSource, type RecordWork, slotsOf } from '../columns/record-source.ts'
@@ -68,11 +68,11 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
   const { db, snapshot, file, changes, audiencesOf, readerThreads, dataFolder, shared } = parts
   const folder = join(dataFolder, 'entities')
   const fileOf = (version: string) => join(folder, `${version}.db`)
-  const fieldFiles = createFieldFiles(folder)
+  const fieldFiles = createFieldFiles(join(dataFolder, 'fields'))
   const files = recordFiles({ readerThreads, fileOf, fieldFiles })
   const removeVersion = (version: string) => {
     rmSync(fileOf(version), { force: true })
-    rmSync(fieldFolder(folder, version), { recursive: true, force: true })
+    fieldFiles.remove(version)
   }
   const records = createRecordListings(files, shared.cache)
   const tables = createTableListings({
@@ -120,11 +120,12 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     for (const name of readdirSync(folder)) {
       const modified = statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
       if (
-        !versions.has(name.replace(/\.(db|fields)$/, '')) &&
+        !versions.has(basename(name, '.db')) &&
         (isUnfinished(name) || Date.now() - modified > abandonedAfter)
       )
-        rmSync(join(folder, name), { recursive: true, force: true })
+        rmSync(join(folder, name), { force: true })
     }
+    fieldFiles.sweep(versions)
   }
   /** @returns as `publish` */
   async function point(
@@ -164,7 +165,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     const version = `${entity.name}.${randomBytes(8).toString('hex')}`
     // What is known of the fields is written by other threads, while this one writes the records.
     const fields = Promise.all(
-      entity.fields.map((_, field) => writeField?.(field, join(fieldFolder(folder, version), `${field}`))),
+      entity.fields.map((_, field) => writeField?.(field, fieldFiles.pathOf({ source: { version } }, field))),
     )
     // Without these files, values are read from the records.
     const settled = fields.catch(() => {})

@@ -133,7 +133,7 @@ const tree: fc.Arbitrary<Tree> = fc.letrec<{ tree: Tree }>(tie => ({
 
 /** Writes a column to a file, with its ranks as values. */
 function storedColumn(folder: string, name: string, ranks: Uint32Array, distinct: number): StoredField {
-  const path = join(folder, 'things.1.fields', name)
+  const path = join(folder, 'things.1', name)
   const writer = new ValueWriter(path, 'integer')
   for (let rank = 0; rank < distinct; rank++) writer.addNumber(rank)
   const written = writer.finish()
