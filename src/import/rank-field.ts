@@ -1,8 +1,14 @@
 import { languageCompare } from '../lib/collation.ts'
+import { TooMuch } from '../lib/errors.ts'
 import { release } from '../lib/memory.ts'
 import { instant, kindMarks, numberOf, textOfBinary } from '../lib/sort-keys.ts'
 import type { FieldType } from '../model/entities.ts'
+import { wordsBeside } from '../storage/columns/field-files.ts'
 import { finishField, ValueWriter, type WrittenValues } from '../storage/columns/field-writer.ts'
+import { addWords } from '../storage/columns/search-texts.ts'
+import { closeStored, openStored } from '../storage/columns/stored-field.ts'
+import { openValues } from '../storage/columns/values.ts'
+import { writeWords } from '../storage/columns/word-writer.ts'
 import { type Batch, noCode, type Run, readRun, runKinds } from './batches.ts'
 import { writeTexts } from './column.ts'
 import { differentTexts } from './equal-numbers.ts'
@@ -177,6 +183,7 @@ function collatedTexts(name: string, collation: string): CollatedTexts {
 
 /** The ranks of a field that has been ranked, and where what is known of it is to be written. */
 export interface FieldFileTask {
+  readonly type: FieldType
   readonly values: WrittenValues
   readonly count: number
   readonly path: string
@@ -186,16 +193,32 @@ export interface FieldFileTask {
   readonly numbers: Uint32Array | undefined
 }
 
-export function writeFieldFile({ values, count, path, ranks: stored, numbers }: FieldFileTask): void {
+export function writeFieldFile({ type, values, count, path, ranks: known, numbers }: FieldFileTask): void {
   const ranks = new Uint32Array(count)
-  if (stored === null) for (let n = 0; n < count; n++) ranks[n] = n
-  else if (numbers === undefined) readAt(stored.descriptor, ranks, stored.position)
+  if (known === null) for (let n = 0; n < count; n++) ranks[n] = n
+  else if (numbers === undefined) readAt(known.descriptor, ranks, known.position)
   else {
     const inFile = new Uint32Array(count)
-    readAt(stored.descriptor, inFile, stored.position)
+    readAt(known.descriptor, inFile, known.position)
     for (let at = 0; at < count; at++) ranks[numbers[at] as number] = inFile[at] as number
     release(inFile)
   }
   finishField(values, ranks, path)
   release(ranks)
+  const stored = type === 'text' ? openStored(path, count) : undefined
+  if (!stored) return
+  try {
+    writeWords(wordsBeside(path), builder => {
+      addWords(builder, openValues(stored, stored.distinct), type, () => {
+        if (builder.hasRareWords) throw rareWords
+      })
+    })
+  } catch (error) {
+    // Their words are collected if they are ever searched for.
+    if (error !== rareWords && !(error instanceof TooMuch)) throw error
+  } finally {
+    closeStored(() => false)
+  }
 }
+
+const rareWords = new Error('most words of the field occur only once')

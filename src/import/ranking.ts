@@ -162,7 +162,8 @@ export function createRanking({ pool, batches, fields, count, valuesPath }: Part
         const { values } = (await ranked.get(place)) ?? {}
         if (!values) return
         const task: FieldFileTask = {
-          ...{ values, count, path, numbers: early.has(place) ? numbers : undefined },
+          ...{ type: (fields[place] as Field).type, values, count, path },
+          ...{ numbers: early.has(place) ? numbers : undefined },
           ranks: isUnique ? null : { descriptor: pool.ranks, position: place * bytes },
         }
         await (batches.length > 1 ? pool.writeField(task) : pool.here.writeField(task))

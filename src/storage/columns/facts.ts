@@ -16,13 +16,14 @@ import {
   type PackedColumn,
   typeOf,
 } from './columns.ts'
-import type { FieldFiles } from './field-files.ts'
+import { type FieldFiles, wordsBeside } from './field-files.ts'
 import { readsOfLookup } from './look-up.ts'
 import type { ReadableRecords } from './readable-records.ts'
 import { type RecordWork, slotsOf } from './record-source.ts'
 import type { StoredField } from './stored-field.ts'
 import type { PackedFacts } from './tasks.ts'
 import type { GivenValues, LoadedRecords, PackedValues } from './values.ts'
+import type { GivenWords, PackedWords } from './word-index.ts'
 
 /** The client whose turn it is, and the work that runs in it. */
 export interface Turn {
@@ -144,10 +145,42 @@ export class Facts {
     return this.#files.stored(entity, indexOf(entity, ref))
   }
 
+  /**
+   * Returns the words of a field: from its file, which is written at the first search, or from memory, where
+   * a column has no file.
+   */
+  async words(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<GivenWords> {
+    const field = this.stored(entity, ref)
+    const { type } = typeOf(entity, ref)
+    if (field) {
+      const at = indexOf(entity, ref)
+      const known = this.#files.words(entity, at)
+      if (known) return known
+      const path = wordsBeside(field.path)
+      return whilePresent(turn.client, stop => turn.work.call('storeWords', path, field, type, stop))
+    }
+    return this.kept<PackedWords>(turn, entity, `words ${nameOf(entity, ref)}`, async () => {
+      const need = { ref, values: true, lookups: 0, postings: true }
+      const { column, values } = await this.make(turn, entity, need)
+      if (!values) throw new Error('the values of a field are not at hand')
+      return whilePresent(turn.client, stop =>
+        turn.work.call('indexWords', values, distinctIn(column), type, stop),
+      )
+    })
+  }
+
+  /** True if the words of a field are at hand. */
+  hasWords(entity: RecordEntity, ref: ColumnRef): boolean {
+    return (
+      (this.stored(entity, ref) && this.#files.words(entity, indexOf(entity, ref))) !== undefined ||
+      this.peekKept(entity, `words ${nameOf(entity, ref)}`) !== undefined
+    )
+  }
+
   /** Reads the file of a field into memory, if the cache has room for it. */
   async #load(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<void> {
     const field = this.stored(entity, ref)
-    if (!field || !this.#cache.hasRoomFor(2 * (field.size + entryBytes))) return
+    if (!field || !this.#cache.hasRoomFor(2 * sizeInMemory(field))) return
     const name = nameOf(entity, ref)
     await this.kept(turn, entity, `column ${name}`, () => turn.work.call('loadColumn', field))
     await this.kept(turn, entity, `postings ${name}`, () => turn.work.call('loadPostings', field))
@@ -309,6 +342,10 @@ export class Facts {
     return work.call('arrange', parts, lengths, places)
   }
 }
+
+/** Size in bytes of what `#load` reads, about; the values are not much larger than their text. */
+const sizeInMemory = ({ count, distinct, doubles, places, json }: StoredField): number =>
+  3 * entryBytes + 8 * (count + distinct) + ((doubles || places) - json)
 
 function wantedOf({ ref, values, lookups, postings }: Need, column: GivenColumn) {
   const distinct = distinctIn(column)

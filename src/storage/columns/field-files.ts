@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { isLeftOver } from '../../lib/process-ids.ts'
 import type { RecordEntity } from '../entities.ts'
 import { closeStored, openStored, type StoredField } from './stored-field.ts'
+import { openStoredWords, type StoredWords } from './word-index.ts'
 
 /** Time after which a file that was missing is looked for again, in ms. */
 const missingFor = 1_000
@@ -10,10 +11,15 @@ const missingFor = 1_000
 /** Time after which a file of no version was left by a process that died, in ms. */
 const abandonedAfter = 3_600_000
 
+/** The path of the words of a field. @param path of the field */
+export const wordsBeside = (path: string): string => `${path}.words`
+
 /** The files of the fields of versions (docs/decisions/0070), each version's in a folder of its own. */
 export interface FieldFiles {
   /** @returns undefined if the field has no file, or not yet */
   stored(entity: RecordEntity, field: number): StoredField | undefined
+  /** @returns undefined if the field has no file of its words, or not yet */
+  words(entity: RecordEntity, field: number): StoredWords | undefined
   /** The path of the file that the field has or may get. */
   pathOf(entity: Versioned, field: number): string
   /** Forgets the files of all other versions. */
@@ -26,27 +32,37 @@ export interface FieldFiles {
 
 type Versioned = { readonly source: Pick<RecordEntity['source'], 'version'> }
 
-interface Known {
-  readonly found: StoredField | undefined
+interface Known<T> {
+  readonly found: T | undefined
+  /** When a missing file is looked for again. */
   readonly until: number
 }
 
 /** @param folder of all versions */
 export function createFieldFiles(folder: string): FieldFiles {
-  const known = new Map<string, Known[]>()
-  const pathOf = ({ source }: Versioned, field: number) =>
-    join(folder, source.version, `${field}`)
+  const known = new Map<string, { fields: Known<StoredField>[]; words: Known<StoredWords>[] }>()
+  const filesOf = (version: string) => {
+    const files = known.get(version) ?? { fields: [], words: [] }
+    known.set(version, files)
+    return files
+  }
+  function find<T>(files: Known<T>[], field: number, open: () => T | undefined): T | undefined {
+    const before = files[field]
+    if (before && (before.found || performance.now() < before.until)) return before.found
+    const found = open()
+    files[field] = { found, until: performance.now() + missingFor }
+    return found
+  }
+  const pathOf = ({ source }: Versioned, field: number) => join(folder, source.version, `${field}`)
   return {
-    stored: (entity, field) => {
-      const { version, count } = entity.source
-      const fields = known.get(version) ?? []
-      const before = fields[field]
-      if (before && (before.found || performance.now() < before.until)) return before.found
-      known.set(version, fields)
-      const found = openStored(pathOf(entity, field), count)
-      fields[field] = { found, until: performance.now() + missingFor }
-      return found
-    },
+    stored: (entity, field) =>
+      find(filesOf(entity.source.version).fields, field, () =>
+        openStored(pathOf(entity, field), entity.source.count),
+      ),
+    words: (entity, field) =>
+      find(filesOf(entity.source.version).words, field, () =>
+        openStoredWords(wordsBeside(pathOf(entity, field))),
+      ),
     pathOf,
     remove: version => rmSync(join(folder, version), { recursive: true, force: true }),
     keepOnly: versions => {

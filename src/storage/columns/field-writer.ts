@@ -1,11 +1,20 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { release } from '../../lib/memory.ts'
 import { processIdInName } from '../../lib/process-ids.ts'
 import { textOfBinary } from '../../lib/sort-keys.ts'
 import type { FieldType } from '../../model/entities.ts'
-import { headerLength, headerOf, type Ranks } from './stored-field.ts'
+import { headerLength, headerOfField, type Ranks } from './stored-field.ts'
 
 /** Bytes of values that are written at a time. */
 const bufferBytes = 1024 * 1024
@@ -180,6 +189,7 @@ export function finishField(values: WrittenValues, ranks: Uint32Array, path: str
     const starts = append(counted)
     const postings = appendAndFree(byRank(ranks, counted))
     release(counted)
+    ftruncateSync(descriptor, end)
     const field = {
       count: ranks.length,
       distinct,
@@ -190,11 +200,10 @@ export function finishField(values: WrittenValues, ranks: Uint32Array, path: str
       places,
       json: headerLength,
       doubles,
-      size: end,
     }
     // A file without its header, of a machine that failed, counts as missing.
     fsyncSync(descriptor)
-    writeAt(descriptor, headerOf(field, path), 0)
+    writeAt(descriptor, headerOfField(field, end, path), 0)
   } finally {
     closeSync(descriptor)
   }
@@ -205,7 +214,7 @@ export function finishField(values: WrittenValues, ranks: Uint32Array, path: str
 const aligned = (position: number): number => Math.ceil(position / 8) * 8
 
 /** @returns the number of bytes written */
-function writeAt(descriptor: number, view: NodeJS.ArrayBufferView, position: number): number {
+export function writeAt(descriptor: number, view: NodeJS.ArrayBufferView, position: number): number {
   const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
   for (let done = 0; done < bytes.length; )
     done += writeSync(descriptor, bytes, done, bytes.length - done, position + done)

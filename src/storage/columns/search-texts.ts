@@ -14,14 +14,15 @@ import { rankRange, ranksOf } from './rank-sets.ts'
 import { type Sought, select, soughtAll, soughtRanks } from './select.ts'
 import { compact, noBits, type Selection, setBits } from './selections.ts'
 import { eachText, type GivenValues, jsonAt, openValues, type Values } from './values.ts'
-import { lookUp, openWordIndex, type PackedWords, WordIndexBuilder } from './word-index.ts'
+import { type GivenWords, lookUp, openWordIndex, type PackedWords } from './word-index.ts'
+import { packWords, WordIndexBuilder } from './word-writer.ts'
 
 /** A field in which a task searches for words (Q27, docs/decisions/0038). */
 export interface SearchedField {
   readonly type: FieldType
   readonly column: GivenColumn
   readonly postings: GivenPostings | null
-  readonly words: PackedWords
+  readonly words: GivenWords
   /** Needed only for phrases of several words, and for relevance. */
   readonly values: GivenValues | null
 }
@@ -37,6 +38,12 @@ export interface SearchTask {
 /** @param tick called now and then; it may throw to stop */
 export function indexWords(values: Values, type: FieldType, tick: () => void): PackedWords {
   const builder = new WordIndexBuilder()
+  addWords(builder, values, type, tick)
+  return packWords(builder)
+}
+
+/** @param tick called now and then; it may throw to stop */
+export function addWords(builder: WordIndexBuilder, values: Values, type: FieldType, tick: () => void): void {
   if (type !== 'json')
     eachText(values, 0, values.length, tick, (text, rank) => builder.add(rank, searchable([text])))
   else
@@ -44,7 +51,6 @@ export function indexWords(values: Values, type: FieldType, tick: () => void): P
       if ((rank & 0x3ff) === 0) tick()
       builder.add(rank, searchableOf(values, type, rank))
     }
-  return builder.finish()
 }
 
 /** Returns the words of a value. In a text field, a value that is not a text counts as its JSON. */

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import { closeSync, openSync, readSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import { systemReason } from '../../lib/system-errors.ts'
@@ -27,7 +27,6 @@ export interface StoredField {
   readonly json: number
   /** Position of the values as doubles; 0 if a double does not hold each of them exactly. */
   readonly doubles: number
-  readonly size: number
 }
 
 /** Ranks of records. Two bytes are enough for most fields, and are read in half of the time. */
@@ -146,7 +145,16 @@ export function closeStored(isUsed: (path: string) => boolean): void {
 
 /** Fills the array. @throws StoreUnavailable if the file is gone or too short */
 export function readFile(path: string, into: NodeJS.ArrayBufferView, position: number): void {
-  const descriptor = descriptorOf(path)
+  readFileAt(descriptorOf(path), path, into, position)
+}
+
+/** Reads from an open file. @param path for messages */
+export function readFileAt(
+  descriptor: number,
+  path: string,
+  into: NodeJS.ArrayBufferView,
+  position: number,
+): void {
   const bytes = new Uint8Array(into.buffer, into.byteOffset, into.byteLength)
   for (let done = 0; done < bytes.length; ) {
     const from = done
@@ -164,45 +172,64 @@ function failing<T>(path: string, work: () => T): T {
   }
 }
 
-/** Length of the header in bytes: a line of text, and numbers of 64 bits. */
+/** Length of the header in bytes: a line of text that tells the kind of file, and numbers of 64 bits. */
 export const headerLength = 128
-const headerNumbers = (headerLength - 16) / 8
-export const magic = 'carrel field 1\n'
+const lineLength = 16
+const headerNumbers = (headerLength - lineLength) / 8
 
 /** A number that tells the file of one field from that of any other, made from the names of both. */
 const markOf = (path: string): number =>
   Number.parseInt(hash('sha256', `${basename(dirname(path))}/${basename(path)}`, 'hex').slice(0, 12), 16)
 
 /** @param path under which the file will be found */
-export function headerOf(field: Omit<StoredField, 'path'>, path: string): Uint8Array {
+export function headerOf(kind: string, path: string, numbers: readonly number[]): Uint8Array {
   const header = Buffer.alloc(headerLength)
-  header.write(magic, 'latin1')
-  const { count, distinct, width, ranks, starts, postings, places, json, doubles, size } = field
-  const numbers = [markOf(path), count, distinct, width, ranks, starts, postings, places, json, doubles, size]
-  for (const [at, number] of numbers.entries()) header.writeDoubleLE(number, 16 + 8 * at)
+  header.write(kind, 'latin1')
+  for (const [at, number] of [markOf(path), ...numbers].entries())
+    header.writeDoubleLE(number, lineLength + 8 * at)
   return header
 }
 
 /**
  * Reads the header of a file.
- * @returns undefined if there is no file, or it is not the one of this field
+ * @returns the numbers in it, without the size; undefined if there is no such file, or it is not the one of
+ *   this field, or not as long as it was written
  */
-export function openStored(path: string, count: number): StoredField | undefined {
+export function readHeader(kind: string, path: string): readonly number[] | undefined {
   const header = Buffer.alloc(headerLength)
   let descriptor: number | undefined
   try {
     descriptor = openSync(path, 'r')
     if (readSync(descriptor, header, 0, headerLength, 0) < headerLength) return undefined
+    if (header.toString('latin1', 0, kind.length) !== kind) return undefined
+    const [mark, size, ...numbers] = Array.from({ length: headerNumbers }, (_, at) =>
+      header.readDoubleLE(lineLength + 8 * at),
+    )
+    return mark === markOf(path) && size === fstatSync(descriptor).size ? numbers : undefined
   } catch {
     return undefined
   } finally {
     if (descriptor !== undefined) closeSync(descriptor)
   }
-  if (header.toString('latin1', 0, magic.length) !== magic) return undefined
-  const numbers = Array.from({ length: headerNumbers }, (_, at) => header.readDoubleLE(16 + 8 * at))
-  const [mark, records = 0, distinct = 0, width = 0, ranks = 0, starts = 0, postings = 0, places = 0] =
+}
+
+const fieldKind = 'carrel field 1\n'
+
+/** @param path under which the file will be found */
+export function headerOfField(field: Omit<StoredField, 'path'>, size: number, path: string): Uint8Array {
+  const { count, distinct, width, ranks, starts, postings, places, json, doubles } = field
+  return headerOf(fieldKind, path, [
+    size,
+    ...[count, distinct, width, ranks, starts, postings, places, json, doubles],
+  ])
+}
+
+/** @returns undefined if there is no file of the field, or it is not the one of this version */
+export function openStored(path: string, records: number): StoredField | undefined {
+  const numbers = readHeader(fieldKind, path)
+  if (!numbers) return undefined
+  const [count = 0, distinct = 0, width = 0, ranks = 0, starts = 0, postings = 0, places = 0, json = 0] =
     numbers
-  const [json = 0, doubles = 0, size = 0] = numbers.slice(8)
-  if (mark !== markOf(path) || records !== count) return undefined
-  return { path, count, distinct, width, ranks, starts, postings, places, json, doubles, size }
+  if (count !== records) return undefined
+  return { path, count, distinct, width, ranks, starts, postings, places, json, doubles: numbers[8] ?? 0 }
 }

@@ -2,12 +2,11 @@ import { hash } from 'node:crypto'
 import type { FieldRef, Scalar } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
-import { distinctIn, nameOf, type PackedColumn, typeOf } from './columns.ts'
+import { type PackedColumn, typeOf } from './columns.ts'
 import type { Facts, Turn } from './facts.ts'
 import type { TextCondition } from './needs.ts'
 import type { SearchedField, SearchTask } from './search-texts.ts'
 import type { PackedSelection } from './selections.ts'
-import type { PackedWords } from './word-index.ts'
 
 /** Finds the records whose texts contain the words (Q27). A field's first search builds its word index. */
 export async function textMatches(
@@ -52,17 +51,9 @@ async function searchedField(
   inRow: boolean,
   facts: Facts,
 ): Promise<SearchedField> {
-  const what = `words ${nameOf(entity, ref)}`
-  const isMade = facts.peekKept(entity, what) !== undefined
-  const need = { ref, values: inRow || !isMade, lookups: 0, postings: true }
+  const need = { ref, values: inRow || !facts.hasWords(entity, ref), lookups: 0, postings: true }
   const { column, postings, values } = await facts.make(turn, entity, need)
   const { type } = typeOf(entity, ref)
-  const words = await facts.kept<PackedWords>(turn, entity, what, async () => {
-    // The cache may have dropped the index since `isMade` was read.
-    const known = values ?? (await facts.make(turn, entity, { ...need, values: true })).values
-    if (!known) throw new Error('the values of a field are not at hand')
-    const distinct = distinctIn(column)
-    return whilePresent(turn.client, stop => turn.work.call('indexWords', known, distinct, type, stop))
-  })
+  const words = await facts.words(turn, entity, ref)
   return { type, column, postings, words, values: inRow ? values : null }
 }

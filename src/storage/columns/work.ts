@@ -19,7 +19,7 @@ import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
 import { revisedColumn, revisedSlots } from './revised-ranks.ts'
 import { maskedValues, pieceOf } from './rows.ts'
-import { indexWords, relevanceColumn, type SearchTask, searchTexts } from './search-texts.ts'
+import { addWords, indexWords, relevanceColumn, type SearchTask, searchTexts } from './search-texts.ts'
 import { select } from './select.ts'
 import { numbersIn, openSelection, type PackedSelection, packSelection } from './selections.ts'
 import { sortNumbers, toSlots } from './sort-records.ts'
@@ -35,7 +35,8 @@ import {
   type PackedValues,
   Packer,
 } from './values.ts'
-import type { PackedWords } from './word-index.ts'
+import { openStoredWords, type PackedWords, type StoredWords } from './word-index.ts'
+import { writeWords } from './word-writer.ts'
 
 /** A field to sort some records by. */
 export interface TaskOrder {
@@ -140,6 +141,18 @@ export const recordWork = closingFiles({
 
   indexWords: (values: GivenValues, distinct: number, type: FieldType, stop: Stop): PackedWords =>
     limited(stop, () => indexWords(openValues(values, distinct), type, mayGoOn)),
+
+  /** Writes the words of a field to a file. */
+  storeWords(path: string, field: StoredField, type: FieldType, stop: Stop): StoredWords {
+    limited(stop, () =>
+      writeWords(path, builder => {
+        addWords(builder, openValues(field, field.distinct), type, mayGoOn)
+      }),
+    )
+    const words = openStoredWords(path)
+    if (!words) throw new Error(`${path} was not written`)
+    return words
+  },
 
   relevance: (task: SearchTask, stop: Stop): PackedColumn =>
     limited(stop, () => relevanceColumn(task, mayGoOn)),

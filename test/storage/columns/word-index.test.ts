@@ -1,25 +1,37 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { wordsOf } from '../../../src/lib/words.ts'
 import { matchesText, readTextQuery, searchable } from '../../../src/model/text-query.ts'
-import { lookUp, openWordIndex, WordIndexBuilder } from '../../../src/storage/columns/word-index.ts'
+import { lookUp, openStoredWords, openWordIndex } from '../../../src/storage/columns/word-index.ts'
+import { packWords, WordIndexBuilder, writeWords } from '../../../src/storage/columns/word-writer.ts'
 import { arbitraryText } from '../../support/data/arbitrary-texts.ts'
 import { runs } from '../../support/scale.ts'
+import { temporaryFolder } from '../../support/service/service.ts'
 
 function indexOf(fields: readonly string[]) {
   const builder = new WordIndexBuilder()
   for (const [value, field] of fields.entries()) builder.add(value, field)
-  return openWordIndex(builder.finish())
+  return openWordIndex(packWords(builder))
+}
+
+/** Writes an index to a file, a few places at a time. */
+function storedIndexOf(path: string, fields: readonly string[]) {
+  const fill = (builder: WordIndexBuilder) => {
+    for (const [value, field] of fields.entries()) builder.add(value, field)
+  }
+  writeWords(path, fill, 7)
+  const words = openStoredWords(path)
+  assert.ok(words)
+  return openWordIndex(words)
 }
 
 test('Q27 the index of a field has each word once, in order, and who has it', () => {
   const index = indexOf(['', 'the sea', 'sea sea side', '東京 sea'].map(text => searchable([text])))
-  const words = Array.from(index.wordStarts.subarray(0, index.length), (from, at) =>
-    index.text.toString('utf8', from, index.wordStarts[at + 1]),
-  )
+  const words = Array.from({ length: index.length }, (_, at) => index.wordAt(at))
   assert.deepEqual(words, ['sea', 'side', 'the', '京', '東'])
-  const values = words.map((_, at) => [...index.values.subarray(index.starts[at], index.starts[at + 1])])
+  const values = words.map((_, at) => [...index.valuesOf(at, at + 1)])
   assert.deepEqual(values, [[1, 2, 3], [2], [1], [3], [3]])
   assert.equal(indexOf([]).length, 0)
 })
@@ -41,19 +53,23 @@ const query = fc
   .map(list => list.map(([quote, star, words]) => `${quote}${words.join(' ')}${star}${quote}`).join(' '))
   .map(readTextQuery)
 
-test('Q27 the index finds the values that a look at each of them finds', () => {
+test('Q27 the index finds the values that a look at each of them finds, from memory and from a file', t => {
+  const folder = temporaryFolder(t)
+  let files = 0
   fc.assert(
     fc.property(fc.array(text, { maxLength: 60 }), query, (texts, wanted) => {
       const fields = texts.map(one => searchable([one, one.slice(2)]))
       const expected = fields.flatMap((field, at) => (matchesText([field], wanted) ? at : []))
-      const found = lookUp(
-        indexOf(fields),
-        wanted,
-        fields.length,
-        at => fields[at] ?? '',
-        () => {},
-      )
-      assert.deepEqual([...found], expected)
+      for (const index of [indexOf(fields), storedIndexOf(join(folder, `${files++}`), fields)]) {
+        const found = lookUp(
+          index,
+          wanted,
+          fields.length,
+          at => fields[at] ?? '',
+          () => {},
+        )
+        assert.deepEqual([...found], expected)
+      }
     }),
     runs(2_000, 20_000),
   )
