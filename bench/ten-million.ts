@@ -1,0 +1,127 @@
+import { once } from 'node:events'
+import { createWriteStream, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { scratch } from './support/folder.ts'
+import { median } from './support/load.ts'
+import { carrel, startCarrel } from './support/processes.ts'
+
+/**
+ * Imports generated records of six fields, ten million unless BENCH_RECORDS says otherwise, and asks questions
+ * that nobody has asked before: each once in a fresh process, and then again with the same and with other
+ * values. BENCH_DATA is a data folder that already has them. Beside each time is the processor time of the
+ * service, and at the end its memory.
+ */
+const records = Number(process.env.BENCH_RECORDS ?? 10_000_000)
+const rounds = 3
+
+/** A generator of numbers that are the same in every run (mulberry32). */
+function generator(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b_79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+const syllables = 'ba ce di fo gu ha ki lo ma ne pi ra se tu va xo ya zé'.split(' ')
+const wordOf = (n: number): string => {
+  let word = n === 7 ? 'sea' : ''
+  for (let rest = n; word === '' || rest > 0; rest = Math.floor(rest / syllables.length))
+    word += syllables[rest % syllables.length]
+  return word
+}
+
+async function writeRecords(path: string): Promise<void> {
+  const random = generator(1)
+  const below = (end: number) => Math.floor(random() * end)
+  const words = Array.from({ length: 20_000 }, (_, n) => wordOf(n))
+  const file = createWriteStream(path)
+  let lines = ''
+  for (let n = 0; n < records; n++) {
+    const title = Array.from({ length: 3 + below(4) }, () => words[below(words.length)]).join(' ')
+    lines += `${JSON.stringify({
+      id: Math.imul(n, 2_654_435_761) >>> 0,
+      title,
+      maker: `Maker ${below(300)}`,
+      year: below(20) === 0 ? null : 1_500 + below(526),
+      price: below(100_000_000) / 100,
+      changed: new Date(1.6e12 + below(1e9) * 100).toISOString().replace('.000Z', 'Z'),
+    })}\n`
+    if (lines.length < 1_000_000) continue
+    if (!file.write(lines)) await once(file, 'drain')
+    lines = ''
+  }
+  file.end(lines)
+  await once(file, 'finish')
+}
+
+const questions: Readonly<Record<string, (round: number, ids: readonly string[]) => string>> = {
+  'record by key': (round, ids) => `works { id = ${ids[round]} }`,
+  'filter on two fields': round =>
+    `works { maker = "Maker ${17 + round}" and year > ${1_900 + round} order by id limit 10 }`,
+  'count by 300 values under a filter': round =>
+    `works[maker, count()] { year > ${1_900 + round} group by maker }`,
+  'avg(price) by 300 values': round => `works[maker, avg(price)] { year > ${1_000 + round} group by maker }`,
+  'avg(price) by 300 values, all records': () => 'works[maker, avg(price)] { group by maker }',
+  'match of a beginning': round => `works { title match "${['se', 'dix', 'lopi', 'vat'][round]}*" limit 10 }`,
+  'match of a word': round => `works { title match "${wordOf(7_000 + round)}" limit 10 }`,
+  '~ of a word in titles': round => `works { title ~ "^${wordOf(5_000 + round)} " limit 10 }`,
+  '~ with a class': round => `works { title ~ "[xyz]o${'abcd'[round]}?.*ki$" limit 10 }`,
+  'comparison that finds few': round => `works { price > ${999_990 - round} limit 10 }`,
+}
+
+const folder = process.env.BENCH_DATA ?? scratch()
+if (!process.env.BENCH_DATA) {
+  const file = join(folder, 'works.ndjson')
+  await writeRecords(file)
+  const begun = performance.now()
+  carrel(folder, ['import', file, '--entity', 'works', '--key', 'id', '--read', 'anonymous'])
+  const seconds = (performance.now() - begun) / 1_000
+  console.log(`import: ${seconds.toFixed(1)} s, ${Math.round(records / seconds).toLocaleString('en')}/s`)
+}
+
+/** Processor time of a process in ms (proc(5), fields 14 and 15 of `stat`, in hundredths of a second). */
+function processorTime(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? []
+  return 10 * (Number(fields[11]) + Number(fields[12]))
+}
+const memoryOf = (pid: number): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) / 1_024
+
+const figure = (value: number): string => value.toFixed(value < 10 ? 1 : 0)
+
+for (const [name, query] of Object.entries(questions)) {
+  const first: number[] = []
+  const work: number[] = []
+  const same: number[] = []
+  const other: number[] = []
+  let memory = 0
+  for (let round = 0; round < rounds; round++) {
+    const service = await startCarrel(folder, { CARREL_WORKERS: process.env.BENCH_WORKERS ?? '1' })
+    const ask = async (text: string) => {
+      const url = `${service.address}/api/query/v4?query=${encodeURIComponent(text)}`
+      const begun = performance.now()
+      const response = await fetch(url)
+      await response.arrayBuffer()
+      if (response.status !== 200) throw new Error(`${response.status} for ${text}`)
+      return performance.now() - begun
+    }
+    const ids: string[] = []
+    for (const offset of [0.31, 0.52, 0.73, 0.94].map(share => Math.floor(share * records))) {
+      const page = await fetch(`${service.address}/api/query/v4/works?offset=${offset}&limit=1`)
+      ids.push(JSON.stringify(((await page.json()) as { id: unknown }[])[0]?.id))
+    }
+    const before = processorTime(service.pid)
+    first.push(await ask(query(0, ids)))
+    work.push(processorTime(service.pid) - before)
+    same.push(await ask(query(0, ids)))
+    for (const next of [1, 2, 3]) other.push(await ask(query(next, ids)))
+    memory = Math.max(memory, memoryOf(service.pid))
+    await service.stop()
+  }
+  console.log(
+    `${name}: first ${figure(median(first))} ms (processor ${figure(median(work))}), again ${figure(median(same))} ms, other values ${figure(median(other))} ms; ${Math.round(memory)} MB`,
+  )
+}
