@@ -88,6 +88,15 @@ export function compileExpression(text: string): (text: string) => boolean {
 }
 
 /**
+ * Returns a part that every text with a match contains; '' if there is none.
+ * @param text an expression that was checked
+ */
+export function requiredBy(text: string): string {
+  const tree = treeOf(text)
+  return typeof tree === 'string' ? '' : requiredText(tree).text
+}
+
+/**
  * Returns the maximum length of a text that V8 may match. Expressions with `\B` are left to RE2, because V8
  * also finds `\B` within a surrogate pair.
  * @returns -1 if V8 may match none

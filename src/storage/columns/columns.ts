@@ -9,6 +9,7 @@ import {
   MemoryNumbers,
   type Numbers,
   type Ranks,
+  readFile,
   readRanks,
   type StoredField,
 } from './stored-field.ts'
@@ -69,6 +70,15 @@ export interface Column {
   reader(times: number): (n: number) => number
   /** For each rank, including null's, the number of records with a lower one; then the number of all. */
   readonly starts: Numbers
+  /** The numbers of the records, if they are in the file in this form. */
+  readonly amounts: Amounts | undefined
+}
+
+/** Numbers of records, times ten to the power of `scale`. */
+interface Amounts {
+  readonly scale: number
+  /** Returns those of the records from `from` to below `end`, valid until the next call. */
+  read(from: number, end: number): Int32Array
 }
 
 /** A column as one array: the number of distinct values, then the ranks and the starts. */
@@ -120,6 +130,7 @@ export function openColumn(given: GivenColumn, count: number): Column {
     read: (from, end) => ranks.subarray(from, end),
     reader: () => n => ranks[n] as number,
     starts: new MemoryNumbers(starts),
+    amounts: undefined,
   }
 }
 
@@ -137,6 +148,21 @@ class StoredColumn implements Column {
     this.#field = field
     this.distinct = field.distinct
     this.starts = new FileNumbers(field.path, field.starts, field.distinct + 2)
+  }
+
+  get amounts(): Amounts | undefined {
+    const { path, amounts, scale } = this.#field
+    if (amounts === 0) return undefined
+    let part = new Int32Array()
+    return {
+      scale,
+      read: (from, end) => {
+        if (part.length < end - from) part = new Int32Array(end - from)
+        const read = part.subarray(0, end - from)
+        readFile(path, read, amounts + from * Int32Array.BYTES_PER_ELEMENT)
+        return read
+      },
+    }
   }
 
   get ranks(): Ranks {

@@ -14,7 +14,8 @@ import { release } from '../../lib/memory.ts'
 import { processIdInName } from '../../lib/process-ids.ts'
 import { textOfBinary } from '../../lib/sort-keys.ts'
 import type { FieldType } from '../../model/entities.ts'
-import { headerLength, headerOfField, type Ranks } from './stored-field.ts'
+import { amountsOf, fitAmounts, scaled, scaleOf } from './amounts.ts'
+import { headerLength, headerOfField, type Ranks, readFileAt } from './stored-field.ts'
 
 /** Bytes of values that are written at a time. */
 const bufferBytes = 1024 * 1024
@@ -33,6 +34,8 @@ export interface WrittenValues {
   readonly places: number
   /** 0: a double doesn't hold each of the values. */
   readonly doubles: number
+  /** Decimals of the numbers; -1: more than are added as whole numbers. */
+  readonly scale: number
   readonly end: number
 }
 
@@ -45,8 +48,8 @@ export class ValueWriter {
   /** Bytes in the buffer, and in the file. */
   #filled = 0
   #position = headerLength
-  #places = new Uint32Array(1_024)
-  #doubles: Float64Array | undefined
+  readonly #places = new Growing<Uint32Array<ArrayBuffer>>(Uint32Array)
+  #doubles: Growing<Float64Array<ArrayBuffer>> | undefined
   #distinct = 0
   #size = 0
 
@@ -54,7 +57,8 @@ export class ValueWriter {
   constructor(path: string, type: FieldType) {
     this.#writing = `${path}.${randomBytes(4).toString('hex')}.${processIdInName()}`
     this.#type = type
-    if (type === 'integer' || type === 'number') this.#doubles = new Float64Array(1_024)
+    this.#places.push(0)
+    if (type === 'integer' || type === 'number') this.#doubles = new Growing(Float64Array)
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     this.#descriptor = openSync(this.#writing, 'wx', 0o600)
   }
@@ -107,12 +111,7 @@ export class ValueWriter {
       this.#doubles = undefined
       return
     }
-    if (this.#distinct === this.#doubles.length) {
-      const larger = new Float64Array(2 * this.#doubles.length)
-      larger.set(this.#doubles)
-      this.#doubles = larger
-    }
-    this.#doubles[this.#distinct] = value
+    this.#doubles.push(value)
   }
 
   #reserve(bytes: number): void {
@@ -127,12 +126,7 @@ export class ValueWriter {
   #end(bytes: number): void {
     this.#size += bytes
     this.#distinct++
-    if (this.#distinct === this.#places.length) {
-      const larger = new Uint32Array(2 * this.#places.length)
-      larger.set(this.#places)
-      this.#places = larger
-    }
-    this.#places[this.#distinct] = this.#size
+    this.#places.push(this.#size)
   }
 
   #append(view: NodeJS.ArrayBufferView): number {
@@ -150,11 +144,21 @@ export class ValueWriter {
     const distinct = this.#distinct
     this.#flush()
     this.#position = aligned(this.#position)
-    const doubles = this.#doubles ? this.#append(this.#doubles.subarray(0, distinct)) : 0
-    const places = this.#append(this.#places.subarray(0, distinct + 1))
-    for (const used of [this.#places, this.#doubles]) if (used) release(used)
+    const numbers = this.#doubles?.take()
+    const scales = numbers?.map(scaleOf) ?? [-1]
+    const doubles = this.#position
+    for (const some of numbers ?? []) this.#append(some)
+    const places = this.#position
+    for (const some of this.#places.take()) this.#append(some)
     closeSync(this.#descriptor)
-    return { writing: this.#writing, distinct, places, doubles, end: this.#position }
+    return {
+      writing: this.#writing,
+      distinct,
+      places,
+      doubles: numbers ? doubles : 0,
+      scale: scales.includes(-1) ? -1 : Math.max(0, ...scales),
+      end: this.#position,
+    }
   }
 
   remove(): void {
@@ -169,7 +173,7 @@ export class ValueWriter {
  * @param path that the file gets
  */
 export function finishField(values: WrittenValues, ranks: Uint32Array, path: string): void {
-  const { writing, distinct, places, doubles } = values
+  const { writing, distinct, places, doubles, scale } = values
   const descriptor = openSync(writing, 'r+')
   let end = aligned(values.end)
   const append = (view: Ranks) => {
@@ -187,8 +191,22 @@ export function finishField(values: WrittenValues, ranks: Uint32Array, path: str
     const position = isNarrow ? appendAndFree(narrowed(ranks)) : append(ranks)
     const counted = countRanks(ranks, distinct)
     const starts = append(counted)
-    const postings = appendAndFree(byRank(ranks, counted))
+    const postings = end
+    for (const some of byRank(ranks, counted)) writeAt(descriptor, some.numbers, postings + 4 * some.from)
+    end = aligned(postings + 4 * ranks.length)
     release(counted)
+    let amounts = 0
+    if (!isNarrow && scale >= 0) {
+      const numbers = new Float64Array(distinct)
+      readFileAt(descriptor, path, numbers, doubles)
+      if (fitAmounts(numbers, scale)) {
+        amounts = end
+        const whole = scaled(numbers, scale)
+        for (let from = 0; from < ranks.length; from += partLength)
+          end += writeAt(descriptor, amountsOf(ranks.subarray(from, from + partLength), whole), end)
+        end = aligned(end)
+      }
+    }
     ftruncateSync(descriptor, end)
     const field = {
       count: ranks.length,
@@ -200,6 +218,8 @@ export function finishField(values: WrittenValues, ranks: Uint32Array, path: str
       places,
       json: headerLength,
       doubles,
+      amounts,
+      scale,
     }
     // A file without its header, of a machine that failed, counts as missing.
     fsyncSync(descriptor)
@@ -244,14 +264,62 @@ function countRanks(ranks: Uint32Array, distinct: number): Uint32Array {
   return starts
 }
 
-/** Sorts record numbers by rank. @param starts overwritten */
-function byRank(ranks: Uint32Array, starts: Uint32Array): Uint32Array {
-  const numbers = new Uint32Array(ranks.length)
-  for (let n = 0; n < ranks.length; n++) {
-    const rank = ranks[n] as number
-    const at = starts[rank] as number
-    numbers[at] = n
-    starts[rank] = at + 1
+/** Record numbers that are sorted by rank at a time, unless one rank has more. */
+const partLength = 2 ** 21
+
+/**
+ * Sorts record numbers by rank, part by part.
+ * @param starts where the records of each rank start; overwritten
+ */
+function* byRank(ranks: Uint32Array, starts: Uint32Array) {
+  const count = ranks.length
+  for (let low = 0; low < starts.length - 1; ) {
+    const from = starts[low] as number
+    let high = low + 1
+    while (high < starts.length - 1 && (starts[high + 1] as number) - from <= partLength) high++
+    const numbers = new Uint32Array((starts[high] as number) - from)
+    if (numbers.length > 0)
+      for (let n = 0; n < count; n++) {
+        const rank = ranks[n] as number
+        if (rank < low || rank >= high) continue
+        const at = starts[rank] as number
+        numbers[at - from] = n
+        starts[rank] = at + 1
+      }
+    yield { from, numbers }
+    low = high
   }
-  return numbers
+}
+
+type Blocks = Uint32Array<ArrayBuffer> | Float64Array<ArrayBuffer>
+
+const blockLength = 2 ** 16
+
+/** Numbers that are collected in blocks, so that those that are there already need not be copied. */
+class Growing<T extends Blocks> {
+  readonly #make: new (
+    length: number,
+  ) => T
+  readonly #blocks: T[] = []
+  #at = blockLength
+
+  constructor(make: new (length: number) => T) {
+    this.#make = make
+  }
+
+  push(value: number): void {
+    if (this.#at === blockLength) {
+      this.#blocks.push(new this.#make(blockLength))
+      this.#at = 0
+    }
+    const block = this.#blocks.at(-1) as T
+    block[this.#at++] = value
+  }
+
+  /** Returns the blocks with all numbers. */
+  take(): readonly T[] {
+    const last = this.#blocks.pop()
+    if (last) this.#blocks.push(last.subarray(0, this.#at) as T)
+    return this.#blocks
+  }
 }

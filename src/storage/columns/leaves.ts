@@ -1,4 +1,4 @@
-import { compileExpression } from '../../lib/expressions.ts'
+import { compileExpression, requiredBy } from '../../lib/expressions.ts'
 import { matchedText } from '../../lib/json-text.ts'
 import { firstKeys, textForm } from '../../lib/sort-keys.ts'
 import type { FieldType } from '../../model/entities.ts'
@@ -9,7 +9,7 @@ import type { Column } from './columns.ts'
 import { findPlace, orderIn, type Place, placesIn } from './look-up.ts'
 import { complement, noRanks, type RankSet, rankRange, ranksIn, ranksOf, tableOf } from './rank-sets.ts'
 import type { Numbers } from './stored-field.ts'
-import { eachText, type Values, valueAt } from './values.ts'
+import { eachText, eachTextWith, type Values, valueAt } from './values.ts'
 
 /** Facts about a field by which the ranks that fulfill a condition are found. */
 export interface FieldFacts {
@@ -108,9 +108,14 @@ function scanned(condition: ValueCondition, facts: FieldFacts, tick: () => void)
       if (test(matchedText(valueAt(values, rank)))) ranks.push(rank)
     }
   }
-  eachText(values, 0, kinds.numbers, tick, (text, rank) => {
+  const take = (text: string, rank: number) => {
     if (test(text)) ranks.push(rank)
-  })
+  }
+  const part = requiredBy(condition.expression)
+  // JSON writes such a part as it stands.
+  if (part !== '' && JSON.stringify(part) === `"${part}"`)
+    eachTextWith(Buffer.from(part), values, 0, kinds.numbers, tick, take)
+  else eachText(values, 0, kinds.numbers, tick, take)
   testOthers(kinds.numbers, condition.field.list ? kinds.nested : distinct)
   if (!condition.field.list) return ranksOf(ranks)
   return union(ranksOf(ranks), tested(condition, values, kinds.nested, distinct, tick), distinct)

@@ -46,7 +46,7 @@ export class MemoryValues implements Values {
 
   *parts(from: number, end: number): Iterable<ValuesPart> {
     const starts = this.starts.subarray(from, end + 1)
-    yield { from, end, starts, json: this.json.subarray(starts[0]) }
+    yield { from, end, starts, json: this.json.subarray(starts[0], starts[end - from]) }
   }
 
   doubles(): undefined {
@@ -222,6 +222,44 @@ export function eachText(
       at = to
     }
   }
+}
+
+/**
+ * Calls `take` like `eachText`, but only for values whose JSON contains some bytes. Looking for these takes a
+ * tenth of the time of decoding all values.
+ */
+export function eachTextWith(
+  required: Uint8Array,
+  values: Values,
+  from: number,
+  end: number,
+  tick: () => void,
+  take: (text: string, rank: number) => void,
+): void {
+  if (from >= end) return
+  for (const part of values.parts(from, end)) {
+    tick()
+    const { starts, json } = part
+    const base = starts[0] as number
+    for (let at = json.indexOf(required); at >= 0; ) {
+      const n = lastBefore(starts, at + base)
+      const [first, last] = [(starts[n] as number) - base, (starts[n + 1] as number) - base]
+      const text = json.toString('utf8', first, last)
+      take(text.charCodeAt(0) === quoteMark ? (JSON.parse(text) as string) : text, part.from + n)
+      at = json.indexOf(required, last)
+    }
+  }
+}
+
+/** @returns the place of the last number that is not greater */
+function lastBefore(starts: Uint32Array, position: number): number {
+  let [low, high] = [0, starts.length]
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1
+    if ((starts[middle] as number) <= position) low = middle
+    else high = middle
+  }
+  return low
 }
 
 /** Calls `take` for each value, as JSON. */

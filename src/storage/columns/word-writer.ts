@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { TooMuch } from '../../lib/errors.ts'
@@ -32,7 +32,13 @@ const enoughPlaces = 20_000
 
 /** Collects the words of a field. */
 export class WordIndexBuilder {
-  readonly #ids = new Map<string, number>()
+  /** The distinct words, as they were met, and the hash of each. */
+  readonly #met: string[] = []
+  #hashes = new Uint32Array(1 << 10)
+  /** The number of a word plus one, where its hash says or in the next free place. */
+  #places = new Uint32Array(1 << 12)
+  /** Makes hashes differ from those of other runs, so that nobody can send words that share one. */
+  readonly #seed = randomInt(2 ** 32)
   /** The last value that contains each word. */
   #last = new Uint32Array(1 << 10)
   #words = new Uint32Array(1 << 10)
@@ -57,7 +63,7 @@ export class WordIndexBuilder {
 
   /** True once it is clear that most words occur only once. */
   get hasRareWords(): boolean {
-    return this.#total >= enoughPlaces && this.#ids.size > this.#total / 2
+    return this.#total >= enoughPlaces && this.#met.length > this.#total / 2
   }
 
   /**
@@ -65,22 +71,64 @@ export class WordIndexBuilder {
    * @param searchable as `searchable` of src/model/text-query.ts makes it
    */
   add(value: number, searchable: string): void {
-    let from = nextWord(searchable, 0)
-    while (from < searchable.length) {
-      let end = searchable.indexOf(' ', from)
-      if (end === -1) end = searchable.length
-      this.#addWord(searchable.slice(from, end), value)
-      from = nextWord(searchable, end)
+    const { length } = searchable
+    for (let at = 0; at < length; ) {
+      let code = searchable.charCodeAt(at)
+      // Blanks are between words, and U+0001 is between texts.
+      if (code <= blank) {
+        at++
+        continue
+      }
+      const from = at
+      // FNV-1a
+      let hash = this.#seed
+      do {
+        hash = Math.imul(hash ^ code, 0x0100_0193)
+        code = ++at < length ? searchable.charCodeAt(at) : blank
+      } while (code !== blank)
+      this.#addWord(searchable, from, at, (hash ^ (hash >>> 15)) >>> 0, value)
     }
   }
 
-  #addWord(word: string, value: number): void {
-    let id = this.#ids.get(word)
-    if (id === undefined) {
-      id = this.#ids.size
-      this.#ids.set(word, id)
-      if (id === this.#last.length) this.#last = doubled(this.#last)
-    } else if (this.#last[id] === value) return
+  /** Returns the number of a word, which it gets if it is new. A string is made of new words alone. */
+  #idOf(searchable: string, from: number, end: number, hash: number): number {
+    const mask = this.#places.length - 1
+    let place = hash & mask
+    for (;;) {
+      const found = this.#places[place] as number
+      if (found === 0) break
+      const word = this.#met[found - 1] as string
+      if (word.length === end - from && searchable.startsWith(word, from)) return found - 1
+      place = (place + 1) & mask
+    }
+    const id = this.#met.length
+    // A part of a string would keep the whole of it.
+    this.#met.push(Buffer.from(searchable.slice(from, end), 'utf16le').toString('utf16le'))
+    this.#places[place] = id + 1
+    if (id === this.#last.length) {
+      this.#last = doubled(this.#last)
+      this.#hashes = doubled(this.#hashes)
+    }
+    this.#hashes[id] = hash
+    if (2 * id > mask) this.#growPlaces()
+    return id
+  }
+
+  #growPlaces(): void {
+    const places = new Uint32Array(2 * this.#places.length)
+    const mask = places.length - 1
+    for (let id = 0; id < this.#met.length; id++) {
+      let place = (this.#hashes[id] as number) & mask
+      while (places[place] !== 0) place = (place + 1) & mask
+      places[place] = id + 1
+    }
+    this.#places = places
+  }
+
+  #addWord(searchable: string, from: number, end: number, hash: number, value: number): void {
+    const before = this.#met.length
+    const id = this.#idOf(searchable, from, end, hash)
+    if (id < before && this.#last[id] === value) return
     this.#last[id] = value
     if (this.#length === this.#runLength) this.#endRun()
     if (this.#length === this.#words.length) {
@@ -97,7 +145,7 @@ export class WordIndexBuilder {
 
   #endRun(): void {
     const words = this.#words.subarray(0, this.#length)
-    const starts = new Uint32Array(this.#ids.size + 1)
+    const starts = new Uint32Array(this.#met.length + 1)
     for (let at = 0; at < words.length; at++) {
       const next = (words[at] as number) + 1
       starts[next] = (starts[next] as number) + 1
@@ -119,8 +167,11 @@ export class WordIndexBuilder {
   /** Returns the words in order, where the values of each start, and these, part by part. */
   finish() {
     if (this.#length > 0) this.#endRun()
-    const words = [...this.#ids.keys()].sort()
-    const ids = Uint32Array.from(words, word => this.#ids.get(word) as number)
+    const met = this.#met
+    const ids = Uint32Array.from(met.keys()).sort((one, other) =>
+      (met[one] as string) < (met[other] as string) ? -1 : 1,
+    )
+    const words = Array.from(ids, id => met[id] as string)
     const starts = new Uint32Array(words.length + 1)
     for (let place = 0; place < ids.length; place++) {
       const id = ids[place] as number
@@ -162,12 +213,7 @@ function doubled(numbers: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
   return larger
 }
 
-/** Skips blanks, which are between words, and U+0001, which is between texts. */
-function nextWord(searchable: string, from: number): number {
-  let at = from
-  while (at < searchable.length && searchable.charCodeAt(at) <= 0x20) at++
-  return at
-}
+const blank = 0x20
 
 /** Packs an index in memory. */
 export function packWords(builder: WordIndexBuilder): PackedWords {

@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { inUtc } from '../../../src/lib/instants.ts'
 import { orderOf } from '../../../src/model/value-order.ts'
 import { columnsOfRows, openColumn, packColumn } from '../../../src/storage/columns/columns.ts'
+import { finishField, ValueWriter } from '../../../src/storage/columns/field-writer.ts'
 import { groupBy } from '../../../src/storage/columns/groups.ts'
 import { placesIn } from '../../../src/storage/columns/look-up.ts'
 import { packValues } from '../../../src/storage/columns/readable-records.ts'
 import { rowsOf } from '../../../src/storage/columns/rows.ts'
 import { partsOf } from '../../../src/storage/columns/selections.ts'
+import { openStored } from '../../../src/storage/columns/stored-field.ts'
 import {
   arrangeValues,
   eachText,
+  eachTextWith,
   jsonAt,
   MemoryValues,
   openValues,
@@ -20,6 +24,7 @@ import {
 import { recordWork } from '../../../src/storage/columns/work.ts'
 import { anyText } from '../../support/data/arbitrary-records.ts'
 import { runs } from '../../support/scale.ts'
+import { temporaryFolder } from '../../support/service/service.ts'
 
 const never = () => {}
 
@@ -59,6 +64,43 @@ test('Q20 values are read as they were packed, one by one and many at a time', (
     ['a\nb', 3],
     ['ä', 4],
   ])
+})
+
+test('Q20 values that contain a part are found without a look at the others', t => {
+  const folder = temporaryFolder(t)
+  let files = 0
+  fc.assert(
+    fc.property(
+      fc.array(fc.oneof(anyText, fc.constantFrom('sea', 'the sea', 'season', '"sea"', '\\sea\n')), {
+        maxLength: 40,
+      }),
+      fc.constantFrom('sea', 'é', 'a', '\u{1f600}', 'u', '0'),
+      (texts, part) => {
+        const json = texts.map(text => JSON.stringify(text))
+        const path = join(folder, `${files++}`)
+        const writer = new ValueWriter(path, 'text')
+        for (const one of json) writer.addJson(one)
+        const written = writer.finish()
+        assert.ok(written)
+        finishField(written, Uint32Array.from(texts.keys()), path)
+        const stored = openStored(path, texts.length)
+        assert.ok(stored)
+        for (const values of [packed(json), openValues(stored, texts.length)]) {
+          const found: string[] = []
+          eachTextWith(Buffer.from(part), values, 0, texts.length, never, text => found.push(text))
+          assert.deepEqual(
+            found.filter(text => text.includes(part)),
+            texts.filter(text => text.includes(part)),
+          )
+          assert.deepEqual(
+            texts.map((_, at) => jsonAt(values, at)),
+            json,
+          )
+        }
+      },
+    ),
+    runs(100, 1_000),
+  )
 })
 
 test('Q20 parts of values are arranged by their places', () => {
