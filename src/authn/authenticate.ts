@@ -4,6 +4,7 @@ import { type Query, tokenParameter } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { countHeader } from '../http/refuse-malformed.ts'
 import { clientAddress } from '../lib/addresses.ts'
+import type { Awaitable } from '../lib/awaitable.ts'
 import { type Grant, isAccessToken } from '../model/access-tokens.ts'
 import type { Acting, Authenticated, Caller } from '../model/caller.ts'
 import type { Measures } from '../model/measures.ts'
@@ -70,34 +71,67 @@ export function authenticate({ people, sessions, measures, specialGroups, onBeha
     measures.tokenRefused('access', 'scope')
     throw new Problem('access-token-refused', `This access token can’t be used for this request. ${fault}`)
   }
-  return async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-    // Both run at the same time: if the store has to be asked, one look-up answers both.
-    const groups = specialGroups.ofAddress(clientAddress(request.ip))
-    const [ipGroups, found] =
-      groups instanceof Promise
-        ? await Promise.all([groups, verifiedToken(verifying, request)])
-        : [groups, await verifiedToken(verifying, request)]
+  function callerOfToken(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    found: Verified | undefined,
+    ipGroups: Caller['specialGroups'],
+  ): Awaitable<Caller> {
     const admitted = found?.grant ? admittedProgram(request, found.grant, found) : found
     const verified = admitted && isKeptOut(admitted, request) ? undefined : admitted
-    const caller: Caller = verified
-      ? await callerOf(people, verified, ipGroups)
+    const caller: Awaitable<Caller> = verified
+      ? callerOf(people, verified, ipGroups)
       : ipGroups.length === 0
         ? nobody
         : { kind: 'anonymous', specialGroups: ipGroups }
-    if (caller.kind === 'acting') reply.header('x-acting-as', caller.session.eperson.uuid)
-    request.caller =
-      request.headers['x-on-behalf-of'] === undefined
-        ? caller
-        : await onBehalfOf(caller, ipGroups, request, reply)
+    if (request.headers['x-on-behalf-of'] === undefined && !(caller instanceof Promise))
+      return caller.kind === 'acting' ? shown(caller, reply) : caller
+    return onBehalf(request, reply, caller, ipGroups)
+  }
+
+  async function onBehalf(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    caller: Awaitable<Caller>,
+    ipGroups: Caller['specialGroups'],
+  ): Promise<Caller> {
+    const own = shown(await caller, reply)
+    return request.headers['x-on-behalf-of'] === undefined ? own : onBehalfOf(own, ipGroups, request, reply)
+  }
+
+  // Most tokens are verified without waiting: then the request goes on without a turn of the microtasks.
+  return (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void): void => {
+    // Both run at the same time: if the store has to be asked, one look-up answers both.
+    const groups = specialGroups.ofAddress(request.ip)
+    const found = verifiedToken(verifying, request)
+    const caller =
+      groups instanceof Promise || found instanceof Promise
+        ? Promise.all([groups, found]).then(([ipGroups, one]) => callerOfToken(request, reply, one, ipGroups))
+        : callerOfToken(request, reply, found, groups)
+    const goOn = (one: Caller) => {
+      request.caller = one
+      done()
+    }
+    if (caller instanceof Promise) caller.then(goOn, done)
+    else goOn(caller)
   }
 }
 
 const nobody: Caller = { kind: 'anonymous', specialGroups: [] }
 
+/** Tells the client for whom an administrator acts, if any. */
+function shown(caller: Caller, reply: FastifyReply): Caller {
+  if (caller.kind === 'acting') reply.header('x-acting-as', caller.session.eperson.uuid)
+  return caller
+}
+
 /**
  * Verifies the token of a request. An Authorization header takes precedence, even if it is not valid (T10).
  */
-function verifiedToken({ tokens, verifyAccessToken }: Verifying, request: FastifyRequest) {
+function verifiedToken(
+  { tokens, verifyAccessToken }: Verifying,
+  request: FastifyRequest,
+): Awaitable<Verified | undefined> {
   const verify = (token: string) =>
     isAccessToken(token) ? verifyAccessToken(token, clientAddress(request.ip)) : tokens.verify('login', token)
   if (request.headers.authorization !== undefined) {
@@ -120,8 +154,14 @@ function verifiedToken({ tokens, verifyAccessToken }: Verifying, request: Fastif
  */
 function bearerToken(request: FastifyRequest): string | undefined {
   if (countHeader(request.raw, 'authorization') !== 1) return undefined
-  return /^bearer +([A-Za-z0-9._~+/=-]+)$/i.exec(request.headers.authorization ?? '')?.[1]
+  const { authorization = '' } = request.headers
+  // The usual form is cut off instead of matched: a token is compared with the one that was issued in any case.
+  if (authorization.startsWith(usualScheme) && !authorization.includes(' ', usualScheme.length))
+    return authorization.slice(usualScheme.length)
+  return /^bearer +([A-Za-z0-9._~+/=-]+)$/i.exec(authorization)?.[1]
 }
+
+const usualScheme = 'Bearer '
 
 /**
  * Reads a token without a scheme: DSpace's Python client sends a short-lived token for a download like this.
@@ -138,27 +178,37 @@ function bareToken(request: FastifyRequest): string | undefined {
  */
 const withoutAddress = new WeakMap<Verified, Authenticated>()
 
-export async function authenticated(
+export function authenticated(
   people: People,
   verified: Verified,
   ipGroups: Caller['specialGroups'],
-): Promise<Authenticated> {
-  let caller = withoutAddress.get(verified)
-  if (!caller) {
-    const specialGroups = verified.sg.length === 0 ? [] : await people.groupsByUuid(verified.sg)
-    caller = { kind: 'eperson', ...verified, specialGroups }
-    withoutAddress.set(verified, caller)
-  }
-  if (ipGroups.length === 0) return caller
-  return { ...caller, specialGroups: withoutRepeats([...caller.specialGroups, ...ipGroups]) }
+): Awaitable<Authenticated> {
+  const known = withoutAddress.get(verified)
+  if (known) return ipGroups.length === 0 ? known : withAddress(known, ipGroups)
+  return firstCaller(people, verified).then(caller => withAddress(caller, ipGroups))
 }
 
+async function firstCaller(people: People, verified: Verified): Promise<Authenticated> {
+  const specialGroups = verified.sg.length === 0 ? [] : await people.groupsByUuid(verified.sg)
+  const caller: Authenticated = { kind: 'eperson', ...verified, specialGroups }
+  withoutAddress.set(verified, caller)
+  return caller
+}
+
+const withAddress = (caller: Authenticated, ipGroups: Caller['specialGroups']): Authenticated =>
+  ipGroups.length === 0
+    ? caller
+    : { ...caller, specialGroups: withoutRepeats([...caller.specialGroups, ...ipGroups]) }
+
 /** The eperson of a token, and the administrator who acts on their behalf, if any. */
-export async function callerOf(
+export function callerOf(
   people: People,
   verified: Verified,
   ipGroups: Caller['specialGroups'],
-): Promise<Authenticated | Acting> {
-  const caller = await authenticated(people, verified, ipGroups)
-  return verified.acting ? { ...caller, ...verified.acting, kind: 'acting' } : caller
+): Awaitable<Authenticated | Acting> {
+  const caller = authenticated(people, verified, ipGroups)
+  const { acting } = verified
+  if (!acting) return caller
+  const by = (one: Authenticated): Acting => ({ ...one, ...acting, kind: 'acting' })
+  return caller instanceof Promise ? caller.then(by) : by(caller)
 }

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '../http/problems.ts'
-import { clientAddress } from '../lib/addresses.ts'
 import { RightsChanged } from '../lib/errors.ts'
 import { type Acting, type Authenticated, type Caller, grantOf, sessionsOf } from '../model/caller.ts'
 import { isAlive, isAllowed } from '../model/sessions.ts'
@@ -73,7 +72,7 @@ export function createLookAgain({ accessTokens, people, sessions, clock, special
   /** Looks the caller up in the store, without the token. */
   async function current(request: FastifyRequest): Promise<Caller> {
     const { caller } = request
-    const ipGroups = await specialGroups.ofAddress(clientAddress(request.ip))
+    const ipGroups = await specialGroups.ofAddress(request.ip)
     const nobody = { kind: 'anonymous', specialGroups: ipGroups } as const
     if (caller.kind === 'anonymous') return nobody
     const session = await sessions.of(caller.session.eperson.uuid)
@@ -113,7 +112,7 @@ export function createLookAgain({ accessTokens, people, sessions, clock, special
     if (caller.kind === 'anonymous' || !hasExpired(caller)) return isSame ? false : update(request, reply)
     // Otherwise the token would be valid again if the clock is set back (T11).
     await clock.keep(caller.ends)
-    const ipGroups = await specialGroups.ofAddress(clientAddress(request.ip))
+    const ipGroups = await specialGroups.ofAddress(request.ip)
     await bringUpToDate(request, reply, { kind: 'anonymous', specialGroups: ipGroups })
     return true
   }

@@ -1,6 +1,7 @@
 import { BlockList, isIPv4 } from 'node:net'
 import { type Config, specialGroupNames } from '../config/config.ts'
 import { providersIn } from '../config/providers.ts'
+import { clientAddress } from '../lib/addresses.ts'
 import type { Awaitable } from '../lib/awaitable.ts'
 import type { Group, LoginMethod } from '../model/accounts.ts'
 import type { People } from '../storage/people.ts'
@@ -10,8 +11,11 @@ import type { People } from '../storage/people.ts'
  * 6).
  */
 export interface SpecialGroups {
-  /** Groups by client address, evaluated on every request (G1), with their parents. */
-  ofAddress(ip: string | null): Awaitable<readonly Group[]>
+  /**
+   * Groups by client address, evaluated on every request (G1), with their parents.
+   * @param sent the address as `clientAddress` takes it; null: unknown
+   */
+  ofAddress(sent: string | null): Awaitable<readonly Group[]>
   /** Groups by login method and by a provider's attributes, for the claim `sg` (G2). @returns ids */
   ofLogin(method: LoginMethod, names?: readonly string[]): readonly string[]
   /** The rules of the configuration, in its order. */
@@ -72,8 +76,10 @@ export async function createSpecialGroups(
   ]
   return {
     rules,
-    ofAddress: ip => {
-      if (networks.length === 0 || ip === null) return none
+    ofAddress: sent => {
+      if (networks.length === 0 || sent === null) return none
+      const ip = clientAddress(sent)
+      if (ip === null) return none
       const found = networks
         .filter(({ inside, outside }) => inside(ip) && !outside(ip))
         .map(({ group }) => group)

@@ -4,6 +4,7 @@ import { reads } from '../http/access.ts'
 import type { Addresses } from '../http/addresses.ts'
 import { contractsIn, routesOf } from '../http/contract.ts'
 import { firstPage, halPage, type PageRequest, readPage } from '../http/hal.ts'
+import { sendJson } from '../http/json-body.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
 import { epersonBody, groupBody } from '../http/resources/people.ts'
 import { memo } from '../lib/memo.ts'
@@ -24,12 +25,6 @@ interface Parts {
   readonly asksAgreement: boolean
 }
 
-/**
- * Sends a text unchanged; this also keeps the framework from adding a `charset`, which JSON doesn't have (RFC
- * 8259 §11).
- */
-const asIs = (body: string) => body
-
 /** `GET /api/authn/status` and its page of special groups (S1–S4). */
 export function statusRoutes(app: FastifyInstance, parts: Parts): void {
   const { people, addresses, challenge, config, trade } = parts
@@ -37,8 +32,7 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
 
   /**
    * The body of one of the most frequent answers. A caller is the same object until something about them
-   * changes (`authenticate`), so the body is serialized once. It stays text: Node sends headers and text in
-   * one piece, which takes a tenth less processor time for the whole request than headers and bytes.
+   * changes (`authenticate`), so the body is serialized once.
    */
   const statusOf = memo((caller: Caller) => JSON.stringify(statusBody(caller)))
 
@@ -84,7 +78,7 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
   routesOf(app).get('/status', route('showStatus', reads('anybody', 'any')), async (request, reply) => {
     const caller = await callerOf(request)
     if (caller.kind === 'anonymous') reply.header('www-authenticate', challenge)
-    return reply.type('application/json').serializer(asIs).send(statusOf(caller))
+    return sendJson(reply, statusOf(caller))
   })
   routesOf(app).get(
     '/status/specialGroups',

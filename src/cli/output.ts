@@ -1,4 +1,4 @@
-import { hostname } from 'node:os'
+import { levels, originOf } from '../http/log.ts'
 import { systemReason } from '../lib/system-errors.ts'
 
 /**
@@ -21,16 +21,13 @@ export const say = (line: string): void => {
   process.stdout.write(`${line}\n`)
 }
 
-/** Levels as in the log of the server (https://getpino.io/#/docs/api?id=logger-level). */
-const levels = { info: 30, warn: 40, error: 50 } as const
-
 /**
  * Announces an event at the start of a service: a sentence on a terminal, otherwise a line of JSON like those
  * of its log.
  * @param event `msg`, and further members of the line
  */
 export function announce(
-  level: keyof typeof levels,
+  level: 'info' | 'warn' | 'error',
   sentence: string,
   event: { readonly msg: string } & Readonly<Record<string, string>>,
 ): void {
@@ -39,8 +36,7 @@ export function announce(
     return
   }
   const { msg, ...members } = event
-  const origin = { level: levels[level], time: Date.now(), pid: process.pid, hostname: hostname() }
-  say(JSON.stringify({ ...origin, ...members, msg }))
+  say(JSON.stringify({ ...originOf(levels[level]), ...members, msg }))
 }
 
 /** Formats rows under headings. Columns are as wide as their content, and numbers are right-aligned. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { Config } from '../config/config.ts'
-import { shareLog } from '../http/log-stream.ts'
+import { shareLog } from '../http/log.ts'
 import { StoreUnavailable } from '../lib/errors.ts'
 import { programFile } from '../lib/own-files.ts'
 import { createRows } from '../lib/tally.ts'

@@ -5,7 +5,6 @@ import type { Tokens } from '../authn/tokens.ts'
 import type { Config } from '../config/config.ts'
 import { prefixInUse } from '../http/addresses.ts'
 import { cookiesOf, setCookie } from '../http/cookies.ts'
-import { clientAddress } from '../lib/addresses.ts'
 import type { Acting, Authenticated } from '../model/caller.ts'
 import type { Bitstream } from '../model/items.ts'
 import { isAllowed } from '../model/sessions.ts'
@@ -63,7 +62,7 @@ export function createLeases({ people, sessions, config, specialGroups, tokens }
       for (const value of cookiesOf(request, cookie).slice(0, maxCookies)) {
         const verified = await tokens.verify(kindOf(bitstream), value)
         if (verified && isAllowed(sessions.allowed(), verified))
-          return callerOf(people, verified, await specialGroups.ofAddress(clientAddress(request.ip)))
+          return callerOf(people, verified, await specialGroups.ofAddress(request.ip))
       }
       return undefined
     },

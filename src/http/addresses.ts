@@ -46,7 +46,11 @@ export function prefixInUse(basePath: string, target: string): string {
 }
 
 /** The path of a request without its query, which may hold a token. */
-export const pathOf = (target: string): string => originForm(target).split(/[?#]/, 1)[0] ?? ''
+export function pathOf(target: string): string {
+  const url = originForm(target)
+  const end = url.search(/[?#]/)
+  return end < 0 ? url : url.slice(0, end)
+}
 
 export const metricsPath = '/metrics'
 

@@ -32,10 +32,8 @@ export type Admit = (request: FastifyRequest, reply: FastifyReply) => 'answered'
 export function createAdmission({ config, csrf, headers }: Parts): Admit {
   const requireHost = createHostCheck(config)
   const cors = createCors(config)
-  const isQuery = (url: string) => {
-    const path = pathOf(url)
-    return path === config.queryBase || path.startsWith(`${config.queryBase}/`)
-  }
+  const isQuery = (url: string) =>
+    url.startsWith(config.queryBase) && /^[/?#]?$/.test(url.charAt(config.queryBase.length))
   // Puppet servers send commands here. Carrel takes none, so the answer is a plain 404 instead of a CSRF problem (Q24).
   const commands = config.queryBase.replace(/(\/query)?\/v4$/, '/cmd/v1')
 

@@ -2,6 +2,7 @@ import { randomFillSync } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { type Mac, sameText } from '../lib/hmac.ts'
+import { RecentlyUsed } from '../lib/memo.ts'
 import { deriveKey, type Keyring } from '../model/keys.ts'
 import { prefixInUse } from './addresses.ts'
 import { cookiesOf, setCookie } from './cookies.ts'
@@ -22,6 +23,8 @@ export interface Csrf {
 }
 
 const randomLength = 32
+/** Number of values that are known to be valid. Each has 86 characters. */
+const maxVerified = 1_000
 const nothing = new Uint8Array()
 
 /** Random bytes for many values at once: the system call costs more than the bytes do. */
@@ -44,23 +47,31 @@ export function createCsrf(config: Settings, keyring: Keyring): Csrf {
     ? 'Secure; HttpOnly; SameSite=None'
     : 'HttpOnly; SameSite=Lax'
   const start = `${csrfCookie}=`
+  const later = `; ${start}`
 
   let derivedFrom: readonly Uint8Array[] = []
   let keys: readonly Mac[] = []
+  /** Values of requests that were verified with these keys; clients send the same one with each change. */
+  let verified = new RecentlyUsed<string, true>(maxVerified)
   function currentKeys() {
     const secrets = keyring()
     if (secrets !== derivedFrom) {
       keys = secrets.map(secret => deriveKey(secret, 'csrf', nothing))
       derivedFrom = secrets
+      verified = new RecentlyUsed(maxVerified)
     }
     return keys
   }
 
   function isOurs(value: string): boolean {
+    const now = currentKeys()
+    if (verified.get(value)) return true
     const random = Buffer.from(value, 'base64url').subarray(0, randomLength)
-    return currentKeys().some(key =>
+    const isValid = now.some(key =>
       sameText(value, Buffer.concat([random, key(random)]).toString('base64url')),
     )
+    if (isValid) verified.add(value, true)
+    return isValid
   }
 
   /**
@@ -108,6 +119,11 @@ export function createCsrf(config: Settings, keyring: Keyring): Csrf {
         throw refuse('csrf-mismatch', `the header X-XSRF-TOKEN and the cookie ${csrfCookie} differ`)
       if (!isOurs(header)) throw refuse('csrf-not-ours', 'it was not issued by this service')
     },
-    hasCookie: request => request.headers.cookie?.includes(start) === true && cookies(request).length > 0,
+    hasCookie: request => {
+      const { cookie } = request.headers
+      if (cookie?.includes(start) !== true) return false
+      // Browsers write cookies in one form; any other is parsed.
+      return cookie.startsWith(start) || cookie.includes(later) || cookies(request).length > 0
+    },
   }
 }

@@ -1,4 +1,4 @@
-import { type Query, single, tokenParameter, wholeNumber } from './parameters.ts'
+import { type Query, sentParameters, single, tokenParameter, wholeNumber } from './parameters.ts'
 
 /**
  * HAL (draft-kelly-json-hal) as DSpace's clients know it: pages with one key in `_embedded`, links with
@@ -43,8 +43,8 @@ export const selfOf = (address: string, query: Query) => ({
 const embedding = ['embed', 'embed.size']
 
 /** The parameters of a request except `others`, and without a token, which must not be in a link (T10). */
-const sentBut = (others: readonly string[], { sent }: Query): readonly string[] =>
-  sent
+const sentBut = (others: readonly string[], query: Query): readonly string[] =>
+  sentParameters(query)
     .filter(({ name }) => name !== tokenParameter && !others.includes(name))
     .map(({ text }) => inAddress(text))
 

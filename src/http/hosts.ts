@@ -41,18 +41,19 @@ export function createHostCheck({ allowedHosts, basePath, baseUrl }: Settings): 
     // RFC 9112 §3.2: HTTP/1.1 needs exactly one Host. Older clients need none, and browsers always send one.
     if (hosts > 1 || (hosts === 0 && request.raw.httpVersion === '1.1'))
       throw new Problem('bad-request', `The request must have one Host header; it has ${hosts}.`)
-    if (isProbe(withoutPrefix(basePath, pathOf(target)))) return
     const { host } = request.headers
     // RFC 9112 §3.2.2: the host in an absolute-form target replaces the header.
-    const asked = /^https?:\/\/([^/?#]*)/i.exec(target)?.[1] ?? host
-    if (asked !== undefined && !isOwn(asked)) throw refusal(asked, 'Host')
+    const asked = (target.startsWith('/') ? undefined : /^https?:\/\/([^/?#]*)/i.exec(target)?.[1]) ?? host
+    const isProbe = () => isProbed(withoutPrefix(basePath, pathOf(target)))
+    if (asked !== undefined && !isOwn(asked) && !isProbe()) throw refusal(asked, 'Host')
     // The host that a trusted proxy reports; the framework ignores X-Forwarded-Host from any other client.
     const forwarded = request.host
-    if (forwarded !== host && forwarded && !isOwn(forwarded)) throw refusal(forwarded, 'X-Forwarded-Host')
+    if (forwarded !== host && forwarded && !isOwn(forwarded) && !isProbe())
+      throw refusal(forwarded, 'X-Forwarded-Host')
   }
 }
 
-const isProbe = (path: string) => path.startsWith('/health/') || isMetrics(path)
+const isProbed = (path: string) => path.startsWith('/health/') || isMetrics(path)
 
 const refusal = (host: string, header: string) =>
   new Problem(

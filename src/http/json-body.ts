@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isObject, type Members } from '../lib/json.ts'
 import { mediaTypeOf } from '../lib/media-type.ts'
 import { Problem } from './problems.ts'
@@ -76,3 +76,13 @@ export function exactBody(request: FastifyRequest, parse: (text: string) => unkn
     throw new Problem('bad-request', `The body is not well-formed JSON${where}.`)
   }
 }
+
+/**
+ * Sends JSON that is text already, unchanged: the framework would add a `charset`, which JSON doesn't have (RFC
+ * 8259 §11). Node sends headers and text in one piece, which takes a tenth less processor time for a short
+ * answer than headers and bytes.
+ */
+export const sendJson = (reply: FastifyReply, json: string): FastifyReply =>
+  reply.type('application/json').serializer(asIs).send(json)
+
+const asIs = (text: string) => text

@@ -1,3 +1,4 @@
+import { RecentlyUsed } from '../lib/memo.ts'
 import { nearest } from '../lib/nearest.ts'
 import { readUuid } from '../lib/uuids.ts'
 import { Problem } from './problems.ts'
@@ -5,18 +6,12 @@ import { Problem } from './problems.ts'
 /** The query of a request: every name with its values in order, and why it can't be parsed, if so. */
 export interface Query {
   readonly values: ReadonlyMap<string, readonly string[]>
-  /** The parameters in their original order and percent-encoding, for links that repeat the request. */
-  readonly sent: readonly SentParameter[]
+  /** The query as it was sent, for links that repeat the request. */
+  readonly text: string
   readonly malformed: string | null
 }
 
-export interface SentParameter {
-  readonly name: string
-  /** The parameter with its name, such as `sort=dc.title%2CASC`. */
-  readonly text: string
-}
-
-const none: Query = { values: new Map(), sent: [], malformed: null }
+const none: Query = { values: new Map(), text: '', malformed: null }
 
 /**
  * Parses a query strictly where most parsers guess: bad percent-encoding is an error, not text (E2). Never
@@ -25,7 +20,6 @@ const none: Query = { values: new Map(), sent: [], malformed: null }
 export function parseQuery(text: string): Query {
   if (text === '') return none
   const values = new Map<string, string[]>()
-  const sent: SentParameter[] = []
   for (const pair of text.split('&')) {
     if (pair === '') continue
     const at = pair.indexOf('=')
@@ -34,26 +28,43 @@ export function parseQuery(text: string): Query {
     if (name === undefined || value === undefined)
       return {
         values,
-        sent,
+        text,
         malformed:
           'The query has bad percent-encoding: % must be followed by two hexadecimal digits, and the bytes must be UTF-8.',
       }
     const known = values.get(name)
     if (known) known.push(value)
     else values.set(name, [value])
-    sent.push({ name, text: pair })
   }
-  return { values, sent, malformed: null }
+  return { values, text, malformed: null }
 }
+
+/** Texts that were decoded before: clients repeat a few orders and conditions. */
+const decoded = new RecentlyUsed<string, string>(256)
+const maxKept = 1_000
 
 function decode(text: string): string | undefined {
   if (!/[%+]/.test(text)) return text
+  const known = decoded.get(text)
+  if (known !== undefined) return known
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '))
+    const value = decodeURIComponent(text.replaceAll('+', ' '))
+    // A copy, because a part of an address would keep the whole one.
+    if (text.length <= maxKept) decoded.add(Buffer.from(text).toString(), value)
+    return value
   } catch {
     return undefined
   }
 }
+
+/** The parameters in their order and percent-encoding, such as `sort=dc.title%2CASC`. */
+export const sentParameters = ({
+  text,
+}: Query): readonly { readonly name: string; readonly text: string }[] =>
+  text
+    .split('&')
+    .filter(pair => pair !== '')
+    .map(pair => ({ name: decode(pair.split('=', 1)[0] ?? '') ?? '', text: pair }))
 
 /**
  * Reads the parameters of a request in which each may be given once.

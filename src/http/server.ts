@@ -8,7 +8,7 @@ import { createAdmission } from './admission.ts'
 import { answerClientErrors, answerProblems } from './answer-problems.ts'
 import { endIdle } from './connection.ts'
 import type { Csrf } from './csrf.ts'
-import { logStream } from './log-stream.ts'
+import { createLog } from './log.ts'
 import { refuseUnrouted } from './method-not-allowed.ts'
 import { parseQuery } from './parameters.ts'
 import { Problem } from './problems.ts'
@@ -51,6 +51,7 @@ export function createServer({ config, addresses, challenge, csrf, measures }: P
   const connectionsCheckingInterval = Math.ceil(patience * timeoutChecks)
   const requestTimeout = patience - connectionsCheckingInterval
 
+  const log = createLog(config.logLevel)
   const app = Fastify({
     bodyLimit,
     // Time in ms after which an idle connection is ended. A request that arrives too slowly gets its 408
@@ -78,8 +79,7 @@ export function createServer({ config, addresses, challenge, csrf, measures }: P
     // The framework would log whole addresses; the hook below logs the path.
     logController: new LogController({ disableRequestLogging: true }),
     // A logger for each request would cost more than most requests do.
-    childLoggerFactory: logger => logger,
-    logger: config.logLevel === 'silent' ? false : { level: config.logLevel, stream: logStream },
+    childLoggerFactory: () => log,
     clientErrorHandler: answerClientErrors({ addresses, headers, requestTimeout: config.requestTimeout }),
     // While the service stops, requests on open connections are still answered (D4).
     return503OnClosing: false,
@@ -92,6 +92,7 @@ export function createServer({ config, addresses, challenge, csrf, measures }: P
       }
     },
   })
+  app.log = log
   app.server.on('timeout', endIdle)
   const refuse = refuseUnrouted(app, addresses)
   const count = countRequests(app, measures)

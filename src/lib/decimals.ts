@@ -58,6 +58,7 @@ const maxPrinted = 20_000
  * Returns the same text for equal numbers: as JavaScript prints the double that is equal, or else all digits.
  */
 export function printNumber(number: string): string {
+  if (/^(0|-?[1-9]\d{0,14})$/.test(number)) return number
   const double = Number(number)
   if (readDecimal(number).digits === '') return '0'
   if (Number.isFinite(double) && decimalKey(String(double)) === decimalKey(number)) return String(double)

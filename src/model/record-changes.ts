@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Entity } from './entities.ts'
 import { orderOf } from './value-order.ts'
 
@@ -37,10 +37,7 @@ export const sortKeys = (
 export const recordKey = (
   entity: Pick<Entity, 'name' | 'key' | 'fields'>,
   values: readonly unknown[],
-): string =>
-  createHash('sha256')
-    .update(JSON.stringify([entity.name, ...sortKeys(entity, values)]))
-    .digest('base64url')
+): string => hash('sha256', JSON.stringify([entity.name, ...sortKeys(entity, values)]), 'base64url')
 
 /** Returns a record's values in the key fields, with null for a missing one. */
 export const keyValues = (

@@ -4,6 +4,7 @@ import { openRightTo, reads } from '../http/access.ts'
 import { type Addresses, pathOf } from '../http/addresses.ts'
 import { clientOf } from '../http/connection.ts'
 import { contractsIn, routesOf } from '../http/contract.ts'
+import { sendJson } from '../http/json-body.ts'
 import { parseBoolean, type Query, quote, singleParameters, suggestion } from '../http/parameters.ts'
 import { precondition } from '../http/preconditions.ts'
 import { Problem } from '../http/problems.ts'
@@ -82,14 +83,12 @@ export function belowEntityRoutes(
   }
 
   /** @returns the JSON of the record with this key; empty if there is none */
-  async function recordWith(request: FastifyRequest, known: KnownEntity, key: string): Promise<Buffer> {
+  async function recordWith(request: FastifyRequest, known: KnownEntity, key: string): Promise<string> {
     const [plan, name] = keyPlan(known.entity, key)
-    if (known.entity.source.kind === 'records') {
-      const { json } = await entities.record(plan, name, clientOf(request))
-      return Buffer.from(json ?? '')
-    }
+    if (known.entity.source.kind === 'records')
+      return (await entities.record(plan, name, clientOf(request))).json ?? ''
     const { body } = await entities.list(plan, viewerOf(request.caller), 'json', clientOf(request))
-    return bytesOf(body)
+    return (await bytesOf(body)).toString()
   }
 
   async function sendRecord(request: FastifyRequest, reply: FastifyReply, known: KnownEntity, key: string) {
@@ -97,9 +96,9 @@ export function belowEntityRoutes(
     const record = await recordWith(request, known, key)
     if (record.length === 0) throw notFound(known.entity, key)
     const tag = recordTag(record)
-    reply.header('etag', tag).header('vary', 'Origin').type('application/json')
-    if (precondition(request.headers, tag) === 304) return reply.code(304).send()
-    return reply.send(pretty !== undefined && parseBoolean('pretty', pretty) ? indented(record) : record)
+    reply.header('etag', tag).header('vary', 'Origin')
+    if (precondition(request.headers, tag) === 304) return reply.code(304).type('application/json').send()
+    return sendJson(reply, pretty !== undefined && parseBoolean('pretty', pretty) ? indented(record) : record)
   }
 }
 
@@ -140,8 +139,7 @@ function unrelated({ entity: from, entities, mayRead }: KnownEntity, to: Entity)
   })
 }
 
-const indented = (record: Uint8Array) =>
-  Buffer.from(`${JSON.stringify(parseWritten(Buffer.from(record).toString()), null, 2)}\n`)
+const indented = (record: string) => `${JSON.stringify(parseWritten(record), null, 2)}\n`
 
 /**
  * Makes the condition of an address with values in place of a key (Q24).

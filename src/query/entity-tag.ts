@@ -1,25 +1,40 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Plan } from '../model/plan.ts'
 
 /**
- * Makes entity tags of lists (RFC 9110 §8.8.3) at no cost: the records of an imported entity change only with
- * its version. The address tells the rest, so a tag only needs the versions and the format.
+ * Makes entity tags of lists (RFC 9110 §8.8.3): the records of an imported entity change only with its version.
+ * The address tells the rest, such as the page, so a tag only needs the versions, the condition and the format.
  * @returns the tag, to be sent as a weak one; undefined if an entity of the plan is a table, whose rows may
  * change any time
  */
 export function entityTag(plan: Plan, format: string): string | undefined {
-  const { source } = plan.entity
-  if (source.kind !== 'records') return undefined
-  if (plan.where === null && plan.shape.kind === 'records') return `"${source.version}.${format}"`
-  const key = keyOf(plan)
-  return key === undefined ? undefined : `"${digest(key)}.${format}"`
+  const { entity, where, shape } = plan
+  if (entity.source.kind !== 'records') return undefined
+  if (where === null && shape.kind === 'records') return `"${entity.source.version}.${format}"`
+  const key = digestOf(plan)
+  return key === undefined ? undefined : `"${key}.${format}"`
+}
+
+/** The last digest of plans with this condition or shape: all pages of a query share them. */
+const digests = new WeakMap<
+  object,
+  Pick<Plan, 'entity' | 'shape'> & { readonly digest: string | undefined }
+>()
+
+function digestOf({ entity, where, shape }: Plan): string | undefined {
+  const known = digests.get(where ?? shape)
+  if (known?.entity === entity && known.shape === shape) return known.digest
+  const key = keyOf({ entity, where, shape })
+  const made = key === undefined ? undefined : digest(key)
+  digests.set(where ?? shape, { entity, shape, digest: made })
+  return made
 }
 
 /**
- * Writes the whole plan with versions for its entities, because operators may change relations and default
+ * Writes a plan with versions for its entities, because operators may change relations and default
  * conditions.
  */
-function keyOf(plan: Plan): string | undefined {
+function keyOf(plan: Omit<Plan, 'page'>): string | undefined {
   let isVersioned = true
   const text = JSON.stringify(plan, (name, value) => {
     if (name !== 'entity') return value
@@ -30,8 +45,7 @@ function keyOf(plan: Plan): string | undefined {
   return isVersioned ? text : undefined
 }
 
-const digest = (text: string | Uint8Array) =>
-  createHash('sha256').update(text).digest('base64url').slice(0, 22)
+const digest = (text: string) => hash('sha256', text, 'base64url').slice(0, 22)
 
 /** Makes the tag of a single record from its JSON. */
-export const recordTag = (record: Uint8Array): string => `"${digest(record)}"`
+export const recordTag = (record: string): string => `"${digest(record)}"`

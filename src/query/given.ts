@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { type Access, acceptsShortLived, type Body, changes, openRightTo, reads } from '../http/access.ts'
 import { clientOf, signalOf } from '../http/connection.ts'
 import { routesOf } from '../http/contract.ts'
@@ -27,7 +27,7 @@ export async function givenBy(request: FastifyRequest, texts: Bodies): Promise<Q
   if (body.size === 0) return request.query as Query
   const all = new Map(values)
   for (const [name, more] of body) all.set(name, [...(all.get(name) ?? []), ...more])
-  return { values: all, sent: [], malformed: null }
+  return { values: all, text: '', malformed: null }
 }
 
 const none: Parameters = new Map()
@@ -40,9 +40,13 @@ export const isAllInAddress = (request: FastifyRequest): boolean =>
  * A hook that reads the form of a `GET` or `HEAD`, which the framework leaves alone, as it reads the body of
  * a `POST`.
  */
-export async function readForm(request: FastifyRequest): Promise<void> {
+export const readForm: preParsingHookHandler = (request, _reply, _payload, done) => {
   const isRead = request.method === 'GET' || request.method === 'HEAD'
-  if (isRead && !isAllInAddress(request)) request.body = await readGetBody(request, maxQueryBody)
+  if (!isRead || isAllInAddress(request)) return done()
+  readGetBody(request, maxQueryBody).then(body => {
+    request.body = body
+    done()
+  }, done)
 }
 
 async function ofGet(request: FastifyRequest, texts: Bodies): Promise<Parameters> {

@@ -101,12 +101,12 @@ export function notFound({ name }: Pick<Entity, 'name'>, key: string): Problem {
 }
 
 /**
- * Makes the arguments of `Entities.record`: a plan for the record with this key, and its name. The default
+ * Makes the arguments of `Entities.record`: a plan for the record with this key, and a function for its name. The default
  * condition doesn't apply to a record that is named by its address (Q25): in PuppetDB, an inactive node keeps
  * its address, too.
  * @throws Problem 404 or 400 for a key that no record can have
  */
-export function keyPlan(entity: Entity, key: string): readonly [plan: Plan, name: string] {
+export function keyPlan(entity: Entity, key: string): readonly [plan: Plan, name: () => string] {
   const names = [entity.key].flat()
   const constants = keyConstants(entity, key)
   const equal = names.map((name, at): Condition => {
@@ -118,8 +118,9 @@ export function keyPlan(entity: Entity, key: string): readonly [plan: Plan, name
     )
     return { kind: 'compare', field: found.ref, operator: '=', value, negated: false }
   })
-  const plan = { ...listOf(entity, oneRecord), where: combined('and', equal) }
-  return [plan, recordKey(entity, valuesOf(constants))]
+  const [only] = equal
+  const where = only && equal.length === 1 ? only : combined('and', equal)
+  return [{ ...listOf(entity, oneRecord), where }, () => recordKey(entity, valuesOf(constants))]
 }
 
 const oneRecord: Page = { order: [], offset: 0, limit: 1, total: false }

@@ -159,4 +159,4 @@ export function puppetDbServiceRoutes(
   )
 }
 
-const everything = parseAsked({ values: new Map(), sent: [], malformed: null })
+const everything = parseAsked({ values: new Map(), text: '', malformed: null })

@@ -54,9 +54,9 @@ export interface Entities {
   /**
    * Reads one record by its key. The entity's default condition does not apply (Q25).
    * @param plan whose condition is that key, of an imported entity
-   * @param key as `recordKey` names it
+   * @param key makes the name of `recordKey`, which is needed only if records of the version were changed
    */
-  record(plan: Plan, key: string, client: Client): Promise<FoundRecord>
+  record(plan: Plan, key: () => string, client: Client): Promise<FoundRecord>
   /**
    * Writes one record, durably and visibly to all requests at once (docs/decisions/0041).
    * @returns false where the record or the version of the entity has changed since they were read

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { createHmac, randomBytes } from 'node:crypto'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { assertProblem, assertUnauthorized, pairOf } from '../support/clients/answers.ts'
 import { bearerOf } from '../support/clients/client.ts'
 import { base64url, derivedKey, secretsOf } from '../support/clients/jwt.ts'
 import { addItem, membersOf } from '../support/data/repository.ts'
 import { repeats } from '../support/scale.ts'
-import { test } from '../support/service/engines.ts'
+import { test, testOn, testOnOne } from '../support/service/engines.ts'
 import { baseUrl, passwordOf, type Service, startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
 
 const email = 'ruth@example.org'
 const cookieName = 'DSPACE-XSRF-COOKIE'
@@ -343,6 +346,35 @@ test('C7 another service with the same secret accepts the pair, one with another
   const pair = await one.client().csrfPair()
   assert.equal((await postWith(same, pair, '/api/authn/logout')).status, 204)
   await assertProblem(await postWith(stranger, pair, '/api/authn/logout'), 403, 'csrf-not-ours')
+})
+
+testOn('sqlite', 'C7 T7 a pair and a token that were used end with the secret that made them', async t => {
+  const service = await startService(t)
+  await service.addEperson(email)
+  const client = service.client()
+  const token = await client.login(email)
+  const pair = await client.csrfPair()
+  const isOurs = async () => (await postWith(service, pair, '/api/authn/logout')).status === 204
+  assert.deepEqual([await isOurs(), await client.isLoggedIn(token)], [true, true])
+  const now = { secret: randomBytes(32), made: new Date() }
+  const file = join(service.dataFolder, 'secret')
+  writeFileSync(file, `${now.secret.toString('base64url')} ${now.made.toISOString()}\n`)
+  await until('the pair is refused', async () => !(await isOurs()))
+  assert.equal(await client.isLoggedIn(token), false)
+  await assertProblem(await postWith(service, pair, '/api/authn/logout'), 403, 'csrf-not-ours')
+})
+
+testOnOne('C7 more pairs than are remembered stay valid, and no other becomes so', async t => {
+  const service = await startService(t)
+  const pairs = await Promise.all(Array.from({ length: 1_001 }, () => service.client().csrfPair()))
+  for (let round = 0; round < 2; round++) {
+    const answers = await Promise.all(pairs.map(pair => postWith(service, pair, '/api/authn/logout')))
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [204])
+  }
+  const value = `${pairs[0]?.value?.slice(0, -2)}AA`
+  const forged = { cookie: `${cookieName}=${value}`, value }
+  for (let n = 0; n < 2; n++)
+    await assertProblem(await postWith(service, forged, '/api/authn/logout'), 403, 'csrf-not-ours')
 })
 
 test('C7 a pair survives a restart', async t => {

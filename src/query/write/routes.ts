@@ -5,7 +5,7 @@ import { type Addresses, pathOf } from '../../http/addresses.ts'
 import { eventOf } from '../../http/audit.ts'
 import { clientOf } from '../../http/connection.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
-import { requireType } from '../../http/json-body.ts'
+import { requireType, sendJson } from '../../http/json-body.ts'
 import { type Query, singleParameters } from '../../http/parameters.ts'
 import { requireState } from '../../http/preconditions.ts'
 import { Problem } from '../../http/problems.ts'
@@ -88,10 +88,9 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
         try {
           const { json, isNew } = await write(request, address, change)
           if (json === null) return await reply.code(204).send()
-          const body = Buffer.from(json)
           if (isNew) reply.code(201).header('location', locationOf(request))
-          reply.header('etag', recordTag(body)).header('vary', 'Origin').type('application/json')
-          return await reply.send(body)
+          reply.header('etag', recordTag(json)).header('vary', 'Origin')
+          return await sendJson(reply, json)
         } finally {
           leave()
         }
@@ -127,9 +126,10 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
   ): Promise<Written | undefined> {
     const known = await knownTo(entities, request, name)
     const entity = writable(known.entity, request.caller)
-    const [plan, named] = keyPlan(entity, key)
-    const { json: before, seq } = await entities.record(plan, named, clientOf(request))
-    requireState(request.headers, before === undefined ? undefined : recordTag(Buffer.from(before)), 'record')
+    const [plan, nameOf] = keyPlan(entity, key)
+    const named = nameOf()
+    const { json: before, seq } = await entities.record(plan, nameOf, clientOf(request))
+    requireState(request.headers, before === undefined ? undefined : recordTag(before), 'record')
     const earlier = before === undefined ? undefined : (parseWritten(before) as Members)
     const made = changed(change, entity, key, before)
     const json = change.event === 'record.delete' ? null : checkedJson(entity, made, named)

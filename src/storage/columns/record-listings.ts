@@ -27,8 +27,8 @@ export interface RecordListings {
   list(plan: RecordPlan, format: RecordFormat, client: Client): Promise<Listing>
   /** @param runs true to run it and measure how long that takes */
   explain(plan: RecordPlan, client: Client, runs: boolean): Promise<Explanation>
-  /** @param key of the record that the plan lists */
-  record(plan: RecordPlan, key: string, client: Client): Promise<FoundRecord>
+  /** @param key makes the name of the record that the plan lists */
+  record(plan: RecordPlan, key: () => string, client: Client): Promise<FoundRecord>
   /** Opens a version that is derived from another one (docs/decisions/0041). */
   openChanged(entity: RecordEntity): Promise<OpenVersion>
   /** Drops what is cached of other versions. */
@@ -159,7 +159,7 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
     },
     record: async (plan, key, client) => {
       const changed = changesOf(plan.entity)
-      const last = changed && lastChanges(changed).get(key)?.change
+      const last = changed && lastChanges(changed).get(key())?.change
       if (last) return { json: last.json ?? undefined, seq: last.seq }
       const { body } = await listings.list({ ...plan, entity: baseEntity(plan.entity) }, 'ndjson', client)
       if (!(body instanceof Uint8Array)) throw new Error('one record is listed at once')

@@ -44,6 +44,11 @@ export function createSharedSnapshot(
   let number = 0
   let isOpen = false
   let isClosed = false
+  /** True until the running callback gives way: what has arrived by then is answered from one look. */
+  let hasLooked = false
+  const lookAgain = () => {
+    hasLooked = false
+  }
 
   const end = () => {
     if (!isOpen) return
@@ -62,6 +67,9 @@ export function createSharedSnapshot(
 
   function state(): number {
     requireFiles()
+    if (hasLooked) return number
+    hasLooked = true
+    queueMicrotask(lookAgain)
     // This copy of the header is written last. If a part of the index was cut off, SQLite's access to that
     // memory would end the process.
     if (readSync(index.descriptor, now, 0, headerLength, 0) < headerLength) files.require()
