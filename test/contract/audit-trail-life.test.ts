@@ -24,7 +24,7 @@ async function olderStore(dataFolder: string, count: number, ahead?: number): Pr
   assert.ok(key)
   const start = Date.now() - 2 * 24 * 3600 * 1000 - count * 60_000
   const isPostgres = (await databaseOf(dataFolder)) !== undefined
-  const chain = newChain()
+  const chain = newChain('changes')
   let before: Uint8Array = nothingBefore
   const rows = Array.from({ length: count }, (_, at) => {
     const time = new Date(start + at * 60_000 + (at === ahead ? 365 * 24 * 3600 * 1000 : 0)).toISOString()

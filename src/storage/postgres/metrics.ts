@@ -7,7 +7,7 @@ export const postgresMetrics = (
   pools: Readonly<Record<string, Pool>>,
   queues: { readonly pages: FairQueue; readonly listings: FairQueue },
   { listings, cacheUsage }: Shared,
-): StoreMetrics => ({
+): Omit<StoreMetrics, 'repeatedEvents'> => ({
   sizes: async () => ({}),
   pools: () => Object.entries(pools).map(([name, pool]) => ({ name, ...pool.usage() })),
   listings: listings.count,

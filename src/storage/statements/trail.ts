@@ -24,7 +24,7 @@ import {
   sealWith,
 } from './statements.ts'
 
-interface TrailChanges extends Pick<Trail, 'pruneSome'> {
+interface TrailStatements extends Pick<Trail, 'pruneSome' | 'size' | 'keepWithin'> {
   /** @param secrets of the service, the one that signs first */
   checkpoint(secrets: readonly Uint8Array[]): Promise<boolean>
 }
@@ -34,7 +34,11 @@ interface TrailChanges extends Pick<Trail, 'pruneSome'> {
  * reads the last checkpoint first, so that of two nodes the later one finds a conflict.
  */
 export const trail = {
-  reads: {},
+  reads: {
+    *size() {
+      return (yield* row<{ bytes: number }>('SELECT bytes FROM trail_size'))?.bytes ?? 0
+    },
+  },
   changes: {
     *checkpoint(secrets) {
       yield* loadKey(secrets)
@@ -42,24 +46,76 @@ export const trail = {
       return yield* signEnds(last, seenBy(last))
     },
     *pruneSome(before) {
-      const last = yield* lastCheckpoint()
       const marker = yield* lastMarker()
-      const old = yield* oldEvents(before, marker)
-      if (old.length === 0) return 0
-      const ids = old.map(({ event }) => event)
-      const heads = [...new Map(old.map(one => [one.chain, one])).values()]
-      const kept = yield* firstKept(marker, ids)
-      const carried = yield* carriedHeads(marker, heads, kept.first, seenBy(last))
-      const pruned = ids.length + (marker ? (detailOf(marker).pruned ?? 0) : 0)
-      const detail = { upto: seenBy(last), ...kept, events: ids.length, pruned, before }
-      yield* keep(last, 'prune', detail, [...heads, ...carried])
-      yield* run('DELETE FROM event WHERE id = ANY($1)', ids)
-      yield* run('DELETE FROM trail_head WHERE checkpoint < $1', kept.first)
-      yield* run('DELETE FROM trail_checkpoint WHERE n < $1', kept.first)
-      return ids.length
+      return yield* remove(yield* oldEvents(before, marker), marker, before)
+    },
+    *keepWithin(limit) {
+      const { bytes, isDone } = yield* measureSome()
+      if (!isDone || bytes <= limit) return { bytes, removed: 0, isDone }
+      const marker = yield* lastMarker()
+      const old = yield* oldestRepeats(bytes - limit, marker)
+      // All that were ever removed are before this time.
+      const times = [...old.map(one => afterTime(one.time)), marker ? (detailOf(marker).before ?? '') : '']
+      const removed = yield* remove(old, marker, times.toSorted().at(-1) ?? '')
+      const left = (yield* row<{ bytes: number }>('SELECT bytes FROM trail_size'))?.bytes ?? 0
+      return { bytes: left, removed, isDone: removed === 0 || left <= limit }
     },
   },
-} satisfies StatementsOf<TrailChanges>
+} satisfies StatementsOf<TrailStatements>
+
+/** Removes events, and leaves a marker. @returns their number */
+function* remove(old: readonly SignedHead[], marker: Marker | undefined, before: string): Change<number> {
+  if (old.length === 0) return 0
+  const last = yield* lastCheckpoint()
+  const ids = old.map(({ event }) => event)
+  const heads = [...new Map(old.map(one => [one.chain, one])).values()]
+  const kept = yield* firstKept(marker, ids)
+  const carried = yield* carriedHeads(marker, heads, kept.first, seenBy(last))
+  const pruned = ids.length + (marker ? (detailOf(marker).pruned ?? 0) : 0)
+  const detail = { upto: seenBy(last), ...kept, events: ids.length, pruned, before }
+  yield* keep(last, 'prune', detail, [...heads, ...carried])
+  const measured = yield* row<{ bytes: number }>(
+    `SELECT CAST(coalesce(sum(${bytesOfEvent}), 0) AS BIGINT) AS bytes FROM event
+     WHERE id = ANY($1) AND chain < 0 AND id <= (SELECT upto FROM trail_size)`,
+    ids,
+  )
+  yield* run(
+    'UPDATE trail_size SET bytes = CASE WHEN bytes < $1 THEN 0 ELSE bytes - $1 END',
+    measured?.bytes ?? 0,
+  )
+  yield* run('DELETE FROM event WHERE id = ANY($1)', ids)
+  yield* run('DELETE FROM trail_head WHERE checkpoint < $1', kept.first)
+  yield* run('DELETE FROM trail_checkpoint WHERE n < $1', kept.first)
+  return ids.length
+}
+
+/** Approximate bytes that an event takes with its indexes: its texts, and what every event has. */
+const bytesOfEvent = `(220 + octet_length(time) + octet_length(event) + octet_length(outcome)${[
+  ...['eperson', 'actor', 'client_ip', 'method', 'object', 'reason', 'changes', 'repeats'],
+]
+  .map(name => ` + coalesce(octet_length(${name}), 0)`)
+  .join('')})`
+
+/** Number of events that are measured at a time. */
+const measuredAtOnce = 5_000
+
+/**
+ * Adds the size of events that repeat, and are not measured yet. On PostgreSQL, an event that is committed after a
+ * later one may be missed; there are few.
+ */
+function* measureSome(): Change<{ readonly bytes: number; readonly isDone: boolean }> {
+  const known = yield* row<{ bytes: number; upto: number }>('SELECT bytes, upto FROM trail_size FOR UPDATE')
+  const { bytes, upto } = known ?? { bytes: 0, upto: 0 }
+  const added = yield* row<{ events: number; bytes: number; upto: number | null }>(
+    `SELECT count(*) AS events, CAST(coalesce(sum(size), 0) AS BIGINT) AS bytes, max(id) AS upto FROM (
+       SELECT id, ${bytesOfEvent} AS size FROM event WHERE chain < 0 AND id > $1 ORDER BY id LIMIT ${measuredAtOnce}) added`,
+    upto,
+  )
+  if (!added || added.events === 0) return { bytes, isDone: true }
+  const now = bytes + added.bytes
+  yield* run('UPDATE trail_size SET bytes = $1, upto = $2', now, added.upto)
+  return { bytes: now, isDone: added.events < measuredAtOnce }
+}
 
 /**
  * Loads the keys, and begins the trail of a store that has none yet. Nodes that start together wait for each
@@ -174,6 +230,34 @@ function* oldEvents(before: string, marker: Marker | undefined): Read<readonly S
      ORDER BY time, id LIMIT ${pruneLimit}`,
     before,
   )
+  return yield* beginnings(found, marker)
+}
+
+/**
+ * Some of the oldest events that repeat, so many that this size is removed, if they are no more than are removed at a
+ * time.
+ */
+function* oldestRepeats(bytes: number, marker: Marker | undefined): Read<readonly SignedHead[]> {
+  const found = yield* rows<SignedHead & { readonly bytes: number }>(
+    `SELECT chain, place, id AS event, time, hash, ${bytesOfEvent} AS bytes FROM event
+     WHERE chain < 0 AND place IS NOT NULL AND hash IS NOT NULL ORDER BY id LIMIT ${pruneLimit}`,
+  )
+  let sum = 0
+  const enough = found.findIndex(one => {
+    sum += one.bytes
+    return sum >= bytes
+  })
+  return yield* beginnings(enough < 0 ? found : found.slice(0, enough + 1), marker)
+}
+
+/** The next millisecond. A time that was tampered with stays as it is. */
+function afterTime(time: string): string {
+  const ms = Date.parse(time)
+  return Number.isNaN(ms) ? time : new Date(ms + 1).toISOString()
+}
+
+/** Those of the events that are at the beginning of what is left of their chains. */
+function* beginnings(found: readonly SignedHead[], marker: Marker | undefined): Read<readonly SignedHead[]> {
   const starts = new Map(marker?.heads.map(head => [head.chain, head]))
   const old: SignedHead[] = []
   for (const [chain, events] of Map.groupBy(found, one => one.chain)) {

@@ -33,6 +33,7 @@ const store: StoreFacts = {
   administrators: 1,
   newestEvent: now - 1_000,
   newestBackup: now - day,
+  repeatedEvents: 0,
   secretMade: now - 30 * day,
   hasFiles: true,
   server: null,
