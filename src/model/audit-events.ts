@@ -114,12 +114,10 @@ export interface AuditEvent {
 export interface Repeats {
   readonly first: string
   readonly last: string
-  /** The objects and networks, if they were several. Members that all have in common are the event's. */
-  readonly of?: readonly {
-    readonly object?: string | null
-    readonly client_ip?: string | null
-    readonly count: number
-  }[]
+  /** Number of events of each object, if they were several. */
+  readonly objects?: Readonly<Record<string, number>>
+  /** Number of events of each network, if they were several. */
+  readonly networks?: Readonly<Record<string, number>>
 }
 
 /** Events that change nothing in the store. A client may repeat them at any speed. */

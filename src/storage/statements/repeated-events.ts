@@ -256,28 +256,36 @@ const groupOf = ({ event, session, eperson, actor, method, reason, clientIp }: A
 function eventOfCounts({ event }: Group, counted: readonly Item[]): AuditEvent {
   const [one] = counted
   if (!one) throw new Error('nothing was counted')
-  const isOneObject = counted.every(({ object }) => object === one.object)
-  const isOneNetwork = counted.every(({ clientIp }) => clientIp === one.clientIp)
-  const of = counted.map(({ object, clientIp, count }) => ({
-    ...(!isOneObject && { object }),
-    ...(!isOneNetwork && { client_ip: clientIp }),
-    count,
-  }))
-  const [first, last] = [
-    Math.min(...counted.map(item => item.first)),
-    Math.max(...counted.map(item => item.last)),
-  ]
+  const objects = numbersOf(counted, ({ object }) => object)
+  const networks = numbersOf(counted, ({ clientIp }) => clientIp)
+  const times = {
+    first: Math.min(...counted.map(item => item.first)),
+    last: Math.max(...counted.map(item => item.last)),
+  }
   return {
     ...event,
-    object: isOneObject ? one.object : null,
-    clientIp: isOneNetwork ? one.clientIp : null,
+    object: objects ? null : one.object,
+    clientIp: networks ? null : one.clientIp,
     count: counted.reduce((sum, item) => sum + item.count, 0),
     repeats: {
-      first: new Date(first).toISOString(),
-      last: new Date(last).toISOString(),
-      ...(counted.length > 1 && { of }),
+      first: new Date(times.first).toISOString(),
+      last: new Date(times.last).toISOString(),
+      ...(objects && { objects }),
+      ...(networks && { networks }),
     },
   }
+}
+
+/** @returns the number of events by name; undefined if all have the same one */
+function numbersOf(
+  counted: readonly Item[],
+  nameOf: (item: Item) => string | null,
+): Record<string, number> | undefined {
+  const numbers = new Map<string | null, number>()
+  for (const item of counted) numbers.set(nameOf(item), (numbers.get(nameOf(item)) ?? 0) + item.count)
+  return numbers.size > 1
+    ? Object.fromEntries([...numbers].map(([name, number]) => [name ?? 'unknown', number]))
+    : undefined
 }
 
 /**
