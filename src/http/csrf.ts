@@ -2,6 +2,7 @@ import { randomFillSync } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { type Mac, sameText } from '../lib/hmac.ts'
+import { RecentlyUsed } from '../lib/memo.ts'
 import { deriveKey, type Keyring } from '../model/keys.ts'
 import { prefixInUse } from './addresses.ts'
 import { cookiesOf, setCookie } from './cookies.ts'
@@ -23,6 +24,8 @@ export interface Csrf {
 
 const randomLength = 32
 const nothing = new Uint8Array()
+/** Maximum number of values that are remembered as ours. */
+const maxKnown = 10_000
 
 /** Random bytes for many values at once: the system call costs more than the bytes do. */
 const pool = Buffer.alloc(128 * randomLength)
@@ -47,20 +50,27 @@ export function createCsrf(config: Settings, keyring: Keyring): Csrf {
 
   let derivedFrom: readonly Uint8Array[] = []
   let keys: readonly Mac[] = []
+  /** Values that were found to be ours: a client sends the same one until its next login or refresh. */
+  let known = new RecentlyUsed<string, true>(maxKnown)
   function currentKeys() {
     const secrets = keyring()
     if (secrets !== derivedFrom) {
       keys = secrets.map(secret => deriveKey(secret, 'csrf', nothing))
       derivedFrom = secrets
+      known = new RecentlyUsed(maxKnown)
     }
     return keys
   }
 
   function isOurs(value: string): boolean {
+    const keysNow = currentKeys()
+    if (known.get(value)) return true
     const random = Buffer.from(value, 'base64url').subarray(0, randomLength)
-    return currentKeys().some(key =>
+    const found = keysNow.some(key =>
       sameText(value, Buffer.concat([random, key(random)]).toString('base64url')),
     )
+    if (found) known.add(value, true)
+    return found
   }
 
   /**
