@@ -169,6 +169,12 @@ export function recordEvents({ record, refresh, atOnce }: Writers): RecordedEven
     if (full) writeCounts(full, forgets).catch(() => {})
   }
 
+  /** Writes what was counted until now, also if earlier counts are just being written. */
+  async function writeAllCounts(group: Group): Promise<void> {
+    await group.writing
+    await writeCounts(group)
+  }
+
   function writeCounts(group: Group, forgets: Forgotten = 'unrepeated'): Promise<void> {
     group.writing ??= writeRows(group, forgets).finally(() => {
       group.writing = undefined
@@ -220,7 +226,7 @@ export function recordEvents({ record, refresh, atOnce }: Writers): RecordedEven
   async function writeAll(due: readonly Group[]): Promise<void> {
     for (let at = 0; at < due.length; at += writtenAtOnce) {
       const some = due.slice(at, at + writtenAtOnce)
-      const results = await Promise.allSettled(some.map(group => writeCounts(group)))
+      const results = await Promise.allSettled(some.map(writeAllCounts))
       // A store that doesn't answer is left alone until the next time.
       if (results.some(({ status }) => status === 'rejected')) return
     }
