@@ -184,7 +184,7 @@ export async function answerOf(sent: ClientRequest): Promise<IncomingMessage> {
   return response
 }
 
-interface CsrfPair extends Readonly<Record<string, string>> {
+export interface CsrfPair extends Readonly<Record<string, string>> {
   readonly 'x-xsrf-token': string
   readonly cookie: string
 }
