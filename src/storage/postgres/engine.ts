@@ -170,7 +170,6 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     refresh: (refreshed, event, clientIp) => refreshSession(accountPool, refreshed, event, clientIp),
     atOnce: partFor(shared.loop, mostAtOnce),
   })
-  let trailSize: number | undefined
   const trail = { ...ofTrail, record: events.record, checkpoint: () => ofTrail.checkpoint(keyring()), read }
   const lookForKey = () => accountPool.statement(db => perform(db, takeKey(keyring())))
   let kept: KeptTrail | undefined
@@ -253,19 +252,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
       ...part('identities'),
       begin: (login, event) => beginAtProvider(accountPool, login, event),
     },
-    metrics: {
-      ...postgresMetrics(poolsByName, { pages: turns, listings: places }, shared),
-      // A scrape doesn't wait for the database, and shows what the one before has asked for.
-      repeatedEvents: () => {
-        Promise.resolve(ofTrail.size()).then(
-          bytes => {
-            trailSize = bytes
-          },
-          () => {},
-        )
-        return trailSize
-      },
-    },
+    metrics: postgresMetrics(poolsByName, { pages: turns, listings: places }, shared, ofTrail.size),
     clock,
     trail,
     alerts: part('alerts'),

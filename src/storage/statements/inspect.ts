@@ -1,8 +1,8 @@
 import { administratorGroup } from '../../model/accounts.ts'
 import { type StoreFacts, searchedEvents } from '../inspection.ts'
 import { below } from './group-tree.ts'
+import { trail } from './prune-trail.ts'
 import { type Read, row } from './statements.ts'
-import { trail } from './trail.ts'
 
 type Facts = Pick<
   StoreFacts,

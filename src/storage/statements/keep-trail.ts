@@ -1,3 +1,6 @@
+import { networkPrefix } from '../../lib/addresses.ts'
+import { countRepeats } from '../../lib/repeats.ts'
+import { type AuditEvent, detached } from '../../model/audit-events.ts'
 import type { Trail } from '../trail.ts'
 
 /** Time in ms between two signatures of the heads. Later events could be cut off the end unnoticed. */
@@ -54,5 +57,25 @@ export async function pruneOlder(
   for (let step = 0; step < pruneSteps && !isClosed(); step++) {
     if ((await trail.pruneSome(before)) === 0) return
     await new Promise(resolve => setTimeout(resolve, prunePause))
+  }
+}
+
+/**
+ * Counts identical failures of one network (D9), so that failures can't fill the audit trail.
+ * @param record writes one event
+ */
+export function countFailures(record: (event: AuditEvent) => Promise<void>) {
+  const repeats = countRepeats()
+  return {
+    record: async (given: AuditEvent): Promise<void> => {
+      const event = detached(given)
+      if (event.outcome !== 'failure') return record(event)
+      const from = { ...event, clientIp: event.clientIp === null ? null : networkPrefix(event.clientIp) }
+      return repeats.add(JSON.stringify(Object.values(from)), {
+        first: () => record(event),
+        others: count => record({ ...from, count }),
+      })
+    },
+    close: repeats.close,
   }
 }

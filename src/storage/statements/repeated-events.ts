@@ -1,7 +1,7 @@
 import { networkPrefix } from '../../lib/addresses.ts'
-import { countRepeats } from '../../lib/repeats.ts'
 import { type AuditEvent, detached, isCounted } from '../../model/audit-events.ts'
 import type { Refreshed } from '../sessions.ts'
+import { countFailures } from './keep-trail.ts'
 
 /** Time in ms for which repetitions of an event are counted before their number is written. */
 const countFor = 60_000
@@ -292,24 +292,4 @@ function numbersOf(
   return numbers.size > 1
     ? Object.fromEntries([...numbers].map(([name, number]) => [name ?? 'unknown', number]))
     : undefined
-}
-
-/**
- * Counts identical failures of one network (D9), so that failures can't fill the audit trail.
- * @param record writes one event
- */
-function countFailures(record: (event: AuditEvent) => Promise<void>) {
-  const repeats = countRepeats()
-  return {
-    record: async (given: AuditEvent): Promise<void> => {
-      const event = detached(given)
-      if (event.outcome !== 'failure') return record(event)
-      const from = { ...event, clientIp: event.clientIp === null ? null : networkPrefix(event.clientIp) }
-      return repeats.add(JSON.stringify(Object.values(from)), {
-        first: () => record(event),
-        others: count => record({ ...from, count }),
-      })
-    },
-    close: repeats.close,
-  }
 }
