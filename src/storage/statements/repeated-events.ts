@@ -9,7 +9,8 @@ const countFor = 60_000
 const lookEvery = 1_000
 /** Maximum number of rows that a session has written at once in that time, for each kind of event, on a node. */
 export const mostAtOnce = 30
-/** Maximum number of objects and networks that one row names. */
+/** Maximum number of objects and networks that are kept of one session and kind, and that one row names. */
+const mostOfGroup = 5_000
 const mostNamed = 1_000
 /** Maximum number of objects and networks that an event loop keeps. */
 const mostKept = 20_000
@@ -29,7 +30,7 @@ interface Writers {
   readonly record: (event: AuditEvent) => Promise<void>
   /** Writes a refresh. @param clientIp the address that it came from, which counts don't have */
   readonly refresh: (refreshed: Refreshed, event: AuditEvent, clientIp: string | null) => Promise<void>
-  /** Maximum number of rows that a session has written at once by this event loop. */
+  /** The part of `mostAtOnce` that this event loop has. */
   readonly atOnce: number
 }
 
@@ -76,7 +77,8 @@ type Forgotten = 'unrepeated' | 'names' | 'group'
  * memory: the first is written at once, the number of the others once a minute. Each event loop counts its own. Counts
  * that are not yet written are lost if the process is killed.
  */
-export function recordEvents({ record, refresh, atOnce }: Writers): RecordedEvents {
+export function recordEvents({ record, refresh, atOnce: share }: Writers): RecordedEvents {
+  const atOnce = Math.max(1, share)
   const failures = countFailures(record)
   const groups = new Map<string, Group>()
   /** Number of items in all groups. */
@@ -128,9 +130,9 @@ export function recordEvents({ record, refresh, atOnce }: Writers): RecordedEven
       used,
       writing: undefined,
     }
-    if (kept >= mostKept || group.items.size >= mostNamed) {
+    if (kept >= mostKept || group.items.size >= mostOfGroup) {
       makeRoom(group)
-      if (kept >= mostKept || group.items.size >= mostNamed) return write(group, detached(event), used)
+      if (kept >= mostKept || group.items.size >= mostOfGroup) return write(group, detached(event), used)
     }
     groups.set(key, group)
     group.used = used
@@ -149,6 +151,7 @@ export function recordEvents({ record, refresh, atOnce }: Writers): RecordedEven
       await item.writing
     } catch (error) {
       drop(group, name)
+      if (group.items.size === 0) groups.delete(key)
       throw error
     } finally {
       item.writing = undefined
@@ -162,7 +165,7 @@ export function recordEvents({ record, refresh, atOnce }: Writers): RecordedEven
   /** Writes the counts of the group if it is full, or else those of the group that was kept longest. */
   function makeRoom(group: Group): void {
     const [full, forgets] =
-      group.items.size >= mostNamed
+      group.items.size >= mostOfGroup
         ? ([group, 'names'] as const)
         : ([[...groups.values()].find(one => one.writing === undefined), 'group'] as const)
     // Counts that can't be written now stay, and are tried again later.
