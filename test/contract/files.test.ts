@@ -412,7 +412,6 @@ test('B4 F1 a download is in the audit trail once, with the actor, the eperson a
   const cookie = leaseIn(first)
   assert.equal((await stranger.get(readers, { cookie, range: 'bytes=5-' })).status, 206)
   await ruth.get(readers)
-  // In the same session, another reason is another event.
   await admin.get(readers, { ...acting, 'x-on-behalf-of-reason': 'Ticket 43' })
 
   const common = { outcome: 'success', eperson: uuid, method: 'password', object: bitstream }
