@@ -2,7 +2,6 @@ import { randomFillSync } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { type Mac, sameText } from '../lib/hmac.ts'
-import { RecentlyUsed } from '../lib/memo.ts'
 import { deriveKey, type Keyring } from '../model/keys.ts'
 import { prefixInUse } from './addresses.ts'
 import { cookiesOf, setCookie } from './cookies.ts'
@@ -51,25 +50,26 @@ export function createCsrf(config: Settings, keyring: Keyring): Csrf {
   let derivedFrom: readonly Uint8Array[] = []
   let keys: readonly Mac[] = []
   /** Values that were found to be ours: a client sends the same one until its next login or refresh. */
-  let known = new RecentlyUsed<string, true>(maxKnown)
+  const known = new Set<string>()
   function currentKeys() {
     const secrets = keyring()
     if (secrets !== derivedFrom) {
       keys = secrets.map(secret => deriveKey(secret, 'csrf', nothing))
       derivedFrom = secrets
-      known = new RecentlyUsed(maxKnown)
+      known.clear()
     }
     return keys
   }
 
   function isOurs(value: string): boolean {
     const keysNow = currentKeys()
-    if (known.get(value)) return true
+    if (known.has(value)) return true
     const random = Buffer.from(value, 'base64url').subarray(0, randomLength)
     const found = keysNow.some(key =>
       sameText(value, Buffer.concat([random, key(random)]).toString('base64url')),
     )
-    if (found) known.add(value, true)
+    if (known.size >= maxKnown) known.clear()
+    if (found) known.add(value)
     return found
   }
 
