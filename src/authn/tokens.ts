@@ -144,6 +144,9 @@ export function createTokens({
     return made
   }
 
+  /** The last token that was signed with a key, which belongs to one session and one kind of token. */
+  const signed = new WeakMap<Mac, Pick<Proven, 'sg'> & { readonly exp: number; readonly token: string }>()
+
   function refuse(kind: TokenKind, reason: RefusalReason): undefined {
     measures.tokenRefused(kind === 'login' || kind === 'short-lived' ? kind : 'lease', reason)
   }
@@ -215,7 +218,12 @@ export function createTokens({
 
   function sign(kind: TokenKind, { session, sg, begun, ends }: Minted, lifetime: number, key: Mac): string {
     const exp = kind === 'login' ? age.wholeExpiry(begun, lifetime, ends) : age.expiry(begun, lifetime)
-    return signJwt({ eid: session.eperson.uuid, sg, exp }, begun, key)
+    // A session that is refreshed again within the second gets the same token.
+    const last = signed.get(key)
+    if (last?.exp === exp && last.sg === sg) return last.token
+    const token = signJwt({ eid: session.eperson.uuid, sg, exp }, begun, key)
+    signed.set(key, { exp, sg, token })
+    return token
   }
 
   return {
