@@ -30,6 +30,7 @@ export async function keepHouse(
 ): Promise<() => Promise<void>> {
   let wasBehind = false
   let isOver = false
+  let trailKept: Promise<void> = Promise.resolve()
   const keepTrail = createTrailKeeper(trail, eventsSize, () => isOver)
 
   async function work(): Promise<void> {
@@ -45,17 +46,19 @@ export async function keepHouse(
     clearTemporaryFolders()
     if (sessionLifetime !== null)
       await identities.forgetSessions(new Date(Math.max(0, clock.certain() - sessionLifetime * 1000)))
-    await keepTrail()
+    // It may take long, and neither the start nor other work waits for it.
+    trailKept = trailKept.then(keepTrail).catch(() => {})
   }
   // Work that fails is done again a minute later; requests report the failure.
   const attempt = () => work().catch(() => {})
 
   await attempt()
   const timer = setInterval(() => void attempt(), interval).unref()
-  return () => {
+  return async () => {
     isOver = true
     clearInterval(timer)
-    return attempt()
+    await attempt()
+    await trailKept
   }
 }
 
@@ -70,6 +73,8 @@ function announceBehind(time: Date): void {
 /** Pause in ms between two steps, and maximum number of steps in a round. */
 const stepPause = 50
 const maxSteps = 200
+/** The part of the limit that is left when events are removed, so that few removals leave a marker. */
+const leftOver = 0.95
 
 /**
  * Keeps the events that a client may repeat within their size, and tells the operator before they reach it.
@@ -84,7 +89,8 @@ function createTrailKeeper(
   return async () => {
     let removed = 0
     for (let step = 0; step < maxSteps; step++) {
-      const kept = await trail.keepWithin(limit)
+      const wasRemoved = removed > 0
+      const kept = await trail.keepWithin(wasRemoved ? limit * leftOver : limit)
       removed += kept.removed
       const isNearlyFull = kept.bytes > limit * nearlyFull
       if (removed > 0 && told !== 'pruned') {
@@ -100,7 +106,8 @@ function createTrailKeeper(
           kept.bytes,
         )
       } else if (!isNearlyFull) told = 'nothing'
-      if (kept.isDone || isOver()) return
+      const isDone = kept.isDone && wasRemoved === removed > 0
+      if (isDone || isOver()) return
       await new Promise(resolve => setTimeout(resolve, stepPause))
     }
   }
