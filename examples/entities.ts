@@ -16,6 +16,7 @@ export interface AuditEvents {
   readonly reason: string | null
   readonly count: number
   readonly changes: Json | null
+  readonly repeats: Json | null
 }
 
 /** items, by uuid. */

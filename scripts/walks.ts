@@ -34,11 +34,16 @@ const asReader = await logIn(address, reader.email)
 const asAdministrator = await logIn(address, administrator.email)
 const item = await add('/api/core/items', { metadata: {} })
 const bundle = await add(`/api/core/items/${item}/bundles`, { name: 'ORIGINAL' })
-const content = await upload('the one to download')
-await send(
-  `/api/authz/resourcepolicies?resource=${content}&eperson=${reader.uuid}`,
-  as(asAdministrator, 'POST', { action: 'READ', policyType: 'TYPE_CUSTOM' }),
-)
+/** Files to download, each once: the second download of one is only counted (docs/decisions/0069). */
+const contents: string[] = []
+for (let n = 0; n < 20; n++) {
+  const content = await upload(`the one to download ${n}`)
+  await send(
+    `/api/authz/resourcepolicies?resource=${content}&eperson=${reader.uuid}`,
+    as(asAdministrator, 'POST', { action: 'READ', policyType: 'TYPE_CUSTOM' }),
+  )
+  contents.push(content)
+}
 
 const renaming = (name: string) => [
   { op: 'replace', path: '/metadata/eperson.firstname', value: [{ value: name }] },
@@ -76,7 +81,7 @@ const walks: Readonly<Record<string, (n: number) => Promise<unknown>>> = {
       `/api/eperson/epersons/${reader.uuid}`,
       as(asAdministrator, 'PATCH', renaming(`Ada ${n}`), 'application/json-patch+json'),
     ),
-  'A download': () => send(`/api/core/bitstreams/${content}/content`, as(asReader)),
+  'A download': n => send(`/api/core/bitstreams/${contents[n]}/content`, as(asReader)),
 }
 
 /** Notes on files that guide a reader but are not called by any request. */

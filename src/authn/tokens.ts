@@ -69,6 +69,8 @@ type Minted = Omit<Proven, 'acting'> & Partial<Pick<Verified, 'ends'>>
  * session is checked on every request.
  */
 const maxCached = 10_000
+/** Maximum number of derived keys that are cached for one eperson. */
+const maxDerived = 100
 
 interface Parts {
   readonly sessions: Sessions
@@ -111,12 +113,14 @@ export function createTokens({
 
   /** Derived keys, cached by session, which is the same object until something about its eperson changes. */
   const derived = new WeakMap<Session, { readonly secret: Uint8Array; readonly keys: Map<string, Mac> }>()
+  /** @param named the beginning in the token's header; undefined for tokens from before docs/decisions/0024 */
   function keyOf(
     secret: Uint8Array,
     kind: TokenKind,
     method: LoginMethod,
     session: Session,
     begun: number,
+    named: number | undefined,
   ): Mac {
     let known = derived.get(session)
     if (known?.secret !== secret) {
@@ -128,11 +132,20 @@ export function createTokens({
     // Each bitstream has its own lease key, and a key that differs from the session key belongs to one
     // session only, so these are not cached.
     if (kind.startsWith('lease/') || material !== session.sessionKey)
-      return deriveKey(secret, purpose, material)
-    const key = known.keys.get(purpose) ?? deriveKey(secret, purpose, material)
-    known.keys.set(purpose, key)
-    return key
+      return ofSession(deriveKey(secret, purpose, material), named)
+    const name = `${purpose}/${named}`
+    const key = known.keys.get(name)
+    if (key) return key
+    // Several sessions of an eperson may share the object, and forged tokens may name any beginning.
+    if (known.keys.size >= maxDerived) known.keys.clear()
+    const base = known.keys.get(purpose) ?? deriveKey(secret, purpose, material)
+    const made = ofSession(base, named)
+    known.keys.set(purpose, base).set(name, made)
+    return made
   }
+
+  /** The last token that was signed with a key, which belongs to one session and one kind of token. */
+  const signed = new WeakMap<Mac, Pick<Proven, 'sg'> & { readonly exp: number; readonly token: string }>()
 
   function refuse(kind: TokenKind, reason: RefusalReason): undefined {
     measures.tokenRefused(kind === 'login' || kind === 'short-lived' ? kind : 'lease', reason)
@@ -148,7 +161,7 @@ export function createTokens({
     const refuseFor = (reason: RefusalReason) => refuse(kind, life.isOver ? 'expired' : reason)
     if (!session) return refuseFor('no-eperson')
     const { begun, ends } = life
-    const method = methodOf(jwt, (secret, one) => keyOf(secret, kind, one, session, begun))
+    const method = methodOf(jwt, (secret, one) => keyOf(secret, kind, one, session, begun, jwt.begun))
     if (method !== undefined) {
       if (session.ended.has(begun)) return refuseFor('ended')
       if (life.isOver) return expire(kind, life)
@@ -173,9 +186,7 @@ export function createTokens({
   }
 
   const methodOf = (jwt: UnverifiedJwt, key: (secret: Uint8Array, method: LoginMethod) => Mac) =>
-    methods.find(method =>
-      keyring().some(secret => jwt.isSignedWith(ofSession(key(secret, method), jwt.begun))),
-    )
+    methods.find(method => keyring().some(secret => jwt.isSignedWith(key(secret, method))))
 
   async function verifyActing(
     kind: TokenKind,
@@ -187,7 +198,9 @@ export function createTokens({
     const kept = await tickets.read<{ actor: string; reason: string | null }>('acting', nameOf(token))
     const actor = kept && (await sessions.of(kept.actor))
     if (!actor?.administrator || actor.ended.has(begun)) return undefined
-    const method = methodOf(jwt, (secret, one) => actingKey(secret, kind, one, session, actor, begun))
+    const method = methodOf(jwt, (secret, one) =>
+      ofSession(actingKey(secret, kind, one, session, actor, begun), jwt.begun),
+    )
     return method === undefined ? undefined : { method, acting: { actor, reason: kept?.reason ?? null } }
   }
 
@@ -205,7 +218,12 @@ export function createTokens({
 
   function sign(kind: TokenKind, { session, sg, begun, ends }: Minted, lifetime: number, key: Mac): string {
     const exp = kind === 'login' ? age.wholeExpiry(begun, lifetime, ends) : age.expiry(begun, lifetime)
-    return signJwt({ eid: session.eperson.uuid, sg, exp }, begun, ofSession(key, begun))
+    // A session that is refreshed again within the second gets the same token.
+    const last = signed.get(key)
+    if (last?.exp === exp && last.sg === sg) return last.token
+    const token = signJwt({ eid: session.eperson.uuid, sg, exp }, begun, key)
+    signed.set(key, { exp, sg, token })
+    return token
   }
 
   return {
@@ -213,7 +231,7 @@ export function createTokens({
       // The routes that make tokens refuse access tokens (`scope.ts`); this holds even if one doesn't.
       if (minted.grant) throw new Error('an access token never gives another token')
       const { method, session, begun } = minted
-      return sign(kind, minted, lifetime, keyOf(newestSecret(), kind, method, session, begun))
+      return sign(kind, minted, lifetime, keyOf(newestSecret(), kind, method, session, begun, begun))
     },
     mintActing: async (kind, caller, lifetime) => {
       const { session, method, actor, reason, begun } = caller
@@ -221,7 +239,7 @@ export function createTokens({
         kind,
         caller,
         lifetime,
-        actingKey(newestSecret(), kind, method, session, actor, begun),
+        ofSession(actingKey(newestSecret(), kind, method, session, actor, begun), begun),
       )
       await tickets.keep('acting', nameOf(token), { actor: actor.eperson.uuid, reason }, lifetime)
       return token

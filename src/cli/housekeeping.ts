@@ -4,6 +4,7 @@ import { clearIncoming } from '../files/sweep.ts'
 import { clearTemporaryFolders, hasEnded } from '../lib/process-ids.ts'
 import type { Processes } from '../storage/processes.ts'
 import type { Storage } from '../storage/storage.ts'
+import { nearlyFull } from '../storage/trail.ts'
 import { announce } from './output.ts'
 
 /** Time in ms between two runs. */
@@ -11,7 +12,7 @@ const interval = 60_000
 /** Time in ms by which the clock may be behind before the operator is told. */
 const maxBehind = 60_000
 
-type KeptConfig = Pick<Config, 'sessionLifetime' | 'uploads' | 'dataFolder' | 'filesFolder'>
+type KeptConfig = Pick<Config, 'eventsSize' | 'sessionLifetime' | 'uploads' | 'dataFolder' | 'filesFolder'>
 
 /**
  * Does the housekeeping of a store once a minute (T11, docs/decisions/0024), and at once.
@@ -23,10 +24,14 @@ export async function keepHouse(
     identities,
     processes,
     sessions,
-  }: Pick<Storage, 'clock' | 'identities' | 'processes' | 'sessions'>,
-  { sessionLifetime, uploads, dataFolder, filesFolder }: KeptConfig,
+    trail,
+  }: Pick<Storage, 'clock' | 'identities' | 'processes' | 'sessions' | 'trail'>,
+  { eventsSize, sessionLifetime, uploads, dataFolder, filesFolder }: KeptConfig,
 ): Promise<() => Promise<void>> {
   let wasBehind = false
+  let isOver = false
+  let trailKept: Promise<void> = Promise.resolve()
+  const keepTrail = createTrailKeeper(trail, eventsSize, () => isOver)
 
   async function work(): Promise<void> {
     const behind = clock.behind()
@@ -41,15 +46,19 @@ export async function keepHouse(
     clearTemporaryFolders()
     if (sessionLifetime !== null)
       await identities.forgetSessions(new Date(Math.max(0, clock.certain() - sessionLifetime * 1000)))
+    // It may take long, and neither the start nor other work waits for it.
+    trailKept = trailKept.then(keepTrail).catch(() => {})
   }
   // Work that fails is done again a minute later; requests report the failure.
   const attempt = () => work().catch(() => {})
 
   await attempt()
   const timer = setInterval(() => void attempt(), interval).unref()
-  return () => {
+  return async () => {
+    isOver = true
     clearInterval(timer)
-    return attempt()
+    await attempt()
+    await trailKept
   }
 }
 
@@ -59,6 +68,56 @@ function announceBehind(time: Date): void {
     'that has expired becomes valid again. If the clock is right now and was wrong then, run ' +
     '`carrel eperson logout --all`: everyone has to log in again, and Carrel follows the clock again.'
   announce('warn', sentence, { time: time.toISOString(), msg: sentence })
+}
+
+/** Pause in ms between two steps, and maximum number of steps in a round. */
+const stepPause = 50
+const maxSteps = 200
+/** The part of the limit that is left when events are removed, so that few removals leave a marker. */
+const leftOver = 0.95
+
+/**
+ * Keeps the events that a client may repeat within their size, and tells the operator before they reach it.
+ * @param limit in bytes
+ */
+function createTrailKeeper(
+  trail: Pick<Storage['trail'], 'keepWithin'>,
+  limit: number,
+  isOver: () => boolean,
+): () => Promise<void> {
+  let told: 'nothing' | 'nearly full' | 'pruned' = 'nothing'
+  return async () => {
+    let removed = 0
+    for (let step = 0; step < maxSteps; step++) {
+      const wasRemoved = removed > 0
+      const kept = await trail.keepWithin(wasRemoved ? limit * leftOver : limit)
+      removed += kept.removed
+      const isNearlyFull = kept.bytes > limit * nearlyFull
+      if (removed > 0 && told !== 'pruned') {
+        told = 'pruned'
+        announceTrail(
+          `The audit trail's events that repeat have reached CARREL_EVENTS_SIZE (${megabytes(limit)}): the oldest of them are removed.`,
+          kept.bytes,
+        )
+      } else if (isNearlyFull && told === 'nothing') {
+        told = 'nearly full'
+        announceTrail(
+          `The audit trail's events that repeat take ${megabytes(kept.bytes)} of ${megabytes(limit)} (CARREL_EVENTS_SIZE): soon the oldest of them will be removed.`,
+          kept.bytes,
+        )
+      } else if (!isNearlyFull) told = 'nothing'
+      const isDone = kept.isDone && wasRemoved === removed > 0
+      if (isDone || isOver()) return
+      await new Promise(resolve => setTimeout(resolve, stepPause))
+    }
+  }
+}
+
+const megabytes = (bytes: number) => `${(bytes / 1024 ** 2).toFixed(bytes < 1024 ** 2 ? 1 : 0)} MB`
+
+function announceTrail(what: string, bytes: number): void {
+  const sentence = `${what} Raise the setting, or export and prune events (\`carrel events\`).`
+  announce('warn', sentence, { bytes: String(bytes), msg: sentence })
 }
 
 /** Time in ms for which ended processes are kept, and their maximum number. */

@@ -80,6 +80,8 @@ export type Config = Readonly<{
   statementTimeout: number
   /** Time in days for which events of the audit trail are kept; null for ever (D9). */
   eventsRetention: number | null
+  /** Maximum size in bytes of the events that a client may repeat at any speed (D9). */
+  eventsSize: number
   /** Settings of mail; null if none is sent. */
   mail: MailConfig | null
   uploads: UploadLimits
@@ -191,6 +193,7 @@ export function toConfig(env: Environment): Config {
     statementTimeout: required('CARREL_STATEMENT_TIMEOUT') * 1000,
     cacheSize: required('CARREL_CACHE_SIZE') * megabyte,
     eventsRetention: value('CARREL_EVENTS_RETENTION'),
+    eventsSize: required('CARREL_EVENTS_SIZE') * megabyte,
     mail: mailOf(values, baseUrl),
     uploads: uploadsOf(values),
     backups: absolute(value('CARREL_BACKUPS')),

@@ -290,6 +290,11 @@ export const settings = {
     null,
     wholeNumber(1, 36_500),
   ),
+  CARREL_EVENTS_SIZE: setting(
+    'megabytes of the audit trail for events that a client may repeat at any speed: refreshes, short-lived tokens, downloads, requests on behalf of others, failures; above it, the oldest of these are removed; 1 to 10000000',
+    '2048',
+    wholeNumber(1, 10_000_000),
+  ),
   // Settings of uploads and of what is started over HTTP (docs/decisions/0042).
   CARREL_UPLOAD_SIZE: setting(
     'megabytes of a file that is sent, in one piece or in many: a file of an item, an archive, an upload; 1 to 10000000',

@@ -8,6 +8,7 @@ import { type Query, single } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
 import { epersonBody } from '../http/resources/people.ts'
 import { recordsIn } from '../items/list.ts'
+import type { Repeats } from '../model/audit-events.ts'
 import { viewerOf } from '../model/caller.ts'
 import { type Condition, listOf } from '../model/plan.ts'
 import type { Entities } from '../storage/entities.ts'
@@ -36,6 +37,8 @@ interface Row {
   readonly object: string | null
   readonly reason: string | null
   readonly changes: unknown
+  readonly count: number
+  readonly repeats: Repeats | null
 }
 
 const maxRecords = 100
@@ -51,12 +54,19 @@ export function auditEventRoutes(app: FastifyInstance, parts: Parts): void {
   const path = '/system/auditevents'
   const all = `${addresses.api}${path}`
 
-  const bodyOf = ({ id, time, event, outcome, actor, object, reason, changes }: Row, subject?: Subject) => {
+  const bodyOf = (row: Row, subject?: Subject) => {
+    const { id, time, event, outcome, actor, object, reason, changes, count, repeats } = row
     const self = `${all}/${id}`
-    const why = [...(outcome === 'success' ? [] : [outcome]), ...(reason === null ? [] : [reason])]
+    const times = repeats === null ? '' : `, from ${repeats.first} to ${repeats.last}`
+    const why = [
+      ...(outcome === 'success' ? [] : [outcome]),
+      ...(reason === null ? [] : [reason]),
+      ...(count === 1 ? [] : [`${count} times${times}`]),
+    ]
     const what = [
       ...(object === null ? [] : [object]),
       ...(changes === null ? [] : [JSON.stringify(changes)]),
+      ...(repeats?.objects ? [JSON.stringify(repeats.objects)] : []),
     ]
     const text = (parts: readonly string[]) => (parts.length === 0 ? null : parts.join('; '))
     return {

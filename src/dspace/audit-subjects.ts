@@ -86,7 +86,7 @@ export function createSubjects({ entities, people, repository }: Parts) {
 
     /** Makes the condition for events about an object. @param text its UUID, or its name in the trail */
     async about(text: string): Promise<Condition> {
-      const named = anyOf(['object', 'eperson'].map(name => equals(name, text)))
+      const named = anyOf([...['object', 'eperson'].map(name => equals(name, text)), isCounted(text)])
       const uuid = readUuid(text)
       if (uuid === undefined) return named
       const item = await repository.item(uuid)
@@ -115,6 +115,13 @@ const compare = (name: string, operator: '=' | '>=' | '<', text: string): Condit
   negated: false,
 })
 const equals = (name: string, text: string) => compare(name, '=', text)
+
+/** Matches events that count several objects, this one among them. */
+const isCounted = (object: string): Condition => ({
+  kind: 'null',
+  field: { name: 'repeats', path: ['objects', object], type: 'json' },
+  negated: true,
+})
 
 /**
  * Matches texts with this prefix as a range: texts sort by code point, so the prefix with its last character

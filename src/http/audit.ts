@@ -25,6 +25,7 @@ export function eventOf(caller: Caller, request: FastifyRequest, what: What): Au
     object: what.object ?? null,
     reason: what.reason ?? reasonOf(caller),
     ...(caller.kind !== 'anonymous' && {
+      session: caller.begun,
       reliesOn: sessionsOf(caller).map(({ eperson, stamp }) => ({ uuid: eperson.uuid, stamp })),
     }),
   }

@@ -17,8 +17,13 @@ export const cookieNames = (request: FastifyRequest): string[] =>
  * Sets a cookie and replaces one of this name that the response already sets; the framework would set both.
  */
 export function setCookie(reply: FastifyReply, name: string, rest: string): void {
+  const cookie = `${name}=${rest}`
   const given = reply.getHeader('set-cookie')
+  if (given === undefined) {
+    reply.header('set-cookie', cookie)
+    return
+  }
   reply.removeHeader('set-cookie')
-  const others = [given ?? []].flat().filter(one => !String(one).startsWith(`${name}=`))
-  reply.header('set-cookie', others.length === 0 ? `${name}=${rest}` : [...others, `${name}=${rest}`])
+  const others = [given].flat().filter(one => !String(one).startsWith(`${name}=`))
+  reply.header('set-cookie', others.length === 0 ? cookie : [...others, cookie])
 }

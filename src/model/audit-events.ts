@@ -92,8 +92,10 @@ export interface AuditEvent {
   readonly object: string | null
   /** The value of X-On-Behalf-Of-Reason. */
   readonly reason: string | null
-  /** Number of identical failures that the event stands for; absent: 1. */
+  /** Number of identical events that it stands for; absent: 1. */
   readonly count?: number
+  /** The events that were counted; absent: there is one, or identical failures. */
+  readonly repeats?: Repeats
   /** The change that an administrator made: only the members that differ, and no secrets. */
   readonly changes?: Changes
   /**
@@ -101,7 +103,43 @@ export interface AuditEvent {
    * recorded. Absent: the change relies on no session, as on the command line.
    */
   readonly reliesOn?: readonly Stamped[]
+  /**
+   * Beginning of the session that the event belongs to, in ms since 1970, by which repetitions are told apart.
+   * It is not recorded.
+   */
+  readonly session?: number
 }
+
+/** Events that were counted in memory and recorded together (docs/decisions/0069). Times are in RFC 3339, UTC. */
+export interface Repeats {
+  readonly first: string
+  readonly last: string
+  /** Number of events of each object, if they were several. */
+  readonly objects?: Readonly<Record<string, number>>
+  /** Number of events of each network, if they were several. */
+  readonly networks?: Readonly<Record<string, number>>
+}
+
+/** Events that change nothing in the store. A client may repeat them at any speed. */
+const repeatable: ReadonlySet<AuditEvent['event']> = new Set([
+  'refresh',
+  'short-lived-token',
+  'on-behalf-of',
+  'download',
+])
+
+/** True for an event that is counted when it repeats: it succeeds, and changes nothing in the store. */
+export const isCounted = ({ event, outcome }: AuditEvent): boolean =>
+  outcome === 'success' && repeatable.has(event)
+
+/**
+ * Kinds of chains of the audit trail: one for changes, and one for what a client may repeat at any speed, which is
+ * pruned when it is too large.
+ */
+export type ChainKind = 'changes' | 'repeats'
+
+export const chainKindOf = (event: AuditEvent): ChainKind =>
+  event.outcome === 'failure' || isCounted(event) ? 'repeats' : 'changes'
 
 /** A session's stamp when it was verified. */
 export interface Stamped {
@@ -114,7 +152,7 @@ export interface Stamped {
  * Returns an event for work that continues after its request was answered, and so
  * relies on no session any more.
  */
-export function detached({ reliesOn: _, ...event }: AuditEvent): AuditEvent {
+export function detached({ reliesOn: _, session: __, ...event }: AuditEvent): AuditEvent {
   return event
 }
 

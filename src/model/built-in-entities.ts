@@ -65,6 +65,7 @@ export const builtInEntities: readonly Entity[] = [
       reason: 'text',
       count: '!integer',
       changes: 'json',
+      repeats: 'json',
     },
     {
       view: 'events',

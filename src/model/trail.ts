@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto'
 import { type Mac, macWith } from '../lib/hmac.ts'
-import type { AuditEvent, Changes } from './audit-events.ts'
+import type { AuditEvent, ChainKind, Changes } from './audit-events.ts'
 
 /**
  * The chain and signatures of the audit trail (D9, docs/decisions/0027). An event's hash is SHA-256(hash of
@@ -23,10 +23,12 @@ export interface EventRow {
   readonly method: string | null
   readonly object: string | null
   readonly reason: string | null
-  /** Number of identical failures that the event stands for; 1 for every other event. */
+  /** Number of identical events that it stands for. */
   readonly count: number
   /** The change as JSON. */
   readonly changes: string | null
+  /** `Repeats` as JSON, for events that were counted. */
+  readonly repeats: string | null
 }
 
 /** Returns the columns from the time to the count, in the order in which they are sealed and inserted. */
@@ -45,11 +47,14 @@ export const valuesOf = (row: EventRow) =>
   ] as const
 
 /**
- * Returns the text that an event's seal covers. Changes are included only if there are any, so that events
- * from before changes were recorded still verify.
+ * Returns the text that an event's seal covers. Changes and repeats are included only if there are any, so that
+ * events from before these were recorded still verify.
  */
-const sealed = (row: EventRow): string =>
-  JSON.stringify([row.chain, row.place, ...valuesOf(row), ...(row.changes === null ? [] : [row.changes])])
+const sealed = (row: EventRow): string => {
+  const { changes, repeats } = row
+  const more = repeats === null ? (changes === null ? [] : [changes]) : [changes, repeats]
+  return JSON.stringify([row.chain, row.place, ...valuesOf(row), ...more])
+}
 
 /** The last event of a chain. */
 export interface Head {
@@ -102,9 +107,12 @@ export const nothingBefore: Uint8Array = new Uint8Array(32)
 
 /**
  * Returns a random number that is unlikely to be any other chain's. SQLite, PostgreSQL
- * and JSON store it exactly.
+ * and JSON store it exactly. Chains of events that repeat have negative numbers.
  */
-export const newChain = (): number => Number(randomBytes(8).readBigUInt64BE() >> 11n)
+export function newChain(kind: ChainKind): number {
+  const number = Number(randomBytes(8).readBigUInt64BE() >> 11n)
+  return kind === 'changes' ? number : -Math.max(1, number)
+}
 
 export interface TrailKey {
   /** Returns the seal of an event. */
@@ -165,6 +173,7 @@ export const eventRow = (event: AuditEvent, time: string, chain: number, place: 
   reason: event.reason?.toWellFormed() ?? null,
   count: event.count ?? 1,
   changes: event.changes ? changesText(event.changes) : null,
+  repeats: event.repeats ? JSON.stringify(event.repeats) : null,
 })
 
 /** Returns the checkpoint that follows the one with this MAC. */

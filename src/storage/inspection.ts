@@ -8,6 +8,8 @@ export interface StoreFacts {
   readonly newestEvent: number | null
   /** Time of the newest backup among the `searchedEvents` newest events, in ms since 1970; null: none. */
   readonly newestBackup: number | null
+  /** The size in bytes of the events that repeat, when it was last measured; null: its schema is older. */
+  readonly repeatedEvents: number | null
   /** Time when the signing secret was made, in ms since 1970; null: unknown. */
   readonly secretMade: number | null
   /** True if it has bitstreams; false if its schema is not this Carrel's. */

@@ -341,3 +341,13 @@ export const postgresTables = tables
       .replaceAll(/\bBLOB\b/g, 'BYTEA')
       .replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"'),
   )
+
+/** What version 2 adds on both engines. @param text @param integer the types of columns */
+export const countedEvents = (text: string, integer: string): string => `
+  -- Events that were counted, as JSON (docs/decisions/0069).
+  ALTER TABLE event ADD COLUMN repeats ${text};
+  -- Chains with negative numbers have the events that repeat.
+  CREATE INDEX event_that_repeats ON event (id) WHERE chain < 0;
+  -- The size of the events that repeat, in bytes, measured up to an id.
+  CREATE TABLE trail_size (one ${integer} PRIMARY KEY CHECK (one = 1), bytes ${integer} NOT NULL, upto ${integer} NOT NULL);
+  INSERT INTO trail_size VALUES (1, 0, 0);`

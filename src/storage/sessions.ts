@@ -31,7 +31,7 @@ export interface Sessions {
   logout(uuid: string, event: AuditEvent): Promise<ProviderSession | undefined>
   /** The eperson's sessions that may be alive, newest first. */
   list(session: Session): Awaitable<readonly ListedSession[]>
-  /** Records a refresh, with its time and network. */
+  /** Records a refresh, with its time and network: at once, or within a minute if it repeats (D9). */
   refresh(refreshed: Refreshed, event: AuditEvent): Promise<void>
   /**
    * Ends one session of the eperson: no token of it is accepted any more on any node.

@@ -79,6 +79,8 @@ export const plausibleStep = 24 * 3600 * 1000
 
 /** Metrics of the store for an operator's monitoring (D5). Reading them costs the store next to nothing. */
 export interface StoreMetrics {
+  /** The size in bytes of the events that repeat, when it was last measured; undefined: not known yet. */
+  repeatedEvents(): number | undefined
   /** Bytes on disk. Empty if the files belong to a database server. */
   sizes(): Promise<Readonly<Partial<Record<StorePart, number>>>>
   /** This event loop's connections to a database server. */

@@ -4,7 +4,10 @@ import type { Checkpoint, EventRow, SignedHead, TrailKey } from '../model/trail.
 
 /** The audit trail (D9, docs/decisions/0027). Changes of the store record their events themselves. */
 export interface Trail {
-  /** Adds an event that belongs to no change. Repeated failures of one network are counted. */
+  /**
+   * Adds an event that belongs to no change. Repeated failures of one network are counted, and so are events that
+   * repeat for one session (docs/decisions/0069).
+   */
   record(event: AuditEvent): Promise<void>
   /**
    * Signs the ends of the chains.
@@ -17,8 +20,28 @@ export interface Trail {
    * @returns the number of removed events; 0: there are no more
    */
   pruneSome(before: string): Promise<number>
+  /** The size in bytes of the events that repeat, when it was last measured. */
+  size(): Awaitable<number>
+  /**
+   * Measures some of what was added to the events that repeat, and removes some of the oldest if they are too
+   * large, in a step that doesn't hold up the store.
+   * @param limit in bytes
+   */
+  keepWithin(limit: number): Promise<KeptWithin>
   /** Reads a snapshot of the whole trail while events are added to it. */
   read<T>(work: (trail: TrailReader) => Promise<T>): Promise<T>
+}
+
+/** The part of their size at which the operator is told that events that repeat will be removed. */
+export const nearlyFull = 0.8
+
+export interface KeptWithin {
+  /** The size of the events that repeat, in bytes. */
+  readonly bytes: number
+  /** Number of events that were removed. */
+  readonly removed: number
+  /** False: there is more to measure or to remove. */
+  readonly isDone: boolean
 }
 
 /** A snapshot of the trail. Rows come as they are needed, so that memory stays small. */
@@ -56,4 +79,4 @@ export type StoredEvent = Omit<EventRow, 'chain' | 'place'> & {
 
 /** Columns of the table, in the order of `StoredEvent`. */
 export const eventColumns =
-  'id, chain, place, time, event, outcome, eperson, actor, client_ip, method, object, reason, count, changes, hash'
+  'id, chain, place, time, event, outcome, eperson, actor, client_ip, method, object, reason, count, changes, repeats, hash'

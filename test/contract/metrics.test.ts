@@ -290,3 +290,14 @@ test('D5 reading the metrics leaves no cookie and no event, and takes GET only',
   assert.equal(await count(), before)
   assert.ok(!(await (await fetch(`${service.address}/api`)).text()).includes('metrics'))
 })
+
+test('D5 D9 the size of the events that repeat is shown beside its limit', async t => {
+  const { service, metrics } = await start(t)
+  const { trail } = service.storage
+  for (let at = 0; at < 5; at++)
+    await trail.record({ ...commandEvent('download', `file ${at}`), session: at })
+  const { bytes } = await trail.keepWithin(service.config.eventsSize)
+  assert.ok(bytes > 5 * 200 && bytes < 5 * 1_000, `${bytes} bytes of five events`)
+  const found = await until('the size', metrics, now => now.of('carrel_events_bytes') === bytes)
+  assert.equal(found.of('carrel_events_max_bytes'), 2048 * 1024 ** 2)
+})

@@ -110,6 +110,7 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
   ['CARREL_TRUSTED_PROXIES', ['proxy.example', '10.0.0.0/33', '300.1.1.1', '10.0.0.1/8/8']],
   ['CARREL_ALLOWED_HOSTS', ['*', 'https://ui.example.edu', 'ui.example.edu:8080', 'a..b']],
   ['CARREL_EVENTS_RETENTION', ['0', '36501', 'never']],
+  ['CARREL_EVENTS_SIZE', ['0', '10000001', 'all']],
   ['CARREL_HIDDEN_METADATA', ['*', 'dc', 'dc.description.*', 'none,dc.title']],
   ['CARREL_REALM', ['Söhne', 'two\nlines']],
   ['CARREL_CSRF_COOKIE', ['a b', 'a=b', 'a;b']],

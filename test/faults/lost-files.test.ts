@@ -21,6 +21,7 @@ import { list } from '../support/clients/listings.ts'
 import type { Event } from '../support/data/events.ts'
 import { changeText } from '../support/data/imports.ts'
 import { addItem } from '../support/data/repository.ts'
+import { addEvents, withStorage } from '../support/data/trail.ts'
 import { isLong } from '../support/scale.ts'
 import { testOn } from '../support/service/engines.ts'
 import { eventCounts, fill } from '../support/service/faults.ts'
@@ -60,7 +61,8 @@ async function keepBusy(address: string, told: Told, lost: () => boolean, isOver
     else {
       assert.ok(!(askedTooLate && lost()), `a ${name} was acknowledged after the loss`)
       told.counts[name]++
-      client.token = told.counts[name] % 3 === 2 ? undefined : bearerOf(answer)
+      // Only the first refresh of a session is recorded at once (D9).
+      client.token = name === 'refresh' ? undefined : bearerOf(answer)
     }
   }
 }
@@ -248,7 +250,7 @@ testOn(
       const client = new Client(served.address)
       client.token = await client.login(epersons[0] as string)
       // Moves the changes from the log to the file, because the log would hide changes of the file.
-      for (const _ of Array(300)) await client.post('/api/authn/login')
+      await withStorage(folder, storage => addEvents(storage, 300))
       assert.equal(await readyOf(served), 200)
       // Like `cp`, this keeps the file and replaces its content.
       for (const name of names) writeFileSync(join(folder, name), readFileSync(join(older, name)))

@@ -3,12 +3,13 @@ import { createHash } from 'node:crypto'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
-import { openStore } from '../../src/cli/store.ts'
+import { commandEvent, openStore } from '../../src/cli/store.ts'
 import { toConfig } from '../../src/config/config.ts'
 import { StoreUnavailable } from '../../src/lib/errors.ts'
 import { version } from '../../src/lib/version.ts'
 import { migrations as postgresMigrations } from '../../src/storage/postgres/schema.ts'
 import { migrations as sqliteMigrations } from '../../src/storage/sqlite/schema.ts'
+import { addEvents, storedEvents, verify } from '../support/data/trail.ts'
 import { createDatabase, runSql } from '../support/service/databases.ts'
 import { type Engine, engineIn, test } from '../support/service/engines.ts'
 import { temporaryFolder } from '../support/service/service.ts'
@@ -52,8 +53,14 @@ test('S6 a new store has Dublin Core in the registry of metadata', async t => {
 
 /** SHA-256 of every migration, in order. After the first release: append, and never change one. */
 const released: Readonly<Record<Engine, readonly string[]>> = {
-  sqlite: ['a408e9766b3ceffd3e06baff4c99953dc3967649ad9ebe2cdf2a2a4ef0bd4920'],
-  postgres: ['1abd8cc832a8a6cdeeff38b64b9a0f28ad7e57ba0ced052cc33c32b8b86c65c4'],
+  sqlite: [
+    'a408e9766b3ceffd3e06baff4c99953dc3967649ad9ebe2cdf2a2a4ef0bd4920',
+    '42d0257cdd6205d47781b0e8e5bd305f05ab91295159cf3ad70dcef6b9fc77ab',
+  ],
+  postgres: [
+    '1abd8cc832a8a6cdeeff38b64b9a0f28ad7e57ba0ced052cc33c32b8b86c65c4',
+    'ec3e9d08c81db07dd84997bace2a2df9f1af091da349a4442a50177f0edba57b',
+  ],
 }
 
 test('migrations are only ever appended', t => {
@@ -118,3 +125,44 @@ test('a store of before the first release is refused, and the message says how t
     },
     /before the first release.*`carrel backup`.*`carrel restore`/,
   ))
+
+/** SQL that takes back what version 2 added. */
+const firstVersion = {
+  sqlite: `DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats; DROP INDEX event_of_change;
+    DROP TABLE trail_size; ALTER TABLE event DROP COLUMN repeats; CREATE VIEW events AS SELECT id FROM event;
+    CREATE VIEW own_events AS SELECT id FROM events; PRAGMA user_version = 1`,
+  postgres: `SET search_path TO carrel; DROP VIEW own_events; DROP VIEW events; DROP INDEX event_that_repeats;
+    DROP TABLE trail_size; ALTER TABLE event DROP COLUMN repeats; CREATE VIEW events AS SELECT id FROM event;
+    CREATE VIEW own_events AS SELECT id FROM events; UPDATE store_schema SET version = 1`,
+}
+
+test('D9 a store of the first version is updated, and its trail verifies and goes on', async t => {
+  const engine = engineIn(t)
+  const settings = await emptyPlace(t)
+  await opened(settings, storage => addEvents(storage, 5))
+  if (engine === 'postgres') await runSql(settings.CARREL_DATABASE_URL ?? '', firstVersion.postgres)
+  else {
+    const db = new DatabaseSync(join(settings.CARREL_DATA ?? '', 'carrel.db'))
+    db.exec(firstVersion.sqlite)
+    db.close()
+  }
+  await opened(settings, async storage => {
+    await addEvents(storage, 5)
+    for (let at = 0; at < 3; at++)
+      await storage.trail.record({ ...commandEvent('download', 'a file'), session: 1 })
+    await storage.trail.checkpoint()
+    const verdict = await verify(storage)
+    assert.deepEqual([verdict.faults, verdict.events], [[], 11])
+  })
+  await opened(settings, async storage => {
+    const verdict = await verify(storage)
+    assert.deepEqual([verdict.faults, verdict.events], [[], 12])
+    assert.deepEqual(
+      (await storedEvents(storage)).map(({ chain, count }) => [Math.sign(chain ?? 0), count]).slice(-2),
+      [
+        [-1, 1],
+        [-1, 2],
+      ],
+    )
+  })
+})

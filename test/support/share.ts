@@ -50,13 +50,13 @@ const onPostgres = [
   'property/changes',
   'contract/short-pages',
   // Each connection to PostgreSQL has its own chain in the audit trail.
-  'contract/audit-trail-life',
+  'contract/{audit-trail-life,counted-events}',
   'admin/backup/audit-trail',
   // Races, several nodes, and processes that are killed.
   '{races,nodes}/*',
   'admin/backup/{backup,before,kill}',
   'faults/{import-signals,ingest,processes}',
-  'workers/revocation',
+  'workers/{counted-events,revocation}',
   // Schemas, waiting for connections, and lost connections.
   'storage/{migrations,postgres/*,copy/*}',
   'contract/turns',

@@ -478,6 +478,8 @@ export interface Schemas {
     }
     readonly openFiles: number
     readonly storeBytes: { readonly [name: string]: number }
+    readonly eventsBytes: number
+    readonly eventsMaxBytes: number
     readonly logins: readonly ({
       readonly method: string
       readonly success?: number

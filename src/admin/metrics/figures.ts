@@ -36,6 +36,8 @@ export async function figures(tally: Tally, parts: ServiceParts) {
     },
     openFiles: one('process_open_fds'),
     storeBytes: totals(of('store_bytes'), 'part'),
+    eventsBytes: sum(of('events_bytes')),
+    eventsMaxBytes: sum(of('events_max_bytes')),
     logins: grouped(of('logins_total'), ['method']).map(([labels, values]) => ({
       ...labels,
       ...totals(values, 'outcome'),

@@ -6,7 +6,7 @@ import type { Limits } from '../../model/limits.ts'
 import type { StoreMetrics } from '../../storage/storage.ts'
 
 export interface ServiceParts {
-  readonly config: Pick<Config, 'cacheSize' | 'database'>
+  readonly config: Pick<Config, 'cacheSize' | 'database' | 'eventsSize'>
   readonly limits: Pick<Limits, 'loops' | 'transfers'>
   readonly metrics: StoreMetrics
 }
@@ -20,6 +20,7 @@ export async function serviceMetrics({
   const loops = limits.loops()
   const cache = metrics.cache()
   const sizes = await metrics.sizes()
+  const events = metrics.repeatedEvents()
   const { user, system } = process.cpuUsage()
   const build = { version, node: process.versions.node, store: config.database.kind }
   return [
@@ -32,6 +33,12 @@ export async function serviceMetrics({
     gauge('carrel_cache_bytes', 'Orders and records in memory.', [cache.bytes]),
     gauge('carrel_cache_entries', 'Orders and records in memory.', [cache.entries]),
     gauge('carrel_cache_max_bytes', 'CARREL_CACHE_SIZE.', [config.cacheSize]),
+    gauge(
+      'carrel_events_bytes',
+      'Events of the audit trail that a client may repeat.',
+      ...(events === undefined ? [] : [[events] as const]),
+    ),
+    gauge('carrel_events_max_bytes', 'CARREL_EVENTS_SIZE.', [config.eventsSize]),
     gauge(
       'carrel_store_bytes',
       'The embedded store on disk. wal: the write-ahead log.',

@@ -171,6 +171,8 @@ export const Figures = Type.Object(
     }),
     openFiles: count,
     storeBytes: totals,
+    eventsBytes: count,
+    eventsMaxBytes: count,
     logins: Type.Array(
       closed({
         method: text,

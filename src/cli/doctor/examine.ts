@@ -13,7 +13,14 @@ import { isWritableByAll, lookAtFolders, statusOf } from './folder-facts.ts'
 import { checkFileSystems, checkFilesFolder, checkLog, checkModes, checkSpace } from './folders.ts'
 import { checkClock, checkLoad } from './machine.ts'
 import { checkHttps, checkOrigins, checkProxies } from './network.ts'
-import { checkAdministrator, checkBackup, checkSchema, checkSecret, checkSessions } from './operation.ts'
+import {
+  checkAdministrator,
+  checkBackup,
+  checkSchema,
+  checkSecret,
+  checkSessions,
+  checkTrail,
+} from './operation.ts'
 
 interface Examined {
   readonly config: Config
@@ -77,6 +84,7 @@ const checks: readonly Check[] = [
   checkSessions,
   checkAdministrator,
   checkBackup,
+  checkTrail,
   checkLoad,
 ]
 

@@ -1,4 +1,5 @@
 import { quantity } from '../../lib/quantities.ts'
+import { nearlyFull } from '../../storage/trail.ts'
 import { ago, type Check, day, duration, findingsAbout } from './finding.ts'
 
 const administrator = findingsAbout('administrator')
@@ -6,6 +7,7 @@ const sessions = findingsAbout('sessions')
 const backup = findingsAbout('backup')
 const secret = findingsAbout('secret')
 const schema = findingsAbout('schema')
+const trail = findingsAbout('audit trail')
 
 const oldBackup = 7 * day
 
@@ -42,6 +44,19 @@ export const checkBackup: Check = function* ({ store, now }) {
   const said = `the last backup was made ${ago(age)}`
   if (age > oldBackup) yield backup.warning(said, 'make one now, and see why none was made since')
   else yield backup.ok(said)
+}
+
+/** Checks whether events that a client may repeat will be removed soon (D9). */
+export const checkTrail: Check = function* ({ config: { eventsSize }, store }) {
+  if (!store || store.repeatedEvents === null) return
+  const megabytes = (bytes: number) => (bytes / 1024 ** 2).toLocaleString('en', { maximumFractionDigits: 1 })
+  const said = `events that repeat take ${megabytes(store.repeatedEvents)} of ${megabytes(eventsSize)} MB`
+  if (store.repeatedEvents > eventsSize * nearlyFull)
+    yield trail.warning(
+      `${said}; above that, the oldest of them are removed`,
+      'raise CARREL_EVENTS_SIZE, or export events and prune them (`carrel events`)',
+    )
+  else yield trail.ok(said)
 }
 
 /** Checks whether the store has the schema of this program. */

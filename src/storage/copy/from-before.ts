@@ -25,7 +25,15 @@ export function convertBefore(folder: string): void {
     transaction(db, () => {
       createIn(db)
       for (const table of tables) {
-        const columns = columnsOf(db, table).columns.join(', ')
+        const there = new Set(
+          db
+            .all<{ name: string }>("SELECT name FROM pragma_table_info(?, 'before')", table)
+            .map(({ name }) => name),
+        )
+        // Columns of later schemas stay empty.
+        const columns = columnsOf(db, table)
+          .columns.filter(name => there.has(name))
+          .join(', ')
         db.exec(`INSERT INTO main.${table} (${columns}) SELECT ${columns} FROM before.${table}`)
       }
       const entities = db.all<EntityBefore & Record<string, unknown>>('SELECT * FROM before.entity')

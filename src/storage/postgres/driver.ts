@@ -5,6 +5,7 @@ import pg from 'pg'
 import { from as copyFrom } from 'pg-copy-streams'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import { RecentlyUsed } from '../../lib/memo.ts'
+import type { ChainKind } from '../../model/audit-events.ts'
 import type { Head, TrailKey } from '../../model/trail.ts'
 import type { PoolMetrics } from '../storage.ts'
 import { clientLimits, retryOnConflict, translateErrors } from './errors.ts'
@@ -65,12 +66,12 @@ export function sealingKey(): SealingKey {
 /** The chain of the events of a connection, and the key that seals them (docs/decisions/0027). */
 interface Chain {
   readonly key: SealingKey
-  /** The last event; undefined: the next event begins the chain. */
-  head: Head | undefined
+  /** The last event of each kind of chain; without one, the next event begins a chain. */
+  readonly heads: Partial<Record<ChainKind, Head>>
 }
 
 /** @param key the key that seals events; undefined: the connection records none */
-const chainWith = (key: SealingKey = noKey): Chain => ({ key, head: undefined })
+const chainWith = (key: SealingKey = noKey): Chain => ({ key, heads: {} })
 
 const refuse = () => {
   throw new Error('this connection records no events')

@@ -3,8 +3,9 @@ import { keyringOf } from '../../model/keys.ts'
 import { createFieldFiles } from '../columns/field-files.ts'
 import { partFor, type Shared } from '../runtime/event-loops.ts'
 import { keepParents } from '../statements/group-tree.ts'
-import { countFailures, type KeptTrail, keepTrail } from '../statements/keep-trail.ts'
+import { type KeptTrail, keepTrail } from '../statements/keep-trail.ts'
 import { offer, type PartName, parts, statementsNamed } from '../statements/parts.ts'
+import { mostAtOnce, recordEvents } from '../statements/repeated-events.ts'
 import { openTrail, takeKey } from '../statements/trail.ts'
 import type { Storage } from '../storage.ts'
 import { entitiesIn } from '../tables/plan-shape.ts'
@@ -13,7 +14,7 @@ import { postgresEntities } from './entities.ts'
 import { type ClientLimits, clientLimits, patiently, startPatience } from './errors.ts'
 import { recordEvent } from './events.ts'
 import { describeTable, readAsReader } from './expose.ts'
-import { beginAtProvider } from './hot.ts'
+import { beginAtProvider, refreshSession } from './hot.ts'
 import { postgresMetrics } from './metrics.ts'
 import { openMigrated, transactionOn } from './migrate.ts'
 import { change, perform } from './perform.ts'
@@ -166,10 +167,14 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
 
   // Polls even without requests: this node must have a new secret before other nodes sign with it.
   const polling = setInterval(() => void lookup.ask().catch(() => {}), pollInterval).unref()
-  const { checkpoint, pruneSome } = part('trail')
+  const ofTrail = part('trail')
   const read = trailIn(() => connect(unlimited), keyring)
-  const failures = countFailures(event => recordEvent(accountPool, event))
-  const trail = { record: failures.record, checkpoint: () => checkpoint(keyring()), pruneSome, read }
+  const events = recordEvents({
+    record: event => recordEvent(accountPool, event),
+    refresh: (refreshed, event, clientIp) => refreshSession(accountPool, refreshed, event, clientIp),
+    atOnce: partFor(shared.loop, mostAtOnce),
+  })
+  const trail = { ...ofTrail, record: events.record, checkpoint: () => ofTrail.checkpoint(keyring()), read }
   const lookForKey = () => accountPool.statement(db => perform(db, takeKey(keyring())))
   let kept: KeptTrail | undefined
   let check: StoreCheck
@@ -180,7 +185,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
   }
   const closeAll = async () => {
     clearInterval(polling)
-    await failures.close()
+    await events.close()
     await kept?.close()
     // Entities close before the pools, because they may be writing a version.
     await entities.close()
@@ -218,7 +223,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     accessTokens: part('accessTokens'),
     sessions: {
       ...part('sessions'),
-      ...postgresSessions({ pool: accountPool, lookup }),
+      ...postgresSessions({ pool: accountPool, lookup, refresh: events.refresh }),
       // The statement changes all epersons, which may take longer than a client's request may.
       endAll: async (event, now) => {
         const patient = createPool({ ...unlimited, size: 1, queue: 1 })
@@ -251,7 +256,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
       ...part('identities'),
       begin: (login, event) => beginAtProvider(accountPool, login, event),
     },
-    metrics: postgresMetrics(poolsByName, { pages: turns, listings: places }, shared),
+    metrics: postgresMetrics(poolsByName, { pages: turns, listings: places }, shared, ofTrail.size),
     clock,
     trail,
     alerts: part('alerts'),

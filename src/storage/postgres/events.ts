@@ -1,11 +1,11 @@
-import { type AuditEvent, failedLogin } from '../../model/audit-events.ts'
+import { type AuditEvent, chainKindOf, failedLogin } from '../../model/audit-events.ts'
 import { eventRow, newChain, nothingBefore } from '../../model/trail.ts'
 import { now } from '../statements/statements.ts'
 import type { Connection, Pool, Row, Value } from './driver.ts'
 
 /**
- * The audit trail. Each connection has a chain of its own, so that none waits for another
- * (docs/decisions/0027).
+ * The audit trail. Each connection has two chains of its own, so that none waits for another
+ * (docs/decisions/0027, docs/decisions/0069).
  */
 
 /** A statement whose values have names, `:name` in its text. */
@@ -36,9 +36,9 @@ export const insertLoginEvent = insertOf(
 
 function insertOf(value: (name: string, type: string) => string, from = ''): string {
   return `INSERT INTO event (id, time, event, outcome, eperson, actor, client_ip, method, object, reason, count, changes,
-      chain, place, hash)
+      repeats, chain, place, hash)
     SELECT n.id, :time, :event, ${value('outcome', 'text')}, :eperson, ${value('actor', 'text')}, :client_ip, :method,
-      :object, :reason, :count::bigint, :changes, :chain::bigint, :place::bigint,
+      :object, :reason, :count::bigint, :changes, :repeats, :chain::bigint, :place::bigint,
       sha256(:before::bytea || int8send(n.id) || ${value('seal', 'bytea')})
     FROM (SELECT nextval('event_id_seq') AS id) n${from} RETURNING hash AS event_hash`
 }
@@ -57,9 +57,11 @@ export async function runRecording<T extends Row>(
   event: AuditEvent,
   values: Readonly<Record<string, Value>> = {},
 ): Promise<T[]> {
-  const { head } = db.chain
+  const { heads } = db.chain
+  const kind = chainKindOf(event)
+  const head = heads[kind]
   const key = db.chain.key.current()
-  const [time, chain, place] = [now(), head?.chain ?? newChain(), (head?.place ?? 0) + 1]
+  const [time, chain, place] = [now(), head?.chain ?? newChain(kind), (head?.place ?? 0) + 1]
   const rowOf = (one: AuditEvent) =>
     eventRow({ ...one, object: replaceNul(one.object), reason: replaceNul(one.reason) }, time, chain, place)
   const row = rowOf(event)
@@ -76,11 +78,11 @@ export async function runRecording<T extends Row>(
     all.failed_seal = key.seal(failed)
   }
   // If the statement fails, the event may be stored all the same. Then the next event begins a chain.
-  db.chain.head = undefined
+  delete heads[kind]
   const rows = await db.rows<T & { event_hash: Uint8Array }>(sql, ...names.map(name => valueIn(all, name)))
   const [first] = rows
   if (!first) throw new Error('an event was not recorded')
-  db.chain.head = { chain, place, hash: first.event_hash }
+  heads[kind] = { chain, place, hash: first.event_hash }
   return rows
 }
 

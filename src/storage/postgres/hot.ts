@@ -171,8 +171,12 @@ const refresh = named(`WITH refreshed AS (
    )
    ${insertEvent}`)
 
-export async function refreshSession(pool: Pool, refreshed: Refreshed, event: AuditEvent): Promise<void> {
-  const { begun, used, expires, stamp } = refreshed
-  const values = { begun, used, expires, stamp, area: areaOf(event.clientIp) }
+export async function refreshSession(
+  pool: Pool,
+  { begun, used, expires, stamp }: Refreshed,
+  event: AuditEvent,
+  clientIp: string | null,
+): Promise<void> {
+  const values = { begun, used, expires, stamp, area: areaOf(clientIp) }
   await pool.statement(db => runRecording(db, refresh, event, values))
 }

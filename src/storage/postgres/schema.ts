@@ -1,4 +1,4 @@
-import { postgresTables } from '../schema.ts'
+import { countedEvents, postgresTables } from '../schema.ts'
 
 /**
  * Forward only: entry n brings a store of version n to n + 1. An entry is never edited once it is released,
@@ -111,5 +111,16 @@ export const migrations: readonly string[] = [
     FROM bitstream;
   CREATE VIEW seen_bitstreams AS SELECT uuid, item, bundle, name, description, mime_type, size, sha256,
     CAST(NULL AS JSON) AS readers, created, audience FROM bitstream;
+  `,
+  `${countedEvents('TEXT COLLATE "C"', 'BIGINT')}
+  DROP VIEW own_events;
+  DROP VIEW events;
+  CREATE VIEW events AS SELECT id, time, event, outcome, eperson, actor,
+    (SELECT email FROM eperson WHERE uuid = actor) AS actor_email, client_ip, method, object, reason, count,
+    CAST(changes AS JSON) AS changes, CAST(repeats AS JSON) AS repeats FROM event;
+  -- As the eperson sees them: without the address that another acted from.
+  CREATE VIEW own_events AS SELECT id, time, event, outcome, eperson, actor, actor_email,
+    CASE WHEN actor = eperson THEN client_ip END AS client_ip, method, object, reason, count,
+    CASE WHEN actor = eperson THEN changes END AS changes, repeats FROM events;
   `,
 ]

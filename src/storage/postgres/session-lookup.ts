@@ -4,15 +4,7 @@ import type { AllowedSessions } from '../../model/sessions.ts'
 import type { HotSessions } from '../sessions.ts'
 import type { Connection, Pool } from './driver.ts'
 import { isStorable } from './events.ts'
-import {
-  logout,
-  lookUpSessions,
-  recordLogin,
-  refreshSession,
-  type SessionRow,
-  sessionColumns,
-  toSession,
-} from './hot.ts'
+import { logout, lookUpSessions, recordLogin, type SessionRow, sessionColumns, toSession } from './hot.ts'
 
 /**
  * The result of a look-up: the stamps of sessions, and counters that tell whether anything else has changed.
@@ -161,10 +153,11 @@ const maxCachedSessions = 10_000
 interface SessionParts {
   readonly pool: Pool
   readonly lookup: SessionLookup
+  readonly refresh: HotSessions['refresh']
 }
 
 /** Sessions: requests during a look-up share the next one, and each write takes one round trip. */
-export function postgresSessions({ pool, lookup }: SessionParts): HotSessions {
+export function postgresSessions({ pool, lookup, refresh }: SessionParts): HotSessions {
   const sessions = new Map<string, Session>()
 
   let allowed: AllowedSessions = 'all'
@@ -196,7 +189,7 @@ export function postgresSessions({ pool, lookup }: SessionParts): HotSessions {
     of,
     allowed: () => allowed,
     begin: (login, event) => recordLogin(pool, login, event),
-    refresh: (refreshed, event) => refreshSession(pool, refreshed, event),
+    refresh,
     logout: (uuid, event) => logout(pool, uuid, event),
   }
 }

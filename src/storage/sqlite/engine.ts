@@ -1,14 +1,16 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { areaOf } from '../../lib/addresses.ts'
 import { makeFolder } from '../../lib/durable-names.ts'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import { systemReason } from '../../lib/system-errors.ts'
 import { keyringOf } from '../../model/keys.ts'
-import type { Shared } from '../runtime/event-loops.ts'
+import { partFor, type Shared } from '../runtime/event-loops.ts'
 import { whilePresent } from '../runtime/limits.ts'
 import { keepParents } from '../statements/group-tree.ts'
-import { countFailures, keepTrail } from '../statements/keep-trail.ts'
-import { offer, type PartName } from '../statements/parts.ts'
+import { keepTrail } from '../statements/keep-trail.ts'
+import { offer, type PartName, parts } from '../statements/parts.ts'
+import { mostAtOnce, recordEvents } from '../statements/repeated-events.ts'
 import type { ReportLoss, Storage, StoreMetrics } from '../storage.ts'
 import { type Database, openDatabase } from './driver.ts'
 import { sqliteEntities } from './entities.ts'
@@ -100,12 +102,17 @@ export async function openEngine({
         return text === '' ? ask(readerThreads.quick()) : readerThreads.long(client, ask)
       },
     })
-  const { checkpoint, pruneSome } = part('trail')
-  const failures = countFailures(event => writer.write('recordEvent', event))
+  const ofTrail = part('trail')
+  const events = recordEvents({
+    record: event => writer.write('recordEvent', event),
+    refresh: ({ begun, used, expires, stamp }, event, clientIp) =>
+      writer.write('refreshSession', event, areaOf(clientIp), begun, used, expires, stamp),
+    atOnce: partFor(shared.loop, mostAtOnce),
+  })
   const trail = {
-    record: failures.record,
-    checkpoint: () => checkpoint(keyring()),
-    pruneSome,
+    ...ofTrail,
+    record: events.record,
+    checkpoint: () => ofTrail.checkpoint(keyring()),
     read: trailIn(file, keyring),
   }
   const kept = shared.loop === null ? keepTrail(trail, eventsRetention) : undefined
@@ -127,7 +134,10 @@ export async function openEngine({
     isNew,
     people: { ...people, withParents: keepParents(snapshot.enter, people.withParents) },
     accessTokens: part('accessTokens'),
-    sessions: { ...part('sessions'), ...sqliteSessions({ db, snapshot, write: writer.write }) },
+    sessions: {
+      ...part('sessions'),
+      ...sqliteSessions({ db, snapshot, write: writer.write, refresh: events.refresh }),
+    },
     attempts: part('attempts'),
     entities,
     repository: {
@@ -149,7 +159,18 @@ export async function openEngine({
       begin: (login, event) => writer.write('beginAtProvider', login, event),
     },
     trail,
-    metrics: sqliteMetrics(dataFolder, readerThreads, shared),
+    metrics: {
+      ...sqliteMetrics(dataFolder, readerThreads, shared),
+      repeatedEvents: () => {
+        try {
+          snapshot.enter()
+          return perform(db, parts.trail.reads.size())
+        } catch {
+          // A store that can't be read must not keep the other metrics from being shown.
+          return undefined
+        }
+      },
+    },
     clock: sqliteClock({ db, snapshot, raise: part('clock').raise }),
     alerts: part('alerts'),
     processes: part('processes'),
@@ -162,7 +183,7 @@ export async function openEngine({
     },
     close: async () => {
       clearInterval(reporting)
-      await failures.close()
+      await events.close()
       await kept?.close()
       // Entities close before the writer, because they may be writing a version.
       await entities.close()
@@ -217,7 +238,7 @@ function sqliteMetrics(
   dataFolder: string,
   readerThreads: Pick<ReaderThreads, 'measure'>,
   { listings, cacheUsage }: Shared,
-): StoreMetrics {
+): Omit<StoreMetrics, 'repeatedEvents'> {
   const file = databaseFile(dataFolder)
   const entities = entitiesFolder(dataFolder)
   return {

@@ -1,26 +1,29 @@
-import type { AuditEvent } from '../../model/audit-events.ts'
+import { type AuditEvent, type ChainKind, chainKindOf } from '../../model/audit-events.ts'
 import { eventHash, eventRow, newChain, nothingBefore, type TrailKey, valuesOf } from '../../model/trail.ts'
 import { now } from '../statements/statements.ts'
 import type { Database, Prepared } from './driver.ts'
 
-/** The audit trail. Every event is in a chain (docs/decisions/0027). */
+/** The audit trail. Every event is in one of two chains (docs/decisions/0027, docs/decisions/0069). */
 export function recordEvent(db: Database, event: AuditEvent): void {
-  const { last, insert } = statementsOf(db)
-  // Other processes write to the store too: before a transaction, only the table tells the end of the chain.
-  const [before, chain, place, hash] = ends.get(db) ?? ((last.get() ?? []) as End)
-  const id = (before ?? lastIdOf(db)) + 1
+  const prepared = statementsOf(db)
+  // Other processes write to the store too: before a transaction, only the table tells the ends of the chains.
+  const known = ends.get(db) ?? { id: lastIdOf(db) }
+  const kind = chainKindOf(event)
+  const id = known.id + 1
   // All earlier events may have been pruned.
-  const row = eventRow(event, now(), chain ?? newChain(), (place ?? 0) + 1)
+  const [chain, place, hash] = known[kind] ?? ((prepared[kind].get() ?? []) as Partial<End>)
+  const row = eventRow(event, now(), chain ?? newChain(kind), (place ?? 0) + 1)
   const added = eventHash(hash ?? nothingBefore, id, keyOf(db).seal(row))
-  insert.run(id, ...valuesOf(row), row.changes, row.chain, row.place, added)
-  ends.set(db, [id, row.chain, row.place, added])
+  prepared.insert.run(id, ...valuesOf(row), row.changes, row.repeats, row.chain, row.place, added)
+  ends.set(db, { ...known, id, [kind]: [row.chain, row.place, added] })
 }
 
-/** The last event: its id, chain, place and hash. */
-type End = [id?: number, chain?: number | null, place?: number | null, hash?: Uint8Array | null]
+/** The last event of a chain: its chain, place and hash. */
+type End = [chain: number, place: number, hash: Uint8Array]
+type Ends = { readonly id: number } & Readonly<Partial<Record<ChainKind, End>>>
 
-/** The last event of each connection, for the length of a transaction. */
-const ends = new WeakMap<Database, End>()
+/** The last id and the ends of the chains of each connection, for the length of a transaction. */
+const ends = new WeakMap<Database, Ends>()
 
 /** Called when a transaction begins, and when a part of it was rolled back. */
 export const forgetEnd = (db: Database): boolean => ends.delete(db)
@@ -36,16 +39,20 @@ export function keyOf(db: Database): TrailKey {
   return known
 }
 
-const statements = new WeakMap<Database, { readonly last: Prepared; readonly insert: Prepared }>()
+const statements = new WeakMap<Database, Readonly<Record<ChainKind | 'insert', Prepared>>>()
 
 function statementsOf(db: Database) {
   const known = statements.get(db)
   if (known) return known
+  // The conditions are those of the indexes by which the ends are found.
+  const endOf = (which: string) =>
+    db.prepare(`SELECT chain, place, hash FROM event WHERE ${which} ORDER BY id DESC LIMIT 1`)
   const prepared = {
-    last: db.prepare('SELECT id, chain, place, hash FROM event ORDER BY id DESC LIMIT 1'),
+    changes: endOf('chain >= 0'),
+    repeats: endOf('chain < 0'),
     insert: db.prepare(
       `INSERT INTO event (id, time, event, outcome, eperson, actor, client_ip, method, object, reason, count,
-         changes, chain, place, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         changes, repeats, chain, place, hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
   }
   statements.set(db, prepared)

@@ -151,12 +151,12 @@ export function logout(db: Database, uuid: string, event: AuditEvent): ProviderS
 export function refreshSession(
   db: Database,
   event: AuditEvent,
+  area: string | null,
   begun: number,
   used: number,
   expires: number,
   stamp: number,
 ): void {
-  const area = areaOf(event.clientIp)
   if (touchOf(db).run(used, area, expires, event.eperson, begun) === 0) {
     // The session isn't listed: it may be older than the list. It isn't listed again after its end.
     const added = db.run(

@@ -1,4 +1,4 @@
-import { sqliteTables } from '../schema.ts'
+import { countedEvents, sqliteTables } from '../schema.ts'
 
 /**
  * Forward only: entry n brings a store of version n to n + 1. An entry is never edited once it is released,
@@ -108,5 +108,18 @@ export const migrations: readonly string[] = [
     (SELECT readers FROM audience WHERE id = bitstream.audience) AS readers, created, audience, place FROM bitstream;
   CREATE VIEW seen_bitstreams AS SELECT uuid, item, bundle, name, description, mime_type, size, sha256,
     NULL AS readers, created, audience, place FROM bitstream;
+  `,
+  `${countedEvents('TEXT', 'INTEGER')}
+  -- The end of the other chain, which has the events of changes.
+  CREATE INDEX event_of_change ON event (id) WHERE chain >= 0;
+  DROP VIEW own_events;
+  DROP VIEW events;
+  CREATE VIEW events AS SELECT id, time, event, outcome, eperson, actor,
+    (SELECT email FROM eperson WHERE uuid = actor) AS actor_email, client_ip, method, object, reason, count, changes, repeats
+    FROM event;
+  -- As the eperson sees them: without the address that another acted from.
+  CREATE VIEW own_events AS SELECT id, time, event, outcome, eperson, actor, actor_email,
+    iif(actor IS eperson, client_ip, NULL) AS client_ip, method, object, reason, count,
+    iif(actor IS eperson, changes, NULL) AS changes, repeats FROM events;
   `,
 ]

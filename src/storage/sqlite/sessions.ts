@@ -9,13 +9,14 @@ interface Parts {
   readonly db: Database
   readonly snapshot: SharedSnapshot
   readonly write: Write
+  readonly refresh: HotSessions['refresh']
 }
 
 /** Maximum number of cached stamps. */
 const maxStamps = 10_000
 
 /** Sessions: reads are synchronous on the caller's thread, writes go through the single writer. */
-export function sqliteSessions({ db, snapshot, write }: Parts): HotSessions {
+export function sqliteSessions({ db, snapshot, write, refresh }: Parts): HotSessions {
   const stamp = db.prepare('SELECT stamp FROM eperson WHERE uuid = ? AND enabled = 1')
   const stamps = new Map<string, number | undefined>()
   /** The state of the store when the stamps were read. */
@@ -46,8 +47,7 @@ export function sqliteSessions({ db, snapshot, write }: Parts): HotSessions {
     },
     allowed: () => allowed,
     begin: (login, event) => write('recordLogin', login, event),
-    refresh: ({ begun, used, expires, stamp }, event) =>
-      write('refreshSession', event, begun, used, expires, stamp),
+    refresh,
     logout: (uuid, event) => write('logout', uuid, event),
   }
 }

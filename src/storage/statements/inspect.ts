@@ -1,9 +1,13 @@
 import { administratorGroup } from '../../model/accounts.ts'
 import { type StoreFacts, searchedEvents } from '../inspection.ts'
 import { below } from './group-tree.ts'
+import { trail } from './prune-trail.ts'
 import { type Read, row } from './statements.ts'
 
-type Facts = Pick<StoreFacts, 'administrators' | 'newestEvent' | 'newestBackup' | 'hasFiles'>
+type Facts = Pick<
+  StoreFacts,
+  'administrators' | 'newestEvent' | 'newestBackup' | 'repeatedEvents' | 'hasFiles'
+>
 
 /**
  * Facts that are read in the same way on both engines.
@@ -25,6 +29,7 @@ export function* factsOf(isCurrent: boolean): Read<Facts> {
     administrators: administrators?.count ?? 0,
     newestEvent: toTime(event?.time),
     newestBackup: toTime(backup?.time),
+    repeatedEvents: isCurrent ? yield* trail.reads.size() : null,
     hasFiles: file !== undefined,
   }
 }

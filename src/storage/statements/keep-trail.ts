@@ -60,20 +60,14 @@ export async function pruneOlder(
   }
 }
 
-export interface RepeatedFailures {
-  record(event: AuditEvent): Promise<void>
-  /** Records the counted failures. */
-  close(): Promise<void>
-}
-
 /**
  * Counts identical failures of one network (D9), so that failures can't fill the audit trail.
  * @param record writes one event
  */
-export function countFailures(record: (event: AuditEvent) => Promise<void>): RepeatedFailures {
+export function countFailures(record: (event: AuditEvent) => Promise<void>) {
   const repeats = countRepeats()
   return {
-    record: async given => {
+    record: async (given: AuditEvent): Promise<void> => {
       const event = detached(given)
       if (event.outcome !== 'failure') return record(event)
       const from = { ...event, clientIp: event.clientIp === null ? null : networkPrefix(event.clientIp) }

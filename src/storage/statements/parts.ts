@@ -7,11 +7,11 @@ import { entities } from './entities.ts'
 import { identities } from './identities.ts'
 import { people } from './people.ts'
 import { alerts, processes } from './processes.ts'
+import { trail } from './prune-trail.ts'
 import { registry } from './registry.ts'
 import { repository } from './repository.ts'
 import { sessions } from './sessions.ts'
 import type { Change, Read, Statements } from './statements.ts'
-import { trail } from './trail.ts'
 
 /**
  * The parts of the storage that are written once. Each has all methods of its interface, except those that

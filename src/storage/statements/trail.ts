@@ -3,13 +3,10 @@ import {
   type CheckpointDetail,
   type CheckpointKind,
   detailOf,
-  hex,
-  nothingBefore,
   type SignedHead,
   signCheckpoint,
 } from '../../model/trail.ts'
 import { type KeyRow, type OpenedKeys, openKeys, planKeys } from '../../model/trail-keys.ts'
-import type { Trail } from '../trail.ts'
 import {
   type Change,
   insert,
@@ -19,47 +16,9 @@ import {
   row,
   rows,
   run,
-  type StatementsOf,
   sealingKey,
   sealWith,
 } from './statements.ts'
-
-interface TrailChanges extends Pick<Trail, 'pruneSome'> {
-  /** @param secrets of the service, the one that signs first */
-  checkpoint(secrets: readonly Uint8Array[]): Promise<boolean>
-}
-
-/**
- * Changes of the audit trail other than new events (docs/decisions/0027), for any number of chains. Each
- * reads the last checkpoint first, so that of two nodes the later one finds a conflict.
- */
-export const trail = {
-  reads: {},
-  changes: {
-    *checkpoint(secrets) {
-      yield* loadKey(secrets)
-      const last = yield* lastCheckpoint()
-      return yield* signEnds(last, seenBy(last))
-    },
-    *pruneSome(before) {
-      const last = yield* lastCheckpoint()
-      const marker = yield* lastMarker()
-      const old = yield* oldEvents(before, marker)
-      if (old.length === 0) return 0
-      const ids = old.map(({ event }) => event)
-      const heads = [...new Map(old.map(one => [one.chain, one])).values()]
-      const kept = yield* firstKept(marker, ids)
-      const carried = yield* carriedHeads(marker, heads, kept.first, seenBy(last))
-      const pruned = ids.length + (marker ? (detailOf(marker).pruned ?? 0) : 0)
-      const detail = { upto: seenBy(last), ...kept, events: ids.length, pruned, before }
-      yield* keep(last, 'prune', detail, [...heads, ...carried])
-      yield* run('DELETE FROM event WHERE id = ANY($1)', ids)
-      yield* run('DELETE FROM trail_head WHERE checkpoint < $1', kept.first)
-      yield* run('DELETE FROM trail_checkpoint WHERE n < $1', kept.first)
-      return ids.length
-    },
-  },
-} satisfies StatementsOf<TrailChanges>
 
 /**
  * Loads the keys, and begins the trail of a store that has none yet. Nodes that start together wait for each
@@ -98,27 +57,16 @@ export function* readKeys(secrets: readonly Uint8Array[]): Read<OpenedKeys> {
 const keyRows = () => rows<KeyRow>('SELECT id, wrapped FROM trail_key ORDER BY id DESC')
 
 /** A checkpoint without its heads. */
-type Link = Pick<Checkpoint, 'n' | 'detail' | 'mac'>
-const linkColumns = 'n, detail, mac'
+export type Link = Pick<Checkpoint, 'n' | 'detail' | 'mac'>
+export const linkColumns = 'n, detail, mac'
 
-/** The newest checkpoint of a pruning, which tells where each chain goes on. */
-type Marker = Pick<Checkpoint, 'n' | 'detail' | 'heads'>
+export const lastCheckpoint = () =>
+  row<Link>(`SELECT ${linkColumns} FROM trail_checkpoint ORDER BY n DESC LIMIT 1`)
 
-const lastCheckpoint = () => row<Link>(`SELECT ${linkColumns} FROM trail_checkpoint ORDER BY n DESC LIMIT 1`)
-
-const seenBy = (last: Link | undefined): number => (last ? detailOf(last).upto : 0)
-
-function* lastMarker(): Read<Marker | undefined> {
-  const marker = yield* row<Link>(
-    `SELECT ${linkColumns} FROM trail_checkpoint WHERE kind = 'prune' ORDER BY n DESC LIMIT 1`,
-  )
-  if (!marker) return undefined
-  const sql = 'SELECT chain, place, event, time, hash FROM trail_head WHERE checkpoint = $1'
-  return { ...marker, heads: yield* rows<SignedHead>(sql, marker.n) }
-}
+export const seenBy = (last: Link | undefined): number => (last ? detailOf(last).upto : 0)
 
 /** Number of last seen ids that are read again: PostgreSQL gives an id before its event is committed. */
-const lateIds = 10_000
+export const lateIds = 10_000
 
 /** The unsigned ends of chains, among events after an id. In a chain, ids are in the order of places. */
 const endsAfter = (id: string) =>
@@ -128,7 +76,7 @@ const endsAfter = (id: string) =>
 const newEnds = { sqlite: endsAfter('$1'), postgres: endsAfter(`CAST($1 AS BIGINT) - ${lateIds}`) }
 
 /** @returns false if there was nothing new */
-function* signEnds(last: Link | undefined, after: number): Change<boolean> {
+export function* signEnds(last: Link | undefined, after: number): Change<boolean> {
   const heads = yield* rows<SignedHead>(newEnds, after)
   if (heads.length === 0) return false
   const upto = heads.reduce((largest, { event }) => Math.max(largest, event), seenBy(last))
@@ -136,7 +84,7 @@ function* signEnds(last: Link | undefined, after: number): Change<boolean> {
   return true
 }
 
-function* keep(
+export function* keep(
   previous: Link | undefined,
   kind: CheckpointKind,
   detail: CheckpointDetail,
@@ -155,94 +103,5 @@ function* keep(
       time,
       hash,
     })),
-  )
-}
-
-/**
- * Maximum number of events, and of checkpoints, removed at a time, so that the writer isn't held for long.
- */
-const pruneLimit = 1_000
-
-/**
- * Some of the oldest events, those of a chain in their order and from its beginning on. The clock may have
- * been set back: an old event that follows a newer one in its chain stays.
- */
-function* oldEvents(before: string, marker: Marker | undefined): Read<readonly SignedHead[]> {
-  const found = yield* rows<SignedHead>(
-    `SELECT chain, place, id AS event, time, hash FROM event
-     WHERE time < $1 AND chain IS NOT NULL AND place IS NOT NULL AND hash IS NOT NULL
-     ORDER BY time, id LIMIT ${pruneLimit}`,
-    before,
-  )
-  const starts = new Map(marker?.heads.map(head => [head.chain, head]))
-  const old: SignedHead[] = []
-  for (const [chain, events] of Map.groupBy(found, one => one.chain)) {
-    let last: Pick<SignedHead, 'place' | 'event'> = starts.get(chain) ?? { place: 0, event: 0 }
-    for (const one of events.toSorted((a, b) => a.place - b.place)) {
-      // By id, because SQLite has no index by place. Places are skipped only after tampering with clock or
-      // table.
-      const skipped = 'SELECT 1 AS one FROM event WHERE id > $1 AND id < $2 AND chain = $3 LIMIT 1'
-      if (one.place > last.place + 1 && (yield* row(skipped, last.event, one.event, chain))) break
-      old.push(one)
-      last = one
-    }
-  }
-  return old
-}
-
-/**
- * The first checkpoint to keep: the first that has signed events that stay.
- * @param removed the ids of events that go now
- */
-function* firstKept(
-  marker: Marker | undefined,
-  removed: readonly number[],
-): Read<Required<Pick<CheckpointDetail, 'first' | 'firstPrevious'>>> {
-  const oldest = yield* rows<Link>(
-    `SELECT ${linkColumns} FROM trail_checkpoint ORDER BY n LIMIT ${pruneLimit}`,
-  )
-  const needed = yield* row<{ n: number }>(
-    `WITH gone AS MATERIALIZED (SELECT chain, place FROM trail_head WHERE checkpoint = $1)
-     SELECT k.n FROM trail_checkpoint k JOIN trail_head h ON h.checkpoint = k.n
-     WHERE k.kind <> 'prune' AND NOT (h.event = ANY($2))
-       AND NOT EXISTS (SELECT 1 FROM gone g WHERE g.chain = h.chain AND g.place >= h.place)
-     ORDER BY k.n LIMIT 1`,
-    marker?.n ?? 0,
-    removed,
-  )
-  const at = needed ? oldest.findIndex(({ n }) => n >= needed.n) : -1
-  const dropped = at < 0 ? oldest.at(-1) : oldest[at - 1]
-  if (dropped) return { first: dropped.n + 1, firstPrevious: hex(dropped.mac) }
-  const { firstPrevious = hex(nothingBefore), first = 1 } = marker ? detailOf(marker) : {}
-  return { first, firstPrevious }
-}
-
-/** Time in ms after which no connection adds to a chain any more, because it is closed by then. */
-const goesOnFor = 24 * 3600 * 1000
-
-/** The heads to repeat from the last marker: of chains that (may) go on, or are in checkpoints that stay. */
-function* carriedHeads(
-  marker: Marker | undefined,
-  added: readonly SignedHead[],
-  firstKept: number,
-  seen: number,
-): Read<readonly SignedHead[]> {
-  if (!marker) return []
-  const going = yield* rows<{ chain: number }>(
-    'SELECT DISTINCT chain FROM event WHERE id > $1 AND chain IS NOT NULL',
-    seen - lateIds,
-  )
-  const signed = yield* rows<{ chain: number }>(
-    `SELECT m.chain FROM trail_head m WHERE m.checkpoint = $1 AND EXISTS (
-       SELECT 1 FROM trail_head h JOIN trail_checkpoint k ON k.n = h.checkpoint
-       WHERE h.chain = m.chain AND k.n >= $2 AND k.kind <> 'prune')`,
-    marker.n,
-    firstKept,
-  )
-  const needed = new Set([...going, ...signed].map(({ chain }) => chain))
-  const replaced = new Set(added.map(({ chain }) => chain))
-  const recent = new Date(Date.now() - goesOnFor).toISOString()
-  return marker.heads.filter(
-    ({ chain, time }) => !replaced.has(chain) && (needed.has(chain) || time > recent),
   )
 }

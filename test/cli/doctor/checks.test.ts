@@ -33,6 +33,7 @@ const store: StoreFacts = {
   administrators: 1,
   newestEvent: now - 1_000,
   newestBackup: now - day,
+  repeatedEvents: 0,
   secretMade: now - 30 * day,
   hasFiles: true,
   server: null,
@@ -206,6 +207,11 @@ const rows: readonly (readonly [what: string, change: Change, expected: RegExp])
     /^note sessions: CARREL_SESSION_LIFETIME is not set/,
   ],
   ['an old backup', { store: { ...store, newestBackup: now - 8 * day } }, /^warning backup: .*8 days ago/],
+  [
+    'events that repeat which are nearly too large',
+    { store: { ...store, repeatedEvents: 1_900 * 1024 ** 2 } },
+    /^warning audit trail: events that repeat take 1,900 of 2,048 MB; above that, the oldest of them are removed/,
+  ],
   ['no backup', { store: { ...store, newestBackup: null } }, /^note backup: no backup is known/],
   [
     'an event of tomorrow',

@@ -11,6 +11,8 @@ const left = [
   ...['ticket', 'attempt'],
   // Versions of entities that no request reads a minute later.
   'retired',
+  // The size of events that repeat, which the copy measures again.
+  'trail_size',
   // Counters, which triggers compute again.
   ...['audience.items', 'audience.bitstreams', 'audience.bytes'],
   // Tables copied field by field.

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import type { Repeats } from '../../../src/model/audit-events.ts'
 import type { Client } from '../clients/client.ts'
 
 /** One event of the audit trail as an administrator reads it. */
@@ -16,13 +17,14 @@ export interface Event {
   readonly reason: string | null
   readonly count: number
   readonly changes: { readonly before: object | null; readonly after: object | null } | null
+  readonly repeats: Repeats | null
 }
 
 /** Returns the events of this name, oldest first, without members that differ between runs. */
 export async function eventsOf(
   admin: Client,
   name: string,
-): Promise<Omit<Event, 'id' | 'time' | 'event' | 'actor_email' | 'count' | 'changes'>[]> {
+): Promise<Omit<Event, 'id' | 'time' | 'event' | 'actor_email' | 'count' | 'changes' | 'repeats'>[]> {
   return (await allEvents(admin))
     .filter(({ event }) => event === name)
     .map(
@@ -33,6 +35,7 @@ export async function eventsOf(
         actor_email: _email,
         count: _count,
         changes: _changes,
+        repeats: _repeats,
         ...rest
       }) => rest,
     )

@@ -143,7 +143,9 @@ export async function fill(
 
 /** Counts the successful events of this name for an eperson in the audit trail. */
 export const eventCounts = (events: readonly Event[], eperson: string | undefined, name: string): number =>
-  events.filter(one => one.event === name && one.outcome === 'success' && one.eperson === eperson).length
+  events
+    .filter(one => one.event === name && one.outcome === 'success' && one.eperson === eperson)
+    .reduce((sum, { count }) => sum + count, 0)
 
 /** The beginning of a command line that runs `carrel`. */
 export const carrelProgram: readonly [string, ...string[]] = [process.execPath, entry]

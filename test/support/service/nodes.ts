@@ -184,7 +184,7 @@ export async function answerOf(sent: ClientRequest): Promise<IncomingMessage> {
   return response
 }
 
-interface CsrfPair extends Readonly<Record<string, string>> {
+export interface CsrfPair extends Readonly<Record<string, string>> {
   readonly 'x-xsrf-token': string
   readonly cookie: string
 }
@@ -234,7 +234,8 @@ export async function addEvents(url: string, count: number, bytes: number): Prom
 }
 
 const eventColumns = `id, time, event, outcome, eperson, actor,
-  (SELECT email FROM carrel.eperson WHERE uuid = actor) AS actor_email, client_ip, method, object, reason, count, CAST(changes AS JSON) AS changes`
+  (SELECT email FROM carrel.eperson WHERE uuid = actor) AS actor_email, client_ip, method, object, reason, count, CAST(changes AS JSON) AS changes,
+  CAST(repeats AS JSON) AS repeats`
 
 /** Makes the reading of each event take this number of seconds. */
 export async function slowEvents(url: string, seconds: number): Promise<void> {

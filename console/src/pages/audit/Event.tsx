@@ -49,8 +49,11 @@ function EventPage({
           event.object !== null && [a('event.object'), <bdi>{event.object}</bdi>],
           event.reason !== null && [a('event.reason'), <bdi>{event.reason}</bdi>],
           event.count > 1 && [a('event.count'), formatNumber(event.count)],
+          ...timesOf(event),
         ]}
       />
+      <Numbers label={a('event.objects')} of={membersOf(membersOf(event.repeats).objects)} />
+      <Numbers label={a('event.networks')} of={membersOf(membersOf(event.repeats).networks)} />
       <Changes event={event} />
     </Page>
   )
@@ -58,6 +61,42 @@ function EventPage({
 
 /** Formats a time to the millisecond in UTC, which is how the trail stores it. */
 const exactTime = (text: string) => text.replace('T', ' ').replace('Z', ' UTC')
+
+/** Times of the first and the last event that the event counts. */
+function timesOf({ repeats }: TrailEvent): readonly (readonly [string, JSX.Element])[] {
+  const { first, last } = membersOf(repeats)
+  const labelled = [
+    [a('event.first'), first],
+    [a('event.last'), last],
+  ] as const
+  return labelled.flatMap(([label, time]) =>
+    typeof time === 'string' ? [[label, <time dateTime={time}>{exactTime(time)}</time>] as const] : [],
+  )
+}
+
+const membersOf = (value: Json | undefined): Readonly<Record<string, Json>> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Record<string, Json>) : {}
+
+/** Names with numbers of events; nothing if there are none. */
+function Numbers({
+  label,
+  of,
+}: {
+  readonly label: string
+  readonly of: Readonly<Record<string, Json>>
+}): JSX.Element | null {
+  const rows = Object.entries(of)
+  if (rows.length === 0) return null
+  const columns: readonly Column<[string, Json]>[] = [
+    { id: 'name', label, cell: ([name]) => <bdi>{name}</bdi> },
+    { id: 'number', label: a('event.count'), cell: ([, number]) => formatNumber(Number(number)) },
+  ]
+  return (
+    <section class="section">
+      <Table label={label} columns={columns} rows={rows} idOf={([name]) => name} whole />
+    </section>
+  )
+}
 
 interface Change {
   readonly member: string
@@ -68,11 +107,7 @@ interface Change {
 function Changes({ event: { changes } }: { readonly event: TrailEvent }): JSX.Element | null {
   if (changes === null || typeof changes !== 'object' || Array.isArray(changes)) return null
   const { before, after } = changes as { readonly [name: string]: Json }
-  const members = (value: Json | undefined) =>
-    value !== null && typeof value === 'object' && !Array.isArray(value)
-      ? (value as Record<string, Json>)
-      : {}
-  const [one, other] = [members(before), members(after)]
+  const [one, other] = [membersOf(before), membersOf(after)]
   const rows: readonly Change[] = [...new Set([...Object.keys(one), ...Object.keys(other)])].map(member => ({
     member,
     before: one[member],

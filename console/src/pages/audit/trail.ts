@@ -19,6 +19,8 @@ export interface TrailEvent extends DataRecord {
   readonly reason: string | null
   readonly count: number
   readonly changes: Json
+  /** `first`, `last`, `objects` and `networks`, for an event that counts others. */
+  readonly repeats: Json
 }
 
 /** A filter of events. Empty members match everything. */
