@@ -41,10 +41,11 @@ function importsOf(file: string, text: string): string[] {
 const floor = ['lib', 'model']
 
 /**
- * Entry points of `storage/columns`: the interface that an engine implements, the lists of records over it,
+ * Entry points of `storage/columns`: the interface that an engine implements, the files of fields, the lists of records over it,
  * single records over a version, and the work of its threads.
  */
 const doorsOfColumns = [
+  'field-files',
   'record-source',
   'record-listings',
   'changed-entities',
@@ -85,7 +86,14 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   'query/check': ['http', 'query/language'],
   'storage/columns': ['lib/threads', 'storage', 'storage/plans', 'storage/runtime'],
   authn: ['config', 'http', 'http/resources', 'storage'],
-  import: ['lib/threads', 'storage', 'storage/columns/revised-ranks.ts', 'storage/columns/sort-records.ts'],
+  import: [
+    'lib/threads',
+    'storage',
+    ...['field-files', 'field-writer', 'revised-ranks', 'search-texts', 'sort-records', 'stored-field'].map(
+      name => `storage/columns/${name}.ts`,
+    ),
+    ...['value-writer', 'values', 'word-writer'].map(name => `storage/columns/${name}.ts`),
+  ],
   items: ['config', 'http', 'http/resources', 'storage'],
   query: ['config', 'http', 'lib/threads', 'query/check', 'query/language', 'storage'],
   'storage/statements': ['storage', 'storage/columns/changed-entities.ts'],

@@ -5,10 +5,11 @@ import type { RecordEntity } from '../entities.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import { createPlaces, type Edits } from './change-edits.ts'
 import { type Changed, changedSlots, changesOf } from './changed-entities.ts'
-import { Facts, type Turn } from './facts.ts'
+import { Facts } from './facts.ts'
+import type { Turn } from './kept-facts.ts'
+import type { LoadedRecords } from './loaded-records.ts'
 import { type RecordNumbers, type RecordSource, type RecordWork, slotsOf } from './record-source.ts'
 import { findKeysTogether, searchIn } from './search.ts'
-import type { LoadedRecords } from './values.ts'
 
 /**
  * Reads entities with changes of single records since their version was made (docs/decisions/0041). Their

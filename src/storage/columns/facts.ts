@@ -1,9 +1,7 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
-import { type Client, nobody } from '../../lib/fair-queue.ts'
-import { RecentlyUsed } from '../../lib/memo.ts'
 import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
-import { type Cacheable, cacheKey, type RecordCache } from '../runtime/version-cache.ts'
+import type { RecordCache } from '../runtime/version-cache.ts'
 import { changesOf } from './changed-entities.ts'
 import {
   type ColumnRef,
@@ -17,22 +15,15 @@ import {
   typeOf,
 } from './columns.ts'
 import { type FieldFiles, wordsBeside } from './field-files.ts'
+import { entryBytes, KeptFacts, type Turn } from './kept-facts.ts'
+import type { LoadedRecords } from './loaded-records.ts'
 import { readsOfLookup } from './look-up.ts'
 import type { ReadableRecords } from './readable-records.ts'
 import { type RecordWork, slotsOf } from './record-source.ts'
 import type { StoredField } from './stored-field.ts'
 import type { PackedFacts } from './tasks.ts'
-import type { GivenValues, LoadedRecords, PackedValues } from './values.ts'
+import type { GivenValues, PackedValues } from './values.ts'
 import type { GivenWords, PackedWords } from './word-index.ts'
-
-/** The client whose turn it is, and the work that runs in it. */
-export interface Turn {
-  readonly work: RecordWork
-  readonly client: Client
-}
-
-/** Bytes counted for each cache entry besides its own, so that small ones are bounded, too. */
-export const entryBytes = 4_096
 
 /** The facts that a condition or a row needs about a field. */
 export interface Need {
@@ -56,13 +47,8 @@ const minDistinct = 64
  * Facts about the fields of versions (docs/decisions/0035). Each is made once, in the thread for long work,
  * and kept in the cache that all event loops share. A fact that doesn't fit is made for one request.
  */
-export class Facts {
-  readonly #cache: RecordCache
-  readonly #making = new Map<string, Promise<Cacheable>>()
-  /** Number of times that facts which were not at hand were wanted, by cache key. */
-  readonly #wanted = new RecentlyUsed<string, { times: number }>(1_000)
+export class Facts extends KeptFacts {
   readonly #files: FieldFiles
-  readonly #later: (work: (work: RecordWork) => Promise<unknown>) => void
 
   /** @param later runs work in the background */
   constructor(
@@ -70,65 +56,8 @@ export class Facts {
     files: FieldFiles,
     later: (work: (work: RecordWork) => Promise<unknown>) => void = () => {},
   ) {
-    this.#cache = cache
+    super(cache, later)
     this.#files = files
-    this.#later = later
-  }
-
-  peekKept<T extends Cacheable>(entity: RecordEntity, what: string): T | undefined {
-    return this.#cache.peek<T>(entity.source.version, what)
-  }
-
-  /**
-   * Returns a value, which is made at most once at a time and cached if there is room.
-   * @param what names it within the version
-   */
-  async kept<T extends Cacheable>(
-    { client }: Turn,
-    { source }: RecordEntity,
-    what: string,
-    make: () => Promise<T>,
-    maxKept = Number.POSITIVE_INFINITY,
-  ): Promise<T> {
-    const { version } = source
-    const key = cacheKey(version, what)
-    for (;;) {
-      const known = this.#cache.peek<T>(version, what)
-      if (known) return known
-      const running = this.#making.get(key)
-      if (running) {
-        try {
-          return (await running) as T
-        } catch {
-          // Its client may have disconnected; those who still wait try it themselves.
-          client.signal().throwIfAborted()
-          continue
-        }
-      }
-      const making = make()
-      this.#making.set(key, making)
-      const done = () => void this.#making.delete(key)
-      try {
-        const made = await making
-        // Calls that come before the cache has the value get this one.
-        this.#keep(version, what, made, maxKept).then(done, done)
-        return made
-      } catch (error) {
-        done()
-        throw error
-      }
-    }
-  }
-
-  async #keep(
-    version: string,
-    what: string,
-    made: Cacheable,
-    maxKept = Number.POSITIVE_INFINITY,
-  ): Promise<void> {
-    const bytes = made.byteLength + entryBytes
-    if (bytes > maxKept || !this.#cache.hasRoomFor(bytes)) return
-    await this.#cache.get(version, what, bytes, async () => made, asIs)
   }
 
   /** Notes look-ups in records or in a file. After many, the field is read into memory. */
@@ -180,30 +109,11 @@ export class Facts {
   /** Reads the file of a field into memory, if the cache has room for it. */
   async #load(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<void> {
     const field = this.stored(entity, ref)
-    if (!field || !this.#cache.hasRoomFor(2 * sizeInMemory(field))) return
+    if (!field || !this.cache.hasRoomFor(2 * sizeInMemory(field))) return
     const name = nameOf(entity, ref)
     await this.kept(turn, entity, `column ${name}`, () => turn.work.call('loadColumn', field))
     await this.kept(turn, entity, `postings ${name}`, () => turn.work.call('loadPostings', field))
     await this.kept(turn, entity, `values ${name}`, () => turn.work.call('loadValues', field))
-  }
-
-  /**
-   * Makes a value in the background once it has been wanted often enough, and not again: if the cache has no
-   * room for it, making it again would not help.
-   */
-  makeLater(
-    { source }: RecordEntity,
-    what: string,
-    times: number,
-    enough: number,
-    make: (turn: Turn) => Promise<unknown>,
-  ): void {
-    const key = cacheKey(source.version, what)
-    const known = this.#wanted.get(key)
-    const before = known?.times ?? 0
-    if (known) known.times += times
-    else this.#wanted.add(key, { times })
-    if (before < enough && before + times >= enough) this.#later(work => make({ work, client: nobody }))
   }
 
   /** @returns undefined unless all of it is at hand */
@@ -212,14 +122,14 @@ export class Facts {
     const { version } = entity.source
     const name = nameOf(entity, ref)
     const stored = this.stored(entity, ref)
-    const column = this.#cache.peek<PackedColumn>(version, `column ${name}`) ?? stored
+    const column = this.cache.peek<PackedColumn>(version, `column ${name}`) ?? stored
     if (!column) return undefined
     const found = {
       ...typeOf(entity, ref),
       column,
       postings:
-        this.#cache.peek<Uint32Array<SharedArrayBuffer>>(version, `postings ${name}`) ?? stored ?? null,
-      values: this.#cache.peek<Uint8Array<SharedArrayBuffer>>(version, `values ${name}`) ?? stored ?? null,
+        this.cache.peek<Uint32Array<SharedArrayBuffer>>(version, `postings ${name}`) ?? stored ?? null,
+      values: this.cache.peek<Uint8Array<SharedArrayBuffer>>(version, `values ${name}`) ?? stored ?? null,
     }
     const wanted = wantedOf(need, column)
     return (wanted.postings && !found.postings) || (wanted.values && !found.values) ? undefined : found
@@ -235,7 +145,7 @@ export class Facts {
     const { count } = entity.source
     const column = await this.#packed(turn, entity, ref)
     const wanted = wantedOf(need, column)
-    const isKnown = this.#cache.peek(entity.source.version, `values ${name}`) !== undefined
+    const isKnown = this.cache.peek(entity.source.version, `values ${name}`) !== undefined
     const postings = wanted.postings
       ? await this.kept(turn, entity, `postings ${name}`, () => turn.work.call('postings', column, count))
       : null
@@ -256,13 +166,13 @@ export class Facts {
 
   /** All records, if they are loaded. */
   records(entity: RecordEntity, slots: Uint32Array | null): ReadableRecords | null {
-    const loaded = this.#cache.peek<LoadedRecords>(entity.source.version, 'records')
+    const loaded = this.cache.peek<LoadedRecords>(entity.source.version, 'records')
     return loaded ? { starts: loaded.starts, json: loaded.json, slots } : null
   }
 
   /** The result of `slots` if it is at hand; otherwise undefined. */
   peekSlots({ source }: RecordEntity): Uint32Array | null | undefined {
-    return source.slots === undefined ? null : this.#cache.peek<Uint32Array>(source.version, 'slots')
+    return source.slots === undefined ? null : this.cache.peek<Uint32Array>(source.version, 'slots')
   }
 
   #column(turn: Turn, entity: RecordEntity, ref: ColumnRef): Awaitable<GivenColumn> {
@@ -312,8 +222,8 @@ export class Facts {
     )
     const { version } = entity.source
     const name = nameOf(entity, ref)
-    await this.#keep(version, `column ${name}`, made.column)
-    await this.#keep(version, `values ${name}`, made.values)
+    await this.keep(version, `column ${name}`, made.column)
+    await this.keep(version, `values ${name}`, made.values)
     return made
   }
 
@@ -355,8 +265,6 @@ function wantedOf({ ref, values, lookups, postings }: Need, column: GivenColumn)
     postings: postings && distinct >= minDistinct,
   }
 }
-
-export const asIs = <T>(value: T): T => value
 
 /** The need of a sort, which reads no values. */
 export const onlyRanks = { values: false, lookups: 0, postings: false } as const

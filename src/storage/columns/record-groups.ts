@@ -5,13 +5,14 @@ import { type RecordFormat, separators } from '../../model/record-format.ts'
 import type { Listing, RecordPlan } from '../entities.ts'
 import { pieceBytes, whilePresent } from '../runtime/limits.ts'
 import { columnOf } from './columns.ts'
-import type { Turn } from './facts.ts'
 import { type GroupColumn, type GroupTask, openRows, type PackedRows } from './group-rows.ts'
+import type { Turn } from './kept-facts.ts'
+import { pickRecords, range } from './loaded-records.ts'
 import { Needs } from './needs.ts'
 import type { RecordOrders } from './record-orders.ts'
 import type { RecordSource } from './record-source.ts'
 import { fieldsOf } from './rows.ts'
-import { MemoryValues, pickRecords, range } from './values.ts'
+import { MemoryValues } from './values.ts'
 
 type GroupPlan = RecordPlan & { readonly shape: Rows }
 

@@ -10,11 +10,11 @@ import { baseEntity, changesOf, lastChanges } from './changed-entities.ts'
 import { changedSource, mixed, split } from './changed-source.ts'
 import { unpackColumn } from './columns.ts'
 import { filterName } from './filters.ts'
+import { type LoadedRecords, maxLoadedBytes, pickRecords, range, unpackRecords } from './loaded-records.ts'
 import { createRecordGroups, isGrouped } from './record-groups.ts'
 import { createRecordOrders } from './record-orders.ts'
 import { type RecordNumbers, type RecordSource, slotsOf } from './record-source.ts'
 import { fieldsOf, pieceOf, scalarColumns } from './rows.ts'
-import { type LoadedRecords, maxLoadedBytes, pickRecords, range, unpackRecords } from './values.ts'
 
 /** The maximum number of records in a piece of a listing, which is also limited by `pieceBytes`. */
 const pieceRecords = 1_024

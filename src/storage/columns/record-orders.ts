@@ -13,8 +13,9 @@ import {
   openColumn,
   type PackedColumn,
 } from './columns.ts'
-import { asIs, entryBytes, Facts, onlyRanks, type Turn } from './facts.ts'
+import { Facts, onlyRanks } from './facts.ts'
 import { createFilters, type Filters, nameOfCondition } from './filters.ts'
+import { asIs, entryBytes, type Turn } from './kept-facts.ts'
 import type { RecordSource, SortField } from './record-source.ts'
 import { numbersBetween, type PackedSelection, packedSize } from './selections.ts'
 import { sortFew, toSlots } from './sort-records.ts'

@@ -4,15 +4,15 @@ import { dirname } from 'node:path'
 import { TooMuch } from '../../lib/errors.ts'
 import { sharedNumbers } from '../../lib/memory.ts'
 import { processIdInName } from '../../lib/process-ids.ts'
-import { writeAt } from './field-writer.ts'
 import { headerLength, headerOf, readFileAt } from './stored-field.ts'
+import { writeAt } from './value-writer.ts'
 import { type PackedWords, packedHeader, unpackWords, wordKind } from './word-index.ts'
 
 /** Places of words that are sorted at a time, of eight bytes each. */
-const runLength = 2 ** 21
+const runLength = 2 ** 20
 
 /** Values of the finished index that are put in order at a time. */
-const windowLength = 2 ** 22
+const windowLength = 2 ** 21
 
 /** Maximum number of places of words in one field; in memory each takes four bytes, twice. */
 const maxPlaces = { memory: 100_000_000, file: 1_000_000_000 } as const

@@ -14,7 +14,7 @@ import {
   postingsOf,
   unpackColumn,
 } from './columns.ts'
-import { finishField, ValueWriter } from './field-writer.ts'
+import { finishField } from './field-writer.ts'
 import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
 import { revisedColumn, revisedSlots } from './revised-ranks.ts'
@@ -26,6 +26,7 @@ import { sortNumbers, toSlots } from './sort-records.ts'
 import { closeStored, type StoredField } from './stored-field.ts'
 import { type FilterTask, prepare } from './tasks.ts'
 import { type Translated, translate } from './translate.ts'
+import { ValueWriter } from './value-writer.ts'
 import {
   arrangeValues,
   eachJson,

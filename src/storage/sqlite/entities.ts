@@ -7,10 +7,9 @@ import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule, TableSource } from '../../model/entities.ts'
 import type { Viewer } from '../../model/readers.ts'
 import { changesOf, withChangedSlots } from '../columns/changed-entities.ts'
-import { createFieldFiles, type FieldFiles } from '../columns/field-files.ts'
+import { createFieldFiles } from '../columns/field-files.ts'
 import { foldChanges, refuseTooMany } from '../columns/fold-changes.ts'
 import { createRecordListings } from '../columns/record-listings.ts'
-import { type RecordSource, type RecordWork, slotsOf } from '../columns/record-source.ts'
 import { sortRecords } from '../columns/sort-records.ts'
 import type { Entities, NewEntity, NewRecords, RecordPlan, Revision } from '../entities.ts'
 import { createPlanRunner } from '../plans/run-plans.ts'
@@ -22,20 +21,19 @@ import { storedWrite } from '../statements/record-writes.ts'
 import { visibleRows } from '../tables/row-visibility.ts'
 import type { Database } from './driver.ts'
 import { perform } from './perform.ts'
+import { recordFiles } from './record-files.ts'
 import {
   baseOf,
   openRecords,
   ranksIn,
   recordReader,
-  recordsBetween,
-  recordsNumbered,
   slotsIn,
   writeRecordFile,
   writeRevisionFile,
 } from './record-versions.ts'
 import type { SharedSnapshot } from './shared-snapshot.ts'
 import { createTableListings } from './table-listings.ts'
-import type { Reader, ReaderThreads } from './threads.ts'
+import type { ReaderThreads } from './threads.ts'
 
 /** Interval in ms at which unused versions are removed. */
 const sweepInterval = 60_000
@@ -228,82 +226,6 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       clearTimeout(firstSweep)
       await folding?.close()
       files.close()
-    },
-  }
-}
-
-/**
- * Bytes of a file that are memory-mapped for short pages. The operating system can reclaim them at any time.
- */
-const mappedBytes = 256 * 1024 * 1024
-
-interface FileParts {
-  readonly readerThreads: ReaderThreads
-  readonly fileOf: (version: string) => string
-  readonly fieldFiles: FieldFiles
-}
-
-interface RecordFiles extends RecordSource {
-  /** Closes the files of all other versions. */
-  keepOnly(versions: ReadonlySet<string>): void
-  close(): void
-}
-
-/** Records in one file for each version. This thread reads short pages, reader threads everything longer. */
-function recordFiles({ readerThreads, fileOf, fieldFiles }: FileParts): RecordFiles {
-  const opened = new Map<string, Database>()
-  function database(version: string): Database {
-    const open = opened.get(version)
-    if (open) return open
-    const db = openRecords(fileOf, version, { map: mappedBytes })
-    opened.set(version, db)
-    return db
-  }
-
-  const workIn = (reader: Reader): RecordWork => ({
-    sort: ({ source }, fields) => reader.call('sort', fileOf(source.version), source.count, fields),
-    column: ({ source, fields }, field) =>
-      reader.call('columnIn', fileOf(source.version), field, fields[field]?.nullable ?? true),
-    slots: ({ source }) => reader.call('slotsIn', fileOf(source.version)),
-    values: async (entity, slots, field, stop) => {
-      const file = fileOf(entity.source.version)
-      const part = await reader.call('valuesIn', file, slots, slotsOf(entity), field, stop)
-      return { parts: [part], lengths: [slots.length] }
-    },
-    search: (entity, field, keys, among) =>
-      reader.call('search', fileOf(entity.source.version), entity, field, keys, among),
-    call: reader.call,
-  })
-
-  return {
-    fieldFiles,
-    inTurn: (client, work) => readerThreads.long(client, reader => work(workIn(reader))),
-    readShort: ({ source }, numbers, separator) =>
-      numbers instanceof Uint32Array
-        ? recordsNumbered(database(source.version), numbers, separator)
-        : recordsBetween(database(source.version), ...numbers, separator),
-    open: async ({ source }, client) => {
-      const file = fileOf(source.version)
-      const reader = await readerThreads.long(client, async reader => {
-        await reader.call('acquire', file)
-        return reader
-      })
-      return {
-        piece: (numbers, format, fields, columns) =>
-          readerThreads.long(client, () => reader.call('records', file, numbers, format, fields, columns)),
-        // If the thread has ended, its files are closed already.
-        close: () => reader.call('release', file).catch(() => {}),
-      }
-    },
-    keepOnly: versions => {
-      for (const [version, db] of opened) {
-        if (versions.has(version)) continue
-        opened.delete(version)
-        db.close()
-      }
-    },
-    close: () => {
-      for (const db of opened.values()) db.close()
     },
   }
 }

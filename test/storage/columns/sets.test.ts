@@ -11,7 +11,7 @@ import {
   postingsOf,
   unpackColumn,
 } from '../../../src/storage/columns/columns.ts'
-import { finishField, ValueWriter } from '../../../src/storage/columns/field-writer.ts'
+import { finishField } from '../../../src/storage/columns/field-writer.ts'
 import { Pairs, TupleSet } from '../../../src/storage/columns/groups.ts'
 import {
   complement,
@@ -41,6 +41,7 @@ import {
   packSelection,
 } from '../../../src/storage/columns/selections.ts'
 import { openStored, type StoredField } from '../../../src/storage/columns/stored-field.ts'
+import { ValueWriter } from '../../../src/storage/columns/value-writer.ts'
 import { runs } from '../../support/scale.ts'
 import { temporaryFolder } from '../../support/service/service.ts'
 

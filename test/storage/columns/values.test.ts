@@ -5,13 +5,14 @@ import fc from 'fast-check'
 import { inUtc } from '../../../src/lib/instants.ts'
 import { orderOf } from '../../../src/model/value-order.ts'
 import { columnsOfRows, openColumn, packColumn } from '../../../src/storage/columns/columns.ts'
-import { finishField, ValueWriter } from '../../../src/storage/columns/field-writer.ts'
+import { finishField } from '../../../src/storage/columns/field-writer.ts'
 import { groupBy } from '../../../src/storage/columns/groups.ts'
 import { placesIn } from '../../../src/storage/columns/look-up.ts'
 import { packValues } from '../../../src/storage/columns/readable-records.ts'
 import { rowsOf } from '../../../src/storage/columns/rows.ts'
 import { partsOf } from '../../../src/storage/columns/selections.ts'
 import { openStored } from '../../../src/storage/columns/stored-field.ts'
+import { ValueWriter } from '../../../src/storage/columns/value-writer.ts'
 import {
   arrangeValues,
   eachText,
