@@ -49,7 +49,7 @@ interface Ranking {
   ranks(place: number, into: Uint32Array): Promise<void>
   /**
    * Writes what is known of a field to a file, unless its sort keys don't tell how the values are written.
-   * Each takes 16 bytes a record of memory, so they are written one after the other.
+   * Each takes 12 bytes a record of memory, so they are written one after the other.
    * @param isUnique true if the numbers of the records are their ranks
    */
   writeField(place: number, path: string, isUnique: boolean): Promise<void>
@@ -158,7 +158,9 @@ export function createRanking({ pool, batches, fields, count, valuesPath }: Part
       release(found)
     },
     writeField: (place, path, isUnique) => {
+      // Ranking takes as much memory, and comes first, because the records wait for it.
       writing = writing.then(async () => {
+        await Promise.allSettled(ranked.values())
         const { values } = (await ranked.get(place)) ?? {}
         if (!values) return
         const task: FieldFileTask = {

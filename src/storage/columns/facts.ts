@@ -76,7 +76,7 @@ export class Facts extends KeptFacts {
 
   /**
    * Returns the words of a field: from its file, which is written at the first search, or from memory, where
-   * a column has no file.
+   * a column has no file or none can be written.
    */
   async words(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<GivenWords> {
     const field = this.stored(entity, ref)
@@ -86,7 +86,10 @@ export class Facts extends KeptFacts {
       const known = this.#files.words(entity, at)
       if (known) return known
       const path = wordsBeside(field.path)
-      return whilePresent(turn.client, stop => turn.work.call('storeWords', path, field, type, stop))
+      const written = await whilePresent(turn.client, stop =>
+        turn.work.call('storeWords', path, field, type, stop),
+      )
+      if (written) return written
     }
     return this.kept<PackedWords>(turn, entity, `words ${nameOf(entity, ref)}`, async () => {
       const need = { ref, values: true, lookups: 0, postings: true }

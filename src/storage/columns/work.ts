@@ -143,16 +143,16 @@ export const recordWork = closingFiles({
   indexWords: (values: GivenValues, distinct: number, type: FieldType, stop: Stop): PackedWords =>
     limited(stop, () => indexWords(openValues(values, distinct), type, mayGoOn)),
 
-  /** Writes the words of a field to a file. */
-  storeWords(path: string, field: StoredField, type: FieldType, stop: Stop): StoredWords {
-    limited(stop, () =>
-      writeWords(path, builder => {
-        addWords(builder, openValues(field, field.distinct), type, mayGoOn)
-      }),
-    )
-    const words = openStoredWords(path)
-    if (!words) throw new Error(`${path} was not written`)
-    return words
+  /** Writes the words of a field to a file. @returns null if that fails, such as on a full disk */
+  storeWords(path: string, field: StoredField, type: FieldType, stop: Stop): StoredWords | null {
+    try {
+      limited(stop, () =>
+        writeWords(path, builder => addWords(builder, openValues(field, field.distinct), type, mayGoOn)),
+      )
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).syscall === undefined) throw error
+    }
+    return openStoredWords(path) ?? null
   },
 
   relevance: (task: SearchTask, stop: Stop): PackedColumn =>

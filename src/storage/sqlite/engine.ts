@@ -22,7 +22,7 @@ import {
   type OpenedFiles,
   pathsOf,
 } from './files-in-place.ts'
-import { databaseFile, entitiesFolder, migrate } from './migrate.ts'
+import { databaseFile, entitiesFolder, fieldsFolder, migrate } from './migrate.ts'
 import { perform } from './perform.ts'
 import { fileSecrets } from './secrets.ts'
 import { sqliteSessions } from './sessions.ts'
@@ -240,11 +240,13 @@ function sqliteMetrics(
   { listings, cacheUsage }: Shared,
 ): Omit<StoreMetrics, 'repeatedEvents'> {
   const file = databaseFile(dataFolder)
-  const entities = entitiesFolder(dataFolder)
+  const folders = [entitiesFolder(dataFolder), fieldsFolder(dataFolder)]
+  const filesIn = async (folder: string) =>
+    (await readdir(folder, { recursive: true }).catch(() => [])).map(name => join(folder, name))
   return {
     sizes: async () => {
-      const names = await readdir(entities).catch(() => [])
-      const ofEntities = await Promise.all(names.map(name => sizeOf(join(entities, name))))
+      const files = (await Promise.all(folders.map(filesIn))).flat()
+      const ofEntities = await Promise.all(files.map(sizeOf))
       return {
         database: await sizeOf(file),
         wal: await sizeOf(`${file}-wal`),

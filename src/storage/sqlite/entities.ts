@@ -20,6 +20,7 @@ import type { Offered } from '../statements/parts.ts'
 import { storedWrite } from '../statements/record-writes.ts'
 import { visibleRows } from '../tables/row-visibility.ts'
 import type { Database } from './driver.ts'
+import { fieldsFolder } from './migrate.ts'
 import { perform } from './perform.ts'
 import { recordFiles } from './record-files.ts'
 import {
@@ -66,7 +67,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
   const { db, snapshot, file, changes, audiencesOf, readerThreads, dataFolder, shared } = parts
   const folder = join(dataFolder, 'entities')
   const fileOf = (version: string) => join(folder, `${version}.db`)
-  const fieldFiles = createFieldFiles(join(dataFolder, 'fields'))
+  const fieldFiles = createFieldFiles(fieldsFolder(dataFolder))
   const files = recordFiles({ readerThreads, fileOf, fieldFiles })
   const removeVersion = (version: string) => {
     rmSync(fileOf(version), { force: true })

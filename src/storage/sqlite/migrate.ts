@@ -14,6 +14,8 @@ import { migrations } from './schema.ts'
 export const databaseFile = (dataFolder: string): string => join(dataFolder, 'carrel.db')
 /** The files of imported entities. */
 export const entitiesFolder = (dataFolder: string): string => join(dataFolder, 'entities')
+/** What is known of their fields (docs/decisions/0070). */
+export const fieldsFolder = (dataFolder: string): string => join(dataFolder, 'fields')
 
 /**
  * `Crrl`, which marks a store's database, unlike those from before the first release

@@ -58,10 +58,14 @@ export function changeText(
 
 /** Returns the files or tables that imports left in the store and that belong to no version of an entity. */
 export async function leftoversIn(dataFolder: string): Promise<string[]> {
-  if ((await databaseOf(dataFolder)) === undefined)
-    return readdirSync(join(dataFolder, 'entities')).filter(
-      name => !/^[a-z]+(\.[0-9a-f]+){1,2}\.db$/.test(name),
-    )
+  if ((await databaseOf(dataFolder)) === undefined) {
+    const versions = readdirSync(join(dataFolder, 'entities'))
+    const fields = join(dataFolder, 'fields')
+    return [
+      ...versions.filter(name => !/^[a-z]+(\.[0-9a-f]+){1,2}\.db$/.test(name)),
+      ...(existsSync(fields) ? readdirSync(fields).filter(name => !versions.includes(`${name}.db`)) : []),
+    ]
+  }
   const left = await runSqlIn<{ name: string }>(
     dataFolder,
     `WITH known AS (

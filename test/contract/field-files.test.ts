@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { bodyOf, listPath, queryPath } from '../support/clients/listings.ts'
+import { importText } from '../support/data/imports.ts'
+import { test, testOn } from '../support/service/engines.ts'
+import { type Service, startService } from '../support/service/service.ts'
+import { until } from '../support/service/waiting.ts'
+
+/** Number of records, more than a rank of two bytes can tell apart. */
+const count = 70_000
+const kinds = ['a', 'b', 'c', 'd']
+
+/** Cents of a record's price; null for one in fifty. */
+const centsOf = (n: number): bigint | null =>
+  n % 50 === 7 ? null : BigInt((n * 7_919) % 1_000_003) - 300_000n
+
+const priceOf = (cents: bigint): string => {
+  const digits = String(cents < 0n ? -cents : cents).padStart(3, '0')
+  return `${cents < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`
+}
+
+/** Records whose prices always have two decimals, also where JavaScript would print fewer. */
+const works = Array.from({ length: count }, (_, n) => {
+  const cents = centsOf(n)
+  const price = cents === null ? 'null' : priceOf(cents)
+  return `{"id":${n},"kind":"${kinds[n % 4]}","title":"Work ${n} of the sea","price":${price}}\n`
+}).join('')
+
+const pql = (service: Service, query: string) =>
+  bodyOf(service, `${queryPath}?query=${encodeURIComponent(query)}`)
+
+const questions = [
+  'works[kind, sum(price), avg(price), min(price), max(price), count(price), count_distinct(price)] { group by kind order by kind }',
+  'works[kind, sum(price)] { price > 0 group by kind order by kind }',
+  'works[id, price] { price > 6999 order by price desc, id limit 20 }',
+  'works[count()] { title ~ "^Work 6999\\\\d of" }',
+  'works[id] { title match "work 69999" }',
+  'works[price] { id = 123 }',
+]
+
+const answers = (service: Service) => Promise.all(questions.map(question => pql(service, question)))
+
+test('Q22 sums of 70,000 different numbers are exact, and their extremes are shown as the file writes them', async t => {
+  const service = await startService(t)
+  await importText(service, works, { entity: 'works', key: 'id' })
+  const [groups = ''] = await answers(service)
+  const expected = kinds.map((kind, at) => {
+    const cents = Array.from({ length: count / 4 }, (_, n) => centsOf(4 * n + at)).filter(one => one !== null)
+    const sum = cents.reduce((total, one) => total + one, 0n)
+    const [least, most] = cents.reduce(
+      ([low, high], one) => [one < low ? one : low, one > high ? one : high],
+      [cents[0] as bigint, cents[0] as bigint],
+    )
+    const total = Number(priceOf(sum))
+    return (
+      `{"kind":"${kind}","sum":${total},"avg":${total / cents.length},"min":${priceOf(least)},"max":${priceOf(most)},` +
+      `"count":${cents.length},"count_distinct":${new Set(cents).size}}`
+    )
+  })
+  assert.equal(groups, `[${expected.join()}]`)
+})
+
+/** Each damages the file of a field. */
+const damages: Readonly<Record<string, (path: string, other: string) => void>> = {
+  'is missing': path => rmSync(path),
+  'is cut short': path => truncateSync(path, readFileSync(path).length - 8),
+  'was written over by zeros': path => writeFileSync(path, Buffer.alloc(readFileSync(path).length)),
+  'is the file of another field': (path, other) => writeFileSync(path, readFileSync(other)),
+}
+
+testOn(
+  'sqlite',
+  'Q20 a file with what is known of a field is not used if it is damaged, and is made again',
+  async t => {
+    const first = await startService(t)
+    await importText(first, works, { entity: 'works', key: 'id' })
+    const expected = await answers(first)
+    await first.stop()
+    const [version = ''] = readdirSync(join(first.dataFolder, 'fields'))
+    const folder = join(first.dataFolder, 'fields', version)
+    const names = readdirSync(folder).toSorted()
+    assert.deepEqual(names, ['0', '1', '1.words', '2', '2.words', '3'])
+    for (const damage of Object.values(damages)) {
+      const there = readdirSync(folder)
+      for (const [at, name] of there.entries())
+        damage(join(folder, name), join(folder, there.at(at - 1) as string))
+      const service = await startService(t, { dataFolder: first.dataFolder })
+      assert.deepEqual(await answers(service), expected)
+      // Whatever has been asked about has its file again, in the background.
+      await until('the files of fields that were asked about', () =>
+        ['1', '2', '3'].every(name => readFileSync(join(folder, name)).length > 100_000),
+      )
+      assert.deepEqual(await answers(service), expected)
+      await service.stop()
+    }
+  },
+)
+
+testOn('postgres', 'Q20 a node on PostgreSQL keeps what it knows of fields on its own disk', async t => {
+  const service = await startService(t)
+  await importText(service, works, { entity: 'works', key: 'id' })
+  const expected = await answers(service)
+  const folder = () => {
+    const [version = ''] = readdirSync(join(service.dataFolder, 'fields'))
+    return join(service.dataFolder, 'fields', version)
+  }
+  await until('the file of the prices', () => readdirSync(folder()).includes('3'))
+  await service.stop()
+  const again = await startService(t, { dataFolder: service.dataFolder })
+  assert.deepEqual(await answers(again), expected)
+  assert.match(await bodyOf(again, listPath('works', { limit: 1 })), /"id":0/)
+})
