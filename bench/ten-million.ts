@@ -12,7 +12,7 @@ import { carrel, startCarrel } from './support/processes.ts'
  * service, and at the end its memory.
  */
 const records = Number(process.env.BENCH_RECORDS ?? 10_000_000)
-const rounds = 3
+const rounds = Number(process.env.BENCH_ROUNDS ?? 3)
 
 /** A generator of numbers that are the same in every run (mulberry32). */
 function generator(seed: number): () => number {
