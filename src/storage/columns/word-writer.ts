@@ -28,7 +28,7 @@ interface Run {
 type Keep = (values: Uint32Array) => () => Uint32Array
 
 /** Number of places after which an index is given up if most words occur only once, as in codes and addresses. */
-const enoughPlaces = 20_000
+const enoughPlaces = 500_000
 
 /** Collects the words of a field. */
 export class WordIndexBuilder {
