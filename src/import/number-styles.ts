@@ -6,9 +6,9 @@ export type Styles = number
 
 /** Bit n, up to this one: with n decimals, such as `3.50`. */
 const maxDecimals = 15
-/** With `.0` at the end of whole numbers, and otherwise as JavaScript prints it. */
+/** Whole numbers end with `.0`, and JavaScript prints the others like that. */
 const withPoint = 1 << 16
-/** As JavaScript prints it. */
+/** The way in which JavaScript prints it. */
 const asPrinted = 1 << 17
 
 export const allStyles: Styles = (1 << 18) - 1

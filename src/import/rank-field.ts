@@ -34,8 +34,8 @@ export interface RankTask {
   readonly descriptor: number
   readonly position: number
   /**
-   * How the records write the distinct values, and with which path the name of a file of them begins;
-   * undefined: the sort keys don't tell how they are written.
+   * The styles in which the records write their numbers, and the beginning of the path of a file with the
+   * distinct values; undefined: their sort keys don't tell how they are written.
    */
   readonly values: { readonly path: string; readonly styles: Styles } | undefined
 }

@@ -232,7 +232,7 @@ export function createStaging(
     found: () => ({ count: list.count, fields: list.fields, findings: list.findings }),
     close: async () => {
       await pool.close()
-      // What was written of fields that got no file.
+      // Values of fields that got no file are left.
       if (withFields)
         for (const name of readdirSync(dirname(file)))
           if (name.startsWith(basename(file))) rmSync(join(dirname(file), name), { force: true })

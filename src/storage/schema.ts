@@ -342,7 +342,7 @@ export const postgresTables = tables
       .replaceAll(/\bTEXT\b/g, 'TEXT COLLATE "C"'),
   )
 
-/** What version 2 adds on both engines. @param text @param integer the types of columns */
+/** Returns the statements of version 2 on both engines. @param text @param integer the types of columns */
 export const countedEvents = (text: string, integer: string): string => `
   -- Events that were counted, as JSON (docs/decisions/0069).
   ALTER TABLE event ADD COLUMN repeats ${text};

@@ -24,7 +24,7 @@ export function scaleOf(doubles: Float64Array): number {
 const largestOf = (doubles: Float64Array): number =>
   doubles.length === 0 ? 0 : Math.max(Math.abs(doubles[0] as number), Math.abs(doubles.at(-1) as number))
 
-/** True if a sum of so many of the numbers, times a power of ten, is exact in a double. */
+/** True if a double holds any sum of `count` of the numbers, times a power of ten, exactly. */
 export const hasExactSums = (doubles: Float64Array, scale: number, count: number): boolean =>
   scale >= 0 && largestOf(doubles) * 10 ** scale * count <= Number.MAX_SAFE_INTEGER
 

@@ -13,7 +13,7 @@ export interface Turn {
 /** Bytes counted for each cache entry besides its own, so that small ones are bounded, too. */
 export const entryBytes = 4_096
 
-/** What is made of versions, each once at a time, and kept in the cache that all event loops share. */
+/** Values made from versions, each once at a time, and kept in the cache that all event loops share. */
 export class KeptFacts {
   protected readonly cache: RecordCache
   readonly #making = new Map<string, Promise<Cacheable>>()

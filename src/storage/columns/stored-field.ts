@@ -5,7 +5,7 @@ import { StoreUnavailable } from '../../lib/errors.ts'
 import { systemReason } from '../../lib/system-errors.ts'
 
 /**
- * What is known of a field of a version, in a file beside it (docs/decisions/0070): the rank of each record,
+ * Facts about a field of a version, in a file beside it (docs/decisions/0070): the rank of each record,
  * the records by rank, and the distinct values by rank. The file never changes, so that all threads read the
  * parts that they need, and the memory for them is that of the operating system.
  */

@@ -37,7 +37,7 @@ export class WordIndexBuilder {
   #hashes = new Uint32Array(1 << 10)
   /** The number of a word plus one, where its hash says or in the next free place. */
   #places = new Uint32Array(1 << 12)
-  /** Makes hashes differ from those of other runs, so that nobody can send words that share one. */
+  /** Makes hashes differ from those of other runs, so that a file can't be made of words that share one. */
   readonly #seed = randomInt(2 ** 32)
   /** The last value that contains each word. */
   #last = new Uint32Array(1 << 10)

@@ -162,7 +162,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     const { ranks: _, writeField, agree, ...definition } = entity
     const agreed = await agree?.()
     const version = `${entity.name}.${randomBytes(8).toString('hex')}`
-    // What is known of the fields is written by other threads, while this one writes the records.
+    // Other threads write the facts about the fields, while this one writes the records.
     const fields = Promise.all(
       entity.fields.map((_, field) => writeField?.(field, fieldFiles.pathOf({ source: { version } }, field))),
     )

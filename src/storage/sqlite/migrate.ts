@@ -14,7 +14,7 @@ import { migrations } from './schema.ts'
 export const databaseFile = (dataFolder: string): string => join(dataFolder, 'carrel.db')
 /** The files of imported entities. */
 export const entitiesFolder = (dataFolder: string): string => join(dataFolder, 'entities')
-/** What is known of their fields (docs/decisions/0070). */
+/** Facts about their fields (docs/decisions/0070). */
 export const fieldsFolder = (dataFolder: string): string => join(dataFolder, 'fields')
 
 /**

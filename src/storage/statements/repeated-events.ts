@@ -69,7 +69,7 @@ interface Used {
   readonly at: number
 }
 
-/** What an event loop may forget when it writes counts: what wasn't repeated, all names, or also the group. */
+/** Parts that an event loop may forget when it writes counts: those that weren't repeated, all names, or also the group. */
 type Forgotten = 'unrepeated' | 'names' | 'group'
 
 /**
@@ -191,7 +191,7 @@ export function recordEvents({ record, refresh, atOnce: share }: Writers): Recor
     for (const [name, item] of group.items) {
       if (item.writing) continue
       if (item.count > 0) counted.push({ ...item })
-      // What was not repeated is a first again.
+      // An event that was not repeated is a first one again.
       if (forgets !== 'unrepeated' || item.count === 0) drop(group, name)
       else item.count = 0
     }
