@@ -7,9 +7,9 @@ import { carrel, startCarrel } from './support/processes.ts'
 
 /**
  * Imports generated records of six fields, ten million unless BENCH_RECORDS says otherwise, and asks questions
- * that nobody has asked before: each once in a fresh process, and then again with the same and with other
- * values. BENCH_DATA is a data folder that already has them. Beside each time is the processor time of the
- * service, and at the end its memory.
+ * about them: each one first in a process that has just started, then again, and then with other values.
+ * BENCH_DATA is a data folder that already has them. Beside each time is the processor time of the service, and
+ * at the end its memory.
  */
 const records = Number(process.env.BENCH_RECORDS ?? 10_000_000)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 3)

@@ -228,7 +228,7 @@ export function createTokens({
 
   return {
     mint: (kind, minted, lifetime) => {
-      // The routes that make tokens refuse access tokens (`scope.ts`); this holds even if one doesn't.
+      // The routes that make tokens refuse access tokens (`http/guard.ts`); this holds even if one doesn't.
       if (minted.grant) throw new Error('an access token never gives another token')
       const { method, session, begun } = minted
       return sign(kind, minted, lifetime, keyOf(newestSecret(), kind, method, session, begun, begun))

@@ -52,7 +52,7 @@ export function createLog(least: keyof typeof levels): FastifyBaseLogger {
       : (given: unknown, text?: string) => {
           const members = given instanceof Error ? { err: given } : typeof given === 'object' ? given : {}
           const msg = typeof given === 'string' ? given : (text ?? (given as { err?: Error })?.err?.message)
-          writeLine(`${JSON.stringify({ ...originOf(level), ...members, msg }, withErrors)}\n`)
+          writeLine(`${printed({ ...originOf(level), ...members, msg })}\n`)
         }
   const [info, warn, error, none] = [at(levels.info), at(levels.warn), at(levels.error), () => {}]
   const log: FastifyBaseLogger = {
@@ -62,5 +62,19 @@ export function createLog(least: keyof typeof levels): FastifyBaseLogger {
   return log
 }
 
-const withErrors = (_name: string, value: unknown) =>
-  value instanceof Error ? { type: value.name, message: value.message, stack: value.stack } : value
+/** Prints a line. What can't be printed, such as objects in a circle, is left out: a log must not throw. */
+function printed(line: ReturnType<typeof originOf> & { readonly msg?: string | undefined }): string {
+  try {
+    return JSON.stringify(line, withErrors)
+  } catch {
+    const { level, time, pid, hostname, msg } = line
+    return JSON.stringify({ level, time, pid, hostname, msg })
+  }
+}
+
+/** Errors have no members that JSON would show. */
+function withErrors(_name: string, value: unknown): unknown {
+  if (!(value instanceof Error)) return value
+  const { name, message, stack, cause } = value
+  return { type: name, message, stack, cause }
+}

@@ -1,6 +1,6 @@
+import { readAt } from '../lib/files-at.ts'
 import type { FieldType } from '../model/entities.ts'
 import type { Styles } from './number-styles.ts'
-import { readAt } from './spool.ts'
 
 /**
  * A batch of records in a spool: their JSON, the lines on which they begin, and a *run* for each field. A run

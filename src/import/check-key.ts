@@ -1,10 +1,10 @@
+import { readAt } from '../lib/files-at.ts'
 import { haveOtherDigits } from '../lib/json-text.ts'
 import type { Field } from '../model/entities.ts'
 import { sortRecords } from '../storage/columns/sort-records.ts'
 import { type Batch, noCode, readRun } from './batches.ts'
 import { faultOf, maxCounted, maxNamed, namedOf, RefusedImport } from './faults.ts'
 import { ImportError, shown } from './import-error.ts'
-import { readAt } from './spool.ts'
 
 /** A field of the key, with its ranks. */
 export interface KeyField {

@@ -1,3 +1,4 @@
+import { readAt } from '../lib/files-at.ts'
 import { parseWritten } from '../lib/json.ts'
 import { numberText } from '../lib/json-text.ts'
 import { type Batch, noCode, type Run, readRun } from './batches.ts'
@@ -5,7 +6,6 @@ import { lineOf } from './check-key.ts'
 import type { Ranked } from './merge.ts'
 import { noForm, plainForm, severalForms } from './number-forms.ts'
 import { recordsIn } from './ordered-records.ts'
-import { readAt } from './spool.ts'
 
 /** Different texts of a field that became equal numbers (docs/decisions/0063). */
 

@@ -1,8 +1,8 @@
+import { readAt } from '../lib/files-at.ts'
 import { release } from '../lib/memory.ts'
 import { markedNumber, markedText } from '../lib/sort-keys.ts'
 import { type Run, runKinds } from './batches.ts'
 import { placeOf } from './column.ts'
-import { readAt } from './spool.ts'
 
 /** The ranks of the values of several runs. */
 export interface Ranked {

@@ -1,5 +1,6 @@
+import { readAt } from '../lib/files-at.ts'
 import type { Batch } from './batches.ts'
-import { type Appender, readAt } from './spool.ts'
+import type { Appender } from './spool.ts'
 
 /** The records of a batch as they are stored in a spool. */
 export type Stored = Pick<Batch, 'descriptor' | 'count' | 'json' | 'jsonBytes'>

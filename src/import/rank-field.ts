@@ -1,5 +1,6 @@
 import { languageCompare } from '../lib/collation.ts'
 import { TooMuch } from '../lib/errors.ts'
+import { readAt, writeAt } from '../lib/files-at.ts'
 import { release } from '../lib/memory.ts'
 import { instant, kindMarks, numberOf, textOfBinary } from '../lib/sort-keys.ts'
 import type { FieldType } from '../model/entities.ts'
@@ -17,7 +18,7 @@ import { ImportError, shown } from './import-error.ts'
 import { mergeRuns, type Ranked, RunCursor, type Taker } from './merge.ts'
 import { allStyles, printerOf, type Styles } from './number-styles.ts'
 import { packTexts, sortTexts } from './sort-texts.ts'
-import { type Appender, readAt, writeAt } from './spool.ts'
+import type { Appender } from './spool.ts'
 
 export interface RankTask {
   readonly name: string

@@ -1,3 +1,4 @@
+import { readAt } from '../lib/files-at.ts'
 import { parseExact } from '../lib/json.ts'
 import { isJsonNumber } from '../lib/json-numbers.ts'
 import { release } from '../lib/memory.ts'
@@ -10,7 +11,6 @@ import { ImportError } from './import-error.ts'
 import { RunCursor } from './merge.ts'
 import { allStyles } from './number-styles.ts'
 import type { FieldFileTask, RankedField, RankTask } from './rank-field.ts'
-import { readAt } from './spool.ts'
 import type { WorkerPool } from './worker-pool.ts'
 
 /** A batch, with its position among all records. */

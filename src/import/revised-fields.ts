@@ -1,3 +1,4 @@
+import { readAt, writeAt } from '../lib/files-at.ts'
 import type { Entity, Field, ReadRule } from '../model/entities.ts'
 import { orderOf } from '../model/value-order.ts'
 import {
@@ -13,7 +14,6 @@ import { maxFields } from './field-list.ts'
 import { type ImportOptions, importStaged, type Progress } from './import-entity.ts'
 import { ImportError } from './import-error.ts'
 import type { Piece } from './json-lines.ts'
-import { readAt, writeAt } from './spool.ts'
 import { isTextList, kindOf, typeOf } from './types.ts'
 
 /**

@@ -1,5 +1,5 @@
-import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs'
-import { StoreUnavailable } from '../lib/errors.ts'
+import { closeSync, openSync, rmSync } from 'node:fs'
+import { failing, writeAt } from '../lib/files-at.ts'
 
 /**
  * A temporary file without a name, which disappears with the process, however that ends. Other threads use it
@@ -32,25 +32,6 @@ function forget(file: string): void {
   } catch {}
 }
 
-/** @throws StoreUnavailable if the disk is full or fails */
-export function writeAt(descriptor: number, bytes: Uint8Array, position: number): void {
-  for (let done = 0; done < bytes.byteLength; )
-    done += failing(() => writeSync(descriptor, bytes, done, bytes.byteLength - done, position + done))
-}
-
-/** Fills the array, or the part of it up to the end of the file. @returns the number of bytes read */
-export function readAt(descriptor: number, into: ArrayBufferView<ArrayBufferLike>, position: number): number {
-  const bytes = new Uint8Array(into.buffer, into.byteOffset, into.byteLength)
-  let done = 0
-  while (done < bytes.byteLength) {
-    const from = done
-    const read = failing(() => readSync(descriptor, bytes, from, bytes.byteLength - from, position + from))
-    if (read === 0) break
-    done += read
-  }
-  return done
-}
-
 /** Appends to a file that only one thread writes. */
 export class Appender {
   readonly descriptor: number
@@ -63,21 +44,7 @@ export class Appender {
   /** @returns the position of the bytes */
   append(view: ArrayBufferView<ArrayBufferLike>): number {
     const position = this.#end
-    writeAt(this.descriptor, new Uint8Array(view.buffer, view.byteOffset, view.byteLength), position)
-    this.#end += view.byteLength
+    this.#end += writeAt(this.descriptor, view, position)
     return position
-  }
-}
-
-function failing<T>(work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    const reason =
-      code === 'ENOSPC' || code === 'EDQUOT'
-        ? 'the disk is full'
-        : `the folder for temporary files fails (${code ?? message})`
-    throw new StoreUnavailable(reason, { cause: error })
   }
 }

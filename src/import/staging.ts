@@ -63,6 +63,9 @@ export interface Staged {
   writeField(field: number, path: string): Promise<void>
 }
 
+/** Number of records from which it pays to write what is known of fields; of fewer, they are read in milliseconds. */
+const fewestRecords = 10_000
+
 /** Number of records that are read before the keys are checked for the first time. */
 const readAnyway = 100_000
 
@@ -156,7 +159,13 @@ export function createStaging(
     const keyPlaces = key.map(name => list.place(name, 'the key field'))
     list.checkDeclarations()
     const { count, fields } = list
-    const ranking = createRanking({ pool, batches, fields, count, valuesPath: withFields ? file : null })
+    const ranking = createRanking({
+      pool,
+      batches,
+      fields,
+      count,
+      valuesPath: withFields && count >= fewestRecords ? file : null,
+    })
     const collated = [...fields.keys()].filter(place => fields[place]?.collation !== undefined)
     const early = [...new Set([...collated, ...keyPlaces])]
     const distinct = await ranking.inOrderOfFile(early)

@@ -183,7 +183,7 @@ test('D9 N1 counts are written once their time is over, and with them when the s
     return listed
   }
   const { begun } = await list()
-  // What repeats is counted for no longer than a token lives.
+  // Repetitions are counted for no longer than a token lives.
   const lifetime = 500
   const refresh = async () => {
     const used = Date.now()

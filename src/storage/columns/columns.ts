@@ -4,6 +4,7 @@ import type { FieldType } from '../../model/entities.ts'
 import type { FieldRef, Scalar } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import { orderIn } from './look-up.ts'
+import { byRank, countRanks } from './ranks-in-order.ts'
 import {
   FileNumbers,
   MemoryNumbers,
@@ -104,13 +105,7 @@ export function packRanks(ranks: Uint32Array, distinct: number): PackedColumn {
   const packed = sharedNumbers(1 + count + distinct + 2)
   packed[0] = distinct
   packed.set(ranks, 1)
-  const { starts } = unpackColumn(packed, count)
-  for (let n = 0; n < count; n++) {
-    const next = (ranks[n] as number) + 1
-    starts[next] = (starts[next] as number) + 1
-  }
-  for (let rank = 1; rank < starts.length; rank++)
-    starts[rank] = (starts[rank] as number) + (starts[rank - 1] as number)
+  countRanks(ranks, unpackColumn(packed, count).starts)
   return packed
 }
 
@@ -215,13 +210,8 @@ export const openPostings = (given: GivenPostings): Numbers =>
 /** Sorts record numbers by rank: those of one rank are at `starts[rank]` to below `starts[rank + 1]`. */
 export function postingsOf(packed: PackedColumn, count: number): Uint32Array<SharedArrayBuffer> {
   const { ranks, starts } = unpackColumn(packed, count)
-  const next = starts.slice()
-  const numbers = sharedNumbers(ranks.length)
-  for (let n = 0; n < ranks.length; n++) {
-    const rank = ranks[n] as number
-    numbers[next[rank] as number] = n
-    next[rank] = (next[rank] as number) + 1
-  }
+  const numbers = sharedNumbers(count)
+  for (const part of byRank(ranks, starts.slice())) numbers.set(part.numbers, part.from)
   return numbers
 }
 

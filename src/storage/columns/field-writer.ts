@@ -1,9 +1,14 @@
 import { closeSync, fsyncSync, ftruncateSync, mkdirSync, openSync, renameSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { readAt, writeAt } from '../../lib/files-at.ts'
 import { release } from '../../lib/memory.ts'
 import { amountsOf, fitAmounts, scaled } from './amounts.ts'
-import { headerLength, headerOfField, type Ranks, readFileAt } from './stored-field.ts'
-import { aligned, type WrittenValues, writeAt } from './value-writer.ts'
+import { byRank, countRanks } from './ranks-in-order.ts'
+import { headerLength, headerOfField, type Ranks } from './stored-field.ts'
+import { aligned, type WrittenValues } from './value-writer.ts'
+
+/** Number of records whose amounts are written at a time. */
+const blockLength = 2 ** 20
 
 /** Maximum number of distinct values for ranks of two bytes, one of which is null's. */
 const maxNarrow = 0xffff
@@ -30,7 +35,7 @@ export function finishField(values: WrittenValues, ranks: Uint32Array, path: str
   try {
     const isNarrow = distinct < maxNarrow
     const position = isNarrow ? appendAndFree(narrowed(ranks)) : append(ranks)
-    const counted = countRanks(ranks, distinct)
+    const counted = countRanks(ranks, new Uint32Array(distinct + 2))
     const starts = append(counted)
     const postings = end
     for (const some of byRank(ranks, counted)) writeAt(descriptor, some.numbers, postings + 4 * some.from)
@@ -39,12 +44,12 @@ export function finishField(values: WrittenValues, ranks: Uint32Array, path: str
     let amounts = 0
     if (!isNarrow && scale >= 0) {
       const numbers = new Float64Array(distinct)
-      readFileAt(descriptor, path, numbers, doubles)
+      readAt(descriptor, numbers, doubles)
       if (fitAmounts(numbers, scale)) {
         amounts = end
         const whole = scaled(numbers, scale)
-        for (let from = 0; from < ranks.length; from += partLength)
-          end += writeAt(descriptor, amountsOf(ranks.subarray(from, from + partLength), whole), end)
+        for (let from = 0; from < ranks.length; from += blockLength)
+          end += writeAt(descriptor, amountsOf(ranks.subarray(from, from + blockLength), whole), end)
         end = aligned(end)
       }
     }
@@ -76,43 +81,4 @@ function narrowed(ranks: Uint32Array): Ranks {
   const narrow = new Uint16Array(ranks.length)
   for (let n = 0; n < ranks.length; n++) narrow[n] = ranks[n] as number
   return narrow
-}
-
-/** For each rank, including null's, the number of records with a lower one; then the number of all. */
-function countRanks(ranks: Uint32Array, distinct: number): Uint32Array {
-  const starts = new Uint32Array(distinct + 2)
-  for (let n = 0; n < ranks.length; n++) {
-    const next = (ranks[n] as number) + 1
-    starts[next] = (starts[next] as number) + 1
-  }
-  for (let rank = 1; rank < starts.length; rank++)
-    starts[rank] = (starts[rank] as number) + (starts[rank - 1] as number)
-  return starts
-}
-
-/** Record numbers that are sorted by rank at a time, unless one rank has more. */
-const partLength = 2 ** 21
-
-/**
- * Sorts record numbers by rank, part by part.
- * @param starts where the records of each rank start; overwritten
- */
-function* byRank(ranks: Uint32Array, starts: Uint32Array) {
-  const count = ranks.length
-  for (let low = 0; low < starts.length - 1; ) {
-    const from = starts[low] as number
-    let high = low + 1
-    while (high < starts.length - 1 && (starts[high + 1] as number) - from <= partLength) high++
-    const numbers = new Uint32Array((starts[high] as number) - from)
-    if (numbers.length > 0)
-      for (let n = 0; n < count; n++) {
-        const rank = ranks[n] as number
-        if (rank < low || rank >= high) continue
-        const at = starts[rank] as number
-        numbers[at - from] = n
-        starts[rank] = at + 1
-      }
-    yield { from, numbers }
-    low = high
-  }
 }

@@ -9,7 +9,7 @@ import type { Column } from './columns.ts'
 import { findPlace, orderIn, type Place, placesIn } from './look-up.ts'
 import { complement, noRanks, type RankSet, rankRange, ranksIn, ranksOf, tableOf } from './rank-sets.ts'
 import type { Numbers } from './stored-field.ts'
-import { eachText, eachTextWith, type Values, valueAt } from './values.ts'
+import { eachText, type Values, valueAt } from './values.ts'
 
 /** Facts about a field by which the ranks that fulfill a condition are found. */
 export interface FieldFacts {
@@ -113,9 +113,8 @@ function scanned(condition: ValueCondition, facts: FieldFacts, tick: () => void)
   }
   const part = requiredBy(condition.expression)
   // JSON writes such a part as it stands.
-  if (part !== '' && JSON.stringify(part) === `"${part}"`)
-    eachTextWith(Buffer.from(part), values, 0, kinds.numbers, tick, take)
-  else eachText(values, 0, kinds.numbers, tick, take)
+  const wanted = part !== '' && JSON.stringify(part) === `"${part}"` ? Buffer.from(part) : undefined
+  eachText(values, 0, kinds.numbers, tick, take, wanted)
   testOthers(kinds.numbers, condition.field.list ? kinds.nested : distinct)
   if (!condition.field.list) return ranksOf(ranks)
   return union(ranksOf(ranks), tested(condition, values, kinds.nested, distinct, tick), distinct)

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto'
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { StoreUnavailable } from '../../lib/errors.ts'
+import { readAt } from '../../lib/files-at.ts'
 import { systemReason } from '../../lib/system-errors.ts'
 
 /**
@@ -132,7 +133,7 @@ function descriptorOf(path: string): number {
     }
     return known
   }
-  const descriptor = failing(path, () => openSync(path, 'r'))
+  const descriptor = openNow(path)
   open.set(path, descriptor)
   if (open.size > maxOpen)
     for (const [oldest, one] of open) {
@@ -141,6 +142,14 @@ function descriptorOf(path: string): number {
       break
     }
   return descriptor
+}
+
+function openNow(path: string): number {
+  try {
+    return openSync(path, 'r')
+  } catch (cause) {
+    throw new StoreUnavailable(`${path} can't be read: ${systemReason(cause) ?? String(cause)}`, { cause })
+  }
 }
 
 /** Closes files of this thread, so that a removed one no longer takes room on the disk. */
@@ -154,31 +163,8 @@ export function closeStored(isUsed: (path: string) => boolean): void {
 
 /** Fills the array. @throws StoreUnavailable if the file is gone or too short */
 export function readFile(path: string, into: NodeJS.ArrayBufferView, position: number): void {
-  readFileAt(descriptorOf(path), path, into, position)
-}
-
-/** Reads from an open file. @param path for messages */
-export function readFileAt(
-  descriptor: number,
-  path: string,
-  into: NodeJS.ArrayBufferView,
-  position: number,
-): void {
-  const bytes = new Uint8Array(into.buffer, into.byteOffset, into.byteLength)
-  for (let done = 0; done < bytes.length; ) {
-    const from = done
-    const read = failing(path, () => readSync(descriptor, bytes, from, bytes.length - from, position + from))
-    if (read === 0) throw new StoreUnavailable(`${path} is cut short`)
-    done += read
-  }
-}
-
-function failing<T>(path: string, work: () => T): T {
-  try {
-    return work()
-  } catch (cause) {
-    throw new StoreUnavailable(`${path} can't be read: ${systemReason(cause) ?? String(cause)}`, { cause })
-  }
+  if (readAt(descriptorOf(path), into, position) < into.byteLength)
+    throw new StoreUnavailable(`${path} is cut short`)
 }
 
 /** Length of the header in bytes: a line of text that tells the kind of file, and numbers of 64 bits. */

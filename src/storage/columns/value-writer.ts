@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, mkdirSync, openSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { writeAt } from '../../lib/files-at.ts'
 import { processIdInName } from '../../lib/process-ids.ts'
 import { textOfBinary } from '../../lib/sort-keys.ts'
 import type { FieldType } from '../../model/entities.ts'
@@ -155,14 +156,6 @@ export class ValueWriter {
 }
 
 export const aligned = (position: number): number => Math.ceil(position / 8) * 8
-
-/** @returns the number of bytes written */
-export function writeAt(descriptor: number, view: NodeJS.ArrayBufferView, position: number): number {
-  const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength)
-  for (let done = 0; done < bytes.length; )
-    done += writeSync(descriptor, bytes, done, bytes.length - done, position + done)
-  return bytes.length
-}
 
 /** Characters that are written otherwise in JSON, and the first bytes of surrogates without a partner. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes control characters.

@@ -2,10 +2,10 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { TooMuch } from '../../lib/errors.ts'
+import { readAt, writeAt } from '../../lib/files-at.ts'
 import { sharedNumbers } from '../../lib/memory.ts'
 import { processIdInName } from '../../lib/process-ids.ts'
-import { headerLength, headerOf, readFileAt } from './stored-field.ts'
-import { writeAt } from './value-writer.ts'
+import { headerLength, headerOf } from './stored-field.ts'
 import { type PackedWords, packedHeader, unpackWords, wordKind } from './word-index.ts'
 
 /** Places of words that are sorted at a time, of eight bytes each. */
@@ -259,7 +259,7 @@ export function writeWords(
       const { length } = values
       return () => {
         const read = new Uint32Array(length)
-        readFileAt(spool, path, read, position)
+        readAt(spool, read, position)
         return read
       }
     }

@@ -1,3 +1,4 @@
+import { StoreUnavailable } from '../../lib/errors.ts'
 import { sharedNumbers, shareNumbers } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { limited, mayGoOn, type Stop } from '../runtime/limits.ts'
@@ -150,7 +151,8 @@ export const recordWork = closingFiles({
         writeWords(path, builder => addWords(builder, openValues(field, field.distinct), type, mayGoOn)),
       )
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).syscall === undefined) throw error
+      if (!(error instanceof StoreUnavailable) && (error as NodeJS.ErrnoException).syscall === undefined)
+        throw error
     }
     return openStoredWords(path) ?? null
   },

@@ -149,8 +149,8 @@ function* oldEvents(before: string, marker: Marker | undefined): Read<readonly S
 }
 
 /**
- * Some of the oldest events that repeat, so many that this size is removed, if they are no more than are removed at a
- * time.
+ * Finds the oldest events that repeat and together have this size, or as many as are removed at a time if those
+ * have less.
  */
 function* oldestRepeats(bytes: number, marker: Marker | undefined): Read<readonly SignedHead[]> {
   const found = yield* rows<SignedHead & { readonly bytes: number }>(

@@ -16,7 +16,6 @@ import { ValueWriter } from '../../../src/storage/columns/value-writer.ts'
 import {
   arrangeValues,
   eachText,
-  eachTextWith,
   jsonAt,
   MemoryValues,
   openValues,
@@ -88,7 +87,7 @@ test('Q20 values that contain a part are found without a look at the others', t 
         assert.ok(stored)
         for (const values of [packed(json), openValues(stored, texts.length)]) {
           const found: string[] = []
-          eachTextWith(Buffer.from(part), values, 0, texts.length, never, text => found.push(text))
+          eachText(values, 0, texts.length, never, text => found.push(text), Buffer.from(part))
           assert.deepEqual(
             found.filter(text => text.includes(part)),
             texts.filter(text => text.includes(part)),
