@@ -51,7 +51,7 @@ export function createLog(least: keyof typeof levels): FastifyBaseLogger {
       ? () => {}
       : (given: unknown, text?: string) => {
           const members = given instanceof Error ? { err: given } : typeof given === 'object' ? given : {}
-          const msg = typeof given === 'string' ? given : (text ?? (given as { err?: Error })?.err?.message)
+          const msg = typeof given === 'string' ? given : (text ?? (members as { err?: Error })?.err?.message)
           writeLine(`${printed({ ...originOf(level), ...members, msg })}\n`)
         }
   const [info, warn, error, none] = [at(levels.info), at(levels.warn), at(levels.error), () => {}]

@@ -49,7 +49,7 @@ interface Ranking {
   ranks(place: number, into: Uint32Array): Promise<void>
   /**
    * Writes what is known of a field to a file, unless its sort keys don't tell how the values are written.
-   * Each takes 12 bytes a record of memory, so they are written one after the other.
+   * Each takes 12 bytes a record of memory, so they are to be written one after the other.
    * @param isUnique true if the numbers of the records are their ranks
    */
   writeField(place: number, path: string, isUnique: boolean): Promise<void>
@@ -79,7 +79,6 @@ export function createRanking({ pool, batches, fields, count, valuesPath }: Part
   const early = new Set<number>()
   const ranked = new Map<number, Promise<RankedField>>()
   let numbers: Uint32Array<SharedArrayBuffer> | undefined
-  let writing = Promise.resolve()
 
   /** @returns undefined if the sort keys of a field don't tell how its values are written in the records */
   function valuesOf(place: number): RankTask['values'] {
@@ -157,20 +156,17 @@ export function createRanking({ pool, batches, fields, count, valuesPath }: Part
       for (let at = 0; at < count; at++) into[numbers[at] as number] = found[at] as number
       release(found)
     },
-    writeField: (place, path, isUnique) => {
+    writeField: async (place, path, isUnique) => {
       // Ranking takes as much memory, and comes first, because the records wait for it.
-      writing = writing.then(async () => {
-        await Promise.allSettled(ranked.values())
-        const { values } = (await ranked.get(place)) ?? {}
-        if (!values) return
-        const task: FieldFileTask = {
-          ...{ type: (fields[place] as Field).type, values, count, path },
-          ...{ numbers: early.has(place) ? numbers : undefined },
-          ranks: isUnique ? null : { descriptor: pool.ranks, position: place * bytes },
-        }
-        await (batches.length > 1 ? pool.writeField(task) : pool.here.writeField(task))
-      })
-      return writing
+      await Promise.allSettled(ranked.values())
+      const { values } = (await ranked.get(place)) ?? {}
+      if (!values || pool.isClosed) return
+      const task: FieldFileTask = {
+        ...{ type: (fields[place] as Field).type, values, count, path },
+        ...{ numbers: early.has(place) ? numbers : undefined },
+        ranks: isUnique ? null : { descriptor: pool.ranks, position: place * bytes },
+      }
+      await (batches.length > 1 ? pool.writeField(task) : pool.here.writeField(task))
     },
     digits: async () => {
       const found = new Map<number, Digits>()

@@ -3,7 +3,9 @@ import { basename, dirname, join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { parseWritten } from '../lib/json.ts'
 import { release } from '../lib/memory.ts'
+import { processIdInName } from '../lib/process-ids.ts'
 import type { Field } from '../model/entities.ts'
+import { fieldPath } from '../storage/columns/field-files.ts'
 import type { Batch } from './batches.ts'
 import { lineOf, orderByKey, type Records, refuseKeyless } from './check-key.ts'
 import { Faults } from './faults.ts'
@@ -60,7 +62,7 @@ export interface Staged {
   /** Returns the ranks of a field. The array is reused for the next field. */
   ranks(field: number): Promise<Uint32Array>
   /** See `NewEntity`. */
-  writeField(field: number, path: string): Promise<void>
+  writeFields(version: string): Promise<string>
 }
 
 /** Number of records from which it pays to write what is known of fields; of fewer, they are read in milliseconds. */
@@ -223,8 +225,13 @@ export function createStaging(
         else for (let n = 0; n < count; n++) column[n] = n
         return column
       },
-      writeField: (place, path) =>
-        ranking.writeField(place, path, keyPlaces.length === 1 && place === keyPlaces[0]),
+      writeFields: async version => {
+        const folder = join(`${file}-fields.${processIdInName()}`, version)
+        const isUnique = (place: number) => keyPlaces.length === 1 && place === keyPlaces[0]
+        for (const place of fields.keys())
+          await ranking.writeField(place, fieldPath(folder, place), isUnique(place))
+        return folder
+      },
     }
   }
 
@@ -241,10 +248,11 @@ export function createStaging(
     found: () => ({ count: list.count, fields: list.fields, findings: list.findings }),
     close: async () => {
       await pool.close()
-      // Values of fields that got no file are left.
+      // Values of fields that got no file are left, and all files if the import failed.
       if (withFields)
         for (const name of readdirSync(dirname(file)))
-          if (name.startsWith(basename(file))) rmSync(join(dirname(file), name), { force: true })
+          if (name.startsWith(basename(file)))
+            rmSync(join(dirname(file), name), { force: true, recursive: true })
     },
   }
 }

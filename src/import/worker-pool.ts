@@ -33,6 +33,7 @@ export interface WorkerPool {
   encode(piece: Piece): Promise<Encoded>
   rank(task: RankTask): Promise<Ranking>
   writeField(task: FieldFileTask): Promise<void>
+  readonly isClosed: boolean
   /** Ends all work. */
   close(): Promise<void>
 }
@@ -45,6 +46,7 @@ export function createWorkerPool(file: string, types: ReadonlyMap<string, FieldT
   const spools = [ranks, own]
   const spool = new Appender(own.descriptor)
   const threads: Thread<WorkHandlers>[] = []
+  let isClosed = false
 
   function start(): void {
     // These flags apply to threads started from now on. In the calling thread, the memory for young
@@ -75,7 +77,11 @@ export function createWorkerPool(file: string, types: ReadonlyMap<string, FieldT
     encode: piece => leastBusy().call('encode', piece),
     rank: task => leastBusy().call('rank', task),
     writeField: task => leastBusy().call('writeField', task),
+    get isClosed() {
+      return isClosed
+    },
     close: async () => {
+      isClosed = true
       // A thread that still writes could otherwise write to a file that another thread opens.
       await Promise.all(threads.map(thread => thread.close()))
       for (const { close } of spools) close()

@@ -215,10 +215,11 @@ export interface NewEntity {
    */
   ranks(field: number): Awaitable<Uint32Array>
   /**
-   * Writes the file with what is known of a field (docs/decisions/0070); without it, or where it writes none,
-   * the engine reads the values when they are first asked for.
+   * Writes what is known of the fields of a version to files (docs/decisions/0070), as far as that is easy; the
+   * engine reads the values of the others when they are first asked for.
+   * @returns the folder of these files, which the engine moves to its place
    */
-  writeField?(field: number, path: string): Promise<void>
+  writeFields?(version: string): Promise<string>
 }
 
 export type RecordEntity = Entity & { readonly source: { readonly kind: 'records' } }

@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import { commandEvent } from '../../src/cli/store.ts'
 import { entityTag } from '../../src/model/declared.ts'
 import type { Field } from '../../src/model/entities.ts'
@@ -71,6 +73,40 @@ test('Q1 an entity is replaced in one step, keeps what is declared of it, and is
   assert.equal(await entities.drop('one', commandEvent('entity.drop'), 'another tag'), 'changed')
   assert.equal(await entities.drop('one', commandEvent('entity.drop')), true)
   assert.equal(await entities.drop('one', commandEvent('entity.drop')), false)
+})
+
+test('D2 files of fields come to their place with a version that is published, and with no other', async ({
+  entities,
+}) => {
+  const event = commandEvent('entity.import')
+  const placed = join(dirname(entities.scratchFolder), 'fields')
+  const inPlace = () =>
+    existsSync(placed) ? readdirSync(placed).filter(name => name.startsWith('fields.')) : []
+  const writeFields = async (version: string) => {
+    const folder = join(entities.scratchFolder, 'made', version)
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, '0'), 'what is known')
+    return folder
+  }
+  const refused = function* () {
+    yield* lines(1, 'a')
+    throw new Error('stopped here')
+  }
+  const made = letters('fields', 1, { writeFields })
+  await assert.rejects(entities.publish(made, refused(), event), { message: 'stopped here' })
+  assert.deepEqual(inPlace(), [])
+  const stale = { ...made, replaces: 'another version' }
+  assert.equal(await entities.publish(stale, lines(1, 'a'), event), undefined)
+  assert.deepEqual(inPlace(), [])
+  const unwritten = { ...made, writeFields: () => Promise.reject(new Error('the disk is full')) }
+  assert.equal(await entities.publish(unwritten, lines(1, 'a'), event), 'anonymous')
+  assert.deepEqual(inPlace(), [])
+  assert.equal(await entities.publish(made, lines(1, 'b'), event), 'anonymous')
+  const known = entities.keepsFields ? [(await entities.all()).get('fields')?.source] : []
+  assert.deepEqual(
+    inPlace(),
+    known.map(source => source?.kind === 'records' && source.version),
+  )
 })
 
 test('R1 a single record is written over what was read, and a revision takes it in', async storage => {

@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, statSync } from 'node:fs'
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { isLeftOver } from '../../lib/process-ids.ts'
 import type { RecordEntity } from '../entities.ts'
@@ -11,6 +11,9 @@ const missingFor = 1_000
 /** Time after which a file of no version was left by a process that died, in ms. */
 const abandonedAfter = 3_600_000
 
+/** @param folder of a version */
+export const fieldPath = (folder: string, field: number): string => join(folder, `${field}`)
+
 /** The path of the words of a field. @param path of the field */
 export const wordsBeside = (path: string): string => `${path}.words`
 
@@ -22,6 +25,8 @@ export interface FieldFiles {
   words(entity: RecordEntity, field: number): StoredWords | undefined
   /** The path of the file that the field has or may get. */
   pathOf(entity: Versioned, field: number): string
+  /** Moves a folder with files of a new version to its place, if that can be done. */
+  place(version: string, from: string): void
   /** Forgets the files of all other versions. */
   keepOnly(versions: ReadonlySet<string>): void
   /** Removes the files of a version. */
@@ -53,7 +58,7 @@ export function createFieldFiles(folder: string): FieldFiles {
     files[field] = { found, until: performance.now() + missingFor }
     return found
   }
-  const pathOf = ({ source }: Versioned, field: number) => join(folder, source.version, `${field}`)
+  const pathOf = ({ source }: Versioned, field: number) => fieldPath(join(folder, source.version), field)
   return {
     stored: (entity, field) =>
       find(filesOf(entity.source.version).fields, field, () =>
@@ -64,6 +69,14 @@ export function createFieldFiles(folder: string): FieldFiles {
         openStoredWords(wordsBeside(pathOf(entity, field))),
       ),
     pathOf,
+    place: (version, from) => {
+      try {
+        mkdirSync(folder, { recursive: true, mode: 0o700 })
+        renameSync(from, join(folder, version))
+      } catch {
+        // The values are read from the records, as where no file was written.
+      }
+    },
     remove: version => rmSync(join(folder, version), { recursive: true, force: true }),
     keepOnly: versions => {
       for (const version of known.keys()) if (!versions.has(version)) known.delete(version)

@@ -122,7 +122,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
         !versions.has(basename(name, '.db')) &&
         (isUnfinished(name) || Date.now() - modified > abandonedAfter)
       )
-        rmSync(join(folder, name), { force: true })
+        rmSync(join(folder, name), { force: true, recursive: true })
     }
     fieldFiles.sweep(versions)
   }
@@ -159,17 +159,15 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
   })
 
   async function publish(entity: NewEntity, lines: NewRecords, event: AuditEvent | null) {
-    const { ranks: _, writeField, agree, ...definition } = entity
+    const { ranks: _, writeFields, agree, ...definition } = entity
     const agreed = await agree?.()
     const version = `${entity.name}.${randomBytes(8).toString('hex')}`
     // Other threads write the facts about the fields, while this one writes the records.
-    const fields = Promise.all(
-      entity.fields.map((_, field) => writeField?.(field, fieldFiles.pathOf({ source: { version } }, field))),
-    )
-    // Without these files, values are read from the records.
-    const settled = fields.catch(() => {})
+    // Without their files, values are read from the records.
+    const writing = writeFields?.(version).catch(() => undefined)
     const written = await writeRecordFile(fileOf(version), entity, lines)
-    await settled
+    const fields = await writing
+    if (fields !== undefined) fieldFiles.place(version, fields)
     return point({ ...definition, version, ...written, ...(agreed && { agreed }) }, event, agree)
   }
 
