@@ -45,7 +45,7 @@ export function collectGarbageAfterStart(): void {
  * millisecond and frees what was dropped soon; a major one takes longer.
  */
 const perMinor = 32 * 1024 * 1024
-const perMajor = 256 * 1024 * 1024
+const perMajor = 64 * 1024 * 1024
 
 let sinceMinor = 0
 let sinceMajor = 0
@@ -103,13 +103,26 @@ function countView({ buffer, byteLength }: ArrayBufferView): void {
   if (buffer instanceof SharedArrayBuffer) countShared(byteLength)
 }
 
-export function sharedMemory(bytes: number): SharedArrayBuffer {
+/**
+ * Bytes from which shared memory is mapped by itself. Otherwise it comes from the heaps of the C library, which
+ * keep most of what is freed: several hundred MB after a flood of new orders. V8 maps what might grow.
+ */
+const mappedFrom = 128 * 1024
+
+function sharedMemory(bytes: number): SharedArrayBuffer {
   countShared(bytes)
-  return new SharedArrayBuffer(bytes)
+  return bytes < mappedFrom
+    ? new SharedArrayBuffer(bytes)
+    : new SharedArrayBuffer(bytes, { maxByteLength: bytes })
 }
 
+// An array without a length would follow that of the memory, and each access would take eight times as long.
+
+export const sharedBytes = (length: number): Uint8Array<SharedArrayBuffer> =>
+  new Uint8Array(sharedMemory(length), 0, length)
+
 export const sharedNumbers = (length: number): Uint32Array<SharedArrayBuffer> =>
-  new Uint32Array(sharedMemory(length * Uint32Array.BYTES_PER_ELEMENT))
+  new Uint32Array(sharedMemory(length * Uint32Array.BYTES_PER_ELEMENT), 0, length)
 
 /** Returns a copy in shared memory. */
 export function shareNumbers(numbers: Uint32Array): Uint32Array<SharedArrayBuffer> {

@@ -41,8 +41,6 @@ export interface OpenOptions {
   readonly mode: 'write' | 'read' | 'inspect' | 'immutable'
   /** Size of the page cache in KiB. */
   readonly cache?: number
-  /** Number of bytes of the file to map into memory. */
-  readonly map?: number
   /**
    * Called now and then by statements that contain `tick`.
    * @returns true if the statement may go on. It may throw, which ends the statement.
@@ -116,7 +114,6 @@ export function openSqlite(path: string, options: OpenOptions, unavailable: Unav
     const { mayGoOn } = options
     if (mayGoOn) opened.function('may_go_on', () => Number(mayGoOn()))
     register(opened, options)
-    if (options.map !== undefined) opened.exec(`PRAGMA mmap_size = ${options.map}`)
     return opened
   })
   if (options.mode === 'write') chmodSync(path, 0o600)

@@ -131,12 +131,8 @@ const attacks: Readonly<Record<string, Attack>> = {
 
 const mebibyte = 2 ** 20
 const cacheSize = 64
-/**
- * Maximum memory besides the cache, in MB: data being processed, garbage, and memory kept by glibc. With the
- * setting of deploy/, glibc keeps no large buffers; without it, 720 MiB are reached and kept.
- */
-const most = 600
-const allocator = { MALLOC_MMAP_THRESHOLD_: '1048576' }
+/** Maximum memory besides the cache, in MB: data being processed, garbage, and memory kept by the C library. */
+const most = 300
 
 /** Number of answers that another network must get during each attack. */
 const wanted = repeats(5, 20)
@@ -148,7 +144,7 @@ test('Q18 whatever one network asks, another is answered, and memory has a bound
   const own = await startService(t, { dataFolder })
   await addThings(own)
   await own.stop()
-  const env = { CARREL_LOG_LEVEL: 'error', CARREL_CACHE_SIZE: `${cacheSize}`, ...allocator }
+  const env = { CARREL_LOG_LEVEL: 'error', CARREL_CACHE_SIZE: `${cacheSize}` }
   const { address, pid } = await serve(t, dataFolder, { env })
   const page = listPath('things', { query: ['<', 'size', 100], limit: 10 })
   await ask(address, page)

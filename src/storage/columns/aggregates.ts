@@ -5,15 +5,14 @@ import { noBits, type Part, partLength } from './selections.ts'
 import { summing } from './sums.ts'
 import { jsonAt } from './values.ts'
 
-/** @param facts of the field, with its values; undefined: records are counted @param size number of groups */
+/** @param facts of the field, with its values @param size number of groups */
 export function accumulator(
   name: Aggregate['name'],
-  facts: FieldFacts | undefined,
+  facts: FieldFacts,
   size: number,
   count: number,
   tick: () => void,
 ): Accumulator {
-  if (!facts) return countingRecords(size)
   const room = new Uint32Array(Math.min(partLength, count))
   const ranks = (part: Part) => ranksIn(facts.column, part, room)
   switch (name) {

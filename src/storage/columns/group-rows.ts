@@ -1,4 +1,4 @@
-import { sharedMemory, sharedNumbers } from '../../lib/memory.ts'
+import { sharedBytes, sharedNumbers } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { type Aggregate, type Condition, holdsIfMissing } from '../../model/plan.ts'
 import { memberAt } from '../plans/json-values.ts'
@@ -61,7 +61,9 @@ export function groupRows(task: GroupTask, tick: () => void): PackedRows {
   const accumulators = columns.map(({ value }) =>
     value.kind === 'group'
       ? undefined
-      : accumulator(value.name, value.facts === null ? undefined : at(value.facts), size, count, tick),
+      : value.facts === null
+        ? counting
+        : accumulator(value.name, at(value.facts), size, count, tick),
   )
   const passOver = (taking: readonly Pick<Accumulator, 'take'>[]) => {
     for (const part of partsOf(selection, count)) {
@@ -70,7 +72,7 @@ export function groupRows(task: GroupTask, tick: () => void): PackedRows {
       for (const one of taking) one.take(part, ids)
     }
   }
-  passOver([counting, ...accumulators.filter(one => one !== undefined)])
+  passOver([...new Set([counting, ...accumulators])].filter(one => one !== undefined))
   const results = columns.map(({ value }, place) =>
     value.kind === 'group'
       ? (keyResults[value.at] as Result)
@@ -204,7 +206,7 @@ function packRows(total: number, ids: readonly number[], json: (id: number) => s
   const packer = new Packer(ids.length)
   for (const id of ids) packer.add(json(id))
   const values = packer.finish()
-  const packed = new Uint8Array(sharedMemory(headBytes + values.length))
+  const packed = sharedBytes(headBytes + values.length)
   new Uint32Array(packed.buffer, 0, 2).set([total, ids.length])
   packed.set(values, headBytes)
   return packed

@@ -1,6 +1,6 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import { type Client, nobody } from '../../lib/fair-queue.ts'
-import { sharedMemory } from '../../lib/memory.ts'
+import { sharedBytes } from '../../lib/memory.ts'
 import { joinPieces, type RecordFormat, separators, shortPage } from '../../model/record-format.ts'
 import type { FoundRecord, Listing, OpenVersion, RecordEntity, RecordPlan } from '../entities.ts'
 import type { Explanation, Steps } from '../plans/explain.ts'
@@ -215,7 +215,7 @@ export async function loadRecords(
   entity: RecordEntity,
 ): Promise<Uint8Array<SharedArrayBuffer>> {
   const count = slotsOf(entity)
-  const packed = new Uint8Array(sharedMemory(packedLength(entity)))
+  const packed = sharedBytes(packedLength(entity))
   const { starts, json } = unpackRecords(packed, count)
   const open = await source.open(entity, nobody)
   try {

@@ -1,4 +1,4 @@
-import { sharedNumbers } from '../../lib/memory.ts'
+import { release, sharedNumbers } from '../../lib/memory.ts'
 import type { Ranks } from './stored-field.ts'
 
 /**
@@ -32,15 +32,21 @@ export const sortNumbers = (
 ): Uint32Array<SharedArrayBuffer> =>
   numbers.length <= few ? numbers.sort(comparison(fields)) : countingSorts(numbers, fields)
 
+/** Sorts in place, so that no memory which threads share is left to be collected. */
 function countingSorts(numbers: Uint32Array<SharedArrayBuffer>, fields: readonly SortField[]) {
-  let from = numbers
-  let to = sharedNumbers(numbers.length)
+  const other = new Uint32Array(numbers.length)
+  let [from, to]: [Uint32Array, Uint32Array] = [numbers, other]
+  if (fields.length % 2 === 1) {
+    other.set(numbers)
+    ;[from, to] = [to, from]
+  }
   // The least significant field first: a stable sort keeps the order of equal values from earlier passes.
   for (const field of fields.toReversed()) {
     countingSort(from, to, field)
     ;[from, to] = [to, from]
   }
-  return from
+  release(other)
+  return numbers
 }
 
 /** Maximum number of records sorted by comparison; a counting sort passes over all ranks of a field. */
@@ -95,4 +101,5 @@ function countingSort(from: Uint32Array, to: Uint32Array, { ranks, descending }:
     to[target] = n
     starts[rank] = target + 1
   }
+  release(starts)
 }

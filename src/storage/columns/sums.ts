@@ -6,7 +6,7 @@ import { type FieldFacts, numbersIn, required } from './leaves.ts'
 import { plainDigits } from './look-up.ts'
 import type { Part } from './selections.ts'
 import { noAmount, type Ranks } from './stored-field.ts'
-import { eachText, valueAt } from './values.ts'
+import { eachText, type Values, valueAt } from './values.ts'
 
 /** The numbers of a field as doubles, by rank from the first one. */
 interface Doubles {
@@ -20,8 +20,8 @@ interface Doubles {
 function doublesOf(facts: FieldFacts, from: number, end: number, tick: () => void): Doubles {
   const values = required(facts)
   const isNumber = facts.type === 'number'
-  const stored = values.doubles()
-  if (stored) return { doubles: stored.subarray(from, end), isWhole: !isNumber, isExact: true }
+  const stored = values.doubles(from, end)
+  if (stored) return { doubles: stored, isWhole: !isNumber, isExact: true }
   const isJson = facts.type === 'json'
   const doubles = new Float64Array(end - from)
   const isWhole = new Uint8Array(end - from)
@@ -51,13 +51,13 @@ export function summing(
 ): Accumulator {
   const values = required(facts)
   const { from, end } = numbersIn(facts)
-  const { doubles, isWhole, isExact: areExact } = doublesOf(facts, from, end, tick)
   const { amounts } = facts.column
-  const scale = typeof isWhole === 'boolean' ? (amounts?.scale ?? scaleOf(doubles)) : -1
-  if (hasExactSums(doubles, scale, count)) {
-    const adding = amounts ? { read: amounts.read } : { table: scaled(doubles, scale), ranksOf }
-    return summingWhole(name, adding, 10 ** scale, size, tick)
-  }
+  if (amounts && hasExactSums(endsOf(values), amounts.scale, count))
+    return summingWhole(name, amounts, 10 ** amounts.scale, size, tick)
+  const { doubles, isWhole, isExact: areExact } = doublesOf(facts, from, end, tick)
+  const scale = typeof isWhole === 'boolean' ? scaleOf(doubles) : -1
+  if (hasExactSums(doubles, scale, count))
+    return summingWhole(name, { table: scaled(doubles, scale), ranksOf }, 10 ** scale, size, tick)
   const wholeAt = (at: number) => (typeof isWhole === 'boolean' ? isWhole : isWhole[at] === 1)
   const sums: Sums = {
     sums: new Float64Array(size),
@@ -102,6 +102,10 @@ export function summing(
     },
   }
 }
+
+/** The smallest and the largest number. */
+const endsOf = (values: Values): Float64Array =>
+  Float64Array.from([0, values.length - 1], rank => values.doubles(rank, rank + 1)?.[0] ?? Number.NaN)
 
 /** Whole numbers to add: of each record, or of each rank. */
 type Whole =

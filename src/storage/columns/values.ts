@@ -1,6 +1,6 @@
 import { TooMuch } from '../../lib/errors.ts'
 import { parseExact } from '../../lib/json.ts'
-import { sharedMemory } from '../../lib/memory.ts'
+import { sharedBytes } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { unpackRecords } from './loaded-records.ts'
 import { FileNumbers, type Numbers, readFile, type StoredField } from './stored-field.ts'
@@ -12,8 +12,8 @@ export interface Values {
   bytesAt(rank: number): Buffer
   /** Reads the values from rank `from` to below `end`, in parts that are valid until the next one. */
   parts(from: number, end: number): Iterable<ValuesPart>
-  /** All values as doubles, by rank; undefined unless each is a number that a double holds exactly. */
-  doubles(): Float64Array | undefined
+  /** The values of rank `from` to below `end` as doubles; undefined unless a double holds each value exactly. */
+  doubles(from: number, end: number): Float64Array | undefined
 }
 
 /** Some values in a row. */
@@ -87,11 +87,11 @@ class FileValues implements Values {
     }
   }
 
-  doubles(): Float64Array | undefined {
-    const { path, doubles, distinct } = this.#field
+  doubles(from: number, end: number): Float64Array | undefined {
+    const { path, doubles } = this.#field
     if (doubles === 0) return undefined
-    const read = new Float64Array(distinct)
-    readFile(path, read, doubles)
+    const read = new Float64Array(end - from)
+    readFile(path, read, doubles + from * Float64Array.BYTES_PER_ELEMENT)
     return read
   }
 
@@ -154,7 +154,7 @@ export class Packer {
   }
 
   finish(): PackedValues {
-    const packed = new Uint8Array(sharedMemory(this.#starts.byteLength + this.#size))
+    const packed = sharedBytes(this.#starts.byteLength + this.#size)
     packed.set(new Uint8Array(this.#starts.buffer))
     packed.set(this.#json.subarray(0, this.#size), this.#starts.byteLength)
     return packed
@@ -170,7 +170,7 @@ export function arrangeValues(parts: readonly MemoryValues[], places: Uint32Arra
       lengths[(places[at++] as number) + 1] = (starts[n + 1] as number) - (starts[n] as number)
   for (let n = 1; n < lengths.length; n++) lengths[n] = (lengths[n] as number) + (lengths[n - 1] as number)
   const size = lengths.at(-1) as number
-  const packed = new Uint8Array(sharedMemory(lengths.byteLength + size))
+  const packed = sharedBytes(lengths.byteLength + size)
   packed.set(new Uint8Array(lengths.buffer))
   const json = packed.subarray(lengths.byteLength)
   at = 0

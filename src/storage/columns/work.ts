@@ -1,5 +1,5 @@
 import { StoreUnavailable } from '../../lib/errors.ts'
-import { sharedNumbers, shareNumbers } from '../../lib/memory.ts'
+import { release, sharedNumbers, shareNumbers } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
 import { limited, mayGoOn, type Stop } from '../runtime/limits.ts'
 import {
@@ -211,12 +211,17 @@ function closingFiles<T extends object>(handlers: T): T {
 }
 
 function sorted(selection: PackedSelection | null, count: number, order: readonly TaskOrder[]) {
-  const numbers = shareNumbers(numbersIn(selection ? openSelection(selection) : undefined, count))
+  const found = numbersIn(selection ? openSelection(selection) : undefined, count)
+  const numbers = shareNumbers(found)
+  release(found)
   if (order.length === 0) return numbers
-  return sortNumbers(
-    numbers,
-    order.map(({ column, descending }) => ({ ranks: openColumn(column, count).ranks, descending })),
-  )
+  const fields = order.map(({ column, descending }) => ({
+    ranks: openColumn(column, count).ranks,
+    descending,
+  }))
+  const sorted = sortNumbers(numbers, fields)
+  for (const { ranks } of fields) release(ranks)
+  return sorted
 }
 
 export type RecordHandlers = typeof recordWork

@@ -1,5 +1,5 @@
 import { basename, dirname, join } from 'node:path'
-import { shareNumbers } from '../../lib/memory.ts'
+import { release, shareNumbers } from '../../lib/memory.ts'
 import { lowerPriority, serveThread } from '../../lib/threads/thread.ts'
 import type { Field } from '../../model/entities.ts'
 import { csvLines, joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
@@ -145,10 +145,9 @@ function createReader() {
 
     sort(file: string, count: number, fields: readonly SortField[]) {
       return withFile(file, db => {
-        const sorted = sortRecords(
-          count,
-          fields.map(([field, descending]) => ({ ranks: ranksIn(db, field), descending })),
-        )
+        const order = fields.map(([field, descending]) => ({ ranks: ranksIn(db, field), descending }))
+        const sorted = sortRecords(count, order)
+        for (const { ranks } of order) release(ranks)
         const slots = slotsIn(db)
         if (slots) toSlots(sorted, slots)
         return sorted

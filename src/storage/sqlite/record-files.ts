@@ -4,11 +4,6 @@ import type { Database } from './driver.ts'
 import { openRecords, recordsBetween, recordsNumbered } from './record-versions.ts'
 import type { Reader, ReaderThreads } from './threads.ts'
 
-/**
- * Bytes of a file that are memory-mapped for short pages. The operating system can reclaim them at any time.
- */
-const mappedBytes = 256 * 1024 * 1024
-
 interface FileParts {
   readonly readerThreads: ReaderThreads
   readonly fileOf: (version: string) => string
@@ -27,7 +22,7 @@ export function recordFiles({ readerThreads, fileOf, fieldFiles }: FileParts): R
   function database(version: string): Database {
     const open = opened.get(version)
     if (open) return open
-    const db = openRecords(fileOf, version, { map: mappedBytes })
+    const db = openRecords(fileOf, version, {})
     opened.set(version, db)
     return db
   }
