@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { Awaitable } from '../lib/awaitable.ts'
 import { type Mac, macWith } from '../lib/hmac.ts'
+import { RecentlyUsed } from '../lib/memo.ts'
 import type { Grant } from '../model/access-tokens.ts'
 import { commandLineMethod, type LoginMethod, type Session } from '../model/accounts.ts'
 import type { Acting } from '../model/caller.ts'
@@ -65,10 +66,33 @@ export interface Tokens {
 type Minted = Omit<Proven, 'acting'> & Partial<Pick<Verified, 'ends'>>
 
 /**
- * Maximum number of cached login tokens. The signature of a cached token isn't verified again, but its
+ * Login tokens that were verified, with what they say. The signature of such a token isn't verified again, but its
  * session is checked on every request.
  */
-const maxCached = 10_000
+export type VerifiedTokens = RecentlyUsed<string, Verified>
+
+/** Maximum number of verified tokens that an event loop keeps, and of their bytes. */
+const maxVerified = 10_000
+const maxVerifiedBytes = 32 * 1024 * 1024
+
+/**
+ * Size in bytes of what is kept for a token, about: its session, its caller, a key, and the JSON of its status. Groups
+ * are counted apart.
+ */
+const sizeOfVerified = 5_000
+const sizeOfGroup = 200
+const sizeOfSpecialGroup = 1_500
+
+export const verifiedTokens = (max = maxVerified, maxBytes = maxVerifiedBytes): VerifiedTokens =>
+  new RecentlyUsed(max, undefined, {
+    maxBytes,
+    sizeOf: (token, { session, sg }) =>
+      sizeOfVerified +
+      token.length +
+      session.groups.length * sizeOfGroup +
+      sg.length * (sizeOfGroup + sizeOfSpecialGroup),
+  })
+
 /** Maximum number of derived keys that are cached for one eperson. */
 const maxDerived = 100
 
@@ -86,6 +110,7 @@ interface Parts {
    */
   readonly mayAct: boolean
   readonly measures: Pick<Measures, 'tokenRefused'>
+  readonly verified?: VerifiedTokens
 }
 
 export function createTokens({
@@ -97,19 +122,11 @@ export function createTokens({
   tickets,
   mayAct,
   measures,
+  verified: cached = verifiedTokens(),
 }: Parts): Tokens {
   const age = createSessionAge(clock, config)
   const methods = [...loginMethods, commandLineMethod]
-  const cached = new Map<string, Verified>()
   let cachedWith: readonly Uint8Array[] = []
-
-  function addToCache(token: string, verified: Verified): void {
-    if (cached.size >= maxCached) {
-      const [oldest] = cached.keys()
-      if (oldest !== undefined) cached.delete(oldest)
-    }
-    cached.set(token, verified)
-  }
 
   /** Derived keys, cached by session, which is the same object until something about its eperson changes. */
   const derived = new WeakMap<Session, { readonly secret: Uint8Array; readonly keys: Map<string, Mac> }>()
@@ -166,7 +183,7 @@ export function createTokens({
       if (session.ended.has(begun)) return refuseFor('ended')
       if (life.isOver) return expire(kind, life)
       const verified: Verified = { session, method, sg: jwt.claims.sg, begun, ends }
-      if (kind === 'login') addToCache(token, verified)
+      if (kind === 'login' && !cached.get(token)) cached.add(token, verified)
       return verified
     }
     // The rules are those of X-On-Behalf-Of (B1, B2).

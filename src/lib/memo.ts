@@ -15,21 +15,45 @@ export function memo<Of extends object, Made>(make: (of: Of) => Made): (of: Of) 
   }
 }
 
-/** A map of at most `max` entries. When it is full, it drops the least recently used one. */
+/** A limit of what a map holds, in bytes. */
+export interface Weighed<K, V> {
+  readonly maxBytes: number
+  /** Size of an entry in bytes, about. It never changes. */
+  readonly sizeOf: (key: K, value: V) => number
+}
+
+/**
+ * A map of at most `max` entries, and of at most `maxBytes` if they are weighed. When it is full, it drops the least
+ * recently used ones.
+ */
 export class RecentlyUsed<K, V extends NonNullable<unknown>> {
   readonly #entries = new Map<K, V>()
   readonly #max: number
   readonly #dropped: (value: V) => void
+  readonly #weighed: Weighed<K, V> | undefined
+  #bytes = 0
+  /** The key that was used last, whose entry is in its place: most clients repeat themselves. */
+  #last: K | undefined
 
   /** @param dropped called with each value that is dropped */
-  constructor(max: number, dropped: (value: V) => void = () => {}) {
+  constructor(max: number, dropped: (value: V) => void = () => {}, weighed?: Weighed<K, V>) {
     this.#max = max
     this.#dropped = dropped
+    this.#weighed = weighed
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  get bytes(): number {
+    return this.#bytes
   }
 
   get(key: K): V | undefined {
     const value = this.#entries.get(key)
-    if (value === undefined) return undefined
+    if (value === undefined || key === this.#last) return value
+    this.#last = key
     // A map keeps the order of insertion, so the first entry is always the one to drop.
     this.#entries.delete(key)
     this.#entries.set(key, value)
@@ -39,12 +63,26 @@ export class RecentlyUsed<K, V extends NonNullable<unknown>> {
   /** Adds an entry whose key is new. */
   add(key: K, value: V): void {
     this.#entries.set(key, value)
-    if (this.#entries.size <= this.#max) return
+    this.#last = key
+    this.#bytes += this.#weighed?.sizeOf(key, value) ?? 0
+    const maxBytes = this.#weighed?.maxBytes ?? 0
     for (const [oldest, old] of this.#entries) {
-      this.#entries.delete(oldest)
+      if (this.#entries.size <= this.#max && this.#bytes <= maxBytes) return
+      this.delete(oldest)
       this.#dropped(old)
-      return
     }
+  }
+
+  delete(key: K): void {
+    const value = this.#entries.get(key)
+    if (value === undefined) return
+    this.#entries.delete(key)
+    this.#bytes -= this.#weighed?.sizeOf(key, value) ?? 0
+  }
+
+  clear(): void {
+    this.#entries.clear()
+    this.#bytes = 0
   }
 }
 
