@@ -7,6 +7,7 @@ import { firstPage, halPage, type PageRequest, readPage } from '../http/hal.ts'
 import { sendJson } from '../http/json-body.ts'
 import { type Query, singleParameters } from '../http/parameters.ts'
 import { epersonBody, groupBody } from '../http/resources/people.ts'
+import type { Awaitable } from '../lib/awaitable.ts'
 import { memo } from '../lib/memo.ts'
 import type { Group } from '../model/accounts.ts'
 import type { Caller } from '../model/caller.ts'
@@ -67,18 +68,25 @@ export function statusRoutes(app: FastifyInstance, parts: Parts): void {
    * The caller, or the eperson of a finished single sign-on: clients ask here whether it worked before they
    * exchange the cookie for a token (X2).
    */
-  async function callerOf(request: FastifyRequest): Promise<Caller> {
+  function callerOf(request: FastifyRequest): Awaitable<Caller> {
     const { caller } = request
-    const waiting = caller.kind === 'anonymous' ? await trade?.waiting(request) : undefined
-    return waiting
-      ? authenticated(people, { ...waiting, ends: Number.POSITIVE_INFINITY }, caller.specialGroups)
-      : caller
+    if (caller.kind !== 'anonymous' || trade === undefined) return caller
+    return trade
+      .waiting(request)
+      .then(waiting =>
+        waiting
+          ? authenticated(people, { ...waiting, ends: Number.POSITIVE_INFINITY }, caller.specialGroups)
+          : caller,
+      )
   }
 
-  routesOf(app).get('/status', route('showStatus', reads('anybody', 'any')), async (request, reply) => {
-    const caller = await callerOf(request)
-    if (caller.kind === 'anonymous') reply.header('www-authenticate', challenge)
-    return sendJson(reply, statusOf(caller))
+  routesOf(app).get('/status', route('showStatus', reads('anybody', 'any')), (request, reply) => {
+    const send = (caller: Caller) => {
+      if (caller.kind === 'anonymous') reply.header('www-authenticate', challenge)
+      return sendJson(reply, statusOf(caller))
+    }
+    const caller = callerOf(request)
+    return caller instanceof Promise ? caller.then(send) : send(caller)
   })
   routesOf(app).get(
     '/status/specialGroups',

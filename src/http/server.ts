@@ -78,13 +78,11 @@ export function createServer({ config, addresses, challenge, csrf, measures }: P
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     // The framework would log whole addresses; the hook below logs the path.
     logController: new LogController({ disableRequestLogging: true }),
-    // A logger for each request would cost more than most requests do.
-    childLoggerFactory: () => log,
     clientErrorHandler: answerClientErrors({ addresses, headers, requestTimeout: config.requestTimeout }),
     // While the service stops, requests on open connections are still answered (D4).
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => {
-      count(request, reply)
+      begin(request, reply)
       try {
         if (admit(request, reply) === 'go on') answer(error, request, reply)
       } catch (problem) {
@@ -96,6 +94,12 @@ export function createServer({ config, addresses, challenge, csrf, measures }: P
   app.server.on('timeout', endIdle)
   const refuse = refuseUnrouted(app, addresses)
   const count = countRequests(app, measures)
+  /** The framework would check a logger that it is given for each request. */
+  const begin = (request: FastifyRequest, reply: FastifyReply) => {
+    request.log = log
+    reply.log = log
+    count(request, reply)
+  }
   emptyHeads(app)
   // Node would answer any expectation but 100-continue with an empty 417.
   app.server.on('checkExpectation', app.routing)
@@ -103,7 +107,7 @@ export function createServer({ config, addresses, challenge, csrf, measures }: P
   app.decorateRequest('caller', null as never)
 
   app.addHook('onRequest', (request, reply, next) => {
-    count(request, reply)
+    begin(request, reply)
     if (admit(request, reply) === 'answered') return
     refuse(request)
     next()
