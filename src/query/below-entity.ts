@@ -51,7 +51,8 @@ export function belowEntityRoutes(
   }
   routesOf(app).get('/:entity/*', { config: { access, contracts } }, async (request, reply) => {
     const [name = '', ...below] = segmentsOf(request, config)
-    const known = await knownTo(entities, request, name)
+    const found = knownTo(entities, request, name)
+    const known = found instanceof Promise ? await found : found
     const direct = listedBy(known.entity, below)
     if (direct !== undefined) return list(request, reply, known.entity.name, () => direct)
     const [key = '', related, ...more] = below

@@ -56,10 +56,8 @@ function planBefore(asked: Asked, known: Known): Plan {
   const { entities, entity, mayRead } = known
   const { order = '', query = '' } = asked
   if (order.length + query.length > maxKeptText || entities.size > maxEntities) return checked(asked, known)
-  let readable = ''
-  for (const one of entities.values()) readable += mayRead(one) ? '1' : '0'
   // An absent order counts as an empty one.
-  const key = `${readable} ${entity?.name} ${order.length} ${order}${query}`
+  const key = `${readableIn(entities, mayRead)} ${entity?.name} ${order.length} ${order}${query}`
   let kept = plans.get(entities)
   if (kept === undefined) {
     kept = new RecentlyUsed(maxPlans)
@@ -71,6 +69,19 @@ function planBefore(asked: Asked, known: Known): Plan {
     kept.add(key, plan)
   }
   return plan
+}
+
+/** The last list that was asked about with a function, and a digit for each of its entities. */
+const readables = new WeakMap<Known['mayRead'], Pick<Known, 'entities'> & { readonly digits: string }>()
+
+/** Tells which of the entities are readable, as text. */
+function readableIn(entities: Known['entities'], mayRead: Known['mayRead']): string {
+  const known = readables.get(mayRead)
+  if (known?.entities === entities) return known.digits
+  let digits = ''
+  for (const one of entities.values()) digits += mayRead(one) ? '1' : '0'
+  readables.set(mayRead, { entities, digits })
+  return digits
 }
 
 function checked({ order: ordered, query }: Asked, known: Known, change?: Change): Plan {

@@ -1,6 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import { commaList, quote, suggestion } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
+import type { Awaitable } from '../lib/awaitable.ts'
+import { memo } from '../lib/memo.ts'
 import { formerNames } from '../model/built-in-entities.ts'
 import { type Caller, isAdministrator, isMember, mayUseEntity } from '../model/caller.ts'
 import type { Entity, ReadRule } from '../model/entities.ts'
@@ -61,16 +63,24 @@ function named(entities: ReadonlyMap<string, Entity>, name: string): Entity | un
  * @param name null at the query base, where the query names the entity
  * @throws Problem 404, 401 or 403 for an entity that the caller can't read
  */
-export async function knownTo(entities: Entities, request: Asking, name: string): Promise<KnownEntity>
-export async function knownTo(entities: Entities, request: Asking, name: string | null): Promise<Known>
-export async function knownTo(entities: Entities, { caller }: Asking, name: string | null): Promise<Known> {
-  const all = await entities.all()
-  return {
+export function knownTo(entities: Entities, request: Asking, name: string): Awaitable<KnownEntity>
+export function knownTo(entities: Entities, request: Asking, name: string | null): Awaitable<Known>
+export function knownTo(entities: Entities, { caller }: Asking, name: string | null): Awaitable<Known> {
+  const known = (all: Known['entities']) => ({
     entities: all,
     entity: name === null ? null : readable(all, name, caller),
-    mayRead: one => mayReadEntity(caller, one),
-  }
+    mayRead: readableTo(caller),
+  })
+  const all = entities.all()
+  return all instanceof Promise ? all.then(known) : known(all)
 }
+
+/** The same function for the same caller, so that what follows from it is found out once. */
+const readableTo = memo(
+  (caller: Caller): Known['mayRead'] =>
+    entity =>
+      mayReadEntity(caller, entity),
+)
 
 type Asking = Pick<FastifyRequest, 'caller'>
 

@@ -71,9 +71,11 @@ export function queryRoutes(app: FastifyInstance, parts: Parts): void {
       const given = isAllInAddress(request) ? (request.query as Query) : await givenBy(request, texts)
       const { entity: name } = request.params as { readonly entity: string }
       // A caller who may not read the entity isn't told what is wrong with the parameters.
-      const known = await knownTo(entities, request, name)
+      const found = knownTo(entities, request, name)
+      const known = found instanceof Promise ? await found : found
       const asked = parseAsked(given)
-      const plan = await texts.plan(asked, known, clientOf(request))
+      const planned = texts.plan(asked, known, clientOf(request))
+      const plan = planned instanceof Promise ? await planned : planned
       const address = `${addresses.query}/${name}`
       const wanted = { asked, address, entity: name, change: undefined, as: 'rows' } as const
       return answers.send(request, reply, wanted, plan)

@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { memo } from '../../lib/memo.ts'
 import type { Condition } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import { constantValue } from '../plans/json-values.ts'
@@ -50,7 +51,7 @@ export function nameOfCondition(where: Condition): string {
 }
 
 /** Names the records that match a condition in the cache. */
-export const filterName = (where: Condition): string => `filter ${nameOfCondition(where)}`
+export const filterName: (where: Condition) => string = memo(where => `filter ${nameOfCondition(where)}`)
 
 /** Limits of what is found on this thread: records found, values looked up, and records looked at. */
 const quickRecords = 1_024

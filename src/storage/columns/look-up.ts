@@ -40,8 +40,12 @@ export function placesIn(values: Values, field: Ordered, constants: readonly Con
   const isNumber = field.type === 'integer' || field.type === 'number'
   return constants.map(constant => {
     const wanted = constantValue(constant)
-    const key = order.key(wanted)
-    const slowly = (rank: number) => order.compare(order.key(typedAt(values, rank, field.type)), key)
+    // Made only if it is needed, because bytes are nearly always compared.
+    let key: ReturnType<typeof order.key> | undefined
+    const slowly = (rank: number) => {
+      key ??= order.key(wanted)
+      return order.compare(order.key(typedAt(values, rank, field.type)), key)
+    }
     if (isPlainText && typeof wanted === 'string' && wanted.isWellFormed()) {
       const bytes = Buffer.from(wanted)
       return findPlace(values.length, rank => compareText(values.bytesAt(rank), bytes) ?? slowly(rank))

@@ -161,7 +161,13 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
       const changed = changesOf(plan.entity)
       const last = changed && lastChanges(changed).get(key())?.change
       if (last) return { json: last.json ?? undefined, seq: last.seq }
-      const { body } = await listings.list({ ...plan, entity: baseEntity(plan.entity) }, 'ndjson', client)
+      const entity = baseEntity(plan.entity)
+      const few = plan.where === null ? undefined : orders.few(entity, plan.where)
+      if (few) {
+        const found = few.length === 0 ? undefined : shortRecords(entity, few.between(0, 1), '\n')
+        return { json: found && split(found instanceof Promise ? await found : found)[0], seq: 0 }
+      }
+      const { body } = await listings.list({ ...plan, entity }, 'ndjson', client)
       if (!(body instanceof Uint8Array)) throw new Error('one record is listed at once')
       return { json: split(body)[0], seq: 0 }
     },

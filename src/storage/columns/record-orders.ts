@@ -47,6 +47,12 @@ export interface RecordOrders {
    * @returns undefined for all in the order of the key, which is that of the slots
    */
   of(plan: RecordPlan, client: Client): Awaitable<RecordList | undefined>
+  /**
+   * Lists the few records that match by facts at hand, in the order of the key. It doesn't look for them in the
+   * cache, because a condition such as that of a key is seldom asked for again.
+   * @returns undefined if the thread has to be asked
+   */
+  few(entity: RecordEntity, where: Condition): RecordList | undefined
   readonly facts: Facts
   readonly filters: Filters
 }
@@ -168,6 +174,7 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
       const sort = shape.kind === 'rows' ? sortOfRows(entity, shape) : sortOf(entity, page.order)
       return where === null ? ordered(entity, sort, client) : matching(plan, where, sort, client)
     },
+    few: (entity, where) => quickly(entity, where, null, undefined),
     facts,
     filters,
   }

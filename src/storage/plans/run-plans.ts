@@ -30,9 +30,10 @@ export function createPlanRunner(
   records: OnRecords,
   tables: OnTables,
 ): Pick<Entities, 'list' | 'explain'> {
-  const list: Entities['list'] = async (given, viewer, format, client) => {
-    const plan = hasPlans(given) ? await resolvePlans(given, listInner(viewer, client)) : given
-    return isOnRecords(plan) ? records.list(plan, format, client) : tables.list(plan, viewer, format, client)
+  const list: Entities['list'] = (given, viewer, format, client) => {
+    const run = (plan: Plan) =>
+      isOnRecords(plan) ? records.list(plan, format, client) : tables.list(plan, viewer, format, client)
+    return hasPlans(given) ? resolvePlans(given, listInner(viewer, client)).then(run) : run(given)
   }
   const listInner = (viewer: Viewer, client: Client) => (inner: Plan) => list(inner, viewer, 'ndjson', client)
 

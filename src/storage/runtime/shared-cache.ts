@@ -109,7 +109,7 @@ export function joinCache(
   maxBytes: number,
 ): RecordCache & { drop(key: string): void } {
   /** The loop's views, without a limit: the main thread decides which entries are dropped. */
-  const known = new VersionCache(Number.POSITIVE_INFINITY)
+  const known = new VersionCache(Number.POSITIVE_INFINITY, undefined, undefined, noteUse)
   let used = new Set<string>()
 
   function noteUse(key: string): void {
@@ -143,11 +143,7 @@ export function joinCache(
 
   return {
     hasRoomFor: bytes => bytes <= maxBytes / 2,
-    peek: <T>(version: string, what: string) => {
-      const found = known.peek<T>(version, what)
-      if (found !== undefined) noteUse(cacheKey(version, what))
-      return found
-    },
+    peek: (version, what) => known.peek(version, what),
     get: <C extends Cacheable, T>(
       version: string,
       what: string,
@@ -155,14 +151,8 @@ export function joinCache(
       make: () => Promise<C>,
       open: (value: C) => T,
     ) => {
-      let isNew = false
-      const fetched = async () => {
-        isNew = true
-        return (await fetch(version, what, bytes, make)) as C
-      }
-      const found = known.get(version, what, bytes, fetched, open)
-      if (!isNew) noteUse(cacheKey(version, what))
-      return found
+      const fetched = async () => (await fetch(version, what, bytes, make)) as C
+      return known.get(version, what, bytes, fetched, open)
     },
     keepOnly: versions => {
       known.keepOnly(versions)

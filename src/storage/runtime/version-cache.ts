@@ -27,7 +27,9 @@ export interface RecordCache {
 }
 
 interface Entry {
+  readonly key: string
   readonly version: string
+  readonly what: string
   readonly bytes: number
   /** A counter value from its last use. */
   used: number
@@ -37,23 +39,32 @@ interface Entry {
 /** The cache of one event loop. When it is full, it evicts the least recently used entries. */
 export class VersionCache implements RecordCache {
   readonly #entries = new Map<string, Entry>()
+  /** The entries by version and name: joining these for each look would take longer than the look. */
+  readonly #versions = new Map<string, Map<string, Entry>>()
   readonly #maxBytes: number
   readonly #removed: (key: string) => void
   readonly #usage: Float64Array<ArrayBufferLike>
+  readonly #found: (key: string) => void
   #bytes = 0
   #uses = 0
   /** Entries by last use, oldest last. They are not sorted again at each miss, which would take long. */
   #sorted: { readonly key: string; readonly entry: Entry; readonly used: number }[] = []
 
-  /** @param removed is told which entries are gone @param usage where its bytes and entries are added up */
+  /**
+   * @param removed is told which entries are gone
+   * @param usage where its bytes and entries are added up
+   * @param found is told which entries are used
+   */
   constructor(
     maxBytes: number,
     removed: (key: string) => void = () => {},
     usage: Float64Array<ArrayBufferLike> = new Float64Array(2),
+    found: (key: string) => void = () => {},
   ) {
     this.#maxBytes = maxBytes
     this.#removed = removed
     this.#usage = usage
+    this.#found = found
   }
 
   hasRoomFor(bytes: number): boolean {
@@ -61,9 +72,9 @@ export class VersionCache implements RecordCache {
   }
 
   peek<T>(version: string, what: string): T | undefined {
-    const cached = this.#entries.get(cacheKey(version, what))
+    const cached = this.#versions.get(version)?.get(what)
     if (!cached || cached.value instanceof Promise) return undefined
-    cached.used = ++this.#uses
+    this.#use(cached)
     return cached.value as T
   }
 
@@ -74,15 +85,17 @@ export class VersionCache implements RecordCache {
     make: () => Promise<C>,
     open: (value: C) => T,
   ): Awaitable<T> {
-    const key = cacheKey(version, what)
-    const cached = this.#entries.get(key)
+    const cached = this.#versions.get(version)?.get(what)
     if (cached) {
-      cached.used = ++this.#uses
+      this.#use(cached)
       return cached.value as Awaitable<T>
     }
+    const key = cacheKey(version, what)
     const making = make().then(open)
-    const entry: Entry = { version, bytes, used: ++this.#uses, value: making }
+    const entry: Entry = { key, version, what, bytes, used: ++this.#uses, value: making }
     this.#entries.set(key, entry)
+    const named = this.#versions.get(version) ?? new Map<string, Entry>()
+    this.#versions.set(version, named.set(what, entry))
     this.#count(bytes, 1)
     making.then(
       value => {
@@ -111,6 +124,11 @@ export class VersionCache implements RecordCache {
     }
   }
 
+  #use(entry: Entry): void {
+    entry.used = ++this.#uses
+    this.#found(entry.key)
+  }
+
   /** Notes that another loop has used the entry. */
   use(key: string): void {
     const entry = this.#entries.get(key)
@@ -131,6 +149,9 @@ export class VersionCache implements RecordCache {
     if (this.#entries.get(key) !== entry) return
     this.#count(-entry.bytes, -1)
     this.#entries.delete(key)
+    const named = this.#versions.get(entry.version)
+    named?.delete(entry.what)
+    if (named?.size === 0) this.#versions.delete(entry.version)
     this.#removed(key)
   }
 
