@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { catalogue } from './support/catalogue.ts'
 import { scratch } from './support/folder.ts'
@@ -10,13 +9,18 @@ import { quote, type Requests, wrkWith } from './support/wrk.ts'
 
 /**
  * Measures what a request costs: this build beside a bare server that sends as many bytes, beside the floor of the
- * framework, and beside another build. They take turns under the same load, with one worker each.
- * `node bench/requests.ts [name of a request…]`; BENCH_OTHER=<another checkout, built> adds that one.
+ * framework, and beside another build. They take turns under the same load, with one worker each. The processor time
+ * is that of all threads; `filtered` is to be compared with `plain`.
+ * `node bench/requests.ts [name of a request…]`; BENCH_OTHER=<another checkout, built> adds that one, and
+ * BENCH_STORE=<a data folder of an earlier run> spares the imports.
  */
 const chosen = process.argv.slice(2)
 const other = process.env.BENCH_OTHER
-const rounds = Number(process.env.BENCH_ROUNDS ?? 7)
-const seconds = Number(process.env.BENCH_SECONDS ?? 2)
+const rounds = Number(process.env.BENCH_ROUNDS ?? 9)
+/** Whole seconds, as wrk takes them. */
+const seconds = Number(process.env.BENCH_SECONDS ?? 1)
+/** Seconds of load before the rounds. */
+const warmUp = Number(process.env.BENCH_WARM_UP ?? 4)
 const few = 70_000
 const many = Number(process.env.BENCH_RECORDS ?? 1_000_000)
 
@@ -94,8 +98,8 @@ for (const [name, requests] of Object.entries(work)) {
     ...services,
   ]
   const load = wrkWith(requests)
-  for (const { running } of servers) await load(running.address, seconds)
-  await sleep(500)
+  // Code is compiled, and records are loaded, while it runs.
+  for (const { running } of servers) await load(running.address, warmUp)
   const rates = servers.map((): number[] => [])
   const costs = servers.map((): number[] => [])
   for (let round = 0; round < rounds; round++) {

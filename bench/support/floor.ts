@@ -1,19 +1,18 @@
 import Fastify, { LogController } from 'fastify'
-import { createLog } from '../../src/http/log.ts'
 
 /**
- * The floor of the framework: a Fastify server that answers every request with the status 200, these headers and
- * a body of this size, and does nothing else. `node bench/support/floor.ts <bytes> <headers as JSON>`
+ * The floor of the framework: a server with the options of ours that answers every request with these headers and a
+ * body of this size, and does nothing else. `node bench/support/floor.ts <bytes> <headers as JSON>`
  */
 const body = 'x'.repeat(Number(process.argv[2]))
 const headers = JSON.parse(process.argv[3] ?? '{}') as Record<string, string>
-const log = createLog('error')
 
 const app = Fastify({
   logController: new LogController({ disableRequestLogging: true }),
-  childLoggerFactory: () => log,
   return503OnClosing: false,
+  connectionTimeout: 60_000,
   requestTimeout: 60_000,
+  http: { requireHostHeader: false, optimizeEmptyRequests: true },
 })
 const asIs = (text: string) => text
 app.all('/*', (_, reply) => {
