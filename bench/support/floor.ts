@@ -12,7 +12,7 @@ const app = Fastify({
   return503OnClosing: false,
   connectionTimeout: 60_000,
   requestTimeout: 60_000,
-  http: { requireHostHeader: false, optimizeEmptyRequests: true },
+  http: { requireHostHeader: false },
 })
 const asIs = (text: string) => text
 app.all('/*', (_, reply) => {
