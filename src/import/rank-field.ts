@@ -6,6 +6,7 @@ import { instant, kindMarks, numberOf, textOfBinary } from '../lib/sort-keys.ts'
 import type { FieldType } from '../model/entities.ts'
 import { wordsBeside } from '../storage/columns/field-files.ts'
 import { finishField } from '../storage/columns/field-writer.ts'
+import { inParts, type RankParts, rankPart } from '../storage/columns/ranks-in-order.ts'
 import { addWords } from '../storage/columns/search-texts.ts'
 import { closeStored, openStored } from '../storage/columns/stored-field.ts'
 import { ValueWriter, type WrittenValues } from '../storage/columns/value-writer.ts'
@@ -15,7 +16,7 @@ import { type Batch, noCode, type Run, readRun, runKinds } from './batches.ts'
 import { writeTexts } from './column.ts'
 import { differentTexts } from './equal-numbers.ts'
 import { ImportError, shown } from './import-error.ts'
-import { mergeRuns, type Ranked, RunCursor, type Taker } from './merge.ts'
+import { mergeRuns, RunCursor, type RunRanks, type Taker } from './merge.ts'
 import { allStyles, printerOf, type Styles } from './number-styles.ts'
 import { packTexts, sortTexts } from './sort-texts.ts'
 import type { Appender } from './spool.ts'
@@ -31,9 +32,10 @@ export interface RankTask {
    * in the order of the file.
    */
   readonly numbers: Uint32Array | undefined
-  /** The file and the position to which the ranks are written. */
+  /** The file to which the ranks are written, at the first position, and meanwhile those of the runs, at the other. */
   readonly descriptor: number
   readonly position: number
+  readonly room: number
   /**
    * The styles in which the records write their numbers, and the beginning of the path of a file with the
    * distinct values; undefined: their sort keys don't tell how they are written.
@@ -55,41 +57,62 @@ export interface RankedField {
  * @throws ImportError if the field is too large for its collation
  */
 export function rankField(task: RankTask, spool: Appender): RankedField {
-  const { batches, numbers } = task
+  const { batches } = task
   const runs = batches.map(batch => (batch.field < 0 ? undefined : readRun(batch, batch.field)))
   const found = runs.filter(run => run !== undefined)
   const isOrdered = task.type !== 'date-time' || areUniform(found)
   const sortable = isOrdered ? found : found.map(run => asInstants(run, spool))
-  const writer = isOrdered && task.values ? new ValueWriter(task.values.path, task.type) : undefined
+  const most = found.reduce((sum, { size }) => sum + size, 0)
+  const writer = isOrdered && task.values ? new ValueWriter(task.values.path, task.type, most) : undefined
   const taker = writer && takerFor(writer, printerOf(task.values?.styles ?? allStyles))
-  const { ranks, starts, distinct } = merged(sortable, task, taker)
+  const { ranks, placeOf } = merged(sortable, task, taker)
   const values = writer?.finish()
-  const pair = differentTexts(sortable, { ranks, starts, distinct })?.map(({ run, code }) => ({
+  const pair = differentTexts(sortable, ranks)?.map(({ run, code }) => ({
     batch: runs.indexOf(found[run]),
     code,
   }))
+  writeRanks(task, runs, ranks, placeOf)
+  return { distinct: ranks.distinct, ...(pair && { pair }), ...(values && { values }) }
+}
+
+/** Records whose ranks are put in order at a time. Other passes take less time than more memory would. */
+const windowLength = 2 ** 21
+
+/** @param placeOf the rank that a value gets instead, by its rank; undefined: the same */
+function writeRanks(
+  { batches, numbers, descriptor, position }: RankTask,
+  runs: readonly (Run | undefined)[],
+  ranks: RunRanks,
+  placeOf: Uint32Array | undefined,
+): void {
   const count = batches.reduce((sum, batch) => sum + batch.count, 0)
-  const result = new Uint32Array(count)
-  let at = 0
-  let next = 0
-  for (const [index, { descriptor, count: length }] of batches.entries()) {
-    const run = runs[index]
-    const codes = new Uint16Array(length)
-    let start = 0
-    if (run === undefined) codes.fill(noCode)
-    else {
-      readAt(descriptor, codes, run.codes)
-      start = starts[next++] as number
+  const { distinct } = ranks
+  const window = new Uint32Array(Math.min(count, windowLength))
+  const codes = new Uint16Array(noCode)
+  for (let low = 0; low < count; low += windowLength) {
+    let at = 0
+    let next = 0
+    for (const [index, batch] of batches.entries()) {
+      const run = runs[index]
+      const of = run && next++
+      if (numbers === undefined && (at + batch.count <= low || at >= low + windowLength)) {
+        at += batch.count
+        continue
+      }
+      const ofRun = of === undefined ? undefined : ranks.of(of)
+      if (run) readAt(batch.descriptor, codes.subarray(0, batch.count), run.codes)
+      for (let n = 0; n < batch.count; n++, at++) {
+        const place = (numbers === undefined ? at : (numbers[at] as number)) - low
+        if (place < 0 || place >= windowLength) continue
+        const code = ofRun ? (codes[n] as number) : noCode
+        const rank = code === noCode ? distinct : ((ofRun as Uint32Array)[code] as number)
+        window[place] = placeOf === undefined || rank === distinct ? rank : (placeOf[rank] as number)
+      }
     }
-    for (let n = 0; n < length; n++, at++) {
-      const code = codes[n] as number
-      const rank = code === noCode ? distinct : (ranks[start + code] as number)
-      result[numbers === undefined ? at : (numbers[at] as number)] = rank
-    }
+    const filled = window.subarray(0, Math.min(windowLength, count - low))
+    writeAt(descriptor, filled, position + low * Uint32Array.BYTES_PER_ELEMENT)
   }
-  writeAt(task.descriptor, new Uint8Array(result.buffer), task.position)
-  for (const array of [ranks, result]) release(array)
-  return { distinct, ...(pair && { pair }), ...(values && { values }) }
+  release(window)
 }
 
 const takerFor = (writer: ValueWriter, print: (value: number) => string): Taker => ({
@@ -104,12 +127,12 @@ const takerFor = (writer: ValueWriter, print: (value: number) => string): Taker 
   },
 })
 
-function merged(runs: readonly Run[], { name, collation }: RankTask, taker: Taker | undefined): Ranked {
-  if (collation === undefined) return mergeRuns(runs, taker)
+function merged(runs: readonly Run[], { name, collation, ...task }: RankTask, taker: Taker | undefined) {
+  const room = { descriptor: task.descriptor, position: task.room }
+  if (collation === undefined) return { ranks: mergeRuns(runs, room, taker), placeOf: undefined }
   const texts = collatedTexts(name, collation)
-  const found = mergeRuns(runs, { key: key => texts.add(textOfBinary(key)), numbers: () => {} })
-  const placeOf = texts.places()
-  return { ...found, ranks: found.ranks.map(rank => placeOf[rank] as number) }
+  const ranks = mergeRuns(runs, room, { key: key => texts.add(textOfBinary(key)), numbers: () => {} })
+  return { ranks, placeOf: texts.places() }
 }
 
 /** True if all date-times have the same form, in which the texts sort like the instants. */
@@ -195,18 +218,8 @@ export interface FieldFileTask {
   readonly numbers: Uint32Array | undefined
 }
 
-export function writeFieldFile({ type, values, count, path, ranks: known, numbers }: FieldFileTask): void {
-  const ranks = new Uint32Array(count)
-  if (known === null) for (let n = 0; n < count; n++) ranks[n] = n
-  else if (numbers === undefined) readAt(known.descriptor, ranks, known.position)
-  else {
-    const inFile = new Uint32Array(count)
-    readAt(known.descriptor, inFile, known.position)
-    for (let at = 0; at < count; at++) ranks[numbers[at] as number] = inFile[at] as number
-    release(inFile)
-  }
-  finishField(values, ranks, path)
-  release(ranks)
+export function writeFieldFile({ type, values, count, path, ranks, numbers }: FieldFileTask): void {
+  finishField(values, count, ranks === null ? eachNumber(count) : partsIn(ranks, count, numbers), path)
   const stored = type === 'text' ? openStored(path, count) : undefined
   if (!stored) return
   try {
@@ -220,6 +233,41 @@ export function writeFieldFile({ type, values, count, path, ranks: known, number
     if (error !== rareWords && !(error instanceof TooMuch)) throw error
   } finally {
     closeStored(() => false)
+  }
+}
+
+/** The numbers of all records, as their ranks. */
+const eachNumber = (count: number): RankParts =>
+  function* () {
+    const part = new Uint32Array(Math.min(count, rankPart))
+    for (let from = 0; from < count; from += part.length) {
+      const length = Math.min(part.length, count - from)
+      for (let n = 0; n < length; n++) part[n] = from + n
+      yield part.subarray(0, length)
+    }
+  }
+
+/** Reads ranks from a file. */
+function partsIn(
+  { descriptor, position }: NonNullable<FieldFileTask['ranks']>,
+  count: number,
+  numbers: Uint32Array | undefined,
+): RankParts {
+  if (numbers) {
+    const inFile = new Uint32Array(count)
+    readAt(descriptor, inFile, position)
+    const ranks = new Uint32Array(count)
+    for (let at = 0; at < count; at++) ranks[numbers[at] as number] = inFile[at] as number
+    release(inFile)
+    return inParts(ranks)
+  }
+  return function* () {
+    const part = new Uint32Array(Math.min(count, rankPart))
+    for (let from = 0; from < count; from += part.length) {
+      const some = part.subarray(0, Math.min(part.length, count - from))
+      readAt(descriptor, some, position + from * Uint32Array.BYTES_PER_ELEMENT)
+      yield some
+    }
   }
 }
 

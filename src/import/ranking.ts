@@ -41,8 +41,8 @@ interface Ranking {
    * @throws ImportError if one is too large for its collation
    */
   inOrderOfFile(places: readonly number[]): Promise<number[]>
-  /** Returns the ranks of such a field, in the order of the file. */
-  read(place: number): Uint32Array
+  /** Reads the ranks of such a field, in the order of the file. */
+  read(place: number, into: Uint32Array): void
   /** Starts to rank all other fields. @param numbers the numbers of the records, in the order of the file */
   start(numbers: Uint32Array<SharedArrayBuffer>): void
   /** Waits for the ranks of a field, and stores them by the numbers of the records. */
@@ -95,7 +95,8 @@ export function createRanking({ pool, batches, fields, count, valuesPath }: Part
     return common === 0 ? undefined : { path: `${valuesPath}-${place}`, styles: common }
   }
 
-  async function rank(place: number): Promise<RankedField> {
+  /** @param slot the number of the room for its ranks that no other field uses meanwhile */
+  async function rank(place: number, slot: number): Promise<RankedField> {
     const { name, type, collation } = fields[place] as Field
     const task: RankTask = {
       name,
@@ -110,6 +111,7 @@ export function createRanking({ pool, batches, fields, count, valuesPath }: Part
       numbers,
       descriptor: pool.ranks,
       position: place * bytes,
+      room: (fields.length + slot) * bytes,
       values: valuesOf(place),
     }
     const result = batches.length > 1 ? await pool.rank(task) : pool.here.rank(task)
@@ -122,17 +124,15 @@ export function createRanking({ pool, batches, fields, count, valuesPath }: Part
     const running: Promise<unknown>[] = []
     for (const [at, place] of places.entries()) {
       const before = running[at - pool.size] ?? Promise.resolve()
-      const done = before.then(() => rank(place))
+      const done = before.then(() => rank(place, at % pool.size))
       // The error is meant for the caller that requests the ranks.
       running.push(done.catch(() => {}))
       ranked.set(place, done)
     }
   }
 
-  function read(place: number): Uint32Array {
-    const ranks = new Uint32Array(count)
-    readAt(pool.ranks, ranks, place * bytes)
-    return ranks
+  const read = (place: number, into: Uint32Array) => {
+    readAt(pool.ranks, into, place * bytes)
   }
 
   return {
@@ -149,10 +149,11 @@ export function createRanking({ pool, batches, fields, count, valuesPath }: Part
     ranks: async (place, into) => {
       await ranked.get(place)
       if (!early.has(place) || !numbers) {
-        readAt(pool.ranks, into, place * bytes)
+        read(place, into)
         return
       }
-      const found = read(place)
+      const found = new Uint32Array(count)
+      read(place, found)
       for (let at = 0; at < count; at++) into[numbers[at] as number] = found[at] as number
       release(found)
     },

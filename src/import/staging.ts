@@ -2,17 +2,16 @@ import { readdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { parseWritten } from '../lib/json.ts'
-import { release } from '../lib/memory.ts'
 import { processIdInName } from '../lib/process-ids.ts'
 import type { Field } from '../model/entities.ts'
 import { fieldPath } from '../storage/columns/field-files.ts'
 import type { Batch } from './batches.ts'
-import { lineOf, orderByKey, type Records, refuseKeyless } from './check-key.ts'
+import { lineOf, numberByKey, type Records, refuseKeyless } from './check-key.ts'
 import { Faults } from './faults.ts'
 import { type Declarations, FieldList, type Findings } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import type { Piece, ReadRecord } from './json-lines.ts'
-import { batchOf, mergeRecords, recordsIn, reordered } from './ordered-records.ts'
+import { batchIndexes, batchOf, mergeRecords, recordsIn, reordered } from './ordered-records.ts'
 import { countKnown, createRanking, type StagedBatch } from './ranking.ts'
 import { type Encoded, Encoder } from './work.ts'
 import { createWorkerPool } from './worker-pool.ts'
@@ -173,18 +172,15 @@ export function createStaging(
     const distinct = await ranking.inOrderOfFile(early)
     progress(0.5)
     const records: Records = recordsOf(batches)
-    const keyFields = keyPlaces.map(place => ({
-      field: fields[place] as Field,
-      ranks: ranking.read(place),
-      distinct: distinct[early.indexOf(place)] ?? 0,
-    }))
-    const order = orderByKey(keyFields, count, records)
-    for (const { ranks } of keyFields) release(ranks)
     // The numbers are shared with the threads that rank the other fields.
     const numbers = new Uint32Array(new SharedArrayBuffer(count * Uint32Array.BYTES_PER_ELEMENT))
-    for (let n = 0; n < count; n++) numbers[order[n] as number] = n
+    const keyFields = keyPlaces.map(place => ({
+      field: fields[place] as Field,
+      read: (into: Uint32Array) => ranking.read(place, into),
+      distinct: distinct[early.indexOf(place)] ?? 0,
+    }))
+    numberByKey(keyFields, numbers, records)
     ranking.start(numbers)
-    const column = new Uint32Array(count)
     const ordered: StagedBatch[] = []
     for (const [at, batch] of batches.entries()) {
       ordered.push({
@@ -197,6 +193,8 @@ export function createStaging(
     /** The batches as they were read, whose runs are where they were written. */
     const read = batches
     batches = ordered
+    const indexes = batchIndexes(read, numbers)
+    let column: Uint32Array | undefined
     return {
       count,
       fields,
@@ -213,13 +211,9 @@ export function createStaging(
           keyPlaces.map(place => ({ place, type: fields[place]?.type ?? 'text' })),
           keys,
         ),
-      records: () =>
-        mergeRecords(
-          ordered,
-          ordered.map(({ start }) => start),
-          order,
-        ),
+      records: () => mergeRecords(ordered, indexes),
       ranks: async place => {
+        column ??= new Uint32Array(count)
         // The values of a single key field are unique, so their ranks are the record numbers.
         if (keyPlaces.length !== 1 || place !== keyPlaces[0]) await ranking.ranks(place, column)
         else for (let n = 0; n < count; n++) column[n] = n
