@@ -97,7 +97,7 @@ export function mergeRuns(runs: readonly Run[], room: Room, taker: Taker | undef
 }
 
 /** Numbers that are sorted at a time, about; each takes eight bytes. */
-const sortedAtOnce = 2 ** 21
+const sortedAtOnce = 2 ** 19
 
 /** Merges runs of numbers. Sorting numbers of all runs together is fastest, and their memory is limited. */
 function mergeNumbers(runs: readonly Run[], ranks: RunRanks, taker: Taker | undefined): void {

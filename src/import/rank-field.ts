@@ -1,7 +1,7 @@
 import { languageCompare } from '../lib/collation.ts'
 import { TooMuch } from '../lib/errors.ts'
 import { readAt, writeAt } from '../lib/files-at.ts'
-import { release } from '../lib/memory.ts'
+import { collectGarbageNow, release } from '../lib/memory.ts'
 import { instant, kindMarks, numberOf, textOfBinary } from '../lib/sort-keys.ts'
 import type { FieldType } from '../model/entities.ts'
 import { wordsBeside } from '../storage/columns/field-files.ts'
@@ -75,8 +75,8 @@ export function rankField(task: RankTask, spool: Appender): RankedField {
   return { distinct: ranks.distinct, ...(pair && { pair }), ...(values && { values }) }
 }
 
-/** Records whose ranks are put in order at a time. Other passes take less time than more memory would. */
-const windowLength = 2 ** 21
+/** Records whose ranks are put in order at a time. Another pass takes less time than more memory would. */
+const windowLength = 2 ** 20
 
 /** @param placeOf the rank that a value gets instead, by its rank; undefined: the same */
 function writeRanks(
@@ -85,8 +85,8 @@ function writeRanks(
   ranks: RunRanks,
   placeOf: Uint32Array | undefined,
 ): void {
-  const count = batches.reduce((sum, batch) => sum + batch.count, 0)
   const { distinct } = ranks
+  const count = batches.reduce((sum, batch) => sum + batch.count, 0)
   const window = new Uint32Array(Math.min(count, windowLength))
   const codes = new Uint16Array(noCode)
   for (let low = 0; low < count; low += windowLength) {
@@ -94,25 +94,56 @@ function writeRanks(
     let next = 0
     for (const [index, batch] of batches.entries()) {
       const run = runs[index]
-      const of = run && next++
-      if (numbers === undefined && (at + batch.count <= low || at >= low + windowLength)) {
-        at += batch.count
-        continue
-      }
-      const ofRun = of === undefined ? undefined : ranks.of(of)
-      if (run) readAt(batch.descriptor, codes.subarray(0, batch.count), run.codes)
-      for (let n = 0; n < batch.count; n++, at++) {
-        const place = (numbers === undefined ? at : (numbers[at] as number)) - low
-        if (place < 0 || place >= windowLength) continue
-        const code = ofRun ? (codes[n] as number) : noCode
-        const rank = code === noCode ? distinct : ((ofRun as Uint32Array)[code] as number)
-        window[place] = placeOf === undefined || rank === distinct ? rank : (placeOf[rank] as number)
-      }
+      const inOrder = run && next++
+      const from = at
+      at += batch.count
+      if (numbers === undefined && (at <= low || from >= low + windowLength)) continue
+      const some = codes.subarray(0, batch.count)
+      if (run) readAt(batch.descriptor, some, run.codes)
+      else some.fill(noCode)
+      const ofRun = inOrder === undefined ? none : ranks.of(inOrder)
+      if (numbers === undefined) placeInFile(some, ofRun, distinct, window, from - low)
+      else placeNumbered(some, ofRun, distinct, window, numbers.subarray(from, at), low)
     }
-    const filled = window.subarray(0, Math.min(windowLength, count - low))
+    const filled = window.subarray(0, count - low)
+    if (placeOf) for (let n = 0; n < filled.length; n++) filled[n] = placeOf[filled[n] as number] ?? distinct
     writeAt(descriptor, filled, position + low * Uint32Array.BYTES_PER_ELEMENT)
   }
-  release(window)
+}
+
+const none = new Uint32Array()
+
+/** Puts ranks into a part of the records in the order of the file. @param from the place of the first one in it */
+function placeInFile(
+  codes: Uint16Array,
+  ranks: Uint32Array,
+  distinct: number,
+  window: Uint32Array,
+  from: number,
+): void {
+  const end = Math.min(codes.length, window.length - from)
+  for (let n = Math.max(0, -from); n < end; n++) {
+    const code = codes[n] as number
+    window[from + n] = code === noCode ? distinct : (ranks[code] as number)
+  }
+}
+
+/** Puts ranks into a part of the records in the order of their numbers. @param low the first number in it */
+function placeNumbered(
+  codes: Uint16Array,
+  ranks: Uint32Array,
+  distinct: number,
+  window: Uint32Array,
+  numbers: Uint32Array,
+  low: number,
+): void {
+  const { length } = window
+  for (let n = 0; n < codes.length; n++) {
+    const place = (numbers[n] as number) - low
+    if (place < 0 || place >= length) continue
+    const code = codes[n] as number
+    window[place] = code === noCode ? distinct : (ranks[code] as number)
+  }
 }
 
 const takerFor = (writer: ValueWriter, print: (value: number) => string): Taker => ({
@@ -216,9 +247,13 @@ export interface FieldFileTask {
   readonly ranks: Pick<RankTask, 'descriptor' | 'position'> | null
   /** The number of each record, if the ranks are in the order of the file. */
   readonly numbers: Uint32Array | undefined
+  /** True if what the thread did before has left so much that its garbage is to be collected. */
+  readonly isLarge: boolean
 }
 
-export function writeFieldFile({ type, values, count, path, ranks, numbers }: FieldFileTask): void {
+export function writeFieldFile(task: FieldFileTask): void {
+  const { type, values, count, path, ranks, numbers } = task
+  if (task.isLarge) collectGarbageNow()
   finishField(values, count, ranks === null ? eachNumber(count) : partsIn(ranks, count, numbers), path)
   const stored = type === 'text' ? openStored(path, count) : undefined
   if (!stored) return

@@ -1,7 +1,7 @@
 import { readAt } from '../lib/files-at.ts'
 import { parseExact } from '../lib/json.ts'
 import { isJsonNumber } from '../lib/json-numbers.ts'
-import { release } from '../lib/memory.ts'
+import { collectGarbageNow, release } from '../lib/memory.ts'
 import { binaryText, instant, markedText, textForm, textOfBinary } from '../lib/sort-keys.ts'
 import type { Field, FieldType } from '../model/entities.ts'
 import { orderOf } from '../model/value-order.ts'
@@ -43,22 +43,31 @@ interface Ranking {
   inOrderOfFile(places: readonly number[]): Promise<number[]>
   /** Reads the ranks of such a field, in the order of the file. */
   read(place: number, into: Uint32Array): void
-  /** Starts to rank all other fields. @param numbers the numbers of the records, in the order of the file */
-  start(numbers: Uint32Array<SharedArrayBuffer>): void
+  /**
+   * Starts to rank all other fields.
+   * @param numbers the numbers of the records, in the order of the file
+   * @param key the field whose ranks are these numbers, if there is one
+   */
+  start(numbers: SharedNumbers, key: number | undefined): void
   /** Waits for the ranks of a field, and stores them by the numbers of the records. */
   ranks(place: number, into: Uint32Array): Promise<void>
   /**
-   * Writes what is known of a field to a file, unless its sort keys don't tell how the values are written.
-   * Each takes 12 bytes a record of memory, so they are to be written one after the other.
-   * @param isUnique true if the numbers of the records are their ranks
+   * Writes what is known of the fields to files, except where sort keys don't tell how the values are written.
+   * @param pathOf returns the path of the file of a field
    */
-  writeField(place: number, path: string, isUnique: boolean): Promise<void>
+  writeFields(pathOf: (place: number) => string): Promise<void>
   /**
    * Waits for the fields that have numbers with unusual texts, and finds those in which different
    * texts are the same number.
    */
   digits(): Promise<ReadonlyMap<number, Digits>>
 }
+
+/** Numbers that are shared with the threads that rank fields. */
+type SharedNumbers = Uint32Array<SharedArrayBuffer>
+
+/** Number of records whose numbers take so much memory that it is freed as soon as they are not needed. */
+const manyRecords = 2_000_000
 
 /** For each type of a field, the kinds of values whose sort keys tell how they are written. */
 const takenKinds: Readonly<Record<FieldType, readonly FieldType[]>> = {
@@ -78,7 +87,10 @@ export function createRanking({ pool, batches, fields, count, valuesPath }: Part
   /** Fields ranked in the order of the file. */
   const early = new Set<number>()
   const ranked = new Map<number, Promise<RankedField>>()
-  let numbers: Uint32Array<SharedArrayBuffer> | undefined
+  /** Field whose ranks are the numbers of the records; -1: none. */
+  let keyPlace = -1
+  /** Numbers of the records, if they are still needed once all fields are ranked. */
+  let kept: SharedNumbers | undefined
 
   /** @returns undefined if the sort keys of a field don't tell how its values are written in the records */
   function valuesOf(place: number): RankTask['values'] {
@@ -96,7 +108,7 @@ export function createRanking({ pool, batches, fields, count, valuesPath }: Part
   }
 
   /** @param slot the number of the room for its ranks that no other field uses meanwhile */
-  async function rank(place: number, slot: number): Promise<RankedField> {
+  async function rank(place: number, slot: number, numbers?: SharedNumbers): Promise<RankedField> {
     const { name, type, collation } = fields[place] as Field
     const task: RankTask = {
       name,
@@ -120,11 +132,11 @@ export function createRanking({ pool, batches, fields, count, valuesPath }: Part
   }
 
   /** Ranks the fields, as many at a time as there are threads. */
-  function begin(places: readonly number[]): void {
+  function begin(places: readonly number[], numbers?: SharedNumbers): void {
     const running: Promise<unknown>[] = []
     for (const [at, place] of places.entries()) {
       const before = running[at - pool.size] ?? Promise.resolve()
-      const done = before.then(() => rank(place, at % pool.size))
+      const done = before.then(() => rank(place, at % pool.size, numbers))
       // The error is meant for the caller that requests the ranks.
       running.push(done.catch(() => {}))
       ranked.set(place, done)
@@ -142,32 +154,46 @@ export function createRanking({ pool, batches, fields, count, valuesPath }: Part
       return Promise.all(places.map(async place => (await ranked.get(place))?.distinct ?? 0))
     },
     read,
-    start: of => {
-      numbers = of
-      begin([...fields.keys()].filter(place => !early.has(place)))
+    start: (numbers, key = -1) => {
+      keyPlace = key
+      if ([...early].some(place => place !== key)) kept = numbers
+      begin(
+        [...fields.keys()].filter(place => !early.has(place)),
+        numbers,
+      )
     },
     ranks: async (place, into) => {
       await ranked.get(place)
-      if (!early.has(place) || !numbers) {
+      if (!early.has(place)) {
         read(place, into)
         return
       }
       const found = new Uint32Array(count)
       read(place, found)
+      // The ranks of a key are the numbers of the records.
+      const numbers = kept ?? found
       for (let at = 0; at < count; at++) into[numbers[at] as number] = found[at] as number
       release(found)
     },
-    writeField: async (place, path, isUnique) => {
-      // Ranking takes as much memory, and comes first, because the records wait for it.
+    writeFields: async pathOf => {
+      // The records wait for the ranks, so they come first.
       await Promise.allSettled(ranked.values())
-      const { values } = (await ranked.get(place)) ?? {}
-      if (!values || pool.isClosed) return
-      const task: FieldFileTask = {
-        ...{ type: (fields[place] as Field).type, values, count, path },
-        ...{ numbers: early.has(place) ? numbers : undefined },
-        ranks: isUnique ? null : { descriptor: pool.ranks, position: place * bytes },
+      const isLarge = count > manyRecords
+      if (isLarge) collectGarbageNow()
+      const places = [...fields.keys()]
+      const writeSome = async () => {
+        for (let place = places.shift(); place !== undefined; place = places.shift()) {
+          const { values } = (await ranked.get(place)) ?? {}
+          if (!values || pool.isClosed) continue
+          const task: FieldFileTask = {
+            ...{ type: (fields[place] as Field).type, values, count, path: pathOf(place), isLarge },
+            ...{ numbers: early.has(place) && place !== keyPlace ? kept : undefined },
+            ranks: place === keyPlace ? null : { descriptor: pool.ranks, position: place * bytes },
+          }
+          await (batches.length > 1 ? pool.writeField(task) : pool.here.writeField(task))
+        }
       }
-      await (batches.length > 1 ? pool.writeField(task) : pool.here.writeField(task))
+      await Promise.all(Array.from({ length: pool.size }, writeSome))
     },
     digits: async () => {
       const found = new Map<number, Digits>()

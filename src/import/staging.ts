@@ -180,7 +180,7 @@ export function createStaging(
       distinct: distinct[early.indexOf(place)] ?? 0,
     }))
     numberByKey(keyFields, numbers, records)
-    ranking.start(numbers)
+    ranking.start(numbers, keyPlaces.length === 1 ? keyPlaces[0] : undefined)
     const ordered: StagedBatch[] = []
     for (const [at, batch] of batches.entries()) {
       ordered.push({
@@ -214,16 +214,12 @@ export function createStaging(
       records: () => mergeRecords(ordered, indexes),
       ranks: async place => {
         column ??= new Uint32Array(count)
-        // The values of a single key field are unique, so their ranks are the record numbers.
-        if (keyPlaces.length !== 1 || place !== keyPlaces[0]) await ranking.ranks(place, column)
-        else for (let n = 0; n < count; n++) column[n] = n
+        await ranking.ranks(place, column)
         return column
       },
       writeFields: async version => {
         const folder = join(`${file}-fields.${processIdInName()}`, version)
-        const isUnique = (place: number) => keyPlaces.length === 1 && place === keyPlaces[0]
-        for (const place of fields.keys())
-          await ranking.writeField(place, fieldPath(folder, place), isUnique(place))
+        await ranking.writeFields(place => fieldPath(folder, place))
         return folder
       },
     }

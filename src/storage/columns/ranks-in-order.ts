@@ -37,10 +37,10 @@ interface Taker {
 }
 
 /** Ranks that are counted at a time, and record numbers that are sorted at a time; each takes four bytes. */
-const windowLength = 2 ** 21
+const windowLength = 2 ** 20
 
 /**
- * Sorts record numbers by rank, part by part. It passes over all ranks twice for each two million of them.
+ * Sorts record numbers by rank, part by part. It passes over all ranks twice for each million of them.
  * @param end the highest rank, which is null's, plus one
  */
 export function byRank(ranks: RankParts, end: number, taker: Taker, window: number = windowLength): void {

@@ -67,15 +67,22 @@ export class ValueWriter {
   /** Adds the next value. @param binary a text as `binaryText` writes it */
   addText(binary: string): void {
     const length = binary.length + 2
-    if (length > this.#buffer.length || escaped.test(binary)) {
+    if (length > this.#buffer.length) {
       this.addJson(JSON.stringify(textOfBinary(binary)))
       return
     }
     this.#reserve(length)
+    const buffer = this.#buffer
     const from = this.#filled
-    this.#buffer[from] = quoteMark
-    this.#buffer.write(binary, from + 1, 'latin1')
-    this.#buffer[from + length - 1] = quoteMark
+    const end = from + length - 1
+    buffer[from] = quoteMark
+    buffer.write(binary, from + 1, 'latin1')
+    buffer[end] = quoteMark
+    for (let at = from + 1; at < end; at++)
+      if (escaped[buffer[at] as number] === 1) {
+        this.addJson(JSON.stringify(textOfBinary(binary)))
+        return
+      }
     this.#filled += length
     this.#end(length)
   }
@@ -169,9 +176,10 @@ export class ValueWriter {
 
 export const aligned = (position: number): number => Math.ceil(position / 8) * 8
 
-/** Characters that are written otherwise in JSON, and the first bytes of surrogates without a partner. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes control characters.
-const escaped = /["\\\0-\x1f]|\xed[\xa0-\xbf]/
+/** 1 for bytes of characters that are written otherwise in JSON, and the first one of surrogates without a partner. */
+const escaped = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte < 0x20 || byte === 0x22 || byte === 0x5c || byte === 0xed ? 1 : 0,
+)
 const quoteMark = 0x22
 
 const blockLength = 2 ** 14

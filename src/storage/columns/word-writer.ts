@@ -14,7 +14,7 @@ import { type PackedWords, packedHeader, unpackWords, wordKind } from './word-in
 const runLength = 2 ** 20
 
 /** Values of the finished index that are put in order at a time. */
-const windowLength = 2 ** 21
+const windowLength = 2 ** 20
 
 /** Maximum number of places of words in one field; in memory each takes four bytes, twice. */
 const maxPlaces = { memory: 100_000_000, file: 1_000_000_000 } as const
