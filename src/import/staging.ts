@@ -7,12 +7,13 @@ import type { Field } from '../model/entities.ts'
 import { fieldPath } from '../storage/columns/field-files.ts'
 import type { Batch } from './batches.ts'
 import { lineOf, numberByKey, type Records, refuseKeyless } from './check-key.ts'
+import { countKnown } from './count-known.ts'
 import { Faults } from './faults.ts'
 import { type Declarations, FieldList, type Findings } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import type { Piece, ReadRecord } from './json-lines.ts'
 import { batchIndexes, batchOf, mergeRecords, recordsIn, reordered } from './ordered-records.ts'
-import { countKnown, createRanking, type StagedBatch } from './ranking.ts'
+import { createRanking, manyRecords, type StagedBatch } from './ranking.ts'
 import { type Encoded, Encoder } from './work.ts'
 import { createWorkerPool } from './worker-pool.ts'
 
@@ -195,6 +196,7 @@ export function createStaging(
     batches = ordered
     const indexes = batchIndexes(read, numbers)
     let column: Uint32Array | undefined
+    let writing: Promise<void> | undefined
     return {
       count,
       fields,
@@ -213,13 +215,16 @@ export function createStaging(
         ),
       records: () => mergeRecords(ordered, indexes),
       ranks: async place => {
+        // The engine needs several times the memory of many ranks, and so do the threads that write files.
+        if (count > manyRecords) await writing?.catch(() => {})
         column ??= new Uint32Array(count)
         await ranking.ranks(place, column)
         return column
       },
       writeFields: async version => {
         const folder = join(`${file}-fields.${processIdInName()}`, version)
-        await ranking.writeFields(place => fieldPath(folder, place))
+        writing = ranking.writeFields(place => fieldPath(folder, place))
+        await writing
         return folder
       },
     }
