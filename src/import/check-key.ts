@@ -1,5 +1,6 @@
 import { readAt } from '../lib/files-at.ts'
 import { haveOtherDigits } from '../lib/json-text.ts'
+import { release } from '../lib/memory.ts'
 import type { Field } from '../model/entities.ts'
 import { sortRecords } from '../storage/columns/sort-records.ts'
 import { type Batch, noCode, readRun } from './batches.ts'
@@ -9,8 +10,8 @@ import { ImportError, shown } from './import-error.ts'
 /** A field of the key, with its ranks. */
 export interface KeyField {
   readonly field: Field
-  /** The rank of each record, in the order of the file. */
-  readonly ranks: Uint32Array
+  /** Reads the rank of each record, in the order of the file. */
+  readonly read: (into: Uint32Array) => void
   /** Number of distinct values. Missing values have this number as their rank. */
   readonly distinct: number
 }
@@ -23,31 +24,36 @@ export interface Records {
 }
 
 /**
- * Sorts records by key.
- * @returns the positions of the records in the file, in the order of the key
+ * Numbers records in the order of the key.
+ * @param numbers receives the number of each record, in the order of the file
  * @throws ImportError naming the lines of keys that are not unique, or a field that can't be part of a key
  */
-export function orderByKey(key: readonly KeyField[], count: number, records: Records): Uint32Array {
+export function numberByKey(key: readonly KeyField[], numbers: Uint32Array, records: Records): void {
   for (const { field } of key)
     if (field.type === 'json' || field.type === 'boolean')
       throw new ImportError(
         `the field ${shown(field.name)} can't be the key: its type is ${field.type}, and keys are numbers, text or date-times; --type with text compares its values as text`,
       )
   const [only] = key
-  if (only && key.length === 1 && only.distinct === count) return inverse(only.ranks)
-  const order = sortRecords(
-    count,
-    key.map(({ ranks }) => ({ ranks, descending: false })),
-  )
-  refuseDouble(key, order, records)
-  return order
+  if (only && key.length === 1 && only.distinct === numbers.length) {
+    // The ranks of a unique key are the numbers of the records.
+    only.read(numbers)
+    return
+  }
+  const ranked = key.map(({ field, read }) => {
+    const ranks = new Uint32Array(numbers.length)
+    read(ranks)
+    return { field, ranks, descending: false }
+  })
+  const order = sortRecords(numbers.length, ranked)
+  refuseDouble(ranked, order, records)
+  for (const { ranks } of ranked) release(ranks)
+  for (let n = 0; n < order.length; n++) numbers[order[n] as number] = n
 }
 
-/** Inverts a permutation: the ranks of a unique key are the numbers of the records. */
-function inverse(numbers: Uint32Array): Uint32Array {
-  const order = new Uint32Array(numbers.length)
-  for (let at = 0; at < order.length; at++) order[numbers[at] as number] = at
-  return order
+/** A field of the key, with the rank of each record. */
+interface RankedKeyField extends Pick<KeyField, 'field'> {
+  readonly ranks: Uint32Array
 }
 
 export const missingKey = (line: number, field: string | undefined): ImportError =>
@@ -67,7 +73,7 @@ interface Double {
  */
 const maxDoubles = 10_000
 
-function refuseDouble(key: readonly KeyField[], order: Uint32Array, records: Records): void {
+function refuseDouble(key: readonly RankedKeyField[], order: Uint32Array, records: Records): void {
   const isSame = (one: number, other: number) => key.every(({ ranks }) => ranks[one] === ranks[other])
   let doubles: Double[] = []
   let count = 0
@@ -88,7 +94,7 @@ function refuseDouble(key: readonly KeyField[], order: Uint32Array, records: Rec
   throw new RefusedImport({ faults: namedOf({ faults: told, lines, count }), more: 0, isCut: false })
 }
 
-function doubleKey(key: readonly KeyField[], { first, again }: Double, records: Records): ImportError {
+function doubleKey(key: readonly RankedKeyField[], { first, again }: Double, records: Records): ImportError {
   const [earlier, record] = [records.read(first), records.read(again)]
   const valuesIn = (of: typeof record) => key.map(({ field }) => shown(of[field.name])).join(', ')
   const names = key.map(({ field }) => shown(field.name)).join(', ')

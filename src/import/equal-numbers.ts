@@ -3,7 +3,7 @@ import { parseWritten } from '../lib/json.ts'
 import { numberText } from '../lib/json-text.ts'
 import { type Batch, noCode, type Run, readRun } from './batches.ts'
 import { lineOf } from './check-key.ts'
-import type { Ranked } from './merge.ts'
+import type { RunRanks } from './merge.ts'
 import { noForm, plainForm, severalForms } from './number-forms.ts'
 import { recordsIn } from './ordered-records.ts'
 
@@ -18,16 +18,16 @@ interface Place {
 export type Pair = readonly [first: Place, again: Place]
 
 /** @returns two places of a number with several texts; undefined if each number has a single text */
-export function differentTexts(runs: readonly Run[], { ranks, starts, distinct }: Ranked): Pair | undefined {
+export function differentTexts(runs: readonly Run[], ranks: RunRanks): Pair | undefined {
   if (runs.every(({ forms }) => forms < 0)) return undefined
-  const known = new Uint32Array(distinct).fill(noForm)
-  const metIn = new Uint32Array(distinct)
+  const known = new Uint32Array(ranks.distinct).fill(noForm)
+  const metIn = new Uint32Array(ranks.distinct)
   for (const [run, { descriptor, size, forms: position }] of runs.entries()) {
     const forms = new Uint32Array(size).fill(plainForm)
     if (position >= 0) readAt(descriptor, forms, position)
-    const start = starts[run] as number
+    const ofRun = ranks.of(run)
     for (let code = 0; code < size; code++) {
-      const rank = ranks[start + code] as number
+      const rank = ofRun[code] as number
       const form = forms[code] as number
       if (form === noForm) continue
       if (form === severalForms)
@@ -40,10 +40,8 @@ export function differentTexts(runs: readonly Run[], { ranks, starts, distinct }
         metIn[rank] = run
       } else if (known[rank] !== form) {
         const first = metIn[rank] as number
-        const from = starts[first] as number
-        const end = from + (runs[first] as Run).size
         return [
-          { run: first, code: ranks.subarray(from, end).indexOf(rank) },
+          { run: first, code: ranks.of(first).indexOf(rank) },
           { run, code },
         ]
       }

@@ -1,82 +1,186 @@
-import { readAt } from '../lib/files-at.ts'
+import { readAt, writeAt } from '../lib/files-at.ts'
 import { release } from '../lib/memory.ts'
-import { markedNumber, markedText } from '../lib/sort-keys.ts'
 import { type Run, runKinds } from './batches.ts'
 import { placeOf } from './column.ts'
-
-/** The ranks of the values of several runs. */
-export interface Ranked {
-  /** The ranks of the codes of all runs, one run after the other. */
-  readonly ranks: Uint32Array
-  /** The index at which the ranks of each run begin. */
-  readonly starts: readonly number[]
-  /** Number of distinct values. */
-  readonly distinct: number
-}
+import { behindAll, RunCursor } from './run-cursor.ts'
 
 /** Takes the distinct values of a field, in order. */
 export interface Taker {
   /** @param key of a value @param isMarked true if it has the mark of its kind (sort-keys.ts) */
   key(key: string, isMarked: boolean): void
-  /** @param sorted all values, if all are numbers */
+  /** @param sorted the next values, if all are numbers */
   numbers(sorted: Float64Array): void
 }
 
-/** Merges the runs of a field. */
-export function mergeRuns(runs: readonly Run[], taker: Taker | undefined): Ranked {
-  let total = 0
-  const starts = runs.map(({ size }) => {
-    total += size
-    return total - size
-  })
-  const ranks = new Uint32Array(total)
-  const isNumbers = runs.every(({ kind }) => kind === runKinds.numbers)
-  const distinct = isNumbers
-    ? mergeNumbers(runs, starts, ranks, taker)
-    : mergeTexts(runs, starts, ranks, taker)
-  return { ranks, starts, distinct }
+/** A part of a file in which there is room for four bytes for each value of each run. */
+export interface Room {
+  readonly descriptor: number
+  readonly position: number
 }
 
-/** Merges runs of numbers. All numbers fit into memory, and sorting them together is fastest. */
-function mergeNumbers(
-  runs: readonly Run[],
-  starts: readonly number[],
-  ranks: Uint32Array,
-  taker: Taker | undefined,
-): number {
-  const all = new Float64Array(ranks.length)
-  for (const [at, { descriptor, values, size }] of runs.entries())
-    readAt(descriptor, all.subarray(starts[at], (starts[at] as number) + size), values)
-  all.sort()
-  let distinct = 0
-  for (let at = 0; at < all.length; at++)
-    if (at === 0 || all[at] !== all[distinct - 1]) all[distinct++] = all[at] as number
-  const sorted = all.subarray(0, distinct)
-  for (const [at, { descriptor, values, size }] of runs.entries()) {
-    const run = new Float64Array(size)
-    readAt(descriptor, run, values)
-    const start = starts[at] as number
-    let rank = 0
-    for (let entry = 0; entry < size; entry++) {
-      rank = placeOf(sorted, run[entry] as number, rank)
-      ranks[start + entry] = rank
-    }
+/** Ranks of all runs that are held in memory until they are written. */
+const heldRanks = 512 * 1024
+const leastHeld = 256
+
+/** The ranks of the values of several runs. Those of a run are found in order, and written now and then. */
+export class RunRanks {
+  readonly #room: Room
+  readonly #runs: readonly Run[]
+  /** The place at which the ranks of each run begin in the file. */
+  readonly #starts: readonly number[]
+  /** Number of ranks held of each run. */
+  readonly #length: number
+  readonly #held: Uint32Array
+  readonly #filled: Uint32Array
+  readonly #written: Uint32Array
+  /** Number of distinct values. */
+  distinct = 0
+
+  constructor(runs: readonly Run[], room: Room) {
+    this.#room = room
+    this.#runs = runs
+    let total = 0
+    this.#starts = runs.map(({ size }) => {
+      total += size
+      return total - size
+    })
+    this.#length = Math.max(leastHeld, Math.floor(heldRanks / Math.max(1, runs.length)))
+    this.#held = new Uint32Array(this.#length * runs.length)
+    this.#filled = new Uint32Array(runs.length)
+    this.#written = new Uint32Array(runs.length)
   }
-  taker?.numbers(sorted)
-  release(all)
-  return distinct
+
+  /** Adds the rank of the next value of a run. */
+  add(run: number, rank: number): void {
+    if (this.#filled[run] === this.#length) this.#write(run)
+    const filled = this.#filled[run] as number
+    this.#held[run * this.#length + filled] = rank
+    this.#filled[run] = filled + 1
+  }
+
+  #write(run: number): void {
+    const from = run * this.#length
+    const held = this.#held.subarray(from, from + (this.#filled[run] as number))
+    const written = this.#written[run] as number
+    writeAt(this.#room.descriptor, held, this.#positionOf(run) + written * Uint32Array.BYTES_PER_ELEMENT)
+    this.#written[run] = written + held.length
+    this.#filled[run] = 0
+  }
+
+  #positionOf(run: number): number {
+    return this.#room.position + (this.#starts[run] as number) * Uint32Array.BYTES_PER_ELEMENT
+  }
+
+  /** Returns the ranks of a run by code, once all are added. They are valid until the next call. */
+  of(run: number): Uint32Array {
+    const { size, codeOf } = this.#runs[run] as Run
+    const from = run * this.#length
+    let ranks = this.#held.subarray(from, from + size)
+    if (this.#written[run] !== 0) {
+      if (this.#filled[run] !== 0) this.#write(run)
+      ranks = new Uint32Array(size)
+      readAt(this.#room.descriptor, ranks, this.#positionOf(run))
+    }
+    if (!codeOf) return ranks
+    const byCode = new Uint32Array(size)
+    for (let entry = 0; entry < size; entry++) byCode[codeOf[entry] as number] = ranks[entry] as number
+    return byCode
+  }
+}
+
+/** Merges the runs of a field. @param room is written over */
+export function mergeRuns(runs: readonly Run[], room: Room, taker: Taker | undefined): RunRanks {
+  const ranks = new RunRanks(runs, room)
+  if (runs.every(({ kind }) => kind === runKinds.numbers)) mergeNumbers(runs, ranks, taker)
+  else mergeTexts(runs, ranks, taker)
+  return ranks
+}
+
+/** Numbers that are sorted at a time, about; each takes eight bytes. */
+const sortedAtOnce = 2 ** 19
+
+/** Merges runs of numbers. Sorting numbers of all runs together is fastest, and their memory is limited. */
+function mergeNumbers(runs: readonly Run[], ranks: RunRanks, taker: Taker | undefined): void {
+  const bounds = boundsOf(runs)
+  const read = (run: number, from: number, end: number) => {
+    const { descriptor, values } = runs[run] as Run
+    const numbers = new Float64Array(end - from)
+    readAt(descriptor, numbers, values + from * Float64Array.BYTES_PER_ELEMENT)
+    return numbers
+  }
+  /** For each part, the end of each run's numbers in it. */
+  const ends = [...bounds.map(() => new Uint32Array(runs.length)), Uint32Array.from(runs, ({ size }) => size)]
+  if (bounds.length > 0)
+    for (const [run, { size }] of runs.entries()) {
+      const numbers = read(run, 0, size)
+      for (const [part, bound] of bounds.entries())
+        (ends[part] as Uint32Array)[run] = numberBelow(numbers, bound)
+    }
+  let starts = new Uint32Array(runs.length)
+  for (const end of ends) {
+    const parts = runs.map((_, run) => read(run, starts[run] as number, end[run] as number))
+    const all = new Float64Array(parts.reduce((sum, { length }) => sum + length, 0))
+    let at = 0
+    for (const part of parts) {
+      all.set(part, at)
+      at += part.length
+    }
+    all.sort()
+    let distinct = 0
+    for (let n = 0; n < all.length; n++)
+      if (n === 0 || all[n] !== all[distinct - 1]) all[distinct++] = all[n] as number
+    const sorted = all.subarray(0, distinct)
+    for (const [run, part] of parts.entries()) {
+      let rank = 0
+      for (let n = 0; n < part.length; n++) {
+        rank = placeOf(sorted, part[n] as number, rank)
+        ranks.add(run, ranks.distinct + rank)
+      }
+    }
+    ranks.distinct += distinct
+    taker?.numbers(sorted)
+    for (const array of [all, ...parts]) release(array)
+    starts = end
+  }
+}
+
+/** Of every so many numbers of a run, one is looked at to divide all numbers. */
+const sampleStep = 64
+
+/** Returns numbers between which there are about as many as are sorted at a time. */
+function boundsOf(runs: readonly Run[]): readonly number[] {
+  const total = runs.reduce((sum, { size }) => sum + size, 0)
+  const parts = Math.ceil(total / sortedAtOnce)
+  if (parts <= 1) return []
+  const samples: number[] = []
+  for (const { descriptor, size, values } of runs) {
+    const numbers = new Float64Array(size)
+    readAt(descriptor, numbers, values)
+    for (let n = sampleStep - 1; n < size; n += sampleStep) samples.push(numbers[n] as number)
+  }
+  const sorted = Float64Array.from(samples).sort()
+  return Array.from(
+    { length: parts - 1 },
+    (_, part) => sorted[Math.floor(((part + 1) * sorted.length) / parts)] as number,
+  )
+}
+
+/** Returns how many of the numbers, which are in order, are less than the bound. */
+function numberBelow(numbers: Float64Array, bound: number): number {
+  let [low, high] = [0, numbers.length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((numbers[middle] as number) < bound) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /**
  * Merges runs with a tree of losers (Knuth, The Art of Computer Programming 3, §5.4.1), which takes one
  * comparison for each level and value.
  */
-function mergeTexts(
-  runs: readonly Run[],
-  starts: readonly number[],
-  ranks: Uint32Array,
-  taker: Taker | undefined,
-): number {
+function mergeTexts(runs: readonly Run[], ranks: RunRanks, taker: Taker | undefined): void {
   const isMarked = runs.some(({ kind }) => kind === runKinds.numbers || kind === runKinds.marked)
   const cursors = runs.map(run => new RunCursor(run, isMarked, runs.length))
   const keys = cursors.map(({ key }) => key)
@@ -95,13 +199,13 @@ function mergeTexts(
       last = key
       taker?.key(key, isMarked)
     }
+    ranks.add(winner, rank)
     const cursor = cursors[winner] as RunCursor
-    ranks[(starts[winner] as number) + cursor.code] = rank
     cursor.next()
     keys[winner] = cursor.key
     winner = climb(losers, keys, winner)
   }
-  return rank + 1
+  ranks.distinct = rank + 1
 }
 
 /** @returns the run with the least key; -1 while some runs have not climbed yet */
@@ -120,86 +224,4 @@ function climb(losers: Int32Array, keys: readonly string[], run: number): number
     }
   }
   return winner
-}
-
-/** Bytes of all runs together that are read ahead. */
-const readAhead = 2 * 1024 * 1024
-const leastAhead = 4 * 1024
-
-/** A key that sorts after every binary text. */
-const behindAll = '\u0100'
-
-/** Reads the values of a run in order, as binary texts. */
-export class RunCursor {
-  readonly #run: Run
-  /** True if the keys have the marks of their kinds. */
-  readonly #marked: boolean
-  readonly #windowBytes: number
-  #keys: readonly string[] = []
-  #at = 0
-  /** Positions, among the values, of the first key in the window and of the first one after it. */
-  #from = 0
-  #end = 0
-  #position: number
-
-  /** @param runs number of runs, which share the memory */
-  constructor(run: Run, marked: boolean, runs: number) {
-    this.#run = run
-    this.#marked = marked
-    this.#windowBytes = Math.max(leastAhead, Math.floor(readAhead / runs))
-    this.#position = run.values
-    this.#fill()
-  }
-
-  get key(): string {
-    return this.#keys[this.#at] ?? behindAll
-  }
-
-  get code(): number {
-    const entry = this.#from + this.#at
-    return this.#run.codeOf?.[entry] ?? entry
-  }
-
-  next(): void {
-    if (++this.#at >= this.#keys.length) this.#fill()
-  }
-
-  #fill(): void {
-    this.#from = this.#end
-    this.#at = 0
-    this.#keys = []
-    const { descriptor, kind, size } = this.#run
-    if (this.#from === size) return
-    const { length, bytes } = this.#window(size - this.#from)
-    const values = Buffer.alloc(bytes)
-    readAt(descriptor, values, this.#position)
-    this.#position += bytes
-    this.#end += length.length
-    if (kind === runKinds.numbers) {
-      this.#keys = Array.from(new Float64Array(values.buffer, values.byteOffset, length.length), markedNumber)
-      return
-    }
-    const keys: string[] = new Array(length.length)
-    for (let at = 0, from = 0; at < keys.length; at++) {
-      const end = from + (length[at] as number)
-      const key = values.toString('latin1', from, end)
-      keys[at] = this.#marked && kind !== runKinds.marked ? markedText(key) : key
-      from = end
-    }
-    this.#keys = keys
-  }
-
-  /** @returns the lengths of the values to read next: at least one, and as many as fit into the memory */
-  #window(left: number): { length: Uint32Array; bytes: number } {
-    const { descriptor, kind, lengths } = this.#run
-    const most = Math.min(left, Math.floor(this.#windowBytes / 8))
-    if (kind === runKinds.numbers) return { length: new Uint32Array(most), bytes: most * 8 }
-    const length = new Uint32Array(most)
-    readAt(descriptor, length, lengths + this.#from * 4)
-    let count = 0
-    let bytes = 0
-    while (count < most && (count === 0 || bytes + (length[count] as number) <= this.#windowBytes))
-      bytes += length[count++] as number
-    return { length: length.subarray(0, count), bytes }
-  }
 }

@@ -1,4 +1,5 @@
 import { readAt } from '../lib/files-at.ts'
+import { release } from '../lib/memory.ts'
 import type { Batch } from './batches.ts'
 import type { Appender } from './spool.ts'
 
@@ -46,24 +47,25 @@ const readAhead = 4 * 1024 * 1024
 const leastAhead = 8 * 1024
 const mostAhead = 64 * 1024
 
-/**
- * Merges batches whose records are in the order of their numbers.
- * @param order for each number, the position of its record in the file
- * @param starts the position in the file at which each batch begins
- */
-export function* mergeRecords(
-  batches: readonly Stored[],
-  starts: readonly number[],
-  order: Uint32Array,
-): Iterable<string> {
+/** For each number, the index of the batch that has its record. */
+export type BatchIndexes = Uint16Array | Uint32Array
+
+/** @param numbers the number of each record, in the order of the file */
+export function batchIndexes(batches: readonly Stored[], numbers: Uint32Array): BatchIndexes {
+  const indexes =
+    batches.length <= 2 ** 16 ? new Uint16Array(numbers.length) : new Uint32Array(numbers.length)
+  let at = 0
+  for (const [index, { count }] of batches.entries())
+    for (const end = at + count; at < end; at++) indexes[numbers[at] as number] = index
+  return indexes
+}
+
+/** Merges batches whose records are in the order of their numbers. @param indexes is freed at the end */
+export function* mergeRecords(batches: readonly Stored[], indexes: BatchIndexes): Iterable<string> {
   const ahead = Math.min(mostAhead, Math.max(leastAhead, Math.floor(readAhead / batches.length)))
   const cursors = batches.map(batch => new RecordCursor(batch, ahead))
-  let batch = 0
-  for (const at of order) {
-    if (at < (starts[batch] as number) || at >= (starts[batch + 1] ?? Number.POSITIVE_INFINITY))
-      batch = batchOf(starts, at)
-    yield (cursors[batch] as RecordCursor).next()
-  }
+  for (let n = 0; n < indexes.length; n++) yield (cursors[indexes[n] as number] as RecordCursor).next()
+  release(indexes)
 }
 
 /** @returns the index of the batch that contains the record at this position of the file */

@@ -1,22 +1,15 @@
 import { languageCompare } from '../lib/collation.ts'
-import { TooMuch } from '../lib/errors.ts'
 import { readAt, writeAt } from '../lib/files-at.ts'
-import { release } from '../lib/memory.ts'
 import { instant, kindMarks, numberOf, textOfBinary } from '../lib/sort-keys.ts'
 import type { FieldType } from '../model/entities.ts'
-import { wordsBeside } from '../storage/columns/field-files.ts'
-import { finishField } from '../storage/columns/field-writer.ts'
-import { addWords } from '../storage/columns/search-texts.ts'
-import { closeStored, openStored } from '../storage/columns/stored-field.ts'
 import { ValueWriter, type WrittenValues } from '../storage/columns/value-writer.ts'
-import { openValues } from '../storage/columns/values.ts'
-import { writeWords } from '../storage/columns/word-writer.ts'
 import { type Batch, noCode, type Run, readRun, runKinds } from './batches.ts'
 import { writeTexts } from './column.ts'
 import { differentTexts } from './equal-numbers.ts'
 import { ImportError, shown } from './import-error.ts'
-import { mergeRuns, type Ranked, RunCursor, type Taker } from './merge.ts'
+import { mergeRuns, type RunRanks, type Taker } from './merge.ts'
 import { allStyles, printerOf, type Styles } from './number-styles.ts'
+import { RunCursor } from './run-cursor.ts'
 import { packTexts, sortTexts } from './sort-texts.ts'
 import type { Appender } from './spool.ts'
 
@@ -31,9 +24,10 @@ export interface RankTask {
    * in the order of the file.
    */
   readonly numbers: Uint32Array | undefined
-  /** The file and the position to which the ranks are written. */
+  /** The file to which the ranks are written, at the first position, and meanwhile those of the runs, at the other. */
   readonly descriptor: number
   readonly position: number
+  readonly room: number
   /**
    * The styles in which the records write their numbers, and the beginning of the path of a file with the
    * distinct values; undefined: their sort keys don't tell how they are written.
@@ -55,41 +49,93 @@ export interface RankedField {
  * @throws ImportError if the field is too large for its collation
  */
 export function rankField(task: RankTask, spool: Appender): RankedField {
-  const { batches, numbers } = task
+  const { batches } = task
   const runs = batches.map(batch => (batch.field < 0 ? undefined : readRun(batch, batch.field)))
   const found = runs.filter(run => run !== undefined)
   const isOrdered = task.type !== 'date-time' || areUniform(found)
   const sortable = isOrdered ? found : found.map(run => asInstants(run, spool))
-  const writer = isOrdered && task.values ? new ValueWriter(task.values.path, task.type) : undefined
+  const most = found.reduce((sum, { size }) => sum + size, 0)
+  const writer = isOrdered && task.values ? new ValueWriter(task.values.path, task.type, most) : undefined
   const taker = writer && takerFor(writer, printerOf(task.values?.styles ?? allStyles))
-  const { ranks, starts, distinct } = merged(sortable, task, taker)
+  const { ranks, placeOf } = merged(sortable, task, taker)
   const values = writer?.finish()
-  const pair = differentTexts(sortable, { ranks, starts, distinct })?.map(({ run, code }) => ({
+  const pair = differentTexts(sortable, ranks)?.map(({ run, code }) => ({
     batch: runs.indexOf(found[run]),
     code,
   }))
+  writeRanks(task, runs, ranks, placeOf)
+  return { distinct: ranks.distinct, ...(pair && { pair }), ...(values && { values }) }
+}
+
+/** Records whose ranks are put in order at a time. Another pass takes less time than more memory would. */
+const windowLength = 2 ** 20
+
+/** @param placeOf the rank that a value gets instead, by its rank; undefined: the same */
+function writeRanks(
+  { batches, numbers, descriptor, position }: RankTask,
+  runs: readonly (Run | undefined)[],
+  ranks: RunRanks,
+  placeOf: Uint32Array | undefined,
+): void {
+  const { distinct } = ranks
   const count = batches.reduce((sum, batch) => sum + batch.count, 0)
-  const result = new Uint32Array(count)
-  let at = 0
-  let next = 0
-  for (const [index, { descriptor, count: length }] of batches.entries()) {
-    const run = runs[index]
-    const codes = new Uint16Array(length)
-    let start = 0
-    if (run === undefined) codes.fill(noCode)
-    else {
-      readAt(descriptor, codes, run.codes)
-      start = starts[next++] as number
+  const window = new Uint32Array(Math.min(count, windowLength))
+  const codes = new Uint16Array(noCode)
+  for (let low = 0; low < count; low += windowLength) {
+    let at = 0
+    let next = 0
+    for (const [index, batch] of batches.entries()) {
+      const run = runs[index]
+      const inOrder = run && next++
+      const from = at
+      at += batch.count
+      if (numbers === undefined && (at <= low || from >= low + windowLength)) continue
+      const some = codes.subarray(0, batch.count)
+      if (run) readAt(batch.descriptor, some, run.codes)
+      else some.fill(noCode)
+      const ofRun = inOrder === undefined ? none : ranks.of(inOrder)
+      if (numbers === undefined) placeInFile(some, ofRun, distinct, window, from - low)
+      else placeNumbered(some, ofRun, distinct, window, numbers.subarray(from, at), low)
     }
-    for (let n = 0; n < length; n++, at++) {
-      const code = codes[n] as number
-      const rank = code === noCode ? distinct : (ranks[start + code] as number)
-      result[numbers === undefined ? at : (numbers[at] as number)] = rank
-    }
+    const filled = window.subarray(0, count - low)
+    if (placeOf) for (let n = 0; n < filled.length; n++) filled[n] = placeOf[filled[n] as number] ?? distinct
+    writeAt(descriptor, filled, position + low * Uint32Array.BYTES_PER_ELEMENT)
   }
-  writeAt(task.descriptor, new Uint8Array(result.buffer), task.position)
-  for (const array of [ranks, result]) release(array)
-  return { distinct, ...(pair && { pair }), ...(values && { values }) }
+}
+
+const none = new Uint32Array()
+
+/** Puts ranks into a part of the records in the order of the file. @param from the place of the first one in it */
+function placeInFile(
+  codes: Uint16Array,
+  ranks: Uint32Array,
+  distinct: number,
+  window: Uint32Array,
+  from: number,
+): void {
+  const end = Math.min(codes.length, window.length - from)
+  for (let n = Math.max(0, -from); n < end; n++) {
+    const code = codes[n] as number
+    window[from + n] = code === noCode ? distinct : (ranks[code] as number)
+  }
+}
+
+/** Puts ranks into a part of the records in the order of their numbers. @param low the first number in it */
+function placeNumbered(
+  codes: Uint16Array,
+  ranks: Uint32Array,
+  distinct: number,
+  window: Uint32Array,
+  numbers: Uint32Array,
+  low: number,
+): void {
+  const { length } = window
+  for (let n = 0; n < codes.length; n++) {
+    const place = (numbers[n] as number) - low
+    if (place < 0 || place >= length) continue
+    const code = codes[n] as number
+    window[place] = code === noCode ? distinct : (ranks[code] as number)
+  }
 }
 
 const takerFor = (writer: ValueWriter, print: (value: number) => string): Taker => ({
@@ -104,12 +150,12 @@ const takerFor = (writer: ValueWriter, print: (value: number) => string): Taker 
   },
 })
 
-function merged(runs: readonly Run[], { name, collation }: RankTask, taker: Taker | undefined): Ranked {
-  if (collation === undefined) return mergeRuns(runs, taker)
+function merged(runs: readonly Run[], { name, collation, ...task }: RankTask, taker: Taker | undefined) {
+  const room = { descriptor: task.descriptor, position: task.room }
+  if (collation === undefined) return { ranks: mergeRuns(runs, room, taker), placeOf: undefined }
   const texts = collatedTexts(name, collation)
-  const found = mergeRuns(runs, { key: key => texts.add(textOfBinary(key)), numbers: () => {} })
-  const placeOf = texts.places()
-  return { ...found, ranks: found.ranks.map(rank => placeOf[rank] as number) }
+  const ranks = mergeRuns(runs, room, { key: key => texts.add(textOfBinary(key)), numbers: () => {} })
+  return { ranks, placeOf: texts.places() }
 }
 
 /** True if all date-times have the same form, in which the texts sort like the instants. */
@@ -182,45 +228,3 @@ function collatedTexts(name: string, collation: string): CollatedTexts {
     },
   }
 }
-
-/** The ranks of a field that has been ranked, and where what is known of it is to be written. */
-export interface FieldFileTask {
-  readonly type: FieldType
-  readonly values: WrittenValues
-  readonly count: number
-  readonly path: string
-  /** The file and the position of the ranks; null: the values are unique, so that they are the numbers. */
-  readonly ranks: Pick<RankTask, 'descriptor' | 'position'> | null
-  /** The number of each record, if the ranks are in the order of the file. */
-  readonly numbers: Uint32Array | undefined
-}
-
-export function writeFieldFile({ type, values, count, path, ranks: known, numbers }: FieldFileTask): void {
-  const ranks = new Uint32Array(count)
-  if (known === null) for (let n = 0; n < count; n++) ranks[n] = n
-  else if (numbers === undefined) readAt(known.descriptor, ranks, known.position)
-  else {
-    const inFile = new Uint32Array(count)
-    readAt(known.descriptor, inFile, known.position)
-    for (let at = 0; at < count; at++) ranks[numbers[at] as number] = inFile[at] as number
-    release(inFile)
-  }
-  finishField(values, ranks, path)
-  release(ranks)
-  const stored = type === 'text' ? openStored(path, count) : undefined
-  if (!stored) return
-  try {
-    writeWords(wordsBeside(path), builder => {
-      addWords(builder, openValues(stored, stored.distinct), type, () => {
-        if (builder.hasRareWords) throw rareWords
-      })
-    })
-  } catch (error) {
-    // Their words are collected if they are ever searched for.
-    if (error !== rareWords && !(error instanceof TooMuch)) throw error
-  } finally {
-    closeStored(() => false)
-  }
-}
-
-const rareWords = new Error('most words of the field occur only once')

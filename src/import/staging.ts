@@ -2,18 +2,18 @@ import { readdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import { parseWritten } from '../lib/json.ts'
-import { release } from '../lib/memory.ts'
 import { processIdInName } from '../lib/process-ids.ts'
 import type { Field } from '../model/entities.ts'
 import { fieldPath } from '../storage/columns/field-files.ts'
 import type { Batch } from './batches.ts'
-import { lineOf, orderByKey, type Records, refuseKeyless } from './check-key.ts'
+import { lineOf, numberByKey, type Records, refuseKeyless } from './check-key.ts'
+import { countKnown } from './count-known.ts'
 import { Faults } from './faults.ts'
 import { type Declarations, FieldList, type Findings } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import type { Piece, ReadRecord } from './json-lines.ts'
-import { batchOf, mergeRecords, recordsIn, reordered } from './ordered-records.ts'
-import { countKnown, createRanking, type StagedBatch } from './ranking.ts'
+import { batchIndexes, batchOf, mergeRecords, recordsIn, reordered } from './ordered-records.ts'
+import { createRanking, manyRecords, type StagedBatch } from './ranking.ts'
 import { type Encoded, Encoder } from './work.ts'
 import { createWorkerPool } from './worker-pool.ts'
 
@@ -173,18 +173,15 @@ export function createStaging(
     const distinct = await ranking.inOrderOfFile(early)
     progress(0.5)
     const records: Records = recordsOf(batches)
-    const keyFields = keyPlaces.map(place => ({
-      field: fields[place] as Field,
-      ranks: ranking.read(place),
-      distinct: distinct[early.indexOf(place)] ?? 0,
-    }))
-    const order = orderByKey(keyFields, count, records)
-    for (const { ranks } of keyFields) release(ranks)
     // The numbers are shared with the threads that rank the other fields.
     const numbers = new Uint32Array(new SharedArrayBuffer(count * Uint32Array.BYTES_PER_ELEMENT))
-    for (let n = 0; n < count; n++) numbers[order[n] as number] = n
-    ranking.start(numbers)
-    const column = new Uint32Array(count)
+    const keyFields = keyPlaces.map(place => ({
+      field: fields[place] as Field,
+      read: (into: Uint32Array) => ranking.read(place, into),
+      distinct: distinct[early.indexOf(place)] ?? 0,
+    }))
+    numberByKey(keyFields, numbers, records)
+    ranking.start(numbers, keyPlaces.length === 1 ? keyPlaces[0] : undefined)
     const ordered: StagedBatch[] = []
     for (const [at, batch] of batches.entries()) {
       ordered.push({
@@ -197,6 +194,9 @@ export function createStaging(
     /** The batches as they were read, whose runs are where they were written. */
     const read = batches
     batches = ordered
+    const indexes = batchIndexes(read, numbers)
+    let column: Uint32Array | undefined
+    let writing: Promise<void> | undefined
     return {
       count,
       fields,
@@ -213,23 +213,18 @@ export function createStaging(
           keyPlaces.map(place => ({ place, type: fields[place]?.type ?? 'text' })),
           keys,
         ),
-      records: () =>
-        mergeRecords(
-          ordered,
-          ordered.map(({ start }) => start),
-          order,
-        ),
+      records: () => mergeRecords(ordered, indexes),
       ranks: async place => {
-        // The values of a single key field are unique, so their ranks are the record numbers.
-        if (keyPlaces.length !== 1 || place !== keyPlaces[0]) await ranking.ranks(place, column)
-        else for (let n = 0; n < count; n++) column[n] = n
+        // The engine needs several times the memory of many ranks, and so do the threads that write files.
+        if (count > manyRecords) await writing?.catch(() => {})
+        column ??= new Uint32Array(count)
+        await ranking.ranks(place, column)
         return column
       },
       writeFields: async version => {
         const folder = join(`${file}-fields.${processIdInName()}`, version)
-        const isUnique = (place: number) => keyPlaces.length === 1 && place === keyPlaces[0]
-        for (const place of fields.keys())
-          await ranking.writeField(place, fieldPath(folder, place), isUnique(place))
+        writing = ranking.writeFields(place => fieldPath(folder, place))
+        await writing
         return folder
       },
     }

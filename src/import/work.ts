@@ -2,10 +2,11 @@ import type { FieldType } from '../model/entities.ts'
 import type { Batch } from './batches.ts'
 import { Column } from './column.ts'
 import { asImportError, Faults, type Found, type RefusedImport } from './faults.ts'
+import { writeFieldFile } from './field-file.ts'
 import { maxFields, tooManyFields } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import { type Piece, type ReadRecord, recordsOf } from './json-lines.ts'
-import { type RankedField, type RankTask, rankField, writeFieldFile } from './rank-field.ts'
+import { type RankedField, type RankTask, rankField } from './rank-field.ts'
 import type { Appender } from './spool.ts'
 
 /** The parts of an import that its threads share (pool.ts). */

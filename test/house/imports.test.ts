@@ -89,10 +89,12 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   import: [
     'lib/threads',
     'storage',
-    ...['field-files', 'field-writer', 'revised-ranks', 'search-texts', 'sort-records', 'stored-field'].map(
+    ...['field-files', 'field-writer', 'ranks-in-order', 'revised-ranks', 'search-texts'].map(
       name => `storage/columns/${name}.ts`,
     ),
-    ...['value-writer', 'values', 'word-writer'].map(name => `storage/columns/${name}.ts`),
+    ...['sort-records', 'stored-field', 'value-writer', 'values', 'word-writer'].map(
+      name => `storage/columns/${name}.ts`,
+    ),
   ],
   items: ['config', 'http', 'http/resources', 'storage'],
   query: ['config', 'http', 'lib/threads', 'query/check', 'query/language', 'storage'],

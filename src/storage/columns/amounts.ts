@@ -37,7 +37,7 @@ export const fitAmounts = (doubles: Float64Array, scale: number): boolean =>
   largestOf(doubles) * 10 ** scale <= 0x7fff_ffff
 
 /** Returns the number of each record. @param whole numbers by rank */
-export function amountsOf(ranks: Uint32Array, whole: Float64Array): Int32Array {
+export function amountsOf(ranks: Uint32Array, whole: Int32Array): Int32Array {
   const amounts = new Int32Array(ranks.length)
   for (let n = 0; n < ranks.length; n++) {
     const rank = ranks[n] as number

@@ -4,7 +4,7 @@ import type { FieldType } from '../../model/entities.ts'
 import type { FieldRef, Scalar } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import { orderIn } from './look-up.ts'
-import { byRank, countRanks } from './ranks-in-order.ts'
+import { byRank, countRanks, inParts } from './ranks-in-order.ts'
 import {
   FileNumbers,
   MemoryNumbers,
@@ -211,7 +211,10 @@ export const openPostings = (given: GivenPostings): Numbers =>
 export function postingsOf(packed: PackedColumn, count: number): Uint32Array<SharedArrayBuffer> {
   const { ranks, starts } = unpackColumn(packed, count)
   const numbers = sharedNumbers(count)
-  for (const part of byRank(ranks, starts.slice())) numbers.set(part.numbers, part.from)
+  byRank(inParts(ranks), starts.length - 1, {
+    starts: () => {},
+    numbers: (some, from) => numbers.set(some, from),
+  })
   return numbers
 }
 

@@ -3,12 +3,12 @@ import { dirname } from 'node:path'
 import { readAt, writeAt } from '../../lib/files-at.ts'
 import { release } from '../../lib/memory.ts'
 import { amountsOf, fitAmounts, scaled } from './amounts.ts'
-import { byRank, countRanks } from './ranks-in-order.ts'
-import { headerLength, headerOfField, type Ranks } from './stored-field.ts'
+import { byRank, type RankParts } from './ranks-in-order.ts'
+import { headerOfField } from './stored-field.ts'
 import { aligned, type WrittenValues } from './value-writer.ts'
 
-/** Number of records whose amounts are written at a time. */
-const blockLength = 2 ** 20
+/** Number of values that are made whole at a time. */
+const blockLength = 2 ** 16
 
 /** Maximum number of distinct values for ranks of two bytes, one of which is null's. */
 const maxNarrow = 0xffff
@@ -18,54 +18,34 @@ const maxNarrow = 0xffff
  * @param ranks of all records; that of records without a value is the number of values
  * @param path that the file gets
  */
-export function finishField(values: WrittenValues, ranks: Uint32Array, path: string): void {
-  const { writing, distinct, places, doubles, scale } = values
+export function finishField(values: WrittenValues, count: number, ranks: RankParts, path: string): void {
+  const { writing, distinct, places, json, doubles, scale } = values
   const descriptor = openSync(writing, 'r+')
   let end = aligned(values.end)
-  const append = (view: Ranks) => {
+  const appendParts = (each: (part: Uint32Array) => ArrayBufferView<ArrayBufferLike>) => {
     const position = end
-    end = aligned(end + writeAt(descriptor, view, end))
-    return position
-  }
-  const appendAndFree = (view: Ranks) => {
-    const position = append(view)
-    release(view)
+    for (const part of ranks()) end += writeAt(descriptor, each(part), end)
+    end = aligned(end)
     return position
   }
   try {
     const isNarrow = distinct < maxNarrow
-    const position = isNarrow ? appendAndFree(narrowed(ranks)) : append(ranks)
-    const counted = countRanks(ranks, new Uint32Array(distinct + 2))
-    const starts = append(counted)
-    const postings = end
-    for (const some of byRank(ranks, counted)) writeAt(descriptor, some.numbers, postings + 4 * some.from)
-    end = aligned(postings + 4 * ranks.length)
-    release(counted)
-    let amounts = 0
-    if (!isNarrow && scale >= 0) {
-      const numbers = new Float64Array(distinct)
-      readAt(descriptor, numbers, doubles)
-      if (fitAmounts(numbers, scale)) {
-        amounts = end
-        const whole = scaled(numbers, scale)
-        for (let from = 0; from < ranks.length; from += blockLength)
-          end += writeAt(descriptor, amountsOf(ranks.subarray(from, from + blockLength), whole), end)
-        end = aligned(end)
-      }
-    }
+    const position = appendParts(part => (isNarrow ? new Uint16Array(part) : part))
+    const starts = end
+    const postings = aligned(starts + 4 * (distinct + 2))
+    byRank(ranks, distinct + 1, {
+      starts: (some, low) => writeAt(descriptor, some, starts + 4 * low),
+      numbers: (some, from) => writeAt(descriptor, some, postings + 4 * from),
+    })
+    writeAt(descriptor, Uint32Array.of(count), starts + 4 * (distinct + 1))
+    end = aligned(postings + 4 * count)
+    const whole = isNarrow || scale < 0 ? undefined : wholeNumbers(descriptor, doubles, distinct, scale)
+    const amounts = whole ? appendParts(part => amountsOf(part, whole)) : 0
+    if (whole) release(whole)
     ftruncateSync(descriptor, end)
     const field = {
-      count: ranks.length,
-      distinct,
-      width: isNarrow ? 2 : 4,
-      ranks: position,
-      starts,
-      postings,
-      places,
-      json: headerLength,
-      doubles,
-      amounts,
-      scale,
+      ...{ count, distinct, width: isNarrow ? 2 : 4 },
+      ...{ ranks: position, starts, postings, places, json, doubles, amounts, scale },
     }
     // A file without its header, of a machine that failed, counts as missing.
     fsyncSync(descriptor)
@@ -77,8 +57,21 @@ export function finishField(values: WrittenValues, ranks: Uint32Array, path: str
   renameSync(writing, path)
 }
 
-function narrowed(ranks: Uint32Array): Ranks {
-  const narrow = new Uint16Array(ranks.length)
-  for (let n = 0; n < ranks.length; n++) narrow[n] = ranks[n] as number
-  return narrow
+/** Returns the values times a power of ten; undefined unless all fit into 32 bits. @param doubles their position */
+function wholeNumbers(
+  descriptor: number,
+  doubles: number,
+  distinct: number,
+  scale: number,
+): Int32Array | undefined {
+  const read = (from: number, length: number) => {
+    const numbers = new Float64Array(length)
+    readAt(descriptor, numbers, doubles + 8 * from)
+    return numbers
+  }
+  for (const place of [0, distinct - 1]) if (!fitAmounts(read(place, 1), scale)) return undefined
+  const whole = new Int32Array(distinct)
+  for (let from = 0; from < distinct; from += blockLength)
+    whole.set(scaled(read(from, Math.min(blockLength, distinct - from)), scale), from)
+  return whole
 }

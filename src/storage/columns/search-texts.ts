@@ -13,7 +13,7 @@ import {
 import { rankRange, ranksOf } from './rank-sets.ts'
 import { type Sought, select, soughtAll, soughtRanks } from './select.ts'
 import { compact, noBits, type Selection, setBits } from './selections.ts'
-import { eachText, type GivenValues, jsonAt, openValues, type Values } from './values.ts'
+import { type GivenValues, jsonAt, openValues, type Values } from './values.ts'
 import { type GivenWords, lookUp, openWordIndex, type PackedWords } from './word-index.ts'
 import { packWords, WordIndexBuilder } from './word-writer.ts'
 
@@ -44,20 +44,45 @@ export function indexWords(values: Values, type: FieldType, tick: () => void): P
 
 /** @param tick called now and then; it may throw to stop */
 export function addWords(builder: WordIndexBuilder, values: Values, type: FieldType, tick: () => void): void {
-  if (type !== 'json')
-    eachText(values, 0, values.length, tick, (text, rank) => builder.add(rank, searchable([text])))
-  else
-    for (let rank = 0; rank < values.length; rank++) {
+  if (values.length === 0) return
+  for (const { from, end, starts, json } of values.parts(0, values.length)) {
+    const base = starts[0] as number
+    let escaped = nextEscape(json, 0)
+    for (let rank = from; rank < end; rank++) {
       if ((rank & 0x3ff) === 0) tick()
-      builder.add(rank, searchableOf(values, type, rank))
+      let first = (starts[rank - from] as number) - base
+      let last = (starts[rank - from + 1] as number) - base
+      const isText = json[first] === quoteMark
+      if (isText && escaped < first) escaped = nextEscape(json, first)
+      if (type === 'json' ? !isText : isText && escaped < last) {
+        builder.add(rank, textsOf(json.toString('utf8', first, last), type))
+        continue
+      }
+      if (isText) {
+        first++
+        last--
+      }
+      builder.addText(rank, json, first, last)
     }
+  }
 }
 
-/** Returns the words of a value. In a text field, a value that is not a text counts as its JSON. */
-function searchableOf(values: Values, type: FieldType, rank: number): string {
-  const json = jsonAt(values, rank)
-  if (json.startsWith('"')) return searchable([JSON.parse(json) as string])
-  return searchable(type === 'json' ? textsIn(parseExact(json)) : [json])
+const quoteMark = 0x22
+const backslash = 0x5c
+
+function nextEscape(json: Buffer, from: number): number {
+  const at = json.indexOf(backslash, from)
+  return at < 0 ? json.length : at
+}
+
+/** Returns the words of a value. */
+const searchableOf = (values: Values, type: FieldType, rank: number): string =>
+  searchable(textsOf(jsonAt(values, rank), type))
+
+/** Returns the texts of a value. In a text field, a value that is not a text counts as its JSON. */
+function textsOf(json: string, type: FieldType): readonly string[] {
+  if (json.startsWith('"')) return [JSON.parse(json) as string]
+  return type === 'json' ? textsIn(parseExact(json)) : [json]
 }
 
 /** @param tick called now and then; it may throw to stop */

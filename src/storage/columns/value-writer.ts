@@ -20,6 +20,7 @@ export interface WrittenValues {
   readonly writing: string
   readonly distinct: number
   readonly places: number
+  readonly json: number
   /** 0: a double doesn't hold each of the values. */
   readonly doubles: number
   /** Decimals of the numbers; -1: more than are added as whole numbers. */
@@ -33,36 +34,55 @@ export class ValueWriter {
   readonly #descriptor: number
   readonly #type: FieldType
   readonly #buffer = Buffer.allocUnsafeSlow(bufferBytes)
-  /** Bytes in the buffer, and in the file. */
+  /** Bytes in the buffer. */
   #filled = 0
-  #position = headerLength
-  readonly #places = new Growing<Uint32Array<ArrayBuffer>>(Uint32Array)
-  #doubles: Growing<Float64Array<ArrayBuffer>> | undefined
+  /** Where the values begin in the file, and where the next ones go. */
+  readonly #json: number
+  #position: number
+  readonly #places: Section<Uint32Array<ArrayBuffer>>
+  #doubles: Section<Float64Array<ArrayBuffer>> | undefined
+  #scale = 0
   #distinct = 0
   #size = 0
 
-  /** @param path with which the name of the file begins, until `finishField` @param type of the field */
-  constructor(path: string, type: FieldType) {
+  /**
+   * @param path with which the name of the file begins, until `finishField`
+   * @param type of the field
+   * @param most number of values for which there is to be room; what isn't used is a hole in the file
+   */
+  constructor(path: string, type: FieldType, most: number) {
     this.#writing = `${path}.${randomBytes(4).toString('hex')}.${processIdInName()}`
     this.#type = type
-    this.#places.push(0)
-    if (type === 'integer' || type === 'number') this.#doubles = new Growing(Float64Array)
     mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
     this.#descriptor = openSync(this.#writing, 'wx', 0o600)
+    this.#places = new Section(this.#descriptor, new Uint32Array(blockLength), headerLength)
+    const doubles = aligned(headerLength + 4 * (most + 1))
+    const isNumeric = type === 'integer' || type === 'number'
+    if (isNumeric) this.#doubles = new Section(this.#descriptor, new Float64Array(blockLength), doubles)
+    this.#json = isNumeric ? doubles + 8 * most : doubles
+    this.#position = this.#json
+    this.#places.push(0)
   }
 
   /** Adds the next value. @param binary a text as `binaryText` writes it */
   addText(binary: string): void {
     const length = binary.length + 2
-    if (length > this.#buffer.length || escaped.test(binary)) {
+    if (length > this.#buffer.length) {
       this.addJson(JSON.stringify(textOfBinary(binary)))
       return
     }
     this.#reserve(length)
+    const buffer = this.#buffer
     const from = this.#filled
-    this.#buffer[from] = quoteMark
-    this.#buffer.write(binary, from + 1, 'latin1')
-    this.#buffer[from + length - 1] = quoteMark
+    const end = from + length - 1
+    buffer[from] = quoteMark
+    buffer.write(binary, from + 1, 'latin1')
+    buffer[end] = quoteMark
+    for (let at = from + 1; at < end; at++)
+      if (escaped[buffer[at] as number] === 1) {
+        this.addJson(JSON.stringify(textOfBinary(binary)))
+        return
+      }
     this.#filled += length
     this.#end(length)
   }
@@ -100,6 +120,12 @@ export class ValueWriter {
       return
     }
     this.#doubles.push(value)
+    if (this.#doubles.filled === blockLength) this.#endDoubles(this.#doubles)
+  }
+
+  #endDoubles(section: Section<Float64Array<ArrayBuffer>>): void {
+    const scale = scaleOf(section.flush())
+    this.#scale = Math.min(this.#scale, scale) < 0 ? -1 : Math.max(this.#scale, scale)
   }
 
   #reserve(bytes: number): void {
@@ -117,10 +143,8 @@ export class ValueWriter {
     this.#places.push(this.#size)
   }
 
-  #append(view: NodeJS.ArrayBufferView): number {
-    const position = this.#position
-    this.#position += writeAt(this.#descriptor, view, position)
-    return position
+  #append(view: NodeJS.ArrayBufferView): void {
+    this.#position += writeAt(this.#descriptor, view, this.#position)
   }
 
   /** @returns undefined if the values are too large for such a file, which is removed */
@@ -129,22 +153,17 @@ export class ValueWriter {
       this.remove()
       return undefined
     }
-    const distinct = this.#distinct
     this.#flush()
-    this.#position = aligned(this.#position)
-    const numbers = this.#doubles?.take()
-    const scales = numbers?.map(scaleOf) ?? [-1]
-    const doubles = this.#position
-    for (const some of numbers ?? []) this.#append(some)
-    const places = this.#position
-    for (const some of this.#places.take()) this.#append(some)
+    this.#places.flush()
+    if (this.#doubles) this.#endDoubles(this.#doubles)
     closeSync(this.#descriptor)
     return {
       writing: this.#writing,
-      distinct,
-      places,
-      doubles: numbers ? doubles : 0,
-      scale: scales.includes(-1) ? -1 : Math.max(0, ...scales),
+      distinct: this.#distinct,
+      places: headerLength,
+      json: this.#json,
+      doubles: this.#doubles?.position ?? 0,
+      scale: this.#doubles ? this.#scale : -1,
       end: this.#position,
     }
   }
@@ -157,40 +176,40 @@ export class ValueWriter {
 
 export const aligned = (position: number): number => Math.ceil(position / 8) * 8
 
-/** Characters that are written otherwise in JSON, and the first bytes of surrogates without a partner. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON escapes control characters.
-const escaped = /["\\\0-\x1f]|\xed[\xa0-\xbf]/
+/** 1 for bytes of characters that are written otherwise in JSON, and the first one of surrogates without a partner. */
+const escaped = Uint8Array.from({ length: 256 }, (_, byte) =>
+  byte < 0x20 || byte === 0x22 || byte === 0x5c || byte === 0xed ? 1 : 0,
+)
 const quoteMark = 0x22
 
-type Blocks = Uint32Array<ArrayBuffer> | Float64Array<ArrayBuffer>
+const blockLength = 2 ** 14
 
-const blockLength = 2 ** 16
+/** Numbers in a file, which are written a block at a time. */
+class Section<T extends Uint32Array<ArrayBuffer> | Float64Array<ArrayBuffer>> {
+  /** Where the numbers begin in the file. */
+  readonly position: number
+  readonly #descriptor: number
+  readonly #block: T
+  filled = 0
+  #end: number
 
-/** Numbers that are collected in blocks, so that those that are there already need not be copied. */
-class Growing<T extends Blocks> {
-  readonly #make: new (
-    length: number,
-  ) => T
-  readonly #blocks: T[] = []
-  #at = blockLength
-
-  constructor(make: new (length: number) => T) {
-    this.#make = make
+  constructor(descriptor: number, block: T, position: number) {
+    this.#descriptor = descriptor
+    this.#block = block
+    this.position = position
+    this.#end = position
   }
 
   push(value: number): void {
-    if (this.#at === blockLength) {
-      this.#blocks.push(new this.#make(blockLength))
-      this.#at = 0
-    }
-    const block = this.#blocks.at(-1) as T
-    block[this.#at++] = value
+    if (this.filled === blockLength) this.flush()
+    this.#block[this.filled++] = value
   }
 
-  /** Returns the blocks with all numbers. */
-  take(): readonly T[] {
-    const last = this.#blocks.pop()
-    if (last) this.#blocks.push(last.subarray(0, this.#at) as T)
-    return this.#blocks
+  /** @returns the numbers that were not written yet, until the next one is pushed */
+  flush(): T {
+    const some = this.#block.subarray(0, this.filled) as T
+    this.#end += writeAt(this.#descriptor, some, this.#end)
+    this.filled = 0
+    return some
   }
 }

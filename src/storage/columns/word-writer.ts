@@ -1,10 +1,12 @@
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { TooMuch } from '../../lib/errors.ts'
 import { readAt, writeAt } from '../../lib/files-at.ts'
 import { sharedNumbers } from '../../lib/memory.ts'
 import { processIdInName } from '../../lib/process-ids.ts'
+import { spacedWords } from '../../lib/words.ts'
+import { KnownPieces } from './known-pieces.ts'
 import { headerLength, headerOf } from './stored-field.ts'
 import { type PackedWords, packedHeader, unpackWords, wordKind } from './word-index.ts'
 
@@ -12,33 +14,39 @@ import { type PackedWords, packedHeader, unpackWords, wordKind } from './word-in
 const runLength = 2 ** 20
 
 /** Values of the finished index that are put in order at a time. */
-const windowLength = 2 ** 21
+const windowLength = 2 ** 20
 
 /** Maximum number of places of words in one field; in memory each takes four bytes, twice. */
 const maxPlaces = { memory: 100_000_000, file: 1_000_000_000 } as const
 
+/** Maximum number of distinct words, which is that of entries in a map of V8. */
+const maxWords = 2 ** 24
+
 /** Places of words, sorted by word. */
 interface Run {
-  /** For each word that was known, where its values start in the run. */
-  readonly starts: Uint32Array
-  read(): Uint32Array
+  /** For each word that was known, where its values start in the run, and the values. */
+  readonly starts: Kept
+  readonly values: Kept
+  /** Number of these words. */
+  readonly words: number
 }
 
-/** Keeps the values of a run. @returns a function that reads them */
-type Keep = (values: Uint32Array) => () => Uint32Array
+/** Reads numbers that were kept, from `from` to below `end`. They are valid until the next call. */
+type Kept = (from: number, end: number) => Uint32Array
+
+/** Keeps numbers until the end. */
+type Keep = (numbers: Uint32Array) => Kept
+
+const inMemory: Keep = numbers => (from, end) => numbers.subarray(from, end)
 
 /** Number of places after which an index is given up if most words occur only once, as in codes and addresses. */
 const enoughPlaces = 500_000
 
 /** Collects the words of a field. */
 export class WordIndexBuilder {
-  /** The distinct words, as they were met, and the hash of each. */
-  readonly #met: string[] = []
-  #hashes = new Uint32Array(1 << 10)
-  /** The number of a word plus one, where its hash says or in the next free place. */
-  #places = new Uint32Array(1 << 12)
-  /** Makes hashes differ from those of other runs, so that a file can't be made of words that share one. */
-  readonly #seed = randomInt(2 ** 32)
+  /** The distinct words, each with its number, as they were met. */
+  readonly #met = new Map<string, number>()
+  readonly #pieces = new KnownPieces(piece => this.#wordsIn(spacedWords(piece)))
   /** The last value that contains each word. */
   #last = new Uint32Array(1 << 10)
   #words = new Uint32Array(1 << 10)
@@ -51,11 +59,7 @@ export class WordIndexBuilder {
   readonly #runLength: number
 
   /** @param keep keeps sorted values until the end @param length number of places sorted at a time */
-  constructor(
-    keep: Keep = values => () => values,
-    most: number = maxPlaces.memory,
-    length: number = runLength,
-  ) {
+  constructor(keep: Keep = inMemory, most: number = maxPlaces.memory, length: number = runLength) {
     this.#keep = keep
     this.#maxPlaces = most
     this.#runLength = length
@@ -63,79 +67,48 @@ export class WordIndexBuilder {
 
   /** True once it is clear that most words occur only once. */
   get hasRareWords(): boolean {
-    return this.#total >= enoughPlaces && this.#met.length > this.#total / 2
+    return this.#total >= enoughPlaces && this.#met.size > this.#total / 2
   }
 
   /**
    * Adds the words of a value; values are added in ascending order.
-   * @param searchable as `searchable` of src/model/text-query.ts makes it
+   * @param bytes has its text from `from` to below `end`, as UTF-8
    */
-  add(value: number, searchable: string): void {
-    const { length } = searchable
-    for (let at = 0; at < length; ) {
-      let code = searchable.charCodeAt(at)
-      // Blanks are between words, and U+0001 is between texts.
-      if (code <= blank) {
-        at++
-        continue
-      }
-      const from = at
-      // FNV-1a
-      let hash = this.#seed
-      do {
-        hash = Math.imul(hash ^ code, 0x0100_0193)
-        code = ++at < length ? searchable.charCodeAt(at) : blank
-      } while (code !== blank)
-      this.#addWord(searchable, from, at, (hash ^ (hash >>> 15)) >>> 0, value)
-    }
+  addText(value: number, bytes: Uint8Array, from: number, end: number): void {
+    this.#pieces.each(bytes, from, end, word => this.#addWord(word, value))
   }
 
-  /** Returns the number of a word, which it gets if it is new. A string is made of new words alone. */
-  #idOf(searchable: string, from: number, end: number, hash: number): number {
-    const mask = this.#places.length - 1
-    let place = hash & mask
-    for (;;) {
-      const found = this.#places[place] as number
-      if (found === 0) break
-      const word = this.#met[found - 1] as string
-      if (word.length === end - from && searchable.startsWith(word, from)) return found - 1
-      place = (place + 1) & mask
-    }
-    const id = this.#met.length
+  /** Adds the words of a value of several texts; values are added in ascending order. */
+  add(value: number, texts: readonly string[]): void {
+    for (const text of texts) for (const word of this.#wordsIn(spacedWords(text))) this.#addWord(word, value)
+  }
+
+  /** Returns the number of each word; new ones get theirs. */
+  #wordsIn(spaced: string): number[] {
+    const words = spaced.trim()
+    return words === '' ? [] : words.split('  ').map(word => this.#met.get(word) ?? this.#meet(word))
+  }
+
+  #meet(word: string): number {
+    const number = this.#met.size
+    if (number === maxWords)
+      throw new TooMuch('The words of a field are too many to be searched: over 16 million are different.')
     // A part of a string would keep the whole of it.
-    this.#met.push(Buffer.from(searchable.slice(from, end), 'utf16le').toString('utf16le'))
-    this.#places[place] = id + 1
-    if (id === this.#last.length) {
-      this.#last = doubled(this.#last)
-      this.#hashes = doubled(this.#hashes)
-    }
-    this.#hashes[id] = hash
-    if (2 * id > mask) this.#growPlaces()
-    return id
+    this.#met.set(Buffer.from(word, 'utf16le').toString('utf16le'), number)
+    if (number === this.#last.length) this.#last = doubled(this.#last)
+    this.#last[number] = none
+    return number
   }
 
-  #growPlaces(): void {
-    const places = new Uint32Array(2 * this.#places.length)
-    const mask = places.length - 1
-    for (let id = 0; id < this.#met.length; id++) {
-      let place = (this.#hashes[id] as number) & mask
-      while (places[place] !== 0) place = (place + 1) & mask
-      places[place] = id + 1
-    }
-    this.#places = places
-  }
-
-  #addWord(searchable: string, from: number, end: number, hash: number, value: number): void {
-    const before = this.#met.length
-    const id = this.#idOf(searchable, from, end, hash)
-    if (id < before && this.#last[id] === value) return
-    this.#last[id] = value
+  #addWord(word: number, value: number): void {
+    if (this.#last[word] === value) return
+    this.#last[word] = value
     if (this.#length === this.#runLength) this.#endRun()
     if (this.#length === this.#words.length) {
       this.#words = doubled(this.#words)
       this.#values = doubled(this.#values)
     }
-    this.#words[this.#length] = id
+    this.#words[this.#length] = word
     this.#values[this.#length++] = value
     if (++this.#total > this.#maxPlaces)
       throw new TooMuch(
@@ -145,60 +118,86 @@ export class WordIndexBuilder {
 
   #endRun(): void {
     const words = this.#words.subarray(0, this.#length)
-    const starts = new Uint32Array(this.#met.length + 1)
+    const starts = new Uint32Array(this.#met.size + 1)
     for (let at = 0; at < words.length; at++) {
       const next = (words[at] as number) + 1
       starts[next] = (starts[next] as number) + 1
     }
-    for (let id = 1; id < starts.length; id++)
-      starts[id] = (starts[id] as number) + (starts[id - 1] as number)
+    for (let word = 1; word < starts.length; word++)
+      starts[word] = (starts[word] as number) + (starts[word - 1] as number)
     const next = starts.slice()
     const sorted = new Uint32Array(words.length)
     for (let at = 0; at < words.length; at++) {
-      const id = words[at] as number
-      const place = next[id] as number
+      const word = words[at] as number
+      const place = next[word] as number
       sorted[place] = this.#values[at] as number
-      next[id] = place + 1
+      next[word] = place + 1
     }
-    this.#runs.push({ starts, read: this.#keep(sorted) })
+    this.#keepRun(starts, sorted)
     this.#length = 0
+  }
+
+  #keepRun(starts: Uint32Array, values: Uint32Array): void {
+    this.#runs.push({ starts: this.#keep(starts), words: starts.length - 1, values: this.#keep(values) })
   }
 
   /** Returns the words in order, where the values of each start, and these, part by part. */
   finish() {
     if (this.#length > 0) this.#endRun()
-    const met = this.#met
-    const ids = Uint32Array.from(met.keys()).sort((one, other) =>
+    this.#words = this.#values = new Uint32Array()
+    const met = [...this.#met.keys()]
+    const numbers = Uint32Array.from(met.keys()).sort((one, other) =>
       (met[one] as string) < (met[other] as string) ? -1 : 1,
     )
-    const words = Array.from(ids, id => met[id] as string)
-    const starts = new Uint32Array(words.length + 1)
-    for (let place = 0; place < ids.length; place++) {
-      const id = ids[place] as number
-      let size = 0
-      for (const run of this.#runs)
-        if (id + 1 < run.starts.length) size += (run.starts[id + 1] as number) - (run.starts[id] as number)
-      starts[place + 1] = (starts[place] as number) + size
+    const starts = new Uint32Array(met.length + 1)
+    const runs = this.#runs.splice(0)
+    for (let run = runs.shift(); run; run = runs.shift()) this.#arrange(run, numbers, starts)
+    for (let place = 1; place < starts.length; place++)
+      starts[place] = (starts[place] as number) + (starts[place - 1] as number)
+    return {
+      words: Array.from(numbers, number => met[number] as string),
+      starts,
+      parts: () => this.#parts(starts),
     }
-    return { words, starts, parts: () => this.#parts(ids, starts) }
   }
 
-  *#parts(ids: Uint32Array, starts: Uint32Array): Iterable<Uint32Array> {
-    for (let from = 0; from < ids.length; ) {
+  /** Puts the values of a run into the order of the words, and counts them. @param numbers of the words in order */
+  #arrange(run: Run, numbers: Uint32Array, sizes: Uint32Array): void {
+    const from = run.starts(0, run.words + 1).slice()
+    const values = run.values(0, from[run.words] as number)
+    const starts = new Uint32Array(numbers.length + 1)
+    const arranged = new Uint32Array(values.length)
+    let to = 0
+    for (let place = 0; place < numbers.length; place++) {
+      const number = numbers[place] as number
+      if (number < run.words) {
+        const first = to
+        const end = from[number + 1] as number
+        for (let at = from[number] as number; at < end; at++) arranged[to++] = values[at] as number
+        sizes[place + 1] = (sizes[place + 1] as number) + to - first
+      }
+      starts[place + 1] = to
+    }
+    this.#keepRun(starts, arranged)
+  }
+
+  *#parts(starts: Uint32Array): Iterable<Uint32Array> {
+    const length = starts.length - 1
+    for (let from = 0; from < length; ) {
       const first = starts[from] as number
       let end = from + 1
-      while (end < ids.length && (starts[end + 1] as number) - first <= windowLength) end++
+      while (end < length && (starts[end + 1] as number) - first <= windowLength) end++
       const part = new Uint32Array((starts[end] as number) - first)
       const next = starts.slice(from, end)
       for (const run of this.#runs) {
-        const values = run.read()
-        for (let place = from; place < end; place++) {
-          const id = ids[place] as number
-          if (id + 1 >= run.starts.length) continue
-          const stop = run.starts[id + 1] as number
-          let to = (next[place - from] as number) - first
-          for (let at = run.starts[id] as number; at < stop; at++) part[to++] = values[at] as number
-          next[place - from] = to + first
+        const of = run.starts(from, end + 1).slice()
+        const base = of[0] as number
+        const values = run.values(base, of[end - from] as number)
+        for (let place = 0; place < next.length; place++) {
+          const stop = (of[place + 1] as number) - base
+          let to = (next[place] as number) - first
+          for (let at = (of[place] as number) - base; at < stop; at++) part[to++] = values[at] as number
+          next[place] = to + first
         }
       }
       yield part
@@ -213,7 +212,8 @@ function doubled(numbers: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
   return larger
 }
 
-const blank = 0x20
+/** Stands for no value. */
+const none = 0xffff_ffff
 
 /** Packs an index in memory. */
 export function packWords(builder: WordIndexBuilder): PackedWords {
@@ -253,13 +253,14 @@ export function writeWords(
   const descriptor = openSync(writing, 'wx', 0o600)
   try {
     let kept = 0
-    const keep: Keep = values => {
+    let room = new Uint32Array()
+    const keep: Keep = numbers => {
       const position = kept
-      kept += writeAt(spool, values, position)
-      const { length } = values
-      return () => {
-        const read = new Uint32Array(length)
-        readAt(spool, read, position)
+      kept += writeAt(spool, numbers, position)
+      return (from, end) => {
+        if (end - from > room.length) room = new Uint32Array(end - from)
+        const read = room.subarray(0, end - from)
+        readAt(spool, read, position + from * Uint32Array.BYTES_PER_ELEMENT)
         return read
       }
     }

@@ -17,6 +17,7 @@ import {
 } from './columns.ts'
 import { finishField } from './field-writer.ts'
 import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
+import { inParts } from './ranks-in-order.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
 import { revisedColumn, revisedSlots } from './revised-ranks.ts'
 import { maskedValues, pieceOf } from './rows.ts'
@@ -132,10 +133,10 @@ export const recordWork = closingFiles({
   /** Writes the file of a field (docs/decisions/0070). */
   storeField(path: string, type: FieldType, column: PackedColumn, count: number, values: PackedValues): void {
     const { distinct, ranks } = unpackColumn(column, count)
-    const writer = new ValueWriter(path, type)
+    const writer = new ValueWriter(path, type, distinct)
     eachJson(openValues(values, distinct), json => writer.addJson(json))
     const written = writer.finish()
-    if (written) finishField(written, ranks, path)
+    if (written) finishField(written, count, inParts(ranks), path)
   },
 
   filter: (task: FilterTask, stop: Stop): PackedSelection =>

@@ -22,6 +22,7 @@ import {
   sizeOf,
   tableOf,
 } from '../../../src/storage/columns/rank-sets.ts'
+import { inParts } from '../../../src/storage/columns/ranks-in-order.ts'
 import {
   costOf,
   firstOf,
@@ -135,11 +136,11 @@ const tree: fc.Arbitrary<Tree> = fc.letrec<{ tree: Tree }>(tie => ({
 /** Writes a column to a file, with its ranks as values. */
 function storedColumn(folder: string, name: string, ranks: Uint32Array, distinct: number): StoredField {
   const path = join(folder, 'things.1', name)
-  const writer = new ValueWriter(path, 'integer')
+  const writer = new ValueWriter(path, 'integer', distinct)
   for (let rank = 0; rank < distinct; rank++) writer.addNumber(rank)
   const written = writer.finish()
   assert.ok(written)
-  finishField(written, ranks, path)
+  finishField(written, ranks.length, inParts(ranks), path)
   const field = openStored(path, ranks.length)
   assert.ok(field)
   return field

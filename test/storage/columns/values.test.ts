@@ -8,6 +8,7 @@ import { columnsOfRows, openColumn, packColumn } from '../../../src/storage/colu
 import { finishField } from '../../../src/storage/columns/field-writer.ts'
 import { groupBy } from '../../../src/storage/columns/groups.ts'
 import { placesIn } from '../../../src/storage/columns/look-up.ts'
+import { inParts } from '../../../src/storage/columns/ranks-in-order.ts'
 import { packValues } from '../../../src/storage/columns/readable-records.ts'
 import { rowsOf } from '../../../src/storage/columns/rows.ts'
 import { partsOf } from '../../../src/storage/columns/selections.ts'
@@ -78,11 +79,11 @@ test('Q20 values that contain a part are found without a look at the others', t 
       (texts, part) => {
         const json = texts.map(text => JSON.stringify(text))
         const path = join(folder, `${files++}`)
-        const writer = new ValueWriter(path, 'text')
+        const writer = new ValueWriter(path, 'text', json.length)
         for (const one of json) writer.addJson(one)
         const written = writer.finish()
         assert.ok(written)
-        finishField(written, Uint32Array.from(texts.keys()), path)
+        finishField(written, texts.length, inParts(Uint32Array.from(texts.keys())), path)
         const stored = openStored(path, texts.length)
         assert.ok(stored)
         for (const values of [packed(json), openValues(stored, texts.length)]) {

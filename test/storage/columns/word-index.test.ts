@@ -4,31 +4,42 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { wordsOf } from '../../../src/lib/words.ts'
 import { matchesText, readTextQuery, searchable } from '../../../src/model/text-query.ts'
-import { lookUp, openStoredWords, openWordIndex } from '../../../src/storage/columns/word-index.ts'
+import { indexWords } from '../../../src/storage/columns/search-texts.ts'
+import { MemoryValues, Packer } from '../../../src/storage/columns/values.ts'
+import {
+  lookUp,
+  openStoredWords,
+  openWordIndex,
+  type WordIndex,
+} from '../../../src/storage/columns/word-index.ts'
 import { packWords, WordIndexBuilder, writeWords } from '../../../src/storage/columns/word-writer.ts'
 import { arbitraryText } from '../../support/data/arbitrary-texts.ts'
 import { runs } from '../../support/scale.ts'
 import { temporaryFolder } from '../../support/service/service.ts'
 
-function indexOf(fields: readonly string[]) {
+/** The texts of each value. */
+type Fields = readonly (readonly string[])[]
+
+const addTo = (builder: WordIndexBuilder, fields: Fields) => {
+  for (const [value, texts] of fields.entries()) builder.add(value, texts)
+}
+
+function indexOf(fields: Fields) {
   const builder = new WordIndexBuilder()
-  for (const [value, field] of fields.entries()) builder.add(value, field)
+  addTo(builder, fields)
   return openWordIndex(packWords(builder))
 }
 
 /** Writes an index to a file, a few places at a time. */
-function storedIndexOf(path: string, fields: readonly string[]) {
-  const fill = (builder: WordIndexBuilder) => {
-    for (const [value, field] of fields.entries()) builder.add(value, field)
-  }
-  writeWords(path, fill, 7)
+function storedIndexOf(path: string, fields: Fields) {
+  writeWords(path, builder => addTo(builder, fields), 7)
   const words = openStoredWords(path)
   assert.ok(words)
   return openWordIndex(words)
 }
 
 test('Q27 the index of a field has each word once, in order, and who has it', () => {
-  const index = indexOf(['', 'the sea', 'sea sea side', '東京 sea'].map(text => searchable([text])))
+  const index = indexOf(['', 'the sea', 'sea sea side', '東京 sea'].map(text => [text]))
   const words = Array.from({ length: index.length }, (_, at) => index.wordAt(at))
   assert.deepEqual(words, ['sea', 'side', 'the', '京', '東'])
   const values = words.map((_, at) => [...index.valuesOf(at, at + 1)])
@@ -58,9 +69,10 @@ test('Q27 the index finds the values that a look at each of them finds, from mem
   let files = 0
   fc.assert(
     fc.property(fc.array(text, { maxLength: 60 }), query, (texts, wanted) => {
-      const fields = texts.map(one => searchable([one, one.slice(2)]))
+      const ofFields = texts.map(one => [one, one.slice(2)])
+      const fields = ofFields.map(searchable)
       const expected = fields.flatMap((field, at) => (matchesText([field], wanted) ? at : []))
-      for (const index of [indexOf(fields), storedIndexOf(join(folder, `${files++}`), fields)]) {
+      for (const index of [indexOf(ofFields), storedIndexOf(join(folder, `${files++}`), ofFields)]) {
         const found = lookUp(
           index,
           wanted,
@@ -75,13 +87,35 @@ test('Q27 the index finds the values that a look at each of them finds, from mem
   )
 })
 
+test('Q27 the words of values as they lie in a file are those of their texts', () => {
+  const value = fc.oneof(
+    text,
+    fc
+      .array(fc.tuple(text, fc.constantFrom(' ', '-', '"', '\\', '\n', '\u0338', '\ud800')))
+      .map(parts => parts.flat().join('')),
+  )
+  fc.assert(
+    fc.property(fc.array(value, { maxLength: 60 }), texts => {
+      const packer = new Packer(texts.length)
+      for (const one of texts) packer.add(JSON.stringify(one))
+      const values = new MemoryValues(packer.finish(), texts.length)
+      const index = openWordIndex(indexWords(values, 'text', () => {}))
+      const expected = indexOf(texts.map(one => [one]))
+      const listed = ({ length, wordAt, valuesOf }: WordIndex) =>
+        Array.from({ length }, (_, at) => [wordAt(at), [...valuesOf(at, at + 1)]])
+      assert.deepEqual(listed(index), listed(expected))
+    }),
+    runs(2_000, 20_000),
+  )
+})
+
 test('Q27 a rare word is looked up among many, and many prefixes are joined', () => {
   const texts = Array.from(
     { length: 5_000 },
     (_, at) => `common word${at} ${at % 500 === 7 ? 'rare' : ''} w${at % 3}`,
   )
   const fields = texts.map(one => searchable([one]))
-  const index = indexOf(fields)
+  const index = indexOf(texts.map(one => [one]))
   for (const search of [
     'common rare',
     'rare',
