@@ -47,6 +47,7 @@ const floor = ['lib', 'model']
 const doorsOfColumns = [
   'field-files',
   'record-source',
+  'record-slots',
   'record-listings',
   'changed-entities',
   'fold-changes',
@@ -89,10 +90,10 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   import: [
     'lib/threads',
     'storage',
-    ...['field-files', 'field-writer', 'revised-ranks', 'search-texts', 'sort-records', 'stored-field'].map(
+    ...['edited', 'field-files', 'field-writer', 'revised-ranks', 'search-texts', 'sort-records'].map(
       name => `storage/columns/${name}.ts`,
     ),
-    ...['value-writer', 'values', 'word-writer'].map(name => `storage/columns/${name}.ts`),
+    ...['stored-field', 'value-writer', 'values', 'word-writer'].map(name => `storage/columns/${name}.ts`),
   ],
   items: ['config', 'http', 'http/resources', 'storage'],
   query: ['config', 'http', 'lib/threads', 'query/check', 'query/language', 'storage'],

@@ -8,12 +8,13 @@ import { pieceBytes } from '../runtime/limits.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import { baseEntity, changesOf, lastChanges } from './changed-entities.ts'
 import { changedSource, mixed, split } from './changed-source.ts'
-import { unpackColumn } from './columns.ts'
+import { distinctIn } from './columns.ts'
+import { onlyRanks } from './facts.ts'
 import { filterName } from './filters.ts'
 import { type LoadedRecords, maxLoadedBytes, pickRecords, range, unpackRecords } from './loaded-records.ts'
 import { createRecordGroups, isGrouped } from './record-groups.ts'
 import { createRecordOrders } from './record-orders.ts'
-import { type RecordNumbers, type RecordSource, slotsOf } from './record-source.ts'
+import { type RecordNumbers, type RecordSource, type RecordWork, slotsOf } from './record-source.ts'
 import { fieldsOf, pieceOf, scalarColumns } from './rows.ts'
 
 /** The maximum number of records in a piece of a listing, which is also limited by `pieceBytes`. */
@@ -167,17 +168,19 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
     },
     openChanged: async entity => {
       const held = await source.open(entity, nobody)
-      const column = (field: number) =>
-        source.inTurn(nobody, async work => {
-          const kept = await orders.facts.kept({ work, client: nobody }, entity, `column ${field}`, () =>
-            work.column(entity, field),
-          )
-          return unpackColumn(kept, entity.source.count)
-        })
+      const column = (work: RecordWork, field: number) => {
+        const { name, type } = entity.fields[field] as RecordEntity['fields'][number]
+        const need = { ref: { name, path: [], type }, ...onlyRanks }
+        return orders.facts.make({ work, client: nobody }, entity, need)
+      }
       return {
         slots: () => source.inTurn(nobody, work => work.slots(entity)),
-        ranks: async field => (await column(field)).ranks,
-        distinct: async field => (await column(field)).distinct,
+        ranks: field =>
+          source.inTurn(nobody, async work =>
+            work.call('allRanks', (await column(work, field)).column, entity.source.count),
+          ),
+        distinct: field =>
+          source.inTurn(nobody, async work => distinctIn((await column(work, field)).column)),
         read: async slots => split(await source.readShort(entity, slots, '\n')),
         close: held.close,
       }

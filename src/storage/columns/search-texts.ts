@@ -13,7 +13,8 @@ import {
 import { rankRange, ranksOf } from './rank-sets.ts'
 import { type Sought, select, soughtAll, soughtRanks } from './select.ts'
 import { compact, noBits, type Selection, setBits } from './selections.ts'
-import { eachText, type GivenValues, jsonAt, openValues, type Values } from './values.ts'
+import type { Values } from './stored-values.ts'
+import { eachText, type GivenValues, jsonAt, openValues } from './values.ts'
 import { type GivenWords, lookUp, openWordIndex, type PackedWords } from './word-index.ts'
 import { packWords, WordIndexBuilder } from './word-writer.ts'
 
@@ -62,11 +63,10 @@ function searchableOf(values: Values, type: FieldType, rank: number): string {
 
 /** @param tick called now and then; it may throw to stop */
 export function searchTexts({ count, fields, words, negated }: SearchTask, tick: () => void): Selection {
-  const opened = fields.map(({ column, postings, ...rest }) => ({
-    ...rest,
-    column: openColumn(column, count),
-    postings: postings && openPostings(postings),
-  }))
+  const opened = fields.map(({ column: given, postings, ...rest }) => {
+    const column = openColumn(given, count)
+    return { ...rest, column, postings: postings && openPostings(postings, column) }
+  })
   const found = (query: TextQuery) =>
     soughtAll(
       'or',

@@ -8,22 +8,24 @@ import {
   firstNumbers,
   type GivenColumn,
   openColumn,
-  openPostings,
   type PackedColumn,
   packColumn,
   packRanks,
   postingsOf,
-  unpackColumn,
+  postingsOfFile,
 } from './columns.ts'
 import { finishField } from './field-writer.ts'
 import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
-import { revisedColumn, revisedSlots } from './revised-ranks.ts'
+import { allSlots, type GivenSlots, toSlots } from './record-slots.ts'
+import { placesInFile, reviseField } from './revise-field.ts'
+import { openChanges, type RevisedField } from './revised-field.ts'
+import { revisedColumn } from './revised-ranks.ts'
 import { maskedValues, pieceOf } from './rows.ts'
 import { addWords, indexWords, relevanceColumn, type SearchTask, searchTexts } from './search-texts.ts'
 import { select } from './select.ts'
 import { numbersIn, openSelection, type PackedSelection, packSelection } from './selections.ts'
-import { sortNumbers, toSlots } from './sort-records.ts'
+import { sortNumbers } from './sort-records.ts'
 import { closeStored, type StoredField } from './stored-field.ts'
 import { type FilterTask, prepare } from './tasks.ts'
 import { type Translated, translate } from './translate.ts'
@@ -65,12 +67,20 @@ export const recordWork = closingFiles({
   column: (ranks: Uint32Array, nullable: boolean): PackedColumn => packColumn(ranks, nullable),
 
   revisedColumn,
-  revisedSlots,
+  placesInFile,
+  reviseField,
+
+  /** Returns the slots of all records of a changed version. */
+  allSlots,
+
+  /** Returns the ranks of all records. */
+  allRanks: (column: GivenColumn, count: number): Uint32Array<SharedArrayBuffer> =>
+    shareNumbers(Uint32Array.from(openColumn(column, count).ranks)),
 
   postings: postingsOf,
 
   /** Returns the slot of the first record with each rank. */
-  firstSlots(column: GivenColumn, count: number, slots: Uint32Array | null) {
+  firstSlots(column: GivenColumn, count: number, slots: GivenSlots | null) {
     const first = firstNumbers(openColumn(column, count))
     if (slots) toSlots(first, slots)
     return first
@@ -121,7 +131,7 @@ export const recordWork = closingFiles({
   },
 
   loadPostings: (field: StoredField): Uint32Array<SharedArrayBuffer> =>
-    shareNumbers(openPostings(field).slice(0, field.count)),
+    shareNumbers(postingsOfFile(field).slice(0, field.count)),
 
   loadValues: (field: StoredField): PackedValues => {
     const packer = new Packer(field.distinct)
@@ -130,12 +140,12 @@ export const recordWork = closingFiles({
   },
 
   /** Writes the file of a field (docs/decisions/0070). */
-  storeField(path: string, type: FieldType, column: PackedColumn, count: number, values: PackedValues): void {
-    const { distinct, ranks } = unpackColumn(column, count)
+  storeField(path: string, type: FieldType, column: GivenColumn, count: number, values: GivenValues): void {
+    const { distinct, ranks } = openColumn(column, count)
     const writer = new ValueWriter(path, type)
     eachJson(openValues(values, distinct), json => writer.addJson(json))
     const written = writer.finish()
-    if (written) finishField(written, ranks, path)
+    if (written) finishField(written, ranks instanceof Uint32Array ? ranks : Uint32Array.from(ranks), path)
   },
 
   filter: (task: FilterTask, stop: Stop): PackedSelection =>
@@ -143,6 +153,15 @@ export const recordWork = closingFiles({
 
   indexWords: (values: GivenValues, distinct: number, type: FieldType, stop: Stop): PackedWords =>
     limited(stop, () => indexWords(openValues(values, distinct), type, mayGoOn)),
+
+  /** Indexes the written values of a changed version. */
+  indexWritten: (field: RevisedField, type: FieldType): PackedWords => {
+    const { json, starts } = openChanges(field)
+    const packer = new Packer(starts.length - 1)
+    for (let item = 0; item + 1 < starts.length; item++)
+      packer.add(json.toString('utf8', starts[item], starts[item + 1]))
+    return indexWords(openValues(packer.finish(), starts.length - 1), type, mayGoOn)
+  },
 
   /** Writes the words of a field to a file. @returns null if that fails, such as on a full disk */
   storeWords(path: string, field: StoredField, type: FieldType, stop: Stop): StoredWords | null {
@@ -168,7 +187,7 @@ export const recordWork = closingFiles({
     selection: PackedSelection | null,
     count: number,
     order: readonly TaskOrder[],
-    slots: Uint32Array | null,
+    slots: GivenSlots | null,
   ): Uint32Array<SharedArrayBuffer> {
     const numbers = sorted(selection, count, order)
     if (slots) toSlots(numbers, slots)

@@ -4,17 +4,23 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { wordsOf } from '../../../src/lib/words.ts'
 import { matchesText, readTextQuery, searchable } from '../../../src/model/text-query.ts'
-import { lookUp, openStoredWords, openWordIndex } from '../../../src/storage/columns/word-index.ts'
+import {
+  lookUp,
+  openStoredWords,
+  openWordIndex,
+  openWordList,
+} from '../../../src/storage/columns/word-index.ts'
 import { packWords, WordIndexBuilder, writeWords } from '../../../src/storage/columns/word-writer.ts'
 import { arbitraryText } from '../../support/data/arbitrary-texts.ts'
 import { runs } from '../../support/scale.ts'
 import { temporaryFolder } from '../../support/service/service.ts'
 
-function indexOf(fields: readonly string[]) {
+function packedWordsOf(fields: readonly string[]) {
   const builder = new WordIndexBuilder()
   for (const [value, field] of fields.entries()) builder.add(value, field)
-  return openWordIndex(packWords(builder))
+  return packWords(builder)
 }
+const indexOf = (fields: readonly string[]) => openWordIndex(packedWordsOf(fields))
 
 /** Writes an index to a file, a few places at a time. */
 function storedIndexOf(path: string, fields: readonly string[]) {
@@ -28,12 +34,14 @@ function storedIndexOf(path: string, fields: readonly string[]) {
 }
 
 test('Q27 the index of a field has each word once, in order, and who has it', () => {
-  const index = indexOf(['', 'the sea', 'sea sea side', '東京 sea'].map(text => searchable([text])))
+  const index = openWordList(
+    packedWordsOf(['', 'the sea', 'sea sea side', '東京 sea'].map(text => searchable([text]))),
+  )
   const words = Array.from({ length: index.length }, (_, at) => index.wordAt(at))
   assert.deepEqual(words, ['sea', 'side', 'the', '京', '東'])
   const values = words.map((_, at) => [...index.valuesOf(at, at + 1)])
   assert.deepEqual(values, [[1, 2, 3], [2], [1], [3], [3]])
-  assert.equal(indexOf([]).length, 0)
+  assert.equal(openWordList(packedWordsOf([])).length, 0)
 })
 
 const vocabulary = ['sea', 'side', 'seaside', 'red', 'reds', 'house', 'é', '東', '京', '1', '\u{1d7d8}']
