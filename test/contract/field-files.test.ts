@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { commandEvent } from '../../src/cli/store.ts'
 import { bodyOf, listPath, queryPath } from '../support/clients/listings.ts'
+import { metricsOf, scraper } from '../support/clients/metrics.ts'
 import { importText } from '../support/data/imports.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
@@ -110,4 +112,57 @@ testOn('postgres', 'Q20 a node on PostgreSQL keeps what it knows of fields on it
   const again = await startService(t, { dataFolder: service.dataFolder })
   assert.deepEqual(await answers(again), expected)
   assert.match(await bodyOf(again, listPath('works', { limit: 1 })), /"id":0/)
+})
+
+/** Questions about all fields whose answers show no whole records. */
+const counts = [
+  'works[kind, count(), sum(price), min(price), max(title)] { group by kind order by kind }',
+  'works[count()] { price > 0 and title ~ "^Work [135]" }',
+  'works[count()] { title match "work written" }',
+  'works[count(), count_distinct(title), max(id)] { id > 100 and kind = "b" }',
+]
+
+test('R1 Q20 Q22 Q27 after a write, answers are derived from the files, and nothing that grows with the records is kept', async t => {
+  const service = await startService(t, { env: scraper.env })
+  await service.addEperson('admin@example.org', { admin: true })
+  await importText(service, works, { entity: 'works', key: 'id' })
+  await service.storage.entities.changeWriteRule('works', 'eperson', commandEvent('entity.writers'))
+  const client = service.client()
+  await client.login('admin@example.org')
+  const ask = () => Promise.all(counts.map(question => pql(service, question)))
+  await ask()
+  const [version = ''] = readdirSync(join(service.dataFolder, 'fields'))
+  await until('the files of all fields', () =>
+    ['0', '1', '2', '3'].every(name =>
+      readdirSync(join(service.dataFolder, 'fields', version)).includes(name),
+    ),
+  )
+  const put = async (id: number, record: object) => {
+    const response = await client.request(`${queryPath}/works/${id}`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ id, ...record }),
+    })
+    assert.ok(response.status < 300, await response.text())
+  }
+  const kept = async () => (await metricsOf(service.address)).of('carrel_cache_bytes') ?? 0
+
+  for (const round of [1, 2, 3]) {
+    // Replaces the first record of a kind, adds one that is the first of all, and one with a new value.
+    await put(round * 4 + 1, { kind: 'a', title: `Written work ${round}`, price: 70_000 + round })
+    await put(-round, { kind: 'b', title: 'Work 9 of the sea', price: null })
+    await put(count + round, { kind: 'between b and c', title: `Work ${count + round}`, price: 0.125 })
+    const before = await kept()
+    const found = await ask()
+    assert.deepEqual(await ask(), found)
+    const more = (await kept()) - before
+    // A column takes four bytes for each record.
+    assert.ok(more < 2 * count, `${more} bytes are kept of ${count} records`)
+    assert.equal(found[2], `[{"count":${round}}]`)
+    const fresh = await startService(t)
+    const rows = await client.get(`${queryPath}/works`, { accept: 'application/x-ndjson' })
+    await importText(fresh, await rows.text(), { entity: 'works', key: 'id' })
+    assert.deepEqual(await Promise.all(counts.map(question => pql(fresh, question))), found)
+    await fresh.stop()
+  }
 })
