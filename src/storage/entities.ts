@@ -236,6 +236,11 @@ export interface OpenVersion {
   distinct?(field: number): Awaitable<number>
   /** The JSON of the records in these slots. */
   read(slots: Uint32Array): Awaitable<readonly string[]>
+  /**
+   * Writes the files of fields, as `NewEntity.writeFields` does, for a new version with the same records.
+   * @param signal ends it
+   */
+  writeFields?(version: string, signal: AbortSignal): Promise<string>
   close(): Awaitable<void>
 }
 

@@ -1,11 +1,15 @@
-import { closeSync, fsyncSync, ftruncateSync, mkdirSync, openSync, renameSync } from 'node:fs'
+import { closeSync, fsyncSync, ftruncateSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { readAt, writeAt } from '../../lib/files-at.ts'
 import { release } from '../../lib/memory.ts'
+import type { FieldType } from '../../model/entities.ts'
 import { amountsOf, fitAmounts, scaled } from './amounts.ts'
 import { byRank, countRanks } from './ranks-in-order.ts'
+import type { Column } from './stored-column.ts'
 import { headerLength, headerOfField, type Ranks } from './stored-field.ts'
-import { aligned, type WrittenValues } from './value-writer.ts'
+import type { Values } from './stored-values.ts'
+import { aligned, ValueWriter, type WrittenValues } from './value-writer.ts'
+import { eachJson } from './values.ts'
 
 /** Number of records whose amounts are written at a time. */
 const blockLength = 2 ** 20
@@ -75,6 +79,43 @@ export function finishField(values: WrittenValues, ranks: Uint32Array, path: str
   }
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   renameSync(writing, path)
+}
+
+/**
+ * Writes the file of a field.
+ * @param column is used for nothing else any more
+ * @param tick called now and then; it may throw to stop
+ */
+export function storeField(
+  path: string,
+  type: FieldType,
+  { ranks }: Column,
+  values: Values,
+  tick: () => void,
+): void {
+  const writer = new ValueWriter(path, type)
+  let written: WrittenValues | undefined
+  try {
+    eachJson(values, (json, rank) => {
+      if ((rank & 0xfff) === 0) tick()
+      writer.addJson(json)
+    })
+    tick()
+  } catch (error) {
+    writer.remove()
+    throw error
+  }
+  try {
+    written = writer.finish()
+    if (!written) return
+    const wide = ranks instanceof Uint32Array ? ranks : Uint32Array.from(ranks)
+    if (wide !== ranks) release(ranks)
+    finishField(written, wide, path)
+    release(wide)
+  } catch (error) {
+    if (written) rmSync(written.writing, { force: true })
+    throw error
+  }
 }
 
 function narrowed(ranks: Uint32Array): Ranks {

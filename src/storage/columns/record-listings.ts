@@ -1,15 +1,18 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import { type Client, nobody } from '../../lib/fair-queue.ts'
 import { sharedMemory } from '../../lib/memory.ts'
+import type { Threads } from '../../lib/threads/thread.ts'
 import { joinPieces, type RecordFormat, separators, shortPage } from '../../model/record-format.ts'
 import type { FoundRecord, Listing, OpenVersion, RecordEntity, RecordPlan } from '../entities.ts'
 import type { Explanation, Steps } from '../plans/explain.ts'
-import { pieceBytes } from '../runtime/limits.ts'
+import { pieceBytes, whilePresent } from '../runtime/limits.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import { baseEntity, changesOf, lastChanges } from './changed-entities.ts'
 import { changedSource, mixed, split } from './changed-source.ts'
 import { distinctIn } from './columns.ts'
 import { onlyRanks } from './facts.ts'
+import { wordsBeside } from './field-files.ts'
+import type { FieldHandlers } from './field-thread.ts'
 import { filterName } from './filters.ts'
 import { type LoadedRecords, maxLoadedBytes, pickRecords, range, unpackRecords } from './loaded-records.ts'
 import { createRecordGroups, isGrouped } from './record-groups.ts'
@@ -40,8 +43,13 @@ export interface RecordListings {
  * Lists imported entities (docs/decisions/0003). An order is a list of slots, and a page is a slice of it.
  * @param engine reads versions
  * @param cache keeps orders and records
+ * @param threads has the one that writes files of fields
  */
-export function createRecordListings(engine: RecordSource, cache: RecordCache): RecordListings {
+export function createRecordListings(
+  engine: RecordSource,
+  cache: RecordCache,
+  threads: Threads,
+): RecordListings {
   const source = changedSource(engine, cache)
   const orders = createRecordOrders(source, cache)
   const groups = createRecordGroups(source, orders)
@@ -182,6 +190,7 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
         distinct: field =>
           source.inTurn(nobody, async work => distinctIn((await column(work, field)).column)),
         read: async slots => split(await source.readShort(entity, slots, '\n')),
+        writeFields: (version, signal) => writeFields(entity, version, signal),
         close: held.close,
       }
     },
@@ -189,6 +198,25 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
       cache.keepOnly(versions)
       source.fieldFiles.keepOnly(versions)
     },
+  }
+
+  /** Writes the files of a version that has the records of a changed one, as far as its base has such files. */
+  async function writeFields(entity: RecordEntity, version: string, signal: AbortSignal): Promise<string> {
+    const { facts } = source
+    const client: Client = { ...nobody, signal: () => signal }
+    const thread = threads.start<FieldHandlers>('storage/columns/field-thread', 0, null)
+    for (const [at, { name, type }] of entity.fields.entries()) {
+      const ref = { name, path: [], type }
+      const path = source.fieldFiles.pathOf({ source: { version } }, at)
+      const field = await source.inTurn(client, work => facts.revised({ work, client }, entity, ref))
+      if (!field) continue
+      await whilePresent(client, stop => thread.call('storeRevised', path, type, field, stop))
+      if (!source.fieldFiles.words(baseEntity(entity), at)) continue
+      const words = await source.inTurn(client, work => facts.words({ work, client }, entity, ref))
+      if ('base' in words)
+        await whilePresent(client, stop => thread.call('storeRevisedWords', wordsBeside(path), words, stop))
+    }
+    return source.fieldFiles.folderOf(version)
   }
 
   async function run(plan: RecordPlan, client: Client): Promise<Steps['ran']> {

@@ -246,11 +246,10 @@ export function writeWords(
   fill: (builder: WordIndexBuilder) => void,
   length: number = runLength,
 ): void {
-  const writing = `${path}.${randomBytes(4).toString('hex')}.${processIdInName()}`
+  const spooled = temporaryName(path)
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const spool = openSync(writing, 'wx+', 0o600)
-  rmSync(writing)
-  const descriptor = openSync(writing, 'wx', 0o600)
+  const spool = openSync(spooled, 'wx+', 0o600)
+  rmSync(spooled)
   try {
     let kept = 0
     const keep: Keep = values => {
@@ -266,13 +265,36 @@ export function writeWords(
     const builder = new WordIndexBuilder(keep, maxPlaces.file, length)
     fill(builder)
     const { words, starts, parts } = builder.finish()
+    writeIndex(path, parts(), () => ({ words, starts }))
+  } finally {
+    closeSync(spool)
+  }
+}
+
+const temporaryName = (path: string) => `${path}.${randomBytes(4).toString('hex')}.${processIdInName()}`
+
+/**
+ * Writes the file of an index.
+ * @param parts the values of all words
+ * @param rest returns the words and where the values of each start, once the values are written
+ */
+export function writeIndex(
+  path: string,
+  parts: Iterable<Uint32Array>,
+  rest: () => { readonly words: readonly string[]; readonly starts: Uint32Array },
+): void {
+  const writing = temporaryName(path)
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  const descriptor = openSync(writing, 'wx', 0o600)
+  try {
     let end = headerLength
     const append = (view: NodeJS.ArrayBufferView) => {
       const position = end
       end += writeAt(descriptor, view, position)
       return position
     }
-    for (const part of parts()) append(part)
+    for (const part of parts) append(part)
+    const { words, starts } = rest()
     const startPosition = append(starts)
     const wordStarts = new Uint32Array(words.length + 1)
     for (const [place, word] of words.entries())
@@ -287,7 +309,6 @@ export function writeWords(
     rmSync(writing, { force: true })
     throw error
   } finally {
-    closeSync(spool)
     closeSync(descriptor)
   }
 }

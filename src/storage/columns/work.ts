@@ -14,7 +14,7 @@ import {
   postingsOf,
   postingsOfFile,
 } from './columns.ts'
-import { finishField } from './field-writer.ts'
+import { storeField } from './field-writer.ts'
 import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
 import { allSlots, type GivenSlots, toSlots } from './record-slots.ts'
@@ -29,7 +29,6 @@ import { sortNumbers } from './sort-records.ts'
 import { closeStored, type StoredField } from './stored-field.ts'
 import { type FilterTask, prepare } from './tasks.ts'
 import { type Translated, translate } from './translate.ts'
-import { ValueWriter } from './value-writer.ts'
 import {
   arrangeValues,
   eachJson,
@@ -140,12 +139,9 @@ export const recordWork = closingFiles({
   },
 
   /** Writes the file of a field (docs/decisions/0070). */
-  storeField(path: string, type: FieldType, column: GivenColumn, count: number, values: GivenValues): void {
-    const { distinct, ranks } = openColumn(column, count)
-    const writer = new ValueWriter(path, type)
-    eachJson(openValues(values, distinct), json => writer.addJson(json))
-    const written = writer.finish()
-    if (written) finishField(written, ranks instanceof Uint32Array ? ranks : Uint32Array.from(ranks), path)
+  storeField(path: string, type: FieldType, column: PackedColumn, count: number, values: PackedValues): void {
+    const opened = openColumn(column, count)
+    storeField(path, type, opened, openValues(values, opened.distinct), () => {})
   },
 
   filter: (task: FilterTask, stop: Stop): PackedSelection =>

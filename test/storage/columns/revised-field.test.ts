@@ -6,16 +6,26 @@ import { parseWritten } from '../../../src/lib/json.ts'
 import { readTextQuery } from '../../../src/model/text-query.ts'
 import { openColumn, openPostings } from '../../../src/storage/columns/columns.ts'
 import { type Edit, packEdits, packParts } from '../../../src/storage/columns/edited.ts'
+import { wordsBeside } from '../../../src/storage/columns/field-files.ts'
 import { finishField } from '../../../src/storage/columns/field-writer.ts'
 import { orderIn } from '../../../src/storage/columns/look-up.ts'
+import { mergeWords } from '../../../src/storage/columns/merge-words.ts'
 import { allSlots, toSlots } from '../../../src/storage/columns/record-slots.ts'
 import { placesInFile, reviseField } from '../../../src/storage/columns/revise-field.ts'
 import { newValues } from '../../../src/storage/columns/revised-ranks.ts'
-import { indexWords } from '../../../src/storage/columns/search-texts.ts'
+import { addWords, indexWords } from '../../../src/storage/columns/search-texts.ts'
 import { openStored } from '../../../src/storage/columns/stored-field.ts'
 import { ValueWriter } from '../../../src/storage/columns/value-writer.ts'
 import { eachJson, jsonAt, openValues } from '../../../src/storage/columns/values.ts'
-import { lookUp, openWordIndex } from '../../../src/storage/columns/word-index.ts'
+import {
+  lookUp,
+  openStoredWords,
+  openWordIndex,
+  openWordList,
+  type PackedWords,
+  type StoredWords,
+} from '../../../src/storage/columns/word-index.ts'
+import { writeWords } from '../../../src/storage/columns/word-writer.ts'
 import { recordWork } from '../../../src/storage/columns/work.ts'
 import { runs } from '../../support/scale.ts'
 import { temporaryFolder } from '../../support/service/service.ts'
@@ -52,6 +62,11 @@ function fieldOf(path: string, type: Type, values: readonly string[]) {
   const field = openStored(path, values.length)
   assert.ok(field)
   return field
+}
+
+function listed(given: PackedWords | StoredWords) {
+  const { length, wordAt, valuesOf } = openWordList(given)
+  return Array.from({ length }, (_, at) => [wordAt(at), [...valuesOf(at, at + 1)]])
 }
 
 const recordOf = (json: string) => (json === '' ? '{}' : `{"value":${json}}`)
@@ -151,12 +166,17 @@ test('R1 Q20 Q22 Q27 a field over the file of its base is that of the records th
       const doubles = opened.doubles()
       if (doubles) assert.deepEqual([...doubles], [...(known.doubles() ?? [])])
 
+      const ofBase = wordsBeside(base.path)
+      writeWords(ofBase, builder => addWords(builder, openValues(base, base.distinct), type, () => {}))
       const words = {
-        base: indexWords(openValues(base, base.distinct), type, () => {}),
+        base: openStoredWords(ofBase) ?? assert.fail(),
         written: recordWork.indexWritten(field, type),
         field,
       }
       const index = indexWords(known, type, () => {})
+      const ofField = wordsBeside(expected.path)
+      mergeWords(ofField, words, () => {})
+      assert.deepEqual(listed(openStoredWords(ofField) ?? assert.fail()), listed(index))
       for (const text of ['sea', 'red sea', 's*', '1'])
         assert.deepEqual(
           [

@@ -1,0 +1,36 @@
+import { lowerPriority, serveThread } from '../../lib/threads/thread.ts'
+import type { FieldType } from '../../model/entities.ts'
+import { limited, mayGoOn, type Stop } from '../runtime/limits.ts'
+import { storeField } from './field-writer.ts'
+import { mergeWords } from './merge-words.ts'
+import { RevisedColumn } from './revised-column.ts'
+import type { RevisedField } from './revised-field.ts'
+import { RevisedValues } from './revised-values.ts'
+import { closeStored } from './stored-field.ts'
+import type { RevisedWords } from './word-index.ts'
+
+/** Writes the files of the fields of new versions, while other threads answer questions. */
+lowerPriority(15)
+
+const handlers = {
+  /** Writes the file of a field that has the records of a changed version. */
+  storeRevised(path: string, type: FieldType, field: RevisedField, stop: Stop): void {
+    try {
+      limited(stop, () => storeField(path, type, new RevisedColumn(field), new RevisedValues(field), mayGoOn))
+    } finally {
+      closeStored(() => false)
+    }
+  },
+
+  storeRevisedWords(path: string, words: RevisedWords, stop: Stop): void {
+    try {
+      limited(stop, () => mergeWords(path, words, mayGoOn))
+    } finally {
+      closeStored(() => false)
+    }
+  },
+}
+
+export type FieldHandlers = typeof handlers
+
+serveThread(() => ({ handlers, close: () => {} }))
