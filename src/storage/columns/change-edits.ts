@@ -2,7 +2,7 @@ import { parseWritten } from '../../lib/json.ts'
 import { RecentlyUsed } from '../../lib/memo.ts'
 import { keyValues, sortKeys } from '../../model/record-changes.ts'
 import { orderOf } from '../../model/value-order.ts'
-import type { RecordEntity } from '../entities.ts'
+import type { RecordEntity, RevisedRecords } from '../entities.ts'
 import { type Changed, type LoadedChange, lastChanges } from './changed-entities.ts'
 import type { Edit } from './edited.ts'
 import type { Place } from './look-up.ts'
@@ -91,7 +91,7 @@ export function createPlaces() {
   async function valuesOf(
     base: RecordEntity,
     field: number,
-    written: readonly LoadedChange[],
+    written: RevisedRecords['written'],
     find: (keys: readonly string[]) => Promise<readonly Place[]>,
   ): Promise<NewValue[]> {
     const described = base.fields[field] as RecordEntity['fields'][number]

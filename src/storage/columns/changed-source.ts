@@ -47,9 +47,9 @@ export function changedSource(source: RecordSource, cache: RecordCache): Changed
       const { edits, slots } = await editsOf(turn, changed)
       return packParts([packEdits(changed.base.source.count, edits), Uint32Array.from(slots)])
     },
-    fieldChanges: async (turn, changed, field, stored) => {
-      const { base } = changed
-      const { edits, written } = await editsOf(turn, changed)
+    fieldChanges: async (turn, changed, field, stored) =>
+      derived.revisedChanges(turn, changed.base, await editsOf(turn, changed), field, stored),
+    revisedChanges: async (turn, base, { edits, written }, field, stored) => {
       const { name, type, collation } = base.fields[field] as RecordEntity['fields'][number]
       const values = await places.valuesOf(base, field, written, keys =>
         turn.work.call('placesInFile', stored, { type, collation }, keys),

@@ -1,14 +1,11 @@
 import { sharedNumbers } from '../../lib/memory.ts'
+import type { RecordEdit } from '../entities.ts'
 
-/** A change at one place of a sequence. Edits are in its order; of several at one place, that which removes is last. */
-export interface Edit {
-  /** The place that is removed, or before which an item comes. */
-  readonly at: number
-  /** True if what was at the place is removed. */
-  readonly isThere: boolean
-  /** The index of the item that comes to the place; -1: none. */
-  readonly written: number
-}
+/**
+ * A change at one place of a sequence, such as the records of a version or the values of a field: `written` is
+ * the index of an item. Edits are in its order; of several at one place, that which removes is last.
+ */
+export type Edit = RecordEdit
 
 /**
  * Edits as one array: the length of the sequence before and after them; then for each edit its place before, its

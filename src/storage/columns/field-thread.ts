@@ -6,8 +6,9 @@ import { mergeWords } from './merge-words.ts'
 import { RevisedColumn } from './revised-column.ts'
 import type { RevisedField } from './revised-field.ts'
 import { RevisedValues } from './revised-values.ts'
+import { indexWritten } from './search-texts.ts'
 import { closeStored } from './stored-field.ts'
-import type { RevisedWords } from './word-index.ts'
+import type { StoredWords } from './word-index.ts'
 
 /** Writes the files of the fields of new versions, while other threads answer questions. */
 lowerPriority(15)
@@ -22,9 +23,12 @@ const handlers = {
     }
   },
 
-  storeRevisedWords(path: string, words: RevisedWords, stop: Stop): void {
+  /** @param base words of its base */
+  storeRevisedWords(path: string, base: StoredWords, type: FieldType, field: RevisedField, stop: Stop): void {
     try {
-      limited(stop, () => mergeWords(path, words, mayGoOn))
+      limited(stop, () =>
+        mergeWords(path, { base, written: indexWritten(field, type, mayGoOn), field }, mayGoOn),
+      )
     } finally {
       closeStored(() => false)
     }

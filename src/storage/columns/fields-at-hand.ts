@@ -1,4 +1,4 @@
-import type { RecordEntity } from '../entities.ts'
+import type { RecordEntity, RevisedRecords } from '../entities.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import { baseEntity, type Changed, changesOf } from './changed-entities.ts'
 import { type ColumnRef, indexOf, isDerived, nameOf } from './columns.ts'
@@ -15,6 +15,14 @@ export interface ChangedFacts {
   slotChanges(turn: Turn, changed: Changed): Promise<Uint32Array<SharedArrayBuffer>>
   /** What the changes make different in a field whose base has a file. */
   fieldChanges(turn: Turn, changed: Changed, field: number, base: StoredField): Promise<PackedChanges>
+  /** The same for records that are not written yet. */
+  revisedChanges(
+    turn: Turn,
+    base: RecordEntity,
+    revised: Pick<RevisedRecords, 'edits' | 'written'>,
+    field: number,
+    stored: StoredField,
+  ): Promise<PackedChanges>
 }
 
 /** What is known of fields without reading records: from their files, and for changed versions, from those of the base. */
@@ -69,6 +77,22 @@ export class FieldsAtHand extends KeptFacts {
       return this.#changed.fieldChanges(turn, changed, indexOf(entity, ref), base)
     })
     return { base, changes }
+  }
+
+  /** Returns a field of a new version, which has other records than one that is stored. */
+  async revisedBy(
+    turn: Turn,
+    base: RecordEntity,
+    ref: ColumnRef,
+    revised: Pick<RevisedRecords, 'edits' | 'written'>,
+  ): Promise<RevisedField | undefined> {
+    const stored = this.stored(base, ref)
+    if (!stored || !this.#changed) return undefined
+    const field = indexOf(base, ref)
+    return {
+      base: stored,
+      changes: await this.#changed.revisedChanges(turn, base, revised, field, stored),
+    }
   }
 
   /** The slots of a revision, or of a changed version; null: the numbers of the records. */

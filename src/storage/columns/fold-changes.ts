@@ -96,12 +96,11 @@ export async function fold(
   const version = await openVersion(entity)
   try {
     const fields = await fieldsOf(entity, version)
-    const { writeFields } = version
     const { name, key, source } = entity
     const slots = await version.slots()
     const common = {
       ...({ name, key, fields, read: null, keepsNewer: true, ranks: version.ranks } as const),
-      ...(writeFields && { writeFields: (made: string) => writeFields(made, signal) }),
+      writeFields: (made: string) => version.writeFields(made, undefined, signal),
     }
     if (!isSparse(entity))
       return (await revise({ ...common, of: entity, slots, added: [] }, null)) !== undefined

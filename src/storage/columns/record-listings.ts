@@ -3,17 +3,25 @@ import { type Client, nobody } from '../../lib/fair-queue.ts'
 import { sharedMemory } from '../../lib/memory.ts'
 import type { Threads } from '../../lib/threads/thread.ts'
 import { joinPieces, type RecordFormat, separators, shortPage } from '../../model/record-format.ts'
-import type { FoundRecord, Listing, OpenVersion, RecordEntity, RecordPlan } from '../entities.ts'
+import type {
+  FoundRecord,
+  Listing,
+  OpenVersion,
+  RecordEntity,
+  RecordPlan,
+  RevisedRecords,
+} from '../entities.ts'
 import type { Explanation, Steps } from '../plans/explain.ts'
 import { pieceBytes, whilePresent } from '../runtime/limits.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import { baseEntity, changesOf, lastChanges } from './changed-entities.ts'
 import { changedSource, mixed, split } from './changed-source.ts'
-import { distinctIn } from './columns.ts'
+import { distinctIn, indexOf } from './columns.ts'
 import { onlyRanks } from './facts.ts'
 import { wordsBeside } from './field-files.ts'
 import type { FieldHandlers } from './field-thread.ts'
 import { filterName } from './filters.ts'
+import type { Turn } from './kept-facts.ts'
 import { type LoadedRecords, maxLoadedBytes, pickRecords, range, unpackRecords } from './loaded-records.ts'
 import { createRecordGroups, isGrouped } from './record-groups.ts'
 import { createRecordOrders } from './record-orders.ts'
@@ -35,6 +43,8 @@ export interface RecordListings {
   record(plan: RecordPlan, key: () => string, client: Client): Promise<FoundRecord>
   /** Opens a version that is derived from another one (docs/decisions/0041). */
   openChanged(entity: RecordEntity): Promise<OpenVersion>
+  /** Writes files of fields, see `OpenVersion`. */
+  writeFields(entity: RecordEntity, ...rest: Parameters<OpenVersion['writeFields']>): Promise<string>
   /** Drops what is cached of other versions. */
   keepOnly(versions: ReadonlySet<string>): void
 }
@@ -190,33 +200,46 @@ export function createRecordListings(
         distinct: field =>
           source.inTurn(nobody, async work => distinctIn((await column(work, field)).column)),
         read: async slots => split(await source.readShort(entity, slots, '\n')),
-        writeFields: (version, signal) => writeFields(entity, version, signal),
+        writeFields: (version, changed, signal) => writeFields(entity, version, changed, signal),
         close: held.close,
       }
     },
+    writeFields,
     keepOnly: versions => {
       cache.keepOnly(versions)
       source.fieldFiles.keepOnly(versions)
     },
   }
 
-  /** Writes the files of a version that has the records of a changed one, as far as its base has such files. */
-  async function writeFields(entity: RecordEntity, version: string, signal: AbortSignal): Promise<string> {
-    const { facts } = source
+  /** Writes the files of fields of a new version, as far as the one that it is made from has them. */
+  async function writeFields(
+    entity: RecordEntity,
+    version: string,
+    changed: RevisedRecords | undefined,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { facts, fieldFiles } = source
     const client: Client = { ...nobody, signal: () => signal }
     const thread = threads.start<FieldHandlers>('storage/columns/field-thread', 0, null)
-    for (const [at, { name, type }] of entity.fields.entries()) {
+    for (const [at, field] of (changed?.fields ?? entity.fields).entries()) {
+      const { name, type, collation } = field
       const ref = { name, path: [], type }
-      const path = source.fieldFiles.pathOf({ source: { version } }, at)
-      const field = await source.inTurn(client, work => facts.revised({ work, client }, entity, ref))
-      if (!field) continue
-      await whilePresent(client, stop => thread.call('storeRevised', path, type, field, stop))
-      if (!source.fieldFiles.words(baseEntity(entity), at)) continue
-      const words = await source.inTurn(client, work => facts.words({ work, client }, entity, ref))
-      if ('base' in words)
-        await whilePresent(client, stop => thread.call('storeRevisedWords', wordsBeside(path), words, stop))
+      const before = entity.fields.find(one => one.name === name)
+      if (before?.type !== type || before.collation !== collation) continue
+      const revised = await source.inTurn(client, work => {
+        const turn: Turn = { work, client }
+        return changed ? facts.revisedBy(turn, entity, ref, changed) : facts.revised(turn, entity, ref)
+      })
+      if (!revised) continue
+      const path = fieldFiles.pathOf({ source: { version } }, at)
+      await whilePresent(client, stop => thread.call('storeRevised', path, type, revised, stop))
+      const words = fieldFiles.words(baseEntity(entity), indexOf(entity, ref))
+      if (words)
+        await whilePresent(client, stop =>
+          thread.call('storeRevisedWords', wordsBeside(path), words, type, revised, stop),
+        )
     }
-    return source.fieldFiles.folderOf(version)
+    return fieldFiles.folderOf(version)
   }
 
   async function run(plan: RecordPlan, client: Client): Promise<Steps['ran']> {

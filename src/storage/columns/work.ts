@@ -19,10 +19,17 @@ import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
 import { allSlots, type GivenSlots, toSlots } from './record-slots.ts'
 import { placesInFile, reviseField } from './revise-field.ts'
-import { openChanges, type RevisedField } from './revised-field.ts'
+import type { RevisedField } from './revised-field.ts'
 import { revisedColumn } from './revised-ranks.ts'
 import { maskedValues, pieceOf } from './rows.ts'
-import { addWords, indexWords, relevanceColumn, type SearchTask, searchTexts } from './search-texts.ts'
+import {
+  addWords,
+  indexWords,
+  indexWritten,
+  relevanceColumn,
+  type SearchTask,
+  searchTexts,
+} from './search-texts.ts'
 import { select } from './select.ts'
 import { numbersIn, openSelection, type PackedSelection, packSelection } from './selections.ts'
 import { sortNumbers } from './sort-records.ts'
@@ -151,13 +158,7 @@ export const recordWork = closingFiles({
     limited(stop, () => indexWords(openValues(values, distinct), type, mayGoOn)),
 
   /** Indexes the written values of a changed version. */
-  indexWritten: (field: RevisedField, type: FieldType): PackedWords => {
-    const { json, starts } = openChanges(field)
-    const packer = new Packer(starts.length - 1)
-    for (let item = 0; item + 1 < starts.length; item++)
-      packer.add(json.toString('utf8', starts[item], starts[item + 1]))
-    return indexWords(openValues(packer.finish(), starts.length - 1), type, mayGoOn)
-  },
+  indexWritten: (field: RevisedField, type: FieldType): PackedWords => indexWritten(field, type, () => {}),
 
   /** Writes the words of a field to a file. @returns null if that fails, such as on a full disk */
   storeWords(path: string, field: StoredField, type: FieldType, stop: Stop): StoredWords | null {

@@ -162,6 +162,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
         source.slots === undefined ? sortRecords(source.count, []) : readColumn(pool, source, slotsField),
       ranks: field => readColumn(pool, source, field),
       read: slots => readRecords(pool, source.version, slots),
+      writeFields: (version, changed, signal) => records.writeFields(entity, version, changed, signal),
       close: () => {},
     }
   }

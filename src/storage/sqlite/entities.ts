@@ -176,7 +176,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     const whole = withChangedSlots(revision)
     const replaced = whole.of.source.version
     const version = `${baseOf(replaced) ?? replaced}.${randomBytes(8).toString('hex')}`
-    const fields = await writeFields?.(version)?.catch(() => undefined)
+    const fields = await writeFields?.(version).catch(() => undefined)
     const written = await writeRevisionFile(fileOf, version, whole)
     if (fields !== undefined) fieldFiles.place(version, fields)
     return point({ ...definition, replaces: of.source.version, version, ...written }, event)
@@ -191,6 +191,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       slots: () => slotsIn(file) ?? sortRecords(source.count, []),
       ranks: field => ranksIn(file, field),
       read: slots => Array.from(slots, record),
+      writeFields: (version, changed, signal) => records.writeFields(entity, version, changed, signal),
       close: () => file.close(),
     }
   }
