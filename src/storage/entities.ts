@@ -241,7 +241,11 @@ export interface OpenVersion {
    * @param changed what the new version has otherwise; undefined: the same records and fields
    * @param signal ends it
    */
-  writeFields(version: string, changed: RevisedRecords | undefined, signal: AbortSignal): Promise<string>
+  readonly writeFields: (
+    version: string,
+    changed: RevisedRecords | undefined,
+    signal: AbortSignal,
+  ) => Promise<string>
   close(): Awaitable<void>
 }
 

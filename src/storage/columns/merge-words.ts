@@ -1,7 +1,7 @@
 import { merged } from './edited.ts'
 import { openChanges } from './revised-field.ts'
+import { writeIndex } from './word-file.ts'
 import { openWordList, type RevisedWords } from './word-index.ts'
-import { writeIndex } from './word-writer.ts'
 
 /** Values that are written at a time. */
 const partLength = 2 ** 16

@@ -200,7 +200,7 @@ export function createRecordListings(
         distinct: field =>
           source.inTurn(nobody, async work => distinctIn((await column(work, field)).column)),
         read: async slots => split(await source.readShort(entity, slots, '\n')),
-        writeFields: (version, changed, signal) => writeFields(entity, version, changed, signal),
+        writeFields: (...rest) => writeFields(entity, ...rest),
         close: held.close,
       }
     },
@@ -221,8 +221,7 @@ export function createRecordListings(
     const { facts, fieldFiles } = source
     const client: Client = { ...nobody, signal: () => signal }
     const thread = threads.start<FieldHandlers>('storage/columns/field-thread', 0, null)
-    for (const [at, field] of (changed?.fields ?? entity.fields).entries()) {
-      const { name, type, collation } = field
+    for (const [at, { name, type, collation }] of (changed?.fields ?? entity.fields).entries()) {
       const ref = { name, path: [], type }
       const before = entity.fields.find(one => one.name === name)
       if (before?.type !== type || before.collation !== collation) continue
