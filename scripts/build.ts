@@ -22,6 +22,7 @@ const programs = [
   'sso/saml-thread',
   'import/worker',
   'query/long-texts-thread',
+  'storage/columns/field-thread',
   'storage/postgres/record-worker',
   'storage/sqlite/reader',
   'storage/sqlite/writer',

@@ -1,5 +1,6 @@
 import { parseWritten } from '../lib/json.ts'
-import { type Edit, type Origins, originsOf } from '../storage/columns/revised-ranks.ts'
+import type { Edit } from '../storage/columns/edited.ts'
+import { type Origins, originsOf } from '../storage/columns/revised-ranks.ts'
 import type { OpenVersion, RecordEntity } from '../storage/entities.ts'
 import { type Change, compareKeys, keysOf } from './changes.ts'
 

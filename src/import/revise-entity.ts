@@ -138,6 +138,10 @@ async function publish(
       progress('writing', share / 2)
       signal?.throwIfAborted()
     })
+    const revised = {
+      ...{ fields, edits: plan.edits },
+      written: written.map(({ record }) => ({ record, json: JSON.stringify(record) })),
+    }
     const rule = await entities.revise(
       {
         of: entity,
@@ -146,7 +150,9 @@ async function publish(
         read,
         fields,
         slots: slotsOf(plan),
-        added: written.map(({ record }) => JSON.stringify(record)),
+        added: revised.written.map(({ json }) => json),
+        writeFields: version =>
+          plan.version.writeFields(version, revised, signal ?? new AbortController().signal),
         ranks: field => {
           signal?.throwIfAborted()
           isWritten = field === fields.length - 1

@@ -236,7 +236,38 @@ export interface OpenVersion {
   distinct?(field: number): Awaitable<number>
   /** The JSON of the records in these slots. */
   read(slots: Uint32Array): Awaitable<readonly string[]>
+  /**
+   * Writes the files of fields, as `NewEntity.writeFields` does, for a new version.
+   * @param changed what the new version has otherwise; undefined: the same records and fields
+   * @param signal ends it
+   */
+  readonly writeFields: (
+    version: string,
+    changed: RevisedRecords | undefined,
+    signal: AbortSignal,
+  ) => Promise<string>
   close(): Awaitable<void>
+}
+
+/** What a new version has otherwise than the one that it is made from. */
+export interface RevisedRecords {
+  readonly fields: readonly Field[]
+  /** Edits of the records, in the order of the key; each names one of `written`. */
+  readonly edits: readonly RecordEdit[]
+  readonly written: readonly WrittenRecord[]
+}
+
+export interface RecordEdit {
+  /** The number of the record, or of the one that it would come before. */
+  readonly at: number
+  readonly isThere: boolean
+  /** The index of the new record among those that are written; -1: it was deleted. */
+  readonly written: number
+}
+
+export interface WrittenRecord {
+  readonly json: string | null
+  readonly record: Readonly<Record<string, unknown>> | null
 }
 
 /** A version that shares its other records with the one that it is made from. */

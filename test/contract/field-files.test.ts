@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict'
-import { readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { commandEvent } from '../../src/cli/store.ts'
+import { fold } from '../../src/storage/columns/fold-changes.ts'
+import type { RecordEntity } from '../../src/storage/entities.ts'
 import { bodyOf, listPath, queryPath } from '../support/clients/listings.ts'
-import { importText } from '../support/data/imports.ts'
+import { metricsOf, scraper } from '../support/clients/metrics.ts'
+import { changeText, importText } from '../support/data/imports.ts'
 import { test, testOn } from '../support/service/engines.ts'
 import { type Service, startService } from '../support/service/service.ts'
 import { until } from '../support/service/waiting.ts'
@@ -110,4 +114,94 @@ testOn('postgres', 'Q20 a node on PostgreSQL keeps what it knows of fields on it
   const again = await startService(t, { dataFolder: service.dataFolder })
   assert.deepEqual(await answers(again), expected)
   assert.match(await bodyOf(again, listPath('works', { limit: 1 })), /"id":0/)
+})
+
+/** Questions about all fields whose answers show no whole records. */
+const counts = [
+  'works[kind, count(), sum(price), min(price), max(title)] { group by kind order by kind }',
+  'works[count()] { price > 0 and title ~ "^Work [135]" }',
+  'works[count()] { title match "work written" }',
+  'works[count(), count_distinct(title), max(id)] { id > 100 and kind = "b" }',
+]
+
+test('R1 Q20 Q22 Q27 after a write, and after its changes are folded, nothing that grows with the records is made in memory', async t => {
+  const service = await startService(t, { env: scraper.env })
+  await service.addEperson('admin@example.org', { admin: true })
+  await importText(service, works, { entity: 'works', key: 'id' })
+  await service.storage.entities.changeWriteRule('works', 'eperson', commandEvent('entity.writers'))
+  const client = service.client()
+  await client.login('admin@example.org')
+  const ask = () => Promise.all(counts.map(question => pql(service, question)))
+  await ask()
+  const [version = ''] = readdirSync(join(service.dataFolder, 'fields'))
+  // A file that was missing is looked for again after a second.
+  await until('the files of all fields', () =>
+    ['0', '1', '2', '3'].every(name => {
+      const file = statSync(join(service.dataFolder, 'fields', version, name), { throwIfNoEntry: false })
+      return file !== undefined && Date.now() - file.mtimeMs > 1_500
+    }),
+  )
+  const put = async (id: number, record: object) => {
+    const response = await client.request(`${queryPath}/works/${id}`, {
+      method: 'PUT',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ id, ...record }),
+    })
+    assert.ok(response.status < 300, await response.text())
+  }
+  /** Returns the answers of a new import of the same records. */
+  const ofImport = async () => {
+    const fresh = await startService(t)
+    const rows = await client.get(`${queryPath}/works`, { accept: 'application/x-ndjson' })
+    await importText(fresh, await rows.text(), { entity: 'works', key: 'id' })
+    const found = await Promise.all(counts.map(question => pql(fresh, question)))
+    await fresh.stop()
+    return found
+  }
+  /** Checks that a new version had its files before it was shown, and that answers need nothing else. */
+  const assertMade = async (known: ReadonlySet<string>) => {
+    const made = readdirSync(join(service.dataFolder, 'fields')).filter(name => !known.has(name))
+    assert.equal(made.length, 1)
+    const wanted = ['0', '1', '2', '2.words', '3']
+    const files = readdirSync(join(service.dataFolder, 'fields', made[0] ?? ''))
+    assert.deepEqual(
+      files.toSorted().filter(name => wanted.includes(name)),
+      wanted,
+    )
+    const atFirst = await kept()
+    const found = await ask()
+    const more = (await kept()) - atFirst
+    // The slots of a revision take four bytes for each record, and so would each column.
+    assert.ok(more < 6 * count, `${more} bytes are kept of ${count} records`)
+    assert.deepEqual(found, await ofImport())
+  }
+  const kept = async () => (await metricsOf(service.address)).of('carrel_cache_bytes') ?? 0
+
+  for (const round of [1, 2, 3]) {
+    // Replaces the first record of a kind, adds one that is the first of all, and one with a new value.
+    await put(round * 4 + 1, { kind: 'a', title: `Written work ${round}`, price: 70_000 + round })
+    await put(-round, { kind: 'b', title: 'Work 9 of the sea', price: null })
+    await put(count + round, { kind: 'between b and c', title: `Work ${count + round}`, price: 0.125 })
+    const before = await kept()
+    const found = await ask()
+    assert.deepEqual(await ask(), found)
+    const more = (await kept()) - before
+    // A column takes four bytes for each record.
+    assert.ok(more < 2 * count, `${more} bytes are kept of ${count} records`)
+    assert.equal(found[2], `[{"count":${round}}]`)
+    assert.deepEqual(await ofImport(), found)
+    if (round < 2) continue
+
+    const folders = () => new Set(readdirSync(join(service.dataFolder, 'fields')))
+    const beforeFold = folders()
+    const { entities } = service.storage
+    assert.equal(await fold((await entities.all()).get('works') as RecordEntity, entities), true)
+    await assertMade(beforeFold)
+    const beforeUpdate = folders()
+    await changeText(service, `{"id":${count + 9},"kind":"a","title":"Work","price":${round}.5}`, {
+      entity: 'works',
+      kind: 'update',
+    })
+    await assertMade(beforeUpdate)
+  }
 })

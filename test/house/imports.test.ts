@@ -47,6 +47,7 @@ const floor = ['lib', 'model']
 const doorsOfColumns = [
   'field-files',
   'record-source',
+  'record-slots',
   'record-listings',
   'changed-entities',
   'fold-changes',
@@ -89,7 +90,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   import: [
     'lib/threads',
     'storage',
-    ...['field-files', 'field-writer', 'ranks-in-order', 'revised-ranks', 'search-texts'].map(
+    ...['edited', 'field-files', 'field-writer', 'ranks-in-order', 'revised-ranks', 'search-texts'].map(
       name => `storage/columns/${name}.ts`,
     ),
     ...['sort-records', 'stored-field', 'value-writer', 'values', 'word-writer'].map(

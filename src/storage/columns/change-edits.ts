@@ -2,11 +2,12 @@ import { parseWritten } from '../../lib/json.ts'
 import { RecentlyUsed } from '../../lib/memo.ts'
 import { keyValues, sortKeys } from '../../model/record-changes.ts'
 import { orderOf } from '../../model/value-order.ts'
-import type { RecordEntity } from '../entities.ts'
+import type { RecordEntity, RevisedRecords } from '../entities.ts'
 import { type Changed, type LoadedChange, lastChanges } from './changed-entities.ts'
+import type { Edit } from './edited.ts'
 import type { Place } from './look-up.ts'
 import { slotsOf } from './record-source.ts'
-import { type Edit, type NewValue, newValues } from './revised-ranks.ts'
+import { type NewValue, newValues } from './revised-ranks.ts'
 import { findKeysTogether } from './search.ts'
 
 /** Reads records of a version by their slots. */
@@ -86,16 +87,12 @@ export function createPlaces() {
     return made
   }
 
-  /**
-   * Returns the values of the written records in a field.
-   * @param first for each rank of the base, the slot of a record that has it
-   */
+  /** Returns the values of the written records in a field. @param find finds keys among its values in the base */
   async function valuesOf(
     base: RecordEntity,
     field: number,
-    { written }: Edits,
-    first: Uint32Array,
-    read: Read,
+    written: RevisedRecords['written'],
+    find: (keys: readonly string[]) => Promise<readonly Place[]>,
   ): Promise<NewValue[]> {
     const described = base.fields[field] as RecordEntity['fields'][number]
     const { name } = described
@@ -108,18 +105,7 @@ export function createPlaces() {
       return value === null || value === undefined ? null : order.key(value)
     })
     const unknown = [...new Set(keys.filter(key => key !== null && !places.has(key)))] as string[]
-    const found = await findKeysTogether(
-      {
-        length: first.length,
-        slot: rank => first[rank] as number,
-        compare: (json, key) => {
-          const record = parseWritten(json) as Readonly<Record<string, unknown>>
-          return order.compare(order.key(record[name]), key)
-        },
-      },
-      unknown,
-      read,
-    )
+    const found = unknown.length === 0 ? [] : await find(unknown)
     for (const [n, key] of unknown.entries()) places.set(key, found[n] as Place)
     return newValues(keys, places, order)
   }

@@ -1,23 +1,32 @@
-import type { Client } from '../../lib/fair-queue.ts'
+import { type Client, nobody } from '../../lib/fair-queue.ts'
+import { parseWritten } from '../../lib/json.ts'
 import { shareNumbers } from '../../lib/memory.ts'
 import { joinPieces, separators } from '../../model/record-format.ts'
+import { orderOf } from '../../model/value-order.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import { createPlaces, type Edits } from './change-edits.ts'
 import { type Changed, changedSlots, changesOf } from './changed-entities.ts'
-import { Facts } from './facts.ts'
+import { packEdits, packParts } from './edited.ts'
+import { Facts, onlyRanks } from './facts.ts'
+import type { ChangedFacts } from './fields-at-hand.ts'
 import type { Turn } from './kept-facts.ts'
 import type { LoadedRecords } from './loaded-records.ts'
+import type { RevisedSlots } from './record-slots.ts'
 import { type RecordNumbers, type RecordSource, type RecordWork, slotsOf } from './record-source.ts'
+import type { PackedChanges } from './revised-field.ts'
 import { findKeysTogether, searchIn } from './search.ts'
+
+/** A source of entities with changes, too, and the facts about all of them. */
+export interface ChangedSource extends RecordSource {
+  readonly facts: Facts
+}
 
 /**
  * Reads entities with changes of single records since their version was made (docs/decisions/0041). Their
- * slots and columns are derived from those of the base.
+ * slots and fields are derived from those of the base.
  */
-export function changedSource(source: RecordSource, cache: RecordCache): RecordSource {
-  /** Facts about base versions, and about the changed ones that are sorted here. */
-  const facts = new Facts(cache, source.fieldFiles)
+export function changedSource(source: RecordSource, cache: RecordCache): ChangedSource {
   const places = createPlaces()
 
   /** Reads records of a stored version, from memory if they are loaded. */
@@ -30,44 +39,72 @@ export function changedSource(source: RecordSource, cache: RecordCache): RecordS
   const readerOf = (base: RecordEntity) => (slots: Uint32Array) => read(base, slots)
 
   async function editsOf(turn: Turn, changed: Changed): Promise<Edits> {
-    return places.editsOf(changed, await facts.slots(turn, changed.base), readerOf(changed.base))
+    return places.editsOf(changed, await facts.baseSlots(turn, changed.base), readerOf(changed.base))
   }
 
-  async function columnOf(turn: Turn, entity: RecordEntity, field: number) {
-    const changed = changesOf(entity)
-    if (!changed) return turn.work.column(entity, field)
+  const derived: ChangedFacts = {
+    slotChanges: async (turn, changed) => {
+      const { edits, slots } = await editsOf(turn, changed)
+      return packParts([packEdits(changed.base.source.count, edits), Uint32Array.from(slots)])
+    },
+    fieldChanges: async (turn, changed, field, stored) =>
+      derived.revisedChanges(turn, changed.base, await editsOf(turn, changed), field, stored),
+    revisedChanges: async (turn, base, { edits, written }, field, stored) => {
+      const { name, type, collation } = base.fields[field] as RecordEntity['fields'][number]
+      const values = await places.valuesOf(base, field, written, keys =>
+        turn.work.call('placesInFile', stored, { type, collation }, keys),
+      )
+      const revision = {
+        ...{ base: stored, name, type, edits, values },
+        written: written.map(({ json }) => json ?? ''),
+      }
+      const made = await turn.work.call('reviseField', { ...revision, read: new Map() })
+      if (made instanceof Uint32Array) return made
+      const slots = await facts.baseSlots(turn, base)
+      const sorted = made
+        .map(n => ({ n, slot: slots ? (slots[n] as number) : n }))
+        .sort((one, other) => one.slot - other.slot)
+      const records = await read(
+        base,
+        Uint32Array.from(sorted, ({ slot }) => slot),
+      )
+      const known = new Map(sorted.map(({ n }, at) => [n, records[at] as string]))
+      return (await turn.work.call('reviseField', { ...revision, read: known })) as PackedChanges
+    },
+  }
+
+  /** Derives a column in memory, where the base has no file of the field. */
+  async function columnOf(turn: Turn, changed: Changed, field: number) {
     const { base } = changed
-    const edits = await editsOf(turn, changed)
+    const { edits, written } = await editsOf(turn, changed)
     const column = await facts.kept(turn, base, `column ${field}`, () => turn.work.column(base, field))
     const first = await facts.kept(turn, base, `first ${field}`, () => facts.firstSlots(turn, base, column))
-    const values = await places.valuesOf(base, field, edits, first, readerOf(base))
-    return turn.work.call('revisedColumn', column, base.source.count, edits.edits, values)
-  }
-
-  async function slotsIn(turn: Turn, entity: RecordEntity) {
-    const changed = changesOf(entity)
-    if (!changed) return turn.work.slots(entity)
-    const { edits, slots } = await editsOf(turn, changed)
-    const before = await facts.slots(turn, changed.base)
-    return turn.work.call('revisedSlots', before, changed.base.source.count, edits, slots)
+    const values = await places.valuesOf(base, field, written, keys =>
+      findKeysTogether(valueSearch(base, field, first), keys, readerOf(base)),
+    )
+    return turn.work.call('revisedColumn', column, base.source.count, edits, values)
   }
 
   const workOf = (work: RecordWork, client: Client): RecordWork => {
-    const turn: Turn = { work, client }
-    return {
+    const own: RecordWork = {
       sort: async (entity, fields) => {
         if (!changesOf(entity)) return work.sort(entity, fields)
         const order = []
-        for (const [field, descending] of fields)
-          order.push({
-            column: await facts.kept(turn, entity, `column ${field}`, () => columnOf(turn, entity, field)),
-            descending,
-          })
-        const slots = await facts.kept(turn, entity, 'slots', () => slotsIn(turn, entity))
-        return work.call('list', null, entity.source.count, order, slots)
+        for (const [field, descending] of fields) {
+          const { name, type } = entity.fields[field] as RecordEntity['fields'][number]
+          const need = { ref: { name, path: [], type }, ...onlyRanks }
+          order.push({ column: (await facts.make(turn, entity, need)).column, descending })
+        }
+        return work.call('list', null, entity.source.count, order, await facts.slots(turn, entity))
       },
-      column: (entity, field) => columnOf(turn, entity, field),
-      slots: entity => slotsIn(turn, entity),
+      column: (entity, field) => {
+        const changed = changesOf(entity)
+        return changed ? columnOf(turn, changed, field) : work.column(entity, field)
+      },
+      slots: async entity => {
+        if (!changesOf(entity)) return work.slots(entity)
+        return work.call('allSlots', (await facts.slots(turn, entity)) as RevisedSlots)
+      },
       values: async (entity, slots, field, stop) => {
         const changed = changesOf(entity)
         if (!changed) return work.values(entity, slots, field, stop)
@@ -88,13 +125,25 @@ export function changedSource(source: RecordSource, cache: RecordCache): RecordS
       },
       call: work.call,
     }
+    const turn: Turn = { work: own, client }
+    return own
   }
 
   const recordsOf = (entity: RecordEntity, slots: Uint32Array) => mixed(entity, slots, read)
 
+  const inTurn: RecordSource['inTurn'] = (client, work) =>
+    source.inTurn(client, own => work(workOf(own, client)))
+  const facts = new Facts(
+    cache,
+    source.fieldFiles,
+    work => void inTurn(nobody, work).catch(() => {}),
+    derived,
+  )
+
   return {
+    facts,
     fieldFiles: source.fieldFiles,
-    inTurn: (client, work) => source.inTurn(client, own => work(workOf(own, client))),
+    inTurn,
     readShort: (entity, numbers, separator) =>
       changesOf(entity)
         ? recordsOf(entity, listed(numbers)).then(records => joinPieces(records, separator))
@@ -117,6 +166,20 @@ export function changedSource(source: RecordSource, cache: RecordCache): RecordS
         },
         close: open.close,
       }
+    },
+  }
+}
+
+/** A search among the values of a base. @param first for each rank, the slot of a record that has it */
+function valueSearch(base: RecordEntity, field: number, first: Uint32Array) {
+  const described = base.fields[field] as RecordEntity['fields'][number]
+  const order = orderOf(described)
+  return {
+    length: first.length,
+    slot: (rank: number) => first[rank] as number,
+    compare: (json: string, key: string) => {
+      const record = parseWritten(json) as Readonly<Record<string, unknown>>
+      return order.compare(order.key(record[described.name]), key)
     },
   }
 }

@@ -5,15 +5,10 @@ import type { FieldRef, Scalar } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import { orderIn } from './look-up.ts'
 import { byRank, countRanks, inParts } from './ranks-in-order.ts'
-import {
-  FileNumbers,
-  MemoryNumbers,
-  type Numbers,
-  type Ranks,
-  readFile,
-  readRanks,
-  type StoredField,
-} from './stored-field.ts'
+import { RevisedColumn, revisedPostings } from './revised-column.ts'
+import { distinctOf, isRevised, type RevisedField } from './revised-field.ts'
+import { type Column, type Postings, postingsIn, StoredColumn } from './stored-column.ts'
+import { FileNumbers, MemoryNumbers, type Numbers, type StoredField } from './stored-field.ts'
 import { jsonAt, openValues, type PackedValues, Packer, typedAt } from './values.ts'
 
 /** The source of a column: a field, a member inside it, or, with a mask, its text by `to_string`. */
@@ -57,41 +52,18 @@ export function typeOf(entity: RecordEntity, ref: ColumnRef): ColumnType {
   return { type: field?.type ?? ref.type, collation: field?.collation }
 }
 
-/**
- * A field of a version as numbers (docs/decisions/0035), in memory that threads share or in a file: for each
- * record, the rank of its value among the distinct ones. Records without a value have the rank `distinct`.
- */
-export interface Column {
-  readonly distinct: number
-  /** The ranks of all records. Those in a file are read once, when they are first wanted. */
-  readonly ranks: Ranks
-  /** Returns the ranks of the records from `from` to below `end`, valid until the next call. */
-  read(from: number, end: number): Ranks
-  /** Returns a function that reads the rank of a record. @param times approximate number of calls */
-  reader(times: number): (n: number) => number
-  /** For each rank, including null's, the number of records with a lower one; then the number of all. */
-  readonly starts: Numbers
-  /** The numbers of the records, if they are in the file in this form. */
-  readonly amounts: Amounts | undefined
-}
-
-/** Numbers of records, times ten to the power of `scale`. */
-interface Amounts {
-  readonly scale: number
-  /** Returns those of the records from `from` to below `end`, valid until the next call. */
-  read(from: number, end: number): Int32Array
-}
-
 /** A column as one array: the number of distinct values, then the ranks and the starts. */
 export type PackedColumn = Uint32Array<SharedArrayBuffer>
 
 /** A column as threads are given it. */
-export type GivenColumn = PackedColumn | StoredField
+export type GivenColumn = PackedColumn | StoredField | RevisedField
 
-export const isStored = (column: GivenColumn): column is StoredField => 'path' in column
+export const isPacked = (column: GivenColumn): column is PackedColumn => ArrayBuffer.isView(column)
 
-export const distinctIn = (column: GivenColumn): number =>
-  isStored(column) ? column.distinct : (column[0] as number)
+export function distinctIn(column: GivenColumn): number {
+  if (isPacked(column)) return column[0] as number
+  return isRevised(column) ? distinctOf(column) : column.distinct
+}
 
 /** @param ranks of all records @param nullable true if the highest rank is that of records without a value */
 export function packColumn(ranks: Uint32Array, nullable: boolean): PackedColumn {
@@ -117,7 +89,7 @@ export const unpackColumn = (packed: PackedColumn, count: number) => ({
 })
 
 export function openColumn(given: GivenColumn, count: number): Column {
-  if (isStored(given)) return new StoredColumn(given)
+  if (!isPacked(given)) return isRevised(given) ? new RevisedColumn(given) : new StoredColumn(given)
   const { distinct, ranks, starts } = unpackColumn(given, count)
   return {
     distinct,
@@ -129,83 +101,16 @@ export function openColumn(given: GivenColumn, count: number): Column {
   }
 }
 
-/** Ranks of a file that are read where only a few records are wanted. */
-const fewRanks = 512
+/** The numbers of all records by rank, as threads are given them. */
+export type GivenPostings = Uint32Array<SharedArrayBuffer> | StoredField | RevisedField
 
-class StoredColumn implements Column {
-  readonly distinct: number
-  readonly starts: Numbers
-  readonly #field: StoredField
-  #ranks: Ranks | undefined
-  #part: Ranks = new Uint16Array()
-
-  constructor(field: StoredField) {
-    this.#field = field
-    this.distinct = field.distinct
-    this.starts = new FileNumbers(field.path, field.starts, field.distinct + 2)
-  }
-
-  get amounts(): Amounts | undefined {
-    const { path, amounts, scale } = this.#field
-    if (amounts === 0) return undefined
-    let part = new Int32Array()
-    return {
-      scale,
-      read: (from, end) => {
-        if (part.length < end - from) part = new Int32Array(end - from)
-        const read = part.subarray(0, end - from)
-        readFile(path, read, amounts + from * Int32Array.BYTES_PER_ELEMENT)
-        return read
-      },
-    }
-  }
-
-  get ranks(): Ranks {
-    this.#ranks ??= this.#read(0, this.#field.count)
-    return this.#ranks
-  }
-
-  read(from: number, end: number): Ranks {
-    if (this.#part.length < end - from) this.#part = this.#room(end - from)
-    const part = this.#part.subarray(0, end - from)
-    readRanks(this.#field, from, part)
-    return part
-  }
-
-  reader(times: number): (n: number) => number {
-    const { count } = this.#field
-    if (times * fewRanks > count) {
-      const { ranks } = this
-      return n => ranks[n] as number
-    }
-    let [from, end] = [0, 0]
-    let some = this.#room(0)
-    return n => {
-      if (n < from || n >= end) {
-        from = n
-        end = Math.min(count, n + fewRanks)
-        some = this.#read(from, end)
-      }
-      return some[n - from] as number
-    }
-  }
-
-  #room(length: number): Ranks {
-    return this.#field.width === 2 ? new Uint16Array(length) : new Uint32Array(length)
-  }
-
-  #read(from: number, end: number): Ranks {
-    const ranks = this.#room(end - from)
-    readRanks(this.#field, from, ranks)
-    return ranks
-  }
+export function openPostings(given: GivenPostings, { starts }: Column): Postings {
+  if (ArrayBuffer.isView(given)) return postingsIn(starts, new MemoryNumbers(given))
+  return isRevised(given) ? revisedPostings(given) : postingsIn(starts, postingsOfFile(given))
 }
 
-/** The numbers of all records by rank, as threads are given them. */
-export type GivenPostings = Uint32Array<SharedArrayBuffer> | StoredField
-
-export const openPostings = (given: GivenPostings): Numbers =>
-  'path' in given ? new FileNumbers(given.path, given.postings, given.count) : new MemoryNumbers(given)
+export const postingsOfFile = ({ path, postings, count }: StoredField): Numbers =>
+  new FileNumbers(path, postings, count)
 
 /** Sorts record numbers by rank: those of one rank are at `starts[rank]` to below `starts[rank + 1]`. */
 export function postingsOf(packed: PackedColumn, count: number): Uint32Array<SharedArrayBuffer> {

@@ -1,29 +1,29 @@
-import type { Awaitable } from '../../lib/awaitable.ts'
 import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
-import type { RecordCache } from '../runtime/version-cache.ts'
-import { changesOf } from './changed-entities.ts'
+import { baseEntity, changesOf } from './changed-entities.ts'
 import {
   type ColumnRef,
   distinctIn,
   type GivenColumn,
   indexOf,
   isDerived,
-  isStored,
+  isPacked,
   nameOf,
   type PackedColumn,
   typeOf,
 } from './columns.ts'
-import { type FieldFiles, wordsBeside } from './field-files.ts'
-import { entryBytes, KeptFacts, type Turn } from './kept-facts.ts'
+import { wordsBeside } from './field-files.ts'
+import { FieldsAtHand } from './fields-at-hand.ts'
+import { entryBytes, type Turn } from './kept-facts.ts'
 import type { LoadedRecords } from './loaded-records.ts'
 import { readsOfLookup } from './look-up.ts'
 import type { ReadableRecords } from './readable-records.ts'
-import { type RecordWork, slotsOf } from './record-source.ts'
+import type { GivenSlots } from './record-slots.ts'
+import { slotsOf } from './record-source.ts'
 import type { StoredField } from './stored-field.ts'
 import type { PackedFacts } from './tasks.ts'
 import type { GivenValues, PackedValues } from './values.ts'
-import type { GivenWords, PackedWords } from './word-index.ts'
+import type { GivenWords, PackedWords, StoredWords } from './word-index.ts'
 
 /** The facts that a condition or a row needs about a field. */
 export interface Need {
@@ -47,31 +47,13 @@ const minDistinct = 64
  * Facts about the fields of versions (docs/decisions/0035). Each is made once, in the thread for long work,
  * and kept in the cache that all event loops share. A fact that doesn't fit is made for one request.
  */
-export class Facts extends KeptFacts {
-  readonly #files: FieldFiles
-
-  /** @param later runs work in the background */
-  constructor(
-    cache: RecordCache,
-    files: FieldFiles,
-    later: (work: (work: RecordWork) => Promise<unknown>) => void = () => {},
-  ) {
-    super(cache, later)
-    this.#files = files
-  }
-
+export class Facts extends FieldsAtHand {
   /** Notes look-ups in records or in a file. After many, the field is read into memory. */
   note(entity: RecordEntity, { ref, lookups }: Pick<Need, 'ref' | 'lookups'>): void {
     const need = { ref, values: true, lookups: 0, postings: true }
     this.makeLater(entity, `values ${nameOf(entity, ref)}`, lookups, manyLookups, turn =>
       this.stored(entity, ref) ? this.#load(turn, entity, ref) : this.make(turn, entity, need),
     )
-  }
-
-  /** Returns the file of a field. Members inside of a field, and changed versions, have none. */
-  stored(entity: RecordEntity, ref: ColumnRef): StoredField | undefined {
-    if (isDerived(ref) || changesOf(entity)) return undefined
-    return this.#files.stored(entity, indexOf(entity, ref))
   }
 
   /**
@@ -81,9 +63,17 @@ export class Facts extends KeptFacts {
   async words(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<GivenWords> {
     const field = this.stored(entity, ref)
     const { type } = typeOf(entity, ref)
+    const revised = await this.revised(turn, entity, ref)
+    if (revised) {
+      const base = (await this.words(turn, baseEntity(entity), ref)) as PackedWords | StoredWords
+      const written = await this.kept<PackedWords>(turn, entity, `written ${nameOf(entity, ref)}`, () =>
+        turn.work.call('indexWritten', revised, type),
+      )
+      return { base, written, field: revised }
+    }
     if (field) {
       const at = indexOf(entity, ref)
-      const known = this.#files.words(entity, at)
+      const known = this.files.words(entity, at)
       if (known) return known
       const path = wordsBeside(field.path)
       const written = await whilePresent(turn.client, stop =>
@@ -104,7 +94,7 @@ export class Facts extends KeptFacts {
   /** True if the words of a field are at hand. */
   hasWords(entity: RecordEntity, ref: ColumnRef): boolean {
     return (
-      (this.stored(entity, ref) && this.#files.words(entity, indexOf(entity, ref))) !== undefined ||
+      (this.stored(entity, ref) && this.files.words(entity, indexOf(entity, ref))) !== undefined ||
       this.peekKept(entity, `words ${nameOf(entity, ref)}`) !== undefined
     )
   }
@@ -124,7 +114,7 @@ export class Facts extends KeptFacts {
     const { ref } = need
     const { version } = entity.source
     const name = nameOf(entity, ref)
-    const stored = this.stored(entity, ref)
+    const stored = this.peekGiven(entity, ref)
     const column = this.cache.peek<PackedColumn>(version, `column ${name}`) ?? stored
     if (!column) return undefined
     const found = {
@@ -144,6 +134,9 @@ export class Facts extends KeptFacts {
       const found = this.peek(entity, need)
       if (found) return found
     }
+    const revised = await this.revised(turn, entity, ref)
+    if (revised) return { ...typeOf(entity, ref), column: revised, postings: revised, values: revised }
+    this.#storeBase(entity, ref)
     const name = nameOf(entity, ref)
     const { count } = entity.source
     const column = await this.#packed(turn, entity, ref)
@@ -156,30 +149,22 @@ export class Facts extends KeptFacts {
     return { ...typeOf(entity, ref), column, postings, values }
   }
 
-  /** The slots of a revision; null: the numbers of the records. */
-  async slots({ work, client }: Turn, entity: RecordEntity): Promise<Uint32Array<SharedArrayBuffer> | null> {
-    if (entity.source.slots === undefined) return null
-    return this.kept({ work, client }, entity, 'slots', () => work.slots(entity))
-  }
-
   /** The slot of a record for each distinct value. */
   async firstSlots(turn: Turn, entity: RecordEntity, column: GivenColumn) {
     return turn.work.call('firstSlots', column, entity.source.count, await this.slots(turn, entity))
   }
 
   /** All records, if they are loaded. */
-  records(entity: RecordEntity, slots: Uint32Array | null): ReadableRecords | null {
+  records(entity: RecordEntity, slots: GivenSlots | null): ReadableRecords | null {
     const loaded = this.cache.peek<LoadedRecords>(entity.source.version, 'records')
-    return loaded ? { starts: loaded.starts, json: loaded.json, slots } : null
+    return loaded && (slots === null || slots instanceof Uint32Array)
+      ? { starts: loaded.starts, json: loaded.json, slots }
+      : null
   }
 
-  /** The result of `slots` if it is at hand; otherwise undefined. */
-  peekSlots({ source }: RecordEntity): Uint32Array | null | undefined {
-    return source.slots === undefined ? null : this.cache.peek<Uint32Array>(source.version, 'slots')
-  }
-
-  #column(turn: Turn, entity: RecordEntity, ref: ColumnRef): Awaitable<GivenColumn> {
-    return this.stored(entity, ref) ?? this.#packed(turn, entity, ref)
+  async #column(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<GivenColumn> {
+    const given = await this.given(turn, entity, ref)
+    return given ?? this.#packed(turn, entity, ref)
   }
 
   #packed(turn: Turn, entity: RecordEntity, ref: ColumnRef): Promise<PackedColumn> {
@@ -190,8 +175,8 @@ export class Facts extends KeptFacts {
   }
 
   async #values(turn: Turn, entity: RecordEntity, ref: ColumnRef, column: GivenColumn): Promise<GivenValues> {
-    const stored = this.stored(entity, ref)
-    if (stored) return stored
+    const given = await this.given(turn, entity, ref)
+    if (given) return given
     const what = `values ${nameOf(entity, ref)}`
     const values = await this.kept(turn, entity, what, async () =>
       isDerived(ref) ? (await this.#derive(turn, entity, ref)).values : this.#read(turn, entity, ref, column),
@@ -202,11 +187,21 @@ export class Facts extends KeptFacts {
 
   /** Writes the file of a field in the background, so that its values are not read again. */
   #store(entity: RecordEntity, ref: ColumnRef, column: GivenColumn, values: PackedValues): void {
-    if (isDerived(ref) || changesOf(entity) || isStored(column)) return
+    if (isDerived(ref) || changesOf(entity) || !isPacked(column)) return
     const { type } = typeOf(entity, ref)
-    const path = this.#files.pathOf(entity, indexOf(entity, ref))
+    const path = this.files.pathOf(entity, indexOf(entity, ref))
     this.makeLater(entity, `file ${nameOf(entity, ref)}`, 1, 1, ({ work }) =>
       work.call('storeField', path, type, column, entity.source.count, values),
+    )
+  }
+
+  /** Makes the file of a field of the base in the background, so that the next change is derived from it. */
+  #storeBase(entity: RecordEntity, ref: ColumnRef): void {
+    const changed = changesOf(entity)
+    if (!changed || isDerived(ref)) return
+    const need = { ref, values: true, lookups: 0, postings: false }
+    this.makeLater(changed.base, `base ${nameOf(entity, ref)}`, 1, 1, turn =>
+      this.make(turn, changed.base, need),
     )
   }
 

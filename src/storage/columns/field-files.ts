@@ -23,6 +23,8 @@ export interface FieldFiles {
   stored(entity: RecordEntity, field: number): StoredField | undefined
   /** @returns undefined if the field has no file of its words, or not yet */
   words(entity: RecordEntity, field: number): StoredWords | undefined
+  /** The folder of the files of a version. */
+  folderOf(version: string): string
   /** The path of the file that the field has or may get. */
   pathOf(entity: Versioned, field: number): string
   /** Moves a folder with files of a new version to its place, if that can be done. */
@@ -68,6 +70,7 @@ export function createFieldFiles(folder: string): FieldFiles {
       find(filesOf(entity.source.version).words, field, () =>
         openStoredWords(wordsBeside(pathOf(entity, field))),
       ),
+    folderOf: version => join(folder, version),
     pathOf,
     place: (version, from) => {
       try {

@@ -1,11 +1,15 @@
-import { closeSync, fsyncSync, ftruncateSync, mkdirSync, openSync, renameSync } from 'node:fs'
+import { closeSync, fsyncSync, ftruncateSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { readAt, writeAt } from '../../lib/files-at.ts'
 import { release } from '../../lib/memory.ts'
+import type { FieldType } from '../../model/entities.ts'
 import { amountsOf, fitAmounts, scaled } from './amounts.ts'
-import { byRank, type RankParts } from './ranks-in-order.ts'
+import { byRank, type RankParts, rankPart } from './ranks-in-order.ts'
+import type { Column } from './stored-column.ts'
 import { headerOfField } from './stored-field.ts'
-import { aligned, type WrittenValues } from './value-writer.ts'
+import type { Values } from './stored-values.ts'
+import { aligned, ValueWriter, type WrittenValues } from './value-writer.ts'
+import { eachJson } from './values.ts'
 
 /** Number of values that are made whole at a time. */
 const blockLength = 2 ** 16
@@ -74,4 +78,47 @@ function wholeNumbers(
   for (let from = 0; from < distinct; from += blockLength)
     whole.set(scaled(read(from, Math.min(blockLength, distinct - from)), scale), from)
   return whole
+}
+
+/** Writes the file of a field. @param tick called now and then; it may throw to stop */
+export function storeField(
+  path: string,
+  type: FieldType,
+  column: Column,
+  count: number,
+  values: Values,
+  tick: () => void,
+): void {
+  const writer = new ValueWriter(path, type, values.length)
+  try {
+    eachJson(values, (json, rank) => {
+      if ((rank & 0xfff) === 0) tick()
+      writer.addJson(json)
+    })
+    tick()
+  } catch (error) {
+    writer.remove()
+    throw error
+  }
+  const written = writer.finish()
+  if (!written) return
+  try {
+    finishField(written, count, partsOf(column, count, tick), path)
+  } catch (error) {
+    rmSync(written.writing, { force: true })
+    throw error
+  }
+}
+
+function partsOf(column: Column, count: number, tick: () => void): RankParts {
+  const room = new Uint32Array(Math.min(rankPart, count))
+  return function* () {
+    for (let from = 0; from < count; from += rankPart) {
+      tick()
+      const ranks = column.read(from, Math.min(count, from + rankPart))
+      const part = room.subarray(0, ranks.length)
+      part.set(ranks)
+      yield part
+    }
+  }
 }

@@ -4,13 +4,14 @@ import type { Condition } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import { constantValue } from '../plans/json-values.ts'
 import { whilePresent } from '../runtime/limits.ts'
-import { indexOf, isStored, typeOf } from './columns.ts'
+import { indexOf, isPacked, typeOf } from './columns.ts'
 import type { Facts } from './facts.ts'
 import { createInPlans, type Find } from './in-plans.ts'
 import type { Turn } from './kept-facts.ts'
 import { soughtIn } from './leaves.ts'
 import { orderIn } from './look-up.ts'
 import { Needs, type OpenNode, openCondition } from './needs.ts'
+import type { GivenSlots } from './record-slots.ts'
 import { costOf, firstOf, select } from './select.ts'
 import { numbersIn, type PackedSelection, sizeOfSelection } from './selections.ts'
 import { type FilterTask, prepare, type TaskLeaf, type TaskNode } from './tasks.ts'
@@ -66,7 +67,7 @@ export function createFilters(facts: Facts): Filters {
     entity: RecordEntity,
     node: OpenNode,
     task: Pick<FilterTask, 'facts' | 'records'>,
-    slots: Uint32Array | null,
+    slots: GivenSlots | null,
   ): Promise<TaskNode> {
     switch (node.kind) {
       case 'and':
@@ -81,16 +82,17 @@ export function createFilters(facts: Facts): Filters {
         return { kind: 'records', selection: await textMatches(turn, entity, node.condition, facts) }
       case 'value': {
         const known = task.facts[node.facts]
-        if (!known || known.values || isStored(known.column)) return node
+        if (!known || known.values || !isPacked(known.column)) return node
         const { ref, column } = known
         const sought = soughtIn(node.condition)
         facts.note(entity, { ref, lookups: sought.length })
         if (task.records && known.postings) return node
         const order = orderIn(typeOf(entity, ref))
         const keys = sought.map(one => order.key(constantValue(one)))
-        const postings = known.postings && 'path' in known.postings ? null : known.postings
+        const postings = known.postings && ArrayBuffer.isView(known.postings) ? known.postings : null
         const given = postings ?? (await turn.work.call('postings', column, entity.source.count))
-        const among = { column, postings: given, slots }
+        const all = slots && !(slots instanceof Uint32Array) ? await turn.work.call('allSlots', slots) : slots
+        const among = { column, postings: given, slots: all }
         return { ...node, places: await turn.work.search(entity, indexOf(entity, ref), keys, among) }
       }
       default:

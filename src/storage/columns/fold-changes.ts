@@ -41,10 +41,11 @@ export function refuseTooMany(entity: RecordEntity): void {
 export function foldChanges(parts: Parts): Folding {
   let running: Promise<void> | undefined
   let isClosed = false
+  const closing = new AbortController()
   async function work(): Promise<void> {
     for (const entity of (await parts.all()).values())
       if (!isClosed && entity.source.kind === 'records' && isDue(entity as RecordEntity))
-        await fold(entity as RecordEntity, parts)
+        await fold(entity as RecordEntity, parts, closing.signal)
   }
   const timer = setInterval(() => {
     // A fold that fails is tried again; until then the changes stay where they are.
@@ -57,6 +58,7 @@ export function foldChanges(parts: Parts): Folding {
   return {
     close: async () => {
       isClosed = true
+      closing.abort()
       clearInterval(timer)
       await running
     },
@@ -80,17 +82,26 @@ const isSparse = (entity: RecordEntity): boolean => slotsOf(entity) > 1_000 + 1.
 const maxRead = 1_000
 const readBytes = 8 * 1024 * 1024
 
-/** @returns false if another process has folded them, or the entity has been replaced */
+/**
+ * The files of the fields are written before the version is shown, while the changes are still derived from the
+ * files of their base: otherwise, the first question about each field would read all records.
+ * @param signal ends the writing of these files; the version is made without the others
+ * @returns false if another process has folded them, or the entity has been replaced
+ */
 export async function fold(
   entity: RecordEntity,
   { openVersion, revise, publish }: Pick<Parts, 'openVersion' | 'revise' | 'publish'>,
+  signal: AbortSignal = new AbortController().signal,
 ): Promise<boolean> {
   const version = await openVersion(entity)
   try {
     const fields = await fieldsOf(entity, version)
     const { name, key, source } = entity
     const slots = await version.slots()
-    const common = { name, key, fields, read: null, keepsNewer: true, ranks: version.ranks } as const
+    const common = {
+      ...({ name, key, fields, read: null, keepsNewer: true, ranks: version.ranks } as const),
+      writeFields: (made: string) => version.writeFields(made, undefined, signal),
+    }
     if (!isSparse(entity))
       return (await revise({ ...common, of: entity, slots, added: [] }, null)) !== undefined
     const step = Math.max(1, Math.min(maxRead, Math.floor(readBytes / Math.max(source.largest, 1))))

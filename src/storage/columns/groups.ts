@@ -1,6 +1,6 @@
 import { TooMuch } from '../../lib/errors.ts'
-import type { Column } from './columns.ts'
 import { type Part, partLength, partsOf, type Selection, sizeOfSelection } from './selections.ts'
+import type { Column } from './stored-column.ts'
 import type { Ranks } from './stored-field.ts'
 
 /** Records in groups. They are read in parts, so that memory doesn't grow with their number. */

@@ -5,11 +5,11 @@ import type { FieldType } from '../../model/entities.ts'
 import { type Constant, holdsIfMissing } from '../../model/plan.ts'
 import { orderOf } from '../../model/value-order.ts'
 import { comparisons, constantValue, jsonTest, type ValueCondition } from '../plans/json-values.ts'
-import type { Column } from './columns.ts'
 import { findPlace, orderIn, type Place, placesIn } from './look-up.ts'
 import { complement, noRanks, type RankSet, rankRange, ranksIn, ranksOf, tableOf } from './rank-sets.ts'
-import type { Numbers } from './stored-field.ts'
-import { eachText, type Values, valueAt } from './values.ts'
+import type { Column, Postings } from './stored-column.ts'
+import type { Values } from './stored-values.ts'
+import { eachText, valueAt } from './values.ts'
 
 /** Facts about a field by which the ranks that fulfill a condition are found. */
 export interface FieldFacts {
@@ -17,7 +17,7 @@ export interface FieldFacts {
   readonly collation: string | undefined
   readonly column: Column
   /** The numbers of all records by rank, if they are at hand. */
-  readonly postings: Numbers | null
+  readonly postings: Postings | null
   readonly values: Values | null
   /** Reads the value of a rank if `values` is null. */
   readonly read: ((rank: number) => unknown) | null

@@ -2,7 +2,8 @@ import type { FieldType } from '../../model/entities.ts'
 import type { Constant } from '../../model/plan.ts'
 import { orderOf, type ValueOrder } from '../../model/value-order.ts'
 import { constantValue } from '../plans/json-values.ts'
-import { typedAt, type Values } from './values.ts'
+import type { Values } from './stored-values.ts'
+import { typedAt } from './values.ts'
 
 /** The place of a value among the distinct ones, or the one that it would have. */
 export interface Place {

@@ -59,13 +59,19 @@ export function packValues(
   tick: () => void,
 ): PackedValues {
   const packer = new Packer(length)
-  const cut = cutter(field)
+  const print = jsonReader(field)
   let n = 0
   for (const json of records) {
     if ((n++ & 0x3ff) === 0) tick()
-    packer.add(cut(json) ?? printed(parsed(json, field)))
+    packer.add(print(json))
   }
   return packer.finish()
+}
+
+/** @returns a function that reads a field of a record, as JSON; '' for null */
+export function jsonReader(field: Way): (json: string) => string {
+  const cut = cutter(field)
+  return json => cut(json) ?? printed(parsed(json, field))
 }
 
 const printed = (value: unknown) => (value === undefined || value === null ? '' : JSON.stringify(value))

@@ -1,19 +1,31 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import { type Client, nobody } from '../../lib/fair-queue.ts'
 import { sharedBytes } from '../../lib/memory.ts'
+import type { Threads } from '../../lib/threads/thread.ts'
 import { joinPieces, type RecordFormat, separators, shortPage } from '../../model/record-format.ts'
-import type { FoundRecord, Listing, OpenVersion, RecordEntity, RecordPlan } from '../entities.ts'
+import type {
+  FoundRecord,
+  Listing,
+  OpenVersion,
+  RecordEntity,
+  RecordPlan,
+  RevisedRecords,
+} from '../entities.ts'
 import type { Explanation, Steps } from '../plans/explain.ts'
-import { pieceBytes } from '../runtime/limits.ts'
+import { pieceBytes, whilePresent } from '../runtime/limits.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import { baseEntity, changesOf, lastChanges } from './changed-entities.ts'
 import { changedSource, mixed, split } from './changed-source.ts'
-import { unpackColumn } from './columns.ts'
+import { distinctIn, indexOf } from './columns.ts'
+import { onlyRanks } from './facts.ts'
+import { wordsBeside } from './field-files.ts'
+import type { FieldHandlers } from './field-thread.ts'
 import { filterName } from './filters.ts'
+import type { Turn } from './kept-facts.ts'
 import { type LoadedRecords, maxLoadedBytes, pickRecords, range, unpackRecords } from './loaded-records.ts'
 import { createRecordGroups, isGrouped } from './record-groups.ts'
 import { createRecordOrders } from './record-orders.ts'
-import { type RecordNumbers, type RecordSource, slotsOf } from './record-source.ts'
+import { type RecordNumbers, type RecordSource, type RecordWork, slotsOf } from './record-source.ts'
 import { fieldsOf, pieceOf, scalarColumns } from './rows.ts'
 
 /** The maximum number of records in a piece of a listing, which is also limited by `pieceBytes`. */
@@ -31,6 +43,8 @@ export interface RecordListings {
   record(plan: RecordPlan, key: () => string, client: Client): Promise<FoundRecord>
   /** Opens a version that is derived from another one (docs/decisions/0041). */
   openChanged(entity: RecordEntity): Promise<OpenVersion>
+  /** Writes files of fields, see `OpenVersion`. */
+  writeFields(entity: RecordEntity, ...rest: Parameters<OpenVersion['writeFields']>): Promise<string>
   /** Drops what is cached of other versions. */
   keepOnly(versions: ReadonlySet<string>): void
 }
@@ -39,8 +53,13 @@ export interface RecordListings {
  * Lists imported entities (docs/decisions/0003). An order is a list of slots, and a page is a slice of it.
  * @param engine reads versions
  * @param cache keeps orders and records
+ * @param threads has the one that writes files of fields
  */
-export function createRecordListings(engine: RecordSource, cache: RecordCache): RecordListings {
+export function createRecordListings(
+  engine: RecordSource,
+  cache: RecordCache,
+  threads: Threads,
+): RecordListings {
   const source = changedSource(engine, cache)
   const orders = createRecordOrders(source, cache)
   const groups = createRecordGroups(source, orders)
@@ -173,25 +192,59 @@ export function createRecordListings(engine: RecordSource, cache: RecordCache): 
     },
     openChanged: async entity => {
       const held = await source.open(entity, nobody)
-      const column = (field: number) =>
-        source.inTurn(nobody, async work => {
-          const kept = await orders.facts.kept({ work, client: nobody }, entity, `column ${field}`, () =>
-            work.column(entity, field),
-          )
-          return unpackColumn(kept, entity.source.count)
-        })
+      const column = (work: RecordWork, field: number) => {
+        const { name, type } = entity.fields[field] as RecordEntity['fields'][number]
+        const need = { ref: { name, path: [], type }, ...onlyRanks }
+        return orders.facts.make({ work, client: nobody }, entity, need)
+      }
       return {
         slots: () => source.inTurn(nobody, work => work.slots(entity)),
-        ranks: async field => (await column(field)).ranks,
-        distinct: async field => (await column(field)).distinct,
+        ranks: field =>
+          source.inTurn(nobody, async work =>
+            work.call('allRanks', (await column(work, field)).column, entity.source.count),
+          ),
+        distinct: field =>
+          source.inTurn(nobody, async work => distinctIn((await column(work, field)).column)),
         read: async slots => split(await source.readShort(entity, slots, '\n')),
+        writeFields: (...rest) => writeFields(entity, ...rest),
         close: held.close,
       }
     },
+    writeFields,
     keepOnly: versions => {
       cache.keepOnly(versions)
       source.fieldFiles.keepOnly(versions)
     },
+  }
+
+  /** Writes the files of fields of a new version, as far as the one that it is made from has them. */
+  async function writeFields(
+    entity: RecordEntity,
+    version: string,
+    changed: RevisedRecords | undefined,
+    signal: AbortSignal,
+  ): Promise<string> {
+    const { facts, fieldFiles } = source
+    const client: Client = { ...nobody, signal: () => signal }
+    const thread = threads.start<FieldHandlers>('storage/columns/field-thread', 0, null)
+    for (const [at, { name, type, collation }] of (changed?.fields ?? entity.fields).entries()) {
+      const ref = { name, path: [], type }
+      const before = entity.fields.find(one => one.name === name)
+      if (before?.type !== type || before.collation !== collation) continue
+      const revised = await source.inTurn(client, work => {
+        const turn: Turn = { work, client }
+        return changed ? facts.revisedBy(turn, entity, ref, changed) : facts.revised(turn, entity, ref)
+      })
+      if (!revised) continue
+      const path = fieldFiles.pathOf({ source: { version } }, at)
+      await whilePresent(client, stop => thread.call('storeRevised', path, type, revised, stop))
+      const words = fieldFiles.words(baseEntity(entity), indexOf(entity, ref))
+      if (words)
+        await whilePresent(client, stop =>
+          thread.call('storeRevisedWords', wordsBeside(path), words, type, revised, stop),
+        )
+    }
+    return fieldFiles.folderOf(version)
   }
 
   async function run(plan: RecordPlan, client: Client): Promise<Steps['ran']> {

@@ -1,9 +1,10 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
-import { type Client, nobody } from '../../lib/fair-queue.ts'
+import type { Client } from '../../lib/fair-queue.ts'
 import { decidingOrder, type Page } from '../../model/entities.ts'
 import type { Condition, Rows } from '../../model/plan.ts'
 import type { RecordEntity, RecordPlan } from '../entities.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
+import type { ChangedSource } from './changed-source.ts'
 import {
   type ColumnRef,
   columnOf,
@@ -13,12 +14,14 @@ import {
   openColumn,
   type PackedColumn,
 } from './columns.ts'
-import { Facts, onlyRanks } from './facts.ts'
+import { type Facts, onlyRanks } from './facts.ts'
 import { createFilters, type Filters, nameOfCondition } from './filters.ts'
 import { asIs, entryBytes, type Turn } from './kept-facts.ts'
-import type { RecordSource, SortField } from './record-source.ts'
+import { range } from './loaded-records.ts'
+import { type GivenSlots, toSlots } from './record-slots.ts'
+import type { SortField } from './record-source.ts'
 import { numbersBetween, type PackedSelection, packedSize } from './selections.ts'
-import { sortFew, toSlots } from './sort-records.ts'
+import { sortFew } from './sort-records.ts'
 import { nameOfRelevance, type Relevance, relevanceOfAll } from './text-search.ts'
 import type { TaskOrder } from './work.ts'
 
@@ -34,10 +37,22 @@ const listOf = (slots: Uint32Array): RecordList => ({
   between: (from, end) => slots.subarray(from, end),
 })
 
-/** A list in the order of the key, which is that of the slots. */
-const listOfSelected = (packed: PackedSelection): RecordList => ({
+/** All records in the order of the key. */
+const listOfSlots = (slots: GivenSlots, count: number): RecordList => ({
+  length: count,
+  between: (from, end) =>
+    slots instanceof Uint32Array
+      ? slots.subarray(from, end)
+      : toSlots(Uint32Array.from(range(from, Math.min(end, count))), slots),
+})
+
+/** Selected records in the order of the key. @param slots null: their numbers */
+const listOfSelected = (packed: PackedSelection, slots: GivenSlots | null): RecordList => ({
   length: packedSize(packed),
-  between: (from, end) => numbersBetween(packed, from, end),
+  between: (from, end) => {
+    const numbers = numbersBetween(packed, from, end)
+    return slots ? toSlots(numbers.slice(), slots) : numbers
+  },
 })
 
 /** The slots of records in the order of a plan. */
@@ -66,19 +81,25 @@ interface Sort {
 }
 
 /** @param cache keeps orders, filters, and what they are made of */
-export function createRecordOrders(source: RecordSource, cache: RecordCache): RecordOrders {
-  const facts = new Facts(cache, source.fieldFiles, work => void source.inTurn(nobody, work).catch(() => {}))
+export function createRecordOrders(source: ChangedSource, cache: RecordCache): RecordOrders {
+  const { facts } = source
   const filters = createFilters(facts)
 
   /** Lists all records. */
   function ordered(entity: RecordEntity, sort: Sort | null, client: Client) {
-    const { version, count, slots } = entity.source
-    const wanted = sort ?? (slots === undefined ? null : orderOfKey)
-    if (wanted === null) return undefined
-    const { name, fields } = wanted
+    const { version, count } = entity.source
+    if (sort === null) {
+      const slots = facts.peekSlots(entity)
+      if (slots === null) return undefined
+      if (slots !== undefined) return listOfSlots(slots, count)
+      return source.inTurn(client, async work =>
+        listOfSlots((await facts.slots({ work, client }, entity)) as GivenSlots, count),
+      )
+    }
+    const { name, fields } = sort
     const known = cache.peek<Uint32Array>(version, name)
     if (known) return listOf(known)
-    if (!fields) return listed(entity, null, name, wanted, client)
+    if (!fields) return listed(entity, null, name, sort, client)
     const bytes = count * Uint32Array.BYTES_PER_ELEMENT + entryBytes
     // The cache is asked in turn, so that no client waits in the queue of another client's network.
     return source.inTurn(client, async work =>
@@ -92,10 +113,11 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
     sort: Sort | null,
     client: Client,
   ): Awaitable<RecordList> {
-    const isByKey = sort === null && entity.source.slots === undefined
+    const isByKey = sort === null
     if (isByKey) {
       const selected = filters.peek(entity, where)
-      if (selected) return listOfSelected(selected)
+      const slots = facts.peekSlots(entity)
+      if (selected && slots !== undefined) return listOfSelected(selected, slots)
     }
     const name = `list ${nameOfCondition(where)} ${sort?.name ?? ''}`
     const known = isByKey ? undefined : cache.peek<Uint32Array>(entity.source.version, name)
@@ -104,9 +126,10 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
     const quick = quickly(entity, where, sort, end)
     if (quick) return quick
     return isByKey
-      ? source.inTurn(client, async work =>
-          listOfSelected(await filters.find({ work, client }, entity, where)),
-        )
+      ? source.inTurn(client, async work => {
+          const turn: Turn = { work, client }
+          return listOfSelected(await filters.find(turn, entity, where), await facts.slots(turn, entity))
+        })
       : listed(entity, where, name, sort, client)
   }
 
@@ -158,8 +181,13 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
     )
     if (slots === undefined || columns.some(([column]) => column === undefined)) return undefined
     const found = filters.quickly(entity, where, end)
-    if (!found || (columns.length === 0 && slots === null))
-      return found && { ...listOf(found.numbers), length: found.total }
+    if (!found || columns.length === 0)
+      return (
+        found && {
+          ...listOf(slots ? toSlots(found.numbers.slice(), slots) : found.numbers),
+          length: found.total,
+        }
+      )
     const order = columns.flatMap(([column, descending]) =>
       column ? { rankOf: openColumn(column, count).reader(found.numbers.length), descending } : [],
     )
@@ -181,8 +209,6 @@ export function createRecordOrders(source: RecordSource, cache: RecordCache): Re
 }
 
 const isRelevance = (by: ColumnRef | Relevance): by is Relevance => 'words' in by
-
-const orderOfKey: Sort = { name: 'key', fields: [], refs: [] }
 
 /** @returns null for the order of the key */
 function sortOfRows(entity: RecordEntity, { columns, order }: Rows): Sort | null {

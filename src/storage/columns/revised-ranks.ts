@@ -1,6 +1,7 @@
 import { sharedNumbers } from '../../lib/memory.ts'
 import type { ValueOrder } from '../../model/value-order.ts'
 import { type PackedColumn, packRanks, unpackColumn } from './columns.ts'
+import type { Edit } from './edited.ts'
 import type { Place } from './look-up.ts'
 
 /** For each record of a new version, its number in the old one, or ~n (below 0) for written record n. */
@@ -27,15 +28,6 @@ export function newValues(
   return keys.map(key =>
     key === null ? null : { place: places.get(key) as Place, key: names.get(key) ?? '' },
   )
-}
-
-/** The change of a single record in a version (docs/decisions/0041). Edits are in the order of the key. */
-export interface Edit {
-  /** The number of the record, or of the one that it would come before. */
-  readonly at: number
-  readonly isThere: boolean
-  /** The index of the new record among those that are written; -1: it was deleted. */
-  readonly written: number
 }
 
 /** @param count number of records before the edits */
@@ -140,14 +132,14 @@ const gain = (sizes: Int32Array, rank: number, by: number): void => {
 const sizeOf = ({ starts }: ReturnType<typeof unpackColumn>, rank: number): number =>
   (starts[rank + 1] as number) - (starts[rank] as number)
 
-/** Values that no record had before, in order. */
-function addedValues(values: readonly NewValue[]) {
-  const added = new Map<string, { readonly at: number; readonly key: string; size: number }>()
-  for (const value of values) {
+/** Values that no record had before, in order, each with the first written record that has it. */
+export function addedValues(values: readonly NewValue[]) {
+  const added = new Map<string, { readonly at: number; readonly key: string; first: number; size: number }>()
+  for (const [first, value] of values.entries()) {
     if (!value || value.place.isThere) continue
     const known = added.get(value.key)
     if (known) known.size++
-    else added.set(value.key, { at: value.place.at, key: value.key, size: 1 })
+    else added.set(value.key, { at: value.place.at, key: value.key, first, size: 1 })
   }
   return [...added.values()].sort((one, other) => one.at - other.at || (one.key < other.key ? -1 : 1))
 }

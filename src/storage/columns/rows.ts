@@ -7,7 +7,8 @@ import type { Column, FieldRef, Rows, Scalar } from '../../model/plan.ts'
 import { csvLines, joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
 import { highlight, relevanceOf, searchable, textsIn } from '../../model/text-query.ts'
 import { memberAt } from '../plans/json-values.ts'
-import { type PackedValues, Packer, type Values, valueAt } from './values.ts'
+import type { Values } from './stored-values.ts'
+import { type PackedValues, Packer, valueAt } from './values.ts'
 
 /** A column of rows that show one record each. */
 export type ScalarColumn = Column & { readonly value: Scalar }

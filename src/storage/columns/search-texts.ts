@@ -11,9 +11,11 @@ import {
   packRanks,
 } from './columns.ts'
 import { rankRange, ranksOf } from './rank-sets.ts'
+import { openChanges, type RevisedField } from './revised-field.ts'
 import { type Sought, select, soughtAll, soughtRanks } from './select.ts'
 import { compact, noBits, type Selection, setBits } from './selections.ts'
-import { type GivenValues, jsonAt, openValues, type Values } from './values.ts'
+import type { Values } from './stored-values.ts'
+import { type GivenValues, jsonAt, openValues, Packer } from './values.ts'
 import { type GivenWords, lookUp, openWordIndex, type PackedWords } from './word-index.ts'
 import { packWords, WordIndexBuilder } from './word-writer.ts'
 
@@ -40,6 +42,15 @@ export function indexWords(values: Values, type: FieldType, tick: () => void): P
   const builder = new WordIndexBuilder()
   addWords(builder, values, type, tick)
   return packWords(builder)
+}
+
+/** Indexes the written values of a changed version. @param tick called now and then; it may throw to stop */
+export function indexWritten(field: RevisedField, type: FieldType, tick: () => void): PackedWords {
+  const { json, starts } = openChanges(field)
+  const packer = new Packer(starts.length - 1)
+  for (let item = 0; item + 1 < starts.length; item++)
+    packer.add(json.toString('utf8', starts[item], starts[item + 1]))
+  return indexWords(openValues(packer.finish(), starts.length - 1), type, tick)
 }
 
 /** @param tick called now and then; it may throw to stop */
@@ -87,11 +98,10 @@ function textsOf(json: string, type: FieldType): readonly string[] {
 
 /** @param tick called now and then; it may throw to stop */
 export function searchTexts({ count, fields, words, negated }: SearchTask, tick: () => void): Selection {
-  const opened = fields.map(({ column, postings, ...rest }) => ({
-    ...rest,
-    column: openColumn(column, count),
-    postings: postings && openPostings(postings),
-  }))
+  const opened = fields.map(({ column: given, postings, ...rest }) => {
+    const column = openColumn(given, count)
+    return { ...rest, column, postings: postings && openPostings(postings, column) }
+  })
   const found = (query: TextQuery) =>
     soughtAll(
       'or',

@@ -1,4 +1,3 @@
-import type { Column } from './columns.ts'
 import { hasRank, type RankSet, sizeOf, tableOf } from './rank-sets.ts'
 import {
   allBits,
@@ -11,7 +10,8 @@ import {
   type Selection,
   setBits,
 } from './selections.ts'
-import type { Numbers, Ranks } from './stored-field.ts'
+import type { Column, Postings } from './stored-column.ts'
+import type { Ranks } from './stored-field.ts'
 
 /** A condition whose leaves are sets of ranks or of records. `most`: maximum number of matching records. */
 export type Sought =
@@ -19,14 +19,14 @@ export type Sought =
       readonly kind: 'ranks'
       readonly column: Column
       /** The numbers of all records by rank, if they are at hand. */
-      readonly postings: Numbers | null
+      readonly postings: Postings | null
       readonly ranks: RankSet
       readonly most: number
     }
   | { readonly kind: 'and' | 'or'; readonly of: readonly Sought[]; readonly most: number }
   | { readonly kind: 'records'; readonly selection: Selection; readonly most: number }
 
-export const soughtRanks = (column: Column, postings: Numbers | null, ranks: RankSet): Sought => ({
+export const soughtRanks = (column: Column, postings: Postings | null, ranks: RankSet): Sought => ({
   kind: 'ranks',
   column,
   postings,
@@ -174,17 +174,17 @@ function tester(sought: Sought, times: number): (n: number) => boolean {
 }
 
 /** The numbers of the records with these ranks, ascending. */
-function collected(set: RankSet, { starts }: Column, postings: Numbers, count: number): Uint32Array {
+function collected(set: RankSet, { starts }: Column, postings: Postings, count: number): Uint32Array {
   const [from = 0, end = 0] = set
   // The postings of one rank are ascending.
-  if (set.length === 2 && end === from + 1) return postings.slice(starts.at(from), starts.at(end)).slice()
+  if (set.length === 2 && end === from + 1) return postings.of(from, end).slice()
   const size = sizeOf(set, starts)
   const numbers = new Uint32Array(size)
   let length = 0
   for (let at = 0; at < set.length; at += 2) {
-    const next = starts.at(set[at] as number)
-    const last = starts.at(set[at + 1] as number)
-    for (let place = next; place < last; place++) numbers[length++] = postings.at(place)
+    const some = postings.of(set[at] as number, set[at + 1] as number)
+    numbers.set(some, length)
+    length += some.length
   }
   if (size <= fewNumbers) return numbers.sort()
   const words = noBits(count)

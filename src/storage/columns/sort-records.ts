@@ -71,11 +71,6 @@ export function sortFew(
   return sortNumbers(places, order).map(place => numbers[place] as number)
 }
 
-/** Replaces record numbers by their slots, in place: they stay in memory that threads can share. */
-export function toSlots(numbers: Uint32Array, slots: Uint32Array): void {
-  for (let at = 0; at < numbers.length; at++) numbers[at] = slots[numbers[at] as number] as number
-}
-
 /** All indexes are within bounds, so the casts to `number` are safe. */
 function countingSort(from: Uint32Array, to: Uint32Array, { ranks, descending }: SortField): void {
   const count = from.length

@@ -6,7 +6,8 @@ import { type FieldFacts, numbersIn, required } from './leaves.ts'
 import { plainDigits } from './look-up.ts'
 import type { Part } from './selections.ts'
 import { noAmount, type Ranks } from './stored-field.ts'
-import { eachText, type Values, valueAt } from './values.ts'
+import type { Values } from './stored-values.ts'
+import { eachText, valueAt } from './values.ts'
 
 /** The numbers of a field as doubles, by rank from the first one. */
 interface Doubles {

@@ -102,14 +102,15 @@ export function openFacts(
   records: ReadableRecords | null,
 ): FieldFacts {
   const column = openColumn(given, count)
-  const postings = givenPostings && openPostings(givenPostings)
+  const postings = givenPostings && openPostings(givenPostings, column)
   return {
     type,
     collation,
     column,
     postings,
     values: values && openValues(values, column.distinct),
-    read: records && postings ? readerOf(records, ref, rank => postings.at(column.starts.at(rank))) : null,
+    read:
+      records && postings ? readerOf(records, ref, rank => postings.of(rank, rank + 1)[0] as number) : null,
   }
 }
 

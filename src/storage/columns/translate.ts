@@ -2,7 +2,8 @@ import { sharedNumbers } from '../../lib/memory.ts'
 import { canonicalJson } from '../plans/json-values.ts'
 import { type FieldFacts, kindsOf } from './leaves.ts'
 import { findPlace, orderIn, readsOfLookup } from './look-up.ts'
-import { typedAt, type Values, valueAt } from './values.ts'
+import type { Values } from './stored-values.ts'
+import { typedAt, valueAt } from './values.ts'
 
 /** Stands in for the rank of a value that the outer field doesn't have. */
 export const noRank = 0xffff_ffff

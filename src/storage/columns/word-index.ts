@@ -1,14 +1,22 @@
 import type { TextQuery } from '../../model/plan.ts'
 import { patternOf } from '../../model/text-query.ts'
+import { merged } from './edited.ts'
 import { findPlace } from './look-up.ts'
+import { openChanges, type RevisedField } from './revised-field.ts'
 import { countBits, listBits, noBits, setBits } from './selections.ts'
 import { FileNumbers, readFile, readHeader } from './stored-field.ts'
 
-/**
- * The words of a field (docs/decisions/0038): the distinct words in order, and for each the numbers of the
- * values that contain it, ascending.
- */
+/** The words of a field (docs/decisions/0038). */
 export interface WordIndex {
+  /**
+   * Returns the numbers of the values that contain a word, or one that begins with it, ascending.
+   * @param count number of values
+   */
+  valuesWith(word: string, isPrefix: boolean, count: number): Uint32Array
+}
+
+/** The distinct words of a field in order, and for each the numbers of the values that contain it, ascending. */
+interface WordList {
   /** Number of distinct words. */
   readonly length: number
   wordAt(place: number): string
@@ -33,7 +41,14 @@ export interface StoredWords {
   readonly text: number
 }
 
-export type GivenWords = PackedWords | StoredWords
+/** The words of a changed version: those of its base, and an index of the written values. */
+export interface RevisedWords {
+  readonly base: PackedWords | StoredWords
+  readonly written: PackedWords
+  readonly field: RevisedField
+}
+
+export type GivenWords = PackedWords | StoredWords | RevisedWords
 
 export const wordKind = 'carrel words 1\n'
 
@@ -64,7 +79,29 @@ export function unpackWords(packed: PackedWords) {
 }
 
 export function openWordIndex(given: GivenWords): WordIndex {
-  if ('path' in given) return openFileIndex(given)
+  if ('base' in given) return openRevisedWords(given)
+  const list = openWordList(given)
+  return { valuesWith: (word, isPrefix, count) => valuesWith(list, word, isPrefix, count) }
+}
+
+function openRevisedWords({ base, written, field }: RevisedWords): WordIndex {
+  const [before, added] = [openWordIndex(base), openWordIndex(written)]
+  const { values } = openChanges(field)
+  const places = values.places()
+  return {
+    valuesWith: (word, isPrefix) => {
+      const kept = values.keptOf(before.valuesWith(word, isPrefix, field.base.distinct))
+      const items = added.valuesWith(word, isPrefix, places.length)
+      return merged(
+        kept,
+        items.map(item => places[item] as number),
+      )
+    },
+  }
+}
+
+export function openWordList(given: PackedWords | StoredWords): WordList {
+  if ('path' in given) return openWordFile(given)
   const { length, wordStarts, starts, values, text } = unpackWords(given)
   return {
     length,
@@ -73,7 +110,7 @@ export function openWordIndex(given: GivenWords): WordIndex {
   }
 }
 
-function openFileIndex({ path, length, total, ...at }: StoredWords): WordIndex {
+function openWordFile({ path, length, total, ...at }: StoredWords): WordList {
   const wordStarts = new FileNumbers(path, at.wordStarts, length + 1)
   const starts = new FileNumbers(path, at.starts, length + 1)
   const values = new FileNumbers(path, at.values, total)
@@ -108,7 +145,7 @@ export function lookUp(
   // The index narrows the values down before any is read.
   const candidates = intersection(
     query.flatMap(({ words, prefix }) =>
-      words.map((word, at) => valuesWith(index, word, prefix && at === words.length - 1, count)),
+      words.map((word, at) => index.valuesWith(word, prefix && at === words.length - 1, count)),
     ),
   )
   const rows = query.filter(({ words }) => words.length > 1).map(patternOf)
@@ -121,7 +158,7 @@ export function lookUp(
   })
 }
 
-function valuesWith(index: WordIndex, word: string, isPrefix: boolean, count: number): Uint32Array {
+function valuesWith(index: WordList, word: string, isPrefix: boolean, count: number): Uint32Array {
   const from = placeOf(index, word)
   if (!isPrefix)
     return from < index.length && index.wordAt(from) === word ? index.valuesOf(from, from + 1) : noValues
@@ -138,7 +175,7 @@ function valuesWith(index: WordIndex, word: string, isPrefix: boolean, count: nu
 const noValues = new Uint32Array()
 
 /** The place of the first word that does not sort before this one. */
-const placeOf = (index: WordIndex, word: string): number =>
+const placeOf = (index: WordList, word: string): number =>
   findPlace(index.length, at => (index.wordAt(at) < word ? -1 : 1)).at
 
 /** Intersects one or more ascending lists. */

@@ -1,14 +1,12 @@
-import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, mkdirSync, openSync, renameSync, rmSync } from 'node:fs'
+import { closeSync, mkdirSync, openSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { TooMuch } from '../../lib/errors.ts'
 import { readAt, writeAt } from '../../lib/files-at.ts'
 import { sharedNumbers } from '../../lib/memory.ts'
-import { processIdInName } from '../../lib/process-ids.ts'
 import { spacedWords } from '../../lib/words.ts'
 import { KnownPieces } from './known-pieces.ts'
-import { headerLength, headerOf } from './stored-field.ts'
-import { type PackedWords, packedHeader, unpackWords, wordKind } from './word-index.ts'
+import { temporaryName, writeIndex } from './word-file.ts'
+import { type PackedWords, packedHeader, unpackWords } from './word-index.ts'
 
 /** Places of words that are sorted at a time, of eight bytes each. */
 const runLength = 2 ** 20
@@ -246,11 +244,10 @@ export function writeWords(
   fill: (builder: WordIndexBuilder) => void,
   length: number = runLength,
 ): void {
-  const writing = `${path}.${randomBytes(4).toString('hex')}.${processIdInName()}`
+  const spooled = temporaryName(path)
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  const spool = openSync(writing, 'wx+', 0o600)
-  rmSync(writing)
-  const descriptor = openSync(writing, 'wx', 0o600)
+  const spool = openSync(spooled, 'wx+', 0o600)
+  rmSync(spooled)
   try {
     let kept = 0
     let room = new Uint32Array()
@@ -267,28 +264,8 @@ export function writeWords(
     const builder = new WordIndexBuilder(keep, maxPlaces.file, length)
     fill(builder)
     const { words, starts, parts } = builder.finish()
-    let end = headerLength
-    const append = (view: NodeJS.ArrayBufferView) => {
-      const position = end
-      end += writeAt(descriptor, view, position)
-      return position
-    }
-    for (const part of parts()) append(part)
-    const startPosition = append(starts)
-    const wordStarts = new Uint32Array(words.length + 1)
-    for (const [place, word] of words.entries())
-      wordStarts[place + 1] = (wordStarts[place] as number) + Buffer.byteLength(word)
-    const wordPosition = append(wordStarts)
-    const text = append(Buffer.from(words.join('')))
-    fsyncSync(descriptor)
-    const numbers = [words.length, starts.at(-1) as number, headerLength, startPosition, wordPosition, text]
-    writeAt(descriptor, headerOf(wordKind, path, [end, ...numbers]), 0)
-    renameSync(writing, path)
-  } catch (error) {
-    rmSync(writing, { force: true })
-    throw error
+    writeIndex(path, parts(), () => ({ words, starts }))
   } finally {
     closeSync(spool)
-    closeSync(descriptor)
   }
 }

@@ -8,27 +8,34 @@ import {
   firstNumbers,
   type GivenColumn,
   openColumn,
-  openPostings,
   type PackedColumn,
   packColumn,
   packRanks,
   postingsOf,
-  unpackColumn,
+  postingsOfFile,
 } from './columns.ts'
-import { finishField } from './field-writer.ts'
+import { storeField } from './field-writer.ts'
 import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
-import { inParts } from './ranks-in-order.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
-import { revisedColumn, revisedSlots } from './revised-ranks.ts'
+import { allSlots, type GivenSlots, toSlots } from './record-slots.ts'
+import { placesInFile, reviseField } from './revise-field.ts'
+import type { RevisedField } from './revised-field.ts'
+import { revisedColumn } from './revised-ranks.ts'
 import { maskedValues, pieceOf } from './rows.ts'
-import { addWords, indexWords, relevanceColumn, type SearchTask, searchTexts } from './search-texts.ts'
+import {
+  addWords,
+  indexWords,
+  indexWritten,
+  relevanceColumn,
+  type SearchTask,
+  searchTexts,
+} from './search-texts.ts'
 import { select } from './select.ts'
 import { numbersIn, openSelection, type PackedSelection, packSelection } from './selections.ts'
-import { sortNumbers, toSlots } from './sort-records.ts'
+import { sortNumbers } from './sort-records.ts'
 import { closeStored, type StoredField } from './stored-field.ts'
 import { type FilterTask, prepare } from './tasks.ts'
 import { type Translated, translate } from './translate.ts'
-import { ValueWriter } from './value-writer.ts'
 import {
   arrangeValues,
   eachJson,
@@ -66,12 +73,20 @@ export const recordWork = closingFiles({
   column: (ranks: Uint32Array, nullable: boolean): PackedColumn => packColumn(ranks, nullable),
 
   revisedColumn,
-  revisedSlots,
+  placesInFile,
+  reviseField,
+
+  /** Returns the slots of all records of a changed version. */
+  allSlots,
+
+  /** Returns the ranks of all records. */
+  allRanks: (column: GivenColumn, count: number): Uint32Array<SharedArrayBuffer> =>
+    shareNumbers(Uint32Array.from(openColumn(column, count).ranks)),
 
   postings: postingsOf,
 
   /** Returns the slot of the first record with each rank. */
-  firstSlots(column: GivenColumn, count: number, slots: Uint32Array | null) {
+  firstSlots(column: GivenColumn, count: number, slots: GivenSlots | null) {
     const first = firstNumbers(openColumn(column, count))
     if (slots) toSlots(first, slots)
     return first
@@ -122,7 +137,7 @@ export const recordWork = closingFiles({
   },
 
   loadPostings: (field: StoredField): Uint32Array<SharedArrayBuffer> =>
-    shareNumbers(openPostings(field).slice(0, field.count)),
+    shareNumbers(postingsOfFile(field).slice(0, field.count)),
 
   loadValues: (field: StoredField): PackedValues => {
     const packer = new Packer(field.distinct)
@@ -132,11 +147,8 @@ export const recordWork = closingFiles({
 
   /** Writes the file of a field (docs/decisions/0070). */
   storeField(path: string, type: FieldType, column: PackedColumn, count: number, values: PackedValues): void {
-    const { distinct, ranks } = unpackColumn(column, count)
-    const writer = new ValueWriter(path, type, distinct)
-    eachJson(openValues(values, distinct), json => writer.addJson(json))
-    const written = writer.finish()
-    if (written) finishField(written, count, inParts(ranks), path)
+    const opened = openColumn(column, count)
+    storeField(path, type, opened, count, openValues(values, opened.distinct), () => {})
   },
 
   filter: (task: FilterTask, stop: Stop): PackedSelection =>
@@ -144,6 +156,9 @@ export const recordWork = closingFiles({
 
   indexWords: (values: GivenValues, distinct: number, type: FieldType, stop: Stop): PackedWords =>
     limited(stop, () => indexWords(openValues(values, distinct), type, mayGoOn)),
+
+  /** Indexes the written values of a changed version. */
+  indexWritten: (field: RevisedField, type: FieldType): PackedWords => indexWritten(field, type, () => {}),
 
   /** Writes the words of a field to a file. @returns null if that fails, such as on a full disk */
   storeWords(path: string, field: StoredField, type: FieldType, stop: Stop): StoredWords | null {
@@ -169,7 +184,7 @@ export const recordWork = closingFiles({
     selection: PackedSelection | null,
     count: number,
     order: readonly TaskOrder[],
-    slots: Uint32Array | null,
+    slots: GivenSlots | null,
   ): Uint32Array<SharedArrayBuffer> {
     const numbers = sorted(selection, count, order)
     if (slots) toSlots(numbers, slots)

@@ -39,12 +39,13 @@ import { baseOf, writeRevision, writeVersion } from './record-versions.ts'
 export async function publishEntity(
   pool: Pool,
   db: Connection,
-  { ranks, agree, ...definition }: NewEntity,
+  { ranks, writeFields, agree, ...definition }: NewEntity,
   records: NewRecords,
   event: AuditEvent | null,
 ): Promise<ReadRule | undefined> {
   const first = await agree?.()
   const version = randomBytes(16).toString('hex')
+  await writeFields?.(version).catch(() => undefined)
   await db.exec('BEGIN')
   const fields = definition.fields.length
   const written = await writeVersion(db, { version, fields, ranks, records })
@@ -80,10 +81,11 @@ export async function reviseEntity(
   revision: Revision,
   event: AuditEvent | null,
 ): Promise<ReadRule | undefined> {
-  const { slots: _, added: __, ranks: ___, of: shown, ...definition } = revision
+  const { slots: _, added: __, ranks: ___, of: shown, writeFields, ...definition } = revision
   const whole = withChangedSlots(revision)
   const replaced = whole.of.source.version
   const version = `${baseOf(replaced)}.${randomBytes(8).toString('hex')}`
+  await writeFields?.(version).catch(() => undefined)
   await db.exec('BEGIN')
   // Revisions of one entity come one after the other: they add rows to the same table.
   await db.run("SELECT pg_advisory_xact_lock(hashtext('carrel revision'), hashtext($1))", revision.name)

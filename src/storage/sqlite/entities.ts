@@ -73,7 +73,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     rmSync(fileOf(version), { force: true })
     fieldFiles.remove(version)
   }
-  const records = createRecordListings(files, shared.cache)
+  const records = createRecordListings(files, shared.cache, shared.threads)
   const tables = createTableListings({
     store: { file, folder },
     db,
@@ -172,11 +172,13 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
   }
 
   async function revise(revision: Revision, event: AuditEvent | null) {
-    const { of, slots: _, added: __, ranks: ___, ...definition } = revision
+    const { of, slots: _, added: __, ranks: ___, writeFields, ...definition } = revision
     const whole = withChangedSlots(revision)
     const replaced = whole.of.source.version
     const version = `${baseOf(replaced) ?? replaced}.${randomBytes(8).toString('hex')}`
+    const fields = await writeFields?.(version).catch(() => undefined)
     const written = await writeRevisionFile(fileOf, version, whole)
+    if (fields !== undefined) fieldFiles.place(version, fields)
     return point({ ...definition, replaces: of.source.version, version, ...written }, event)
   }
 
@@ -189,6 +191,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       slots: () => slotsIn(file) ?? sortRecords(source.count, []),
       ranks: field => ranksIn(file, field),
       read: slots => Array.from(slots, record),
+      writeFields: (version, changed, signal) => records.writeFields(entity, version, changed, signal),
       close: () => file.close(),
     }
   }

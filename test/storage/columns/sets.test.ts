@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import {
-  type Column,
   type GivenColumn,
   openColumn,
   openPostings,
@@ -41,6 +40,7 @@ import {
   packedSize,
   packSelection,
 } from '../../../src/storage/columns/selections.ts'
+import type { Column } from '../../../src/storage/columns/stored-column.ts'
 import { openStored, type StoredField } from '../../../src/storage/columns/stored-field.ts'
 import { ValueWriter } from '../../../src/storage/columns/value-writer.ts'
 import { runs } from '../../support/scale.ts'
@@ -164,9 +164,12 @@ test('Q20 any tree of conditions selects the records that satisfy it, from memor
   const stored = ranks.map((one, at) => storedColumn(folder, `${at}`, one, distinct[at] as number))
   const open = (given: readonly GivenColumn[]) => given.map(one => openColumn(one, count))
   const ways = [
-    { opened: open(packed), postings: packed.map(one => openPostings(postingsOf(one, count))) },
+    {
+      opened: open(packed),
+      postings: packed.map(one => openPostings(postingsOf(one, count), openColumn(one, count))),
+    },
     { opened: open(packed), postings: undefined },
-    { opened: open(stored), postings: stored.map(openPostings) },
+    { opened: open(stored), postings: stored.map(one => openPostings(one, openColumn(one, count))) },
   ] as const
   const holds = ({ kind, of, column, ranks: some }: Tree, n: number): boolean => {
     if (kind === 'leaf') return some.includes(ranks[column]?.[n] as number)

@@ -10,7 +10,8 @@ import {
   lookUp,
   openStoredWords,
   openWordIndex,
-  type WordIndex,
+  openWordList,
+  type PackedWords,
 } from '../../../src/storage/columns/word-index.ts'
 import { packWords, WordIndexBuilder, writeWords } from '../../../src/storage/columns/word-writer.ts'
 import { arbitraryText } from '../../support/data/arbitrary-texts.ts'
@@ -24,11 +25,12 @@ const addTo = (builder: WordIndexBuilder, fields: Fields) => {
   for (const [value, texts] of fields.entries()) builder.add(value, texts)
 }
 
-function indexOf(fields: Fields) {
+function packedWordsOf(fields: Fields) {
   const builder = new WordIndexBuilder()
   addTo(builder, fields)
-  return openWordIndex(packWords(builder))
+  return packWords(builder)
 }
+const indexOf = (fields: Fields) => openWordIndex(packedWordsOf(fields))
 
 /** Writes an index to a file, a few places at a time. */
 function storedIndexOf(path: string, fields: Fields) {
@@ -39,12 +41,12 @@ function storedIndexOf(path: string, fields: Fields) {
 }
 
 test('Q27 the index of a field has each word once, in order, and who has it', () => {
-  const index = indexOf(['', 'the sea', 'sea sea side', '東京 sea'].map(text => [text]))
+  const index = openWordList(packedWordsOf(['', 'the sea', 'sea sea side', '東京 sea'].map(text => [text])))
   const words = Array.from({ length: index.length }, (_, at) => index.wordAt(at))
   assert.deepEqual(words, ['sea', 'side', 'the', '京', '東'])
   const values = words.map((_, at) => [...index.valuesOf(at, at + 1)])
   assert.deepEqual(values, [[1, 2, 3], [2], [1], [3], [3]])
-  assert.equal(indexOf([]).length, 0)
+  assert.equal(openWordList(packedWordsOf([])).length, 0)
 })
 
 const vocabulary = ['sea', 'side', 'seaside', 'red', 'reds', 'house', 'é', '東', '京', '1', '\u{1d7d8}']
@@ -99,11 +101,14 @@ test('Q27 the words of values as they lie in a file are those of their texts', (
       const packer = new Packer(texts.length)
       for (const one of texts) packer.add(JSON.stringify(one))
       const values = new MemoryValues(packer.finish(), texts.length)
-      const index = openWordIndex(indexWords(values, 'text', () => {}))
-      const expected = indexOf(texts.map(one => [one]))
-      const listed = ({ length, wordAt, valuesOf }: WordIndex) =>
-        Array.from({ length }, (_, at) => [wordAt(at), [...valuesOf(at, at + 1)]])
-      assert.deepEqual(listed(index), listed(expected))
+      const listed = (words: PackedWords) => {
+        const { length, wordAt, valuesOf } = openWordList(words)
+        return Array.from({ length }, (_, at) => [wordAt(at), [...valuesOf(at, at + 1)]])
+      }
+      assert.deepEqual(
+        listed(indexWords(values, 'text', () => {})),
+        listed(packedWordsOf(texts.map(one => [one]))),
+      )
     }),
     runs(2_000, 20_000),
   )

@@ -1,0 +1,42 @@
+import { lowerPriority, serveThread } from '../../lib/threads/thread.ts'
+import type { FieldType } from '../../model/entities.ts'
+import { limited, mayGoOn, type Stop } from '../runtime/limits.ts'
+import { storeField } from './field-writer.ts'
+import { mergeWords } from './merge-words.ts'
+import { RevisedColumn } from './revised-column.ts'
+import { openChanges, type RevisedField } from './revised-field.ts'
+import { RevisedValues } from './revised-values.ts'
+import { indexWritten } from './search-texts.ts'
+import { closeStored } from './stored-field.ts'
+import type { StoredWords } from './word-index.ts'
+
+/** Writes the files of the fields of new versions, while other threads answer questions. */
+lowerPriority(15)
+
+const handlers = {
+  /** Writes the file of a field that has the records of a changed version. */
+  storeRevised(path: string, type: FieldType, field: RevisedField, stop: Stop): void {
+    try {
+      const count = openChanges(field).records.length
+      const [column, values] = [new RevisedColumn(field), new RevisedValues(field)]
+      limited(stop, () => storeField(path, type, column, count, values, mayGoOn))
+    } finally {
+      closeStored(() => false)
+    }
+  },
+
+  /** @param base words of its base */
+  storeRevisedWords(path: string, base: StoredWords, type: FieldType, field: RevisedField, stop: Stop): void {
+    try {
+      limited(stop, () =>
+        mergeWords(path, { base, written: indexWritten(field, type, mayGoOn), field }, mayGoOn),
+      )
+    } finally {
+      closeStored(() => false)
+    }
+  },
+}
+
+export type FieldHandlers = typeof handlers
+
+serveThread(() => ({ handlers, close: () => {} }))
