@@ -1,31 +1,21 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import { type Client, nobody } from '../../lib/fair-queue.ts'
 import { sharedBytes } from '../../lib/memory.ts'
-import type { Threads } from '../../lib/threads/thread.ts'
 import { joinPieces, type RecordFormat, separators, shortPage } from '../../model/record-format.ts'
-import type {
-  FoundRecord,
-  Listing,
-  OpenVersion,
-  RecordEntity,
-  RecordPlan,
-  RevisedRecords,
-} from '../entities.ts'
+import type { FoundRecord, Listing, OpenVersion, RecordEntity, RecordPlan } from '../entities.ts'
 import type { Explanation, Steps } from '../plans/explain.ts'
-import { pieceBytes, whilePresent } from '../runtime/limits.ts'
+import { pieceBytes } from '../runtime/limits.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import { baseEntity, changesOf, lastChanges } from './changed-entities.ts'
 import { changedSource, mixed, split } from './changed-source.ts'
-import { distinctIn, indexOf } from './columns.ts'
+import { distinctIn } from './columns.ts'
 import { onlyRanks } from './facts.ts'
-import { wordsBeside } from './field-files.ts'
-import type { FieldHandlers } from './field-thread.ts'
 import { filterName } from './filters.ts'
-import type { Turn } from './kept-facts.ts'
 import { type LoadedRecords, maxLoadedBytes, pickRecords, range, unpackRecords } from './loaded-records.ts'
 import { createRecordGroups, isGrouped } from './record-groups.ts'
 import { createRecordOrders } from './record-orders.ts'
 import { type RecordNumbers, type RecordSource, type RecordWork, slotsOf } from './record-source.ts'
+import { revisedFilesOf } from './revised-files.ts'
 import { fieldsOf, pieceOf, scalarColumns } from './rows.ts'
 
 /** The maximum number of records in a piece of a listing, which is also limited by `pieceBytes`. */
@@ -53,16 +43,12 @@ export interface RecordListings {
  * Lists imported entities (docs/decisions/0003). An order is a list of slots, and a page is a slice of it.
  * @param engine reads versions
  * @param cache keeps orders and records
- * @param threads has the one that writes files of fields
  */
-export function createRecordListings(
-  engine: RecordSource,
-  cache: RecordCache,
-  threads: Threads,
-): RecordListings {
+export function createRecordListings(engine: RecordSource, cache: RecordCache): RecordListings {
   const source = changedSource(engine, cache)
   const orders = createRecordOrders(source, cache)
   const groups = createRecordGroups(source, orders)
+  const writeFields = revisedFilesOf(source)
 
   /** Returns all records if they are loaded; otherwise starts loading them if the cache has room. */
   function loaded(entity: RecordEntity): LoadedRecords | undefined {
@@ -215,36 +201,6 @@ export function createRecordListings(
       cache.keepOnly(versions)
       source.fieldFiles.keepOnly(versions)
     },
-  }
-
-  /** Writes the files of fields of a new version, as far as the one that it is made from has them. */
-  async function writeFields(
-    entity: RecordEntity,
-    version: string,
-    changed: RevisedRecords | undefined,
-    signal: AbortSignal,
-  ): Promise<string> {
-    const { facts, fieldFiles } = source
-    const client: Client = { ...nobody, signal: () => signal }
-    const thread = threads.start<FieldHandlers>('storage/columns/field-thread', 0, null)
-    for (const [at, { name, type, collation }] of (changed?.fields ?? entity.fields).entries()) {
-      const ref = { name, path: [], type }
-      const before = entity.fields.find(one => one.name === name)
-      if (before?.type !== type || before.collation !== collation) continue
-      const revised = await source.inTurn(client, work => {
-        const turn: Turn = { work, client }
-        return changed ? facts.revisedBy(turn, entity, ref, changed) : facts.revised(turn, entity, ref)
-      })
-      if (!revised) continue
-      const path = fieldFiles.pathOf({ source: { version } }, at)
-      await whilePresent(client, stop => thread.call('storeRevised', path, type, revised, stop))
-      const words = fieldFiles.words(baseEntity(entity), indexOf(entity, ref))
-      if (words)
-        await whilePresent(client, stop =>
-          thread.call('storeRevisedWords', wordsBeside(path), words, type, revised, stop),
-        )
-    }
-    return fieldFiles.folderOf(version)
   }
 
   async function run(plan: RecordPlan, client: Client): Promise<Steps['ran']> {

@@ -61,7 +61,7 @@ export interface PostgresEntities extends Entities {
 /** The list of entities, and the tables of imported ones: one for each version, never changed. */
 export function postgresEntities(parts: Parts): PostgresEntities {
   const { pool, changes, lookup, audiences, tables, connect } = parts
-  const records = createRecordListings(parts.records, parts.shared.cache, parts.shared.threads)
+  const records = createRecordListings(parts.records, parts.shared.cache)
   const entityList = createEntityList()
   const writes = inBatches(
     (batch: readonly Writing[]) => pool.transaction(db => perform(db, writeRecords(batch))),

@@ -73,7 +73,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     rmSync(fileOf(version), { force: true })
     fieldFiles.remove(version)
   }
-  const records = createRecordListings(files, shared.cache, shared.threads)
+  const records = createRecordListings(files, shared.cache)
   const tables = createTableListings({
     store: { file, folder },
     db,
