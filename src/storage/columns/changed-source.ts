@@ -8,7 +8,7 @@ import type { RecordCache } from '../runtime/version-cache.ts'
 import { createPlaces, type Edits } from './change-edits.ts'
 import { type Changed, changedSlots, changesOf } from './changed-entities.ts'
 import { packEdits, packParts } from './edited.ts'
-import { Facts, onlyRanks } from './facts.ts'
+import { Facts } from './facts.ts'
 import type { ChangedFacts } from './fields-at-hand.ts'
 import type { Turn } from './kept-facts.ts'
 import type { LoadedRecords } from './loaded-records.ts'
@@ -87,16 +87,6 @@ export function changedSource(source: RecordSource, cache: RecordCache): Changed
 
   const workOf = (work: RecordWork, client: Client): RecordWork => {
     const own: RecordWork = {
-      sort: async (entity, fields) => {
-        if (!changesOf(entity)) return work.sort(entity, fields)
-        const order = []
-        for (const [field, descending] of fields) {
-          const { name, type } = entity.fields[field] as RecordEntity['fields'][number]
-          const need = { ref: { name, path: [], type }, ...onlyRanks }
-          order.push({ column: (await facts.make(turn, entity, need)).column, descending })
-        }
-        return work.call('list', null, entity.source.count, order, await facts.slots(turn, entity))
-      },
       column: (entity, field) => {
         const changed = changesOf(entity)
         return changed ? columnOf(turn, changed, field) : work.column(entity, field)

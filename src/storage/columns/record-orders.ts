@@ -5,21 +5,12 @@ import type { Condition, Rows } from '../../model/plan.ts'
 import type { RecordEntity, RecordPlan } from '../entities.ts'
 import type { RecordCache } from '../runtime/version-cache.ts'
 import type { ChangedSource } from './changed-source.ts'
-import {
-  type ColumnRef,
-  columnOf,
-  indexOf,
-  isDerived,
-  nameOf,
-  openColumn,
-  type PackedColumn,
-} from './columns.ts'
+import { type ColumnRef, columnOf, nameOf, openColumn, type PackedColumn } from './columns.ts'
 import { type Facts, onlyRanks } from './facts.ts'
 import { createFilters, type Filters, nameOfCondition } from './filters.ts'
-import { asIs, entryBytes, type Turn } from './kept-facts.ts'
+import type { Turn } from './kept-facts.ts'
 import { range } from './loaded-records.ts'
 import { type GivenSlots, toSlots } from './record-slots.ts'
-import type { SortField } from './record-source.ts'
 import { numbersBetween, type PackedSelection, packedSize } from './selections.ts'
 import { sortFew } from './sort-records.ts'
 import { nameOfRelevance, type Relevance, relevanceOfAll } from './text-search.ts'
@@ -72,11 +63,9 @@ export interface RecordOrders {
   readonly filters: Filters
 }
 
-/** The fields to sort by, and the name of the order in the cache. */
+/** What to sort by, the most significant first, and the name of the order in the cache. */
 interface Sort {
   readonly name: string
-  /** undefined if one of them is not a whole field. */
-  readonly fields: readonly SortField[] | undefined
   readonly refs: readonly (readonly [by: ColumnRef | Relevance, descending: boolean])[]
 }
 
@@ -96,15 +85,8 @@ export function createRecordOrders(source: ChangedSource, cache: RecordCache): R
         listOfSlots((await facts.slots({ work, client }, entity)) as GivenSlots, count),
       )
     }
-    const { name, fields } = sort
-    const known = cache.peek<Uint32Array>(version, name)
-    if (known) return listOf(known)
-    if (!fields) return listed(entity, null, name, sort, client)
-    const bytes = count * Uint32Array.BYTES_PER_ELEMENT + entryBytes
-    // The cache is asked in turn, so that no client waits in the queue of another client's network.
-    return source.inTurn(client, async work =>
-      listOf(await cache.get(version, name, bytes, () => work.sort(entity, fields), asIs)),
-    )
+    const known = cache.peek<Uint32Array>(version, sort.name)
+    return known ? listOf(known) : listed(entity, null, sort.name, sort, client)
   }
 
   function matching(
@@ -218,20 +200,15 @@ function sortOfRows(entity: RecordEntity, { columns, order }: Rows): Sort | null
     if (!value || value.kind === 'aggregate') throw new Error('a record has no aggregates to sort by')
     return [value.kind === 'relevance' ? value : columnOf(value), descending] as const
   })
-  const plain = refs.flatMap(([by, descending]) =>
-    isRelevance(by) || isDerived(by) ? [] : [[indexOf(entity, by), descending] as const],
-  )
-  return {
-    // For plain fields, this is the name that `sortOf` gives to the order of whole records.
-    name: refs
-      .map(
-        ([by, descending]) => `${isRelevance(by) ? nameOfRelevance(by) : nameOf(entity, by)},${descending}`,
-      )
-      .join(),
-    fields: plain.length === refs.length ? plain : undefined,
-    refs,
-  }
+  return sortBy(entity, refs)
 }
+
+const sortBy = (entity: RecordEntity, refs: Sort['refs']): Sort => ({
+  name: refs
+    .map(([by, descending]) => `${isRelevance(by) ? nameOfRelevance(by) : nameOf(entity, by)},${descending}`)
+    .join(),
+  refs,
+})
 
 /** `parsePage` returns the same object for the same order of an entity, so sorts are cached by it. */
 const sorts = new WeakMap<Page['order'], Sort | null>()
@@ -243,18 +220,12 @@ function sortOf(entity: RecordEntity, order: Page['order']): Sort | null {
   if (known !== undefined) return known
   const key = [entity.key].flat()
   const deciding = decidingOrder(entity, order)
-  const fields = deciding.map(
-    one => [entity.fields.findIndex(field => field.name === one.field), one.descending] as const,
-  )
-  const refs = deciding.map(
-    ({ field, descending }, at) =>
-      [
-        { name: field, path: [], type: entity.fields[fields[at]?.[0] ?? -1]?.type ?? 'text' },
-        descending,
-      ] as const,
-  )
+  const refs = deciding.map(({ field, descending }) => {
+    const type = entity.fields.find(({ name }) => name === field)?.type ?? 'text'
+    return [{ name: field, path: [], type }, descending] as const
+  })
   const isOrderOfKey = deciding.every(({ field, descending }, at) => field === key[at] && !descending)
-  const sort = isOrderOfKey ? null : { name: fields.join(), fields, refs }
+  const sort = isOrderOfKey ? null : sortBy(entity, refs)
   sorts.set(order, sort)
   return sort
 }

@@ -16,9 +16,6 @@ import type { RecordHandlers } from './work.ts'
 /** Slots of records: a list, or a range without its end. Unless records were changed, slots are numbers. */
 export type RecordNumbers = Uint32Array | readonly [from: number, end: number]
 
-/** A field to sort by, as its index in the entity's list of fields. */
-export type SortField = readonly [field: number, descending: boolean]
-
 /** The numbers by which a record is found for each value. */
 export interface Among {
   readonly column: PackedColumn
@@ -28,8 +25,6 @@ export interface Among {
 
 /** Work that runs in a client's turn, off the thread that answers requests. */
 export interface RecordWork {
-  /** @returns the slots of all records, sorted by these fields, the most significant first, then by key */
-  sort(entity: RecordEntity, fields: readonly SortField[]): Promise<Uint32Array<SharedArrayBuffer>>
   /** @param field its index */
   column(entity: RecordEntity, field: number): Promise<PackedColumn>
   /** The slots of the records of a revision. */

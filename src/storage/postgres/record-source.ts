@@ -4,8 +4,7 @@ import { shareNumbers } from '../../lib/memory.ts'
 import type { Thread } from '../../lib/threads/thread.ts'
 import { joinPieces, separators } from '../../model/record-format.ts'
 import type { FieldFiles } from '../columns/field-files.ts'
-import { toSlots } from '../columns/record-slots.ts'
-import type { RecordNumbers, RecordSource, RecordWork, SortField } from '../columns/record-source.ts'
+import type { RecordNumbers, RecordSource, RecordWork } from '../columns/record-source.ts'
 import { findKeysTogether, searchIn } from '../columns/search.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { Shared } from '../runtime/event-loops.ts'
@@ -52,16 +51,7 @@ export function recordTables({ pools, worker, queue, fieldFiles }: Parts): Recor
   const columnOf = ({ source }: RecordEntity, field: number) =>
     withReplicaFallback(pools, pool => readColumn(pool, source, field))
 
-  async function sort(entity: RecordEntity, fields: readonly SortField[]) {
-    const ranks: (readonly [Uint32Array, boolean])[] = []
-    for (const [field, descending] of fields) ranks.push([await columnOf(entity, field), descending])
-    const sorted = await worker().call('sort', entity.source.count, ranks)
-    if (entity.source.slots !== undefined) toSlots(sorted, await columnOf(entity, slotsField))
-    return sorted
-  }
-
   const workOf = (): RecordWork => ({
-    sort,
     column: async (entity, field) =>
       worker().call('column', await columnOf(entity, field), entity.fields[field]?.nullable ?? true),
     slots: async entity => shareNumbers(await columnOf(entity, slotsField)),

@@ -1,7 +1,6 @@
 import { lowerPriority, serveThread } from '../../lib/threads/thread.ts'
 import type { Field } from '../../model/entities.ts'
 import { csvLines } from '../../model/record-format.ts'
-import { sortRecords } from '../columns/sort-records.ts'
 import { recordWork } from '../columns/work.ts'
 import { limitStatements } from '../runtime/limits.ts'
 import { type Highlighted, highlightRows } from '../tables/plan-shape.ts'
@@ -11,14 +10,6 @@ lowerPriority(10)
 
 const handlers = {
   ...recordWork,
-
-  /** @param ranks the ranks of each field, the most significant first */
-  sort(count: number, ranks: readonly (readonly [ranks: Uint32Array, descending: boolean])[]) {
-    return sortRecords(
-      count,
-      ranks.map(([column, descending]) => ({ ranks: column, descending })),
-    )
-  },
 
   /** @param rows each or some of them, joined by commas */
   highlight: (rows: readonly string[], columns: readonly Highlighted[]) =>

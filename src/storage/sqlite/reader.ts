@@ -1,12 +1,10 @@
 import { basename, dirname, join } from 'node:path'
-import { release, shareNumbers } from '../../lib/memory.ts'
+import { shareNumbers } from '../../lib/memory.ts'
 import { lowerPriority, serveThread } from '../../lib/threads/thread.ts'
 import type { Field } from '../../model/entities.ts'
 import { csvLines, joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
-import { toSlots } from '../columns/record-slots.ts'
-import type { Among, OpenRecords, RecordWork, SortField } from '../columns/record-source.ts'
+import type { Among, OpenRecords, RecordWork } from '../columns/record-source.ts'
 import { findKeys, searchIn } from '../columns/search.ts'
-import { sortRecords } from '../columns/sort-records.ts'
 import { recordWork } from '../columns/work.ts'
 import type { RecordEntity } from '../entities.ts'
 import { type Steps, stepsFrom } from '../plans/explain.ts'
@@ -142,17 +140,6 @@ function createReader() {
       if (!open || --open.listings > 0) return
       openFiles.delete(file)
       open.db.close()
-    },
-
-    sort(file: string, count: number, fields: readonly SortField[]) {
-      return withFile(file, db => {
-        const order = fields.map(([field, descending]) => ({ ranks: ranksIn(db, field), descending }))
-        const sorted = sortRecords(count, order)
-        for (const { ranks } of order) release(ranks)
-        const slots = slotsIn(db)
-        if (slots) toSlots(sorted, slots)
-        return sorted
-      })
     },
 
     columnIn: (file: string, field: number, nullable: boolean) =>

@@ -28,7 +28,6 @@ export function recordFiles({ readerThreads, fileOf, fieldFiles }: FileParts): R
   }
 
   const workIn = (reader: Reader): RecordWork => ({
-    sort: ({ source }, fields) => reader.call('sort', fileOf(source.version), source.count, fields),
     column: ({ source, fields }, field) =>
       reader.call('columnIn', fileOf(source.version), field, fields[field]?.nullable ?? true),
     slots: ({ source }) => reader.call('slotsIn', fileOf(source.version)),
