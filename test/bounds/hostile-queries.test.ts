@@ -174,6 +174,46 @@ test('Q18 whatever one network asks, another is answered, and memory has a bound
   }
 })
 
+testOn('sqlite', 'Q17 however many orders are asked for, their memory is given back', async t => {
+  const dataFolder = temporaryFolder(t)
+  const own = await startService(t, { dataFolder })
+  const names = ['a', 'b', 'c', 'd', 'e']
+  const records = Array.from({ length: 250_000 }, (_, id) => ({
+    id,
+    ...Object.fromEntries(names.map((name, at) => [name, (id * (at + 7)) % 1_009])),
+  }))
+  await own.addRecords('things', 'id', records)
+  await own.stop()
+  const env = { CARREL_LOG_LEVEL: 'error', CARREL_CACHE_SIZE: '8', CARREL_WORKERS: '2' }
+  const { address, pid } = await serve(t, dataFolder, { env })
+  const orders = names.flatMap(first =>
+    names.flatMap(second =>
+      ['asc', 'desc'].flatMap(one =>
+        ['asc', 'desc'].flatMap(other =>
+          second === first
+            ? []
+            : ['asc', 'desc'].map(third => [
+                { field: first, order: one },
+                { field: second, order: other },
+                { field: 'id', order: third },
+              ]),
+        ),
+      ),
+    ),
+  )
+  const askFor = (order: object) =>
+    ask(address, listPath('things', { order_by: order, limit: 1 } as Parameters<typeof listPath>[1]))
+  for (const order of orders.slice(0, 20)) assert.equal(await askFor(order), 200)
+  const before = residentOf(pid)
+  const rest = orders.slice(20)
+  for (const order of rest) assert.equal(await askFor(order), 200)
+  const grown = (residentOf(pid) - before) / mebibyte
+  const made = (rest.length * 4 * records.length) / mebibyte
+  t.diagnostic(`${rest.length} orders of ${made.toFixed(0)} MiB: ${grown.toFixed(0)} MiB more`)
+  // Garbage of 64 MB may wait to be collected.
+  assert.ok(grown < 100 && made > 130, `${grown} of ${made} MiB`)
+})
+
 /** @returns the status of an answer to another network than the attacker's */
 async function ask(address: string, path: string): Promise<number | undefined> {
   const request = get(address + path, { agent: false, localAddress: '127.0.0.2' })

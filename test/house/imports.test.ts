@@ -47,7 +47,6 @@ const floor = ['lib', 'model']
 const doorsOfColumns = [
   'field-files',
   'record-source',
-  'record-slots',
   'record-listings',
   'changed-entities',
   'fold-changes',

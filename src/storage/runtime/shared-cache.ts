@@ -1,3 +1,4 @@
+import { countSharedIn } from '../../lib/memory.ts'
 import type { Calls } from '../../lib/threads/calls.ts'
 import { type Cacheable, cacheKey, type RecordCache, VersionCache } from './version-cache.ts'
 
@@ -80,7 +81,11 @@ export function createCacheServer(maxBytes: number, usage?: Float64Array<ArrayBu
       return {
         handlers: {
           cacheGet: (version, what, bytes) => get(loop, version, what, bytes),
-          cachePut: (key, value) => take(loop, key)?.resolve(value),
+          cachePut: (key, value) => {
+            // Otherwise this thread, which does little, would hardly ever collect what it has dropped.
+            countSharedIn(value)
+            take(loop, key)?.resolve(value)
+          },
           cacheFail: key => take(loop, key)?.reject(new Error('the value could not be computed')),
           cacheUse: keys => {
             for (const key of keys) cache.use(key)
