@@ -164,7 +164,7 @@ export async function importStaged(
           read,
           fields: staged.fields,
           ranks: ranksWith(written, staged),
-          writeFields: staged.writeFields,
+          ...(entities.keepsFields && { writeFields: staged.writeFields }),
         },
         ...(replaces !== undefined ? { replaces } : replace ? {} : { agree: measure }),
         ...(keepsNewer && { keepsNewer }),

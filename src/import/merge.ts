@@ -144,7 +144,7 @@ function mergeNumbers(runs: readonly Run[], ranks: RunRanks, taker: Taker | unde
   }
 }
 
-/** Of every so many numbers of a run, one is looked at to divide all numbers. */
+/** Distance between the numbers of a run from which the bounds of the parts are taken. */
 const sampleStep = 64
 
 /** Returns numbers between which there are about as many as are sorted at a time. */

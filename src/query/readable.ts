@@ -75,7 +75,7 @@ export function knownTo(entities: Entities, { caller }: Asking, name: string | n
   return all instanceof Promise ? all.then(known) : known(all)
 }
 
-/** The same function for the same caller, so that what follows from it is found out once. */
+/** Remembers the function of each caller, because `planBefore` keeps what it has worked out with it. */
 const readableTo = memo(
   (caller: Caller): Known['mayRead'] =>
     entity =>

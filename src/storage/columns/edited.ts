@@ -132,7 +132,7 @@ export class Edited {
         copy(place, base, base + stop - place)
         place = stop
       }
-      // Of several edits with one place, the last one has the item.
+      // Several edits may end up at one place. The last of them is the one that has an item.
       while (edit + 1 < this.#to.length && (this.#to[edit + 1] as number) <= place) edit++
     }
   }
@@ -177,7 +177,7 @@ export class Edited {
     return place - this.#distance(edit)
   }
 
-  /** How far places move that come after this edit, and before the next. */
+  /** The distance by which the places between this edit and the next one move. */
   #distance(edit: number): number {
     return (
       (this.#to[edit] as number) -

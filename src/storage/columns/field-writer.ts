@@ -6,16 +6,13 @@ import type { FieldType } from '../../model/entities.ts'
 import { amountsOf, fitAmounts, scaled } from './amounts.ts'
 import { byRank, type RankParts, rankPart } from './ranks-in-order.ts'
 import type { Column } from './stored-column.ts'
-import { headerOfField } from './stored-field.ts'
+import { fewestWide, headerOfField } from './stored-field.ts'
 import type { Values } from './stored-values.ts'
 import { aligned, ValueWriter, type WrittenValues } from './value-writer.ts'
 import { eachJson } from './values.ts'
 
 /** Number of values that are made whole at a time. */
 const blockLength = 2 ** 16
-
-/** Maximum number of distinct values for ranks of two bytes, one of which is null's. */
-const maxNarrow = 0xffff
 
 /**
  * Adds the ranks to the values of a field, and gives the file its name.
@@ -33,7 +30,7 @@ export function finishField(values: WrittenValues, count: number, ranks: RankPar
     return position
   }
   try {
-    const isNarrow = distinct < maxNarrow
+    const isNarrow = distinct < fewestWide
     const position = appendParts(part => (isNarrow ? new Uint16Array(part) : part))
     const starts = end
     const postings = aligned(starts + 4 * (distinct + 2))

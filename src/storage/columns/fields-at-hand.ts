@@ -9,13 +9,13 @@ import type { RecordWork } from './record-source.ts'
 import type { PackedChanges, RevisedField } from './revised-field.ts'
 import type { StoredField } from './stored-field.ts'
 
-/** What is derived of versions with changes of single records (docs/decisions/0041). */
+/** Derives facts about versions with changes of single records (docs/decisions/0041). */
 export interface ChangedFacts {
   /** The edits of the records, and the slots of the written ones. */
   slotChanges(turn: Turn, changed: Changed): Promise<Uint32Array<SharedArrayBuffer>>
-  /** What the changes make different in a field whose base has a file. */
+  /** Returns the differences between a field and the file that its base has of it. */
   fieldChanges(turn: Turn, changed: Changed, field: number, base: StoredField): Promise<PackedChanges>
-  /** The same for records that are not written yet. */
+  /** Returns the differences that an update by file makes, before its version is written. */
   revisedChanges(
     turn: Turn,
     base: RecordEntity,
@@ -25,7 +25,7 @@ export interface ChangedFacts {
   ): Promise<PackedChanges>
 }
 
-/** What is known of fields without reading records: from their files, and for changed versions, from those of the base. */
+/** Facts about fields that come from files: those of a version or, if single records were changed, those of its base. */
 export class FieldsAtHand extends KeptFacts {
   protected readonly files: FieldFiles
   readonly #changed: ChangedFacts | undefined

@@ -1,10 +1,7 @@
 import { type Edited, lastUpTo, merged } from './edited.ts'
 import { type FieldChanges, openChanges, type RevisedField } from './revised-field.ts'
 import { type Amounts, type Column, type Postings, postingsIn, StoredColumn } from './stored-column.ts'
-import { FileNumbers, type Numbers, type Ranks } from './stored-field.ts'
-
-/** Maximum number of distinct values for ranks of two bytes, one of which is null's. */
-const maxNarrow = 0xffff
+import { FileNumbers, fewestWide, type Numbers, type Ranks } from './stored-field.ts'
 
 /** A column over the file of the base, of which the parts that are wanted are read. */
 export class RevisedColumn implements Column {
@@ -89,7 +86,7 @@ export class RevisedColumn implements Column {
   }
 
   #room(length: number): Ranks {
-    return this.distinct < maxNarrow ? new Uint16Array(length) : new Uint32Array(length)
+    return this.distinct < fewestWide ? new Uint16Array(length) : new Uint32Array(length)
   }
 }
 

@@ -36,6 +36,9 @@ export interface StoredField {
   readonly scale: number
 }
 
+/** Number of distinct values from which ranks take four bytes instead of two; null has a rank, too. */
+export const fewestWide = 0xffff
+
 /** Stands for null among amounts. */
 export const noAmount = -0x8000_0000
 

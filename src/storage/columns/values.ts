@@ -2,6 +2,7 @@ import { TooMuch } from '../../lib/errors.ts'
 import { parseExact } from '../../lib/json.ts'
 import { sharedBytes } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
+import { lastUpTo } from './edited.ts'
 import { unpackRecords } from './loaded-records.ts'
 import { isRevised, type RevisedField } from './revised-field.ts'
 import { RevisedValues } from './revised-values.ts'
@@ -180,24 +181,13 @@ function takeWith(
   let found = 0
   for (let at = json.indexOf(required); at >= 0; ) {
     if ((found++ & 0xfff) === 0) tick()
-    const n = lastBefore(starts, at + base)
+    const n = lastUpTo(starts, at + base)
     const [first, last] = [(starts[n] as number) - base, (starts[n + 1] as number) - base]
     const text = json.toString('utf8', first, last)
     take(text.charCodeAt(0) === quoteMark ? (JSON.parse(text) as string) : text, from + n)
     at = json.indexOf(required, last)
   }
   tick()
-}
-
-/** @returns the place of the last number that is not greater */
-function lastBefore(starts: Uint32Array, position: number): number {
-  let [low, high] = [0, starts.length]
-  while (high - low > 1) {
-    const middle = (low + high) >>> 1
-    if ((starts[middle] as number) <= position) low = middle
-    else high = middle
-  }
-  return low
 }
 
 /** Calls `take` for each value, as JSON. */
