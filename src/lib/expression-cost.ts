@@ -1,70 +1,22 @@
 import { onlyOne } from './code-points.ts'
 import { type Expression, hasPlace } from './expression-tree.ts'
 
-/** Upper bounds for the cost of matching, and the texts that matches must contain. */
+/** The size of expressions, and what all their matches have in common. */
 
-interface Cost {
-  /** Maximum number of ways in which a backtracking matcher can match the expression from one position. */
-  readonly ways: number
-  /** Maximum number of steps to try all these ways. */
-  readonly steps: number
-  /** True if each way takes at least one character. */
-  readonly moves: boolean
-}
-
-/**
- * Returns the maximum number of steps of a backtracking matcher for a text of this length.
- * It may try each position.
- */
-export function maxSteps(expression: Expression, length: number): number {
-  const { steps } = costOf(expression, length)
-  return startsText(expression) ? length + steps : (length + 1) * steps
-}
-
-function costOf(expression: Expression, length: number): Cost {
+/** True if every match takes at least one character. */
+function takesSome(expression: Expression): boolean {
   switch (expression.kind) {
     case 'one of':
-      return { ways: 1, steps: 1, moves: true }
+      return true
     case 'at':
-      return { ways: 1, steps: 1, moves: false }
-    case 'sequence': {
-      let [ways, steps, moves] = [1, 1, false]
-      for (const item of expression.of) {
-        const cost = costOf(item, length)
-        steps += ways * cost.steps
-        ways *= cost.ways
-        moves ||= cost.moves
-      }
-      return { ways, steps, moves }
-    }
-    case 'choice': {
-      const branches = expression.of.map(branch => costOf(branch, length))
-      return {
-        ways: branches.reduce((sum, { ways }) => sum + ways, 0),
-        steps: branches.reduce((sum, { steps }) => sum + steps + 1, 0),
-        moves: branches.every(({ moves }) => moves),
-      }
-    }
+      return false
+    case 'sequence':
+      return expression.of.some(takesSome)
+    case 'choice':
+      return expression.of.every(takesSome)
     case 'repeat':
-      return repeated(costOf(expression.of, length), expression, length)
+      return expression.min > 0 && takesSome(expression.of)
   }
-}
-
-function repeated(
-  { ways: each, steps: eachSteps, moves }: Cost,
-  { min, max }: { readonly min: number; readonly max: number },
-  length: number,
-): Cost {
-  // The number of turns is bounded: the text ends, and an empty turn is not repeated
-  // unless `min` requires it.
-  const turns = Math.min(max, moves ? length + 1 : Math.max(min, length) + 1)
-  let [reached, ways, steps] = [1, min === 0 ? 1 : 0, 1]
-  for (let turn = 1; turn <= turns && Number.isFinite(steps); turn++) {
-    steps += reached * eachSteps
-    reached *= each
-    if (turn >= min) ways += reached
-  }
-  return { ways: Math.max(1, ways), steps, moves: moves && min > 0 }
 }
 
 /** True if a turn of a repetition may consist of anchors alone, as in `(a|^)*`. */
@@ -75,7 +27,7 @@ export function repeatsAnchors(expression: Expression): boolean {
       return false
     case 'repeat': {
       const { of, max } = expression
-      return repeatsAnchors(of) || (max > 1 && hasPlace(of) && !costOf(of, 1).moves)
+      return repeatsAnchors(of) || (max > 1 && hasPlace(of) && !takesSome(of))
     }
     default:
       return expression.of.some(repeatsAnchors)
@@ -83,7 +35,7 @@ export function repeatsAnchors(expression: Expression): boolean {
 }
 
 /** True if the expression can match only at the beginning of the text. */
-function startsText(expression: Expression): boolean {
+export function startsText(expression: Expression): boolean {
   if (expression.kind === 'at') return expression.place === 'start of text'
   if (expression.kind === 'sequence') return expression.of[0] !== undefined && startsText(expression.of[0])
   return expression.kind === 'choice' && expression.of.every(startsText)

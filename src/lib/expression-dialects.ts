@@ -16,23 +16,6 @@ interface Dialect {
 const hex = (code: number, digits: number) => code.toString(16).padStart(digits, '0')
 
 /**
- * JavaScript's dialect with the flag `v`, under which a surrogate pair is one character. The flag `u` has
- * that effect, too, but then V8 (14.6) doesn't find `[^a]$` in a text that ends with a pair.
- */
-const v8: Dialect = {
-  character: code => (isPlain(code) ? String.fromCodePoint(code) : `\\u{${hex(code, 1)}}`),
-  places: {
-    'start of text': '^',
-    'end of text': '$',
-    'start of line': '(?:^|(?<=\\n))',
-    'end of line': '(?:$|(?=\\n))',
-    'word boundary': '\\b',
-    'no word boundary': '\\B',
-  },
-  maxTimes: Infinity,
-}
-
-/**
  * Writes a code point in PostgreSQL's "advanced" dialect
  * (https://www.postgresql.org/docs/18/functions-matching.html#POSIX-SYNTAX-DETAILS).
  */
@@ -55,8 +38,6 @@ const postgres: Dialect = {
   // DUPMAX in src/include/regex/regex.h of PostgreSQL.
   maxTimes: 255,
 }
-
-export const printForV8 = (expression: Expression): string => print(expression, v8)
 
 export const printForPostgres = (expression: Expression): string => print(expression, postgres)
 

@@ -26,17 +26,17 @@ export type Place =
   | 'word boundary'
   | 'no word boundary'
 
-/** True if the expression contains this place, or any place if none is given. */
-export function hasPlace(expression: Expression, place?: Place): boolean {
+/** True if the expression contains a place. */
+export function hasPlace(expression: Expression): boolean {
   switch (expression.kind) {
     case 'one of':
       return false
     case 'at':
-      return place === undefined || expression.place === place
+      return true
     case 'repeat':
-      return hasPlace(expression.of, place)
+      return hasPlace(expression.of)
     default:
-      return expression.of.some(part => hasPlace(part, place))
+      return expression.of.some(hasPlace)
   }
 }
 

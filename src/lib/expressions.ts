@@ -1,7 +1,8 @@
 import type * as re2js from 're2js'
-import { maxSteps, repeatsAnchors, requiredText, sizeOf } from './expression-cost.ts'
-import { printForPostgres, printForV8 } from './expression-dialects.ts'
-import { type Expression, hasPlace, OnlyRe2, readExpression } from './expression-tree.ts'
+import { Automaton, TooLarge } from './expression-automaton.ts'
+import { repeatsAnchors, requiredText, sizeOf } from './expression-cost.ts'
+import { printForPostgres } from './expression-dialects.ts'
+import { type Expression, OnlyRe2, readExpression } from './expression-tree.ts'
 import { onDemand } from './memo.ts'
 
 /**
@@ -20,17 +21,7 @@ const maxLength = 1_000
  */
 const maxProgram = 2_500
 
-/**
- * Maximum number of V8's steps for each character of a text. RE2 matches about twenty characters in the
- * time of that many steps.
- */
-const maxStepsPerCharacter = 200
-
-/** Maximum length of a text that V8 matches. RE2 matches all longer ones. */
-const maxTextForV8 = 100_000
-
-/** Maximum sizes of an expression; V8 and PostgreSQL take long to prepare larger ones. */
-const maxSizeForV8 = 500
+/** Maximum size of an expression; PostgreSQL takes long to prepare larger ones. */
 const maxSizeForPostgres = 1_000
 
 /**
@@ -68,49 +59,57 @@ const hintOf = (part: string) =>
       ? '; there are no references to groups'
       : ''
 
-/**
- * Returns a function that is true for texts that contain a match.
- * @param text an expression that was checked
- */
-export function compileExpression(text: string): (text: string) => boolean {
-  const expression = library().RE2JS.compile(text)
+/** Finds texts that contain a match of an expression. */
+export interface Matcher {
+  test(text: string): boolean
+  /** @param bytes has the text from `from` to below `end`, as well-formed UTF-8 */
+  testBytes(bytes: Buffer, from: number, end: number): boolean
+  /** A part that every text with a match contains; '' if none is known. */
+  readonly required: string
+}
+
+/** Texts up to this length in UTF-16 units are written to the same buffer. */
+const shortText = 4_096
+const written = Buffer.alloc(3 * shortText)
+
+/** @param text an expression that was checked */
+export function compileExpression(text: string): Matcher {
   const tree = treeOf(text)
-  if (typeof tree === 'string') return candidate => expression.test(candidate)
+  let compiled: re2js.RE2JS | undefined
+  const re2 = () => {
+    compiled ??= library().RE2JS.compile(text)
+    return compiled
+  }
+  if (typeof tree === 'string')
+    return {
+      test: candidate => re2().test(candidate),
+      testBytes: (bytes, from, end) => re2().test(bytes.toString('utf8', from, end)),
+      required: '',
+    }
   const { text: required, isAll } = requiredText(tree)
+  const automaton = automatonOf(tree)
+  const testBytes: Matcher['testBytes'] = (bytes, from, end) =>
+    automaton?.matches(bytes, from, end) ?? re2().test(bytes.toString('utf8', from, end))
   // Half of a surrogate pair must not match within a whole pair.
-  if (isAll && required.isWellFormed()) return candidate => candidate.includes(required)
-  const short = longestForV8(tree)
-  const v8 = short < 0 ? undefined : new RegExp(printForV8(tree), 'v')
-  return candidate => {
+  const isText = isAll && required.isWellFormed()
+  const test = (candidate: string) => {
+    if (isText) return candidate.includes(required)
     if (required !== '' && !candidate.includes(required)) return false
-    return v8 !== undefined && candidate.length <= short ? v8.test(candidate) : expression.test(candidate)
+    if (!candidate.isWellFormed()) return re2().test(candidate)
+    const bytes = candidate.length <= shortText ? written : Buffer.allocUnsafe(3 * candidate.length)
+    return testBytes(bytes, 0, bytes.write(candidate))
   }
+  return { test, testBytes, required }
 }
 
-/**
- * Returns a part that every text with a match contains; '' if there is none.
- * @param text an expression that was checked
- */
-export function requiredBy(text: string): string {
-  const tree = treeOf(text)
-  return typeof tree === 'string' ? '' : requiredText(tree).text
-}
-
-/**
- * Returns the maximum length of a text that V8 may match. Expressions with `\B` are left to RE2, because V8
- * also finds `\B` within a surrogate pair.
- * @returns -1 if V8 may match none
- */
-function longestForV8(tree: Expression): number {
-  if (sizeOf(tree) > maxSizeForV8 || hasPlace(tree, 'no word boundary')) return -1
-  const isQuick = (length: number) => maxSteps(tree, length) <= maxStepsPerCharacter * (length + 1)
-  let [longest, tooLong] = [-1, maxTextForV8]
-  while (tooLong - longest > 1) {
-    const middle = (longest + tooLong) >> 1
-    if (isQuick(middle)) longest = middle
-    else tooLong = middle
+/** @returns undefined if it would be too large */
+function automatonOf(tree: Expression): Automaton | undefined {
+  try {
+    return new Automaton(tree)
+  } catch (error) {
+    if (error instanceof TooLarge) return undefined
+    throw error
   }
-  return longest
 }
 
 /** Returns an expression that matches only whole texts. @param text an expression that was checked */

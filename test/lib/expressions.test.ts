@@ -12,7 +12,7 @@ import {
 import { repeats, runs } from '../support/scale.ts'
 import { closeDatabases, serverUrl } from '../support/service/databases.ts'
 
-const matches = (expression: string, text: string) => compileExpression(expression)(text)
+const matches = (expression: string, text: string) => compileExpression(expression).test(text)
 
 test('Q26 an expression matches anywhere in a text, in RE2’s dialect', () => {
   for (const [expression, text, expected] of [
@@ -117,7 +117,7 @@ test('Q26 no text is too strange to be refused in words', () => {
   fc.assert(
     fc.property(fc.array(fc.oneof(parts, fc.string({ unit: 'binary' })), { maxLength: 20 }), list => {
       const expression = list.join('')
-      if (checkExpression(expression) === undefined) compileExpression(expression)('a😀')
+      if (checkExpression(expression) === undefined) compileExpression(expression).test('a😀')
     }),
     runs(300, 100_000),
   )
@@ -135,7 +135,7 @@ test('Q26 no expression takes more than a bounded number of steps for each chara
     '.*.*.*=',
     '(?:(?:a{1,3}){1,3}){1,3}b',
   ]) {
-    const match = compileExpression(expression)
+    const match = compileExpression(expression).test
     // With backtracking, most of them would practically never end.
     for (const length of [10, 30, 100, 1_000]) assert.equal(match('a'.repeat(length)), false, expression)
     assert.equal(
@@ -300,12 +300,39 @@ test('Q26 whichever engine matches, the answer is RE2’s', () => {
       fc.array(fc.oneof(texts, torn), { minLength: 5, maxLength: 20 }),
       (expression, list) => {
         const [own, library] = [compileExpression(expression), RE2JS.compile(expression)]
-        for (const text of list)
-          assert.equal(own(text), library.test(text), JSON.stringify([expression, text]))
+        for (const text of list) {
+          const expected = library.test(text)
+          assert.equal(own.test(text), expected, JSON.stringify([expression, text]))
+          const [before, bytes] = [Buffer.from('é😀'), Buffer.from(text)]
+          const between = Buffer.concat([before, bytes, before])
+          if (text.isWellFormed())
+            assert.equal(own.testBytes(between, before.length, before.length + bytes.length), expected)
+        }
       },
     ),
     runs(500, 200_000),
   )
+})
+
+test('Q26 an expression with too many states for an automaton matches what RE2 matches', () => {
+  for (const expression of [
+    '(a|b)*a(a|b){12}c',
+    '(?:.{20}x|.{30}y)$',
+    '(?i)[k-s]{900}',
+    '[^x]{400}[é-σ]{300}z',
+  ]) {
+    const [own, library] = [compileExpression(expression), RE2JS.compile(expression)]
+    const text = fc.string({
+      unit: fc.constantFrom('a', 'b', 'c', 'k', 'ſ', 'x', 'y', 'é'),
+      maxLength: 2_000,
+    })
+    fc.assert(
+      fc.property(text, one =>
+        assert.equal(own.test(one), library.test(one), JSON.stringify([expression, one])),
+      ),
+      runs(100, 5_000),
+    )
+  }
 })
 
 test('Q26 letters that differ only by case are the same ones for every engine', () => {
@@ -316,7 +343,7 @@ test('Q26 letters that differ only by case are the same ones for every engine', 
     if (others.every(other => other === letter) || code === 0xa64a) continue
     const expression = `(?i)^[\\x{${code.toString(16)}}]$`
     const [own, library] = [compileExpression(expression), RE2JS.compile(expression)]
-    for (const other of others) assert.equal(own(other), library.test(other), `${letter} ${other}`)
+    for (const other of others) assert.equal(own.test(other), library.test(other), `${letter} ${other}`)
   }
 })
 
@@ -346,7 +373,7 @@ test('Q26 PostgreSQL answers as every other engine does', async t => {
       .catch((cause: unknown) => {
         throw new Error(`${expression} as ${translated}`, { cause })
       })
-    const own = list.map(compileExpression(expression))
+    const own = list.map(compileExpression(expression).test)
     assert.deepEqual(
       rows.map(({ found }) => found),
       own,

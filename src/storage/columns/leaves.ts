@@ -1,4 +1,4 @@
-import { compileExpression, requiredBy } from '../../lib/expressions.ts'
+import { compileExpression } from '../../lib/expressions.ts'
 import { matchedText } from '../../lib/json-text.ts'
 import { firstKeys, textForm } from '../../lib/sort-keys.ts'
 import type { FieldType } from '../../model/entities.ts'
@@ -9,7 +9,7 @@ import { findPlace, orderIn, type Place, placesIn } from './look-up.ts'
 import { complement, noRanks, type RankSet, rankRange, ranksIn, ranksOf, tableOf } from './rank-sets.ts'
 import type { Column, Postings } from './stored-column.ts'
 import type { Values } from './stored-values.ts'
-import { eachText, valueAt } from './values.ts'
+import { matchTexts, valueAt } from './values.ts'
 
 /** Facts about a field by which the ranks that fulfill a condition are found. */
 export interface FieldFacts {
@@ -100,21 +100,15 @@ function scanned(condition: ValueCondition, facts: FieldFacts, tick: () => void)
   const kinds =
     facts.type === 'json' ? kindsOf(values) : { numbers: distinct, booleans: distinct, nested: distinct }
   if (condition.kind !== 'matches') return tested(condition, values, kinds.nested, distinct, tick)
-  const test = testOf(condition, 'text')
+  const matcher = compileExpression(condition.expression)
   const ranks: number[] = []
   const testOthers = (from: number, end: number) => {
     for (let rank = from; rank < end; rank++) {
       if ((rank & 0xfff) === 0) tick()
-      if (test(matchedText(valueAt(values, rank)))) ranks.push(rank)
+      if (matcher.test(matchedText(valueAt(values, rank)))) ranks.push(rank)
     }
   }
-  const take = (text: string, rank: number) => {
-    if (test(text)) ranks.push(rank)
-  }
-  const part = requiredBy(condition.expression)
-  // JSON writes such a part as it stands.
-  const wanted = part !== '' && JSON.stringify(part) === `"${part}"` ? Buffer.from(part) : undefined
-  eachText(values, 0, kinds.numbers, tick, take, wanted)
+  matchTexts(values, kinds.numbers, matcher, tick, rank => ranks.push(rank))
   testOthers(kinds.numbers, condition.field.list ? kinds.nested : distinct)
   if (!condition.field.list) return ranksOf(ranks)
   return union(ranksOf(ranks), tested(condition, values, kinds.nested, distinct, tick), distinct)
@@ -183,7 +177,7 @@ export function testOf(
 ): (value: unknown) => boolean {
   if (type === 'json' || condition.kind === 'path matches') return jsonTest(condition)
   if (condition.kind === 'matches') {
-    const test = compileExpression(condition.expression)
+    const { test } = compileExpression(condition.expression)
     return value => test(textForm(value))
   }
   const order = orderIn({ type, collation })

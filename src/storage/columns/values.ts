@@ -1,4 +1,5 @@
 import { TooMuch } from '../../lib/errors.ts'
+import type { Matcher } from '../../lib/expressions.ts'
 import { parseExact } from '../../lib/json.ts'
 import { sharedBytes } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
@@ -131,21 +132,10 @@ type Take = (text: string, rank: number) => void
 /**
  * Calls `take` for each value, with its text or, if it is not a text, its JSON.
  * @param tick called now and then; it may throw to stop
- * @param required bytes that the JSON of wanted values contains; looking for them takes a tenth of the time of
- *   decoding all values
  */
-export function eachText(
-  values: Values,
-  from: number,
-  end: number,
-  tick: () => void,
-  take: Take,
-  required?: Uint8Array,
-): void {
+export function eachText(values: Values, from: number, end: number, tick: () => void, take: Take): void {
   if (from >= end) return
-  for (const part of values.parts(from, end))
-    if (required) takeWith(part, required, tick, take)
-    else takeAll(part, tick, take)
+  for (const part of values.parts(from, end)) takeAll(part, tick, take)
 }
 
 /** Decoding many values into one string and cutting it takes a fifth of the time of decoding each. */
@@ -171,24 +161,66 @@ function takeAll({ from, end, starts, json }: ValuesPart, tick: () => void, take
   }
 }
 
-function takeWith(
-  { from, starts, json }: ValuesPart,
-  required: Uint8Array,
+/**
+ * Calls `found` for each value below rank `end` whose text or, if it is not a text, whose JSON matches. Most texts
+ * are read as they lie in memory, without a string for each.
+ */
+export function matchTexts(
+  values: Values,
+  end: number,
+  matcher: Matcher,
   tick: () => void,
-  take: Take,
+  found: (rank: number) => void,
 ): void {
-  const base = starts[0] as number
-  let found = 0
-  for (let at = json.indexOf(required); at >= 0; ) {
-    if ((found++ & 0xfff) === 0) tick()
-    const n = lastUpTo(starts, at + base)
-    const [first, last] = [(starts[n] as number) - base, (starts[n + 1] as number) - base]
-    const text = json.toString('utf8', first, last)
-    take(text.charCodeAt(0) === quoteMark ? (JSON.parse(text) as string) : text, from + n)
-    at = json.indexOf(required, last)
+  if (end === 0) return
+  const { required } = matcher
+  // JSON writes such a part as it stands.
+  const isPlain = required !== '' && JSON.stringify(required) === `"${required}"`
+  let part = isPlain ? Buffer.from(required) : undefined
+  for (const some of values.parts(0, end)) {
+    const tested = matchPart(some, part, matcher, tick, found)
+    // Looking for the part of a text pays where few have it.
+    if (tested * worthLooking > some.end - some.from) part = undefined
   }
-  tick()
 }
+
+/** A part of a text is looked for unless it is in more than one of this many values. */
+const worthLooking = 8
+
+/** @returns the number of values that were tested */
+function matchPart(
+  { from, end, starts, json }: ValuesPart,
+  required: Uint8Array | undefined,
+  matcher: Matcher,
+  tick: () => void,
+  found: (rank: number) => void,
+): number {
+  const base = starts[0] as number
+  const length = end - from
+  let nextEscape = json.indexOf(backslash)
+  let at = 0
+  let tested = 0
+  for (let n = 0; n < length; n++) {
+    if (required) {
+      at = json.indexOf(required, at)
+      if (at < 0) break
+      n = lastUpTo(starts, at + base)
+    }
+    if ((tested++ & 0xfff) === 0) tick()
+    const [first, last] = [(starts[n] as number) - base, (starts[n + 1] as number) - base]
+    if (nextEscape >= 0 && nextEscape < first) nextEscape = json.indexOf(backslash, first)
+    const isText = json[first] === quoteMark
+    const matches =
+      isText && nextEscape >= 0 && nextEscape < last
+        ? matcher.test(JSON.parse(json.toString('utf8', first, last)) as string)
+        : matcher.testBytes(json, isText ? first + 1 : first, isText ? last - 1 : last)
+    if (matches) found(from + n)
+    at = last
+  }
+  return tested
+}
+
+const backslash = 0x5c
 
 /** Calls `take` for each value, as JSON. */
 export function eachJson(values: Values, take: (json: string, rank: number) => void): void {

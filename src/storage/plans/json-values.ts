@@ -72,7 +72,7 @@ export function jsonTest(condition: ValueCondition): Test {
   const isList = condition.field.list === true
   if (condition.kind === 'matches') {
     const matches = compileExpression(condition.expression)
-    const test = (value: unknown) => matches(matchedText(value))
+    const test = (value: unknown) => matches.test(matchedText(value))
     return isList ? ofList(test, false) : test
   }
   if (condition.kind === 'compare' && condition.operator !== '=') {
@@ -144,5 +144,5 @@ function elementTest(element: PathElement): Test {
   const matches = compileExpression(element.expression)
   return value =>
     (typeof value === 'string' || (element.indexes && numberText(value) !== undefined)) &&
-    matches(matchedText(value))
+    matches.test(matchedText(value))
 }

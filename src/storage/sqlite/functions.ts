@@ -109,7 +109,7 @@ export const searchFunctions = {
 
 const functions = {
   /** @returns 1 if the text matches the expression, else 0; NULL for NULL */
-  carrel_matches: (text, how) => (text === null ? null : Number(expression(how)(String(text)))),
+  carrel_matches: (text, how) => (text === null ? null : Number(expression(how).test(String(text)))),
   /** @returns 1 if the JSON fulfils the leaf of a condition; NULL if there is no value */
   carrel_json: (json, condition) => {
     const { path, test } = leaf(condition)
