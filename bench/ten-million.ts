@@ -1,6 +1,9 @@
+import { execFileSync } from 'node:child_process'
 import { once } from 'node:events'
 import { createWriteStream, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { scratch } from './support/folder.ts'
 import { median } from './support/load.ts'
 import { carrel, startCarrel } from './support/processes.ts'
@@ -9,7 +12,8 @@ import { carrel, startCarrel } from './support/processes.ts'
  * Imports generated records of six fields, ten million unless BENCH_RECORDS says otherwise, and asks questions
  * about them: each one first in a process that has just started, then again, and then with other values.
  * BENCH_DATA is a data folder that already has them. Beside each time is the processor time of the service, and
- * at the end its memory.
+ * at the end its memory. DUCKDB is a folder in which `npm install @duckdb/node-api` was run: then DuckDB answers
+ * the same questions in turn, each in a process of its own, from a table that is made once.
  */
 const records = Number(process.env.BENCH_RECORDS ?? 10_000_000)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 3)
@@ -57,7 +61,9 @@ async function writeRecords(path: string): Promise<void> {
   await once(file, 'finish')
 }
 
-const questions: Readonly<Record<string, (round: number, ids: readonly string[]) => string>> = {
+type Question = (round: number, ids: readonly string[]) => string
+
+const questions: Readonly<Record<string, Question>> = {
   'record by key': (round, ids) => `works { id = ${ids[round]} }`,
   'filter on two fields': round =>
     `works { maker = "Maker ${17 + round}" and year > ${1_900 + round} order by id limit 10 }`,
@@ -72,9 +78,35 @@ const questions: Readonly<Record<string, (round: number, ids: readonly string[])
   'comparison that finds few': round => `works { price > ${999_990 - round} limit 10 }`,
 }
 
+/** The statements of DuckDB for the questions. A page also has the number of all rows. */
+const page = (where: string, order = '') => [
+  `SELECT count(*) FROM works WHERE ${where}`,
+  `SELECT * FROM works WHERE ${where} ${order} LIMIT 10`,
+]
+const statements: Readonly<Record<string, (round: number, ids: readonly string[]) => readonly string[]>> = {
+  'record by key': (round, ids) => [`SELECT * FROM works WHERE id = ${ids[round]}`],
+  'filter on two fields': round =>
+    page(`maker = 'Maker ${17 + round}' AND year > ${1_900 + round}`, 'ORDER BY id'),
+  'count by 300 values under a filter': round => [
+    `SELECT maker, count(*) FROM works WHERE year > ${1_900 + round} GROUP BY maker ORDER BY maker`,
+  ],
+  'avg(price) by 300 values': round => [
+    `SELECT maker, avg(price) FROM works WHERE year > ${1_000 + round} GROUP BY maker ORDER BY maker`,
+  ],
+  'avg(price) by 300 values, all records': () => [
+    'SELECT maker, avg(price) FROM works GROUP BY maker ORDER BY maker',
+  ],
+  'match of a beginning': round =>
+    page(`regexp_matches(title, '(^| )${['se', 'dix', 'lopi', 'vat'][round]}')`),
+  'match of a word': round => page(`regexp_matches(title, '(^| )${wordOf(7_000 + round)}( |$)')`),
+  '~ of a word in titles': round => page(`regexp_matches(title, '^${wordOf(5_000 + round)} ')`),
+  '~ with a class': round => page(`regexp_matches(title, '[xyz]o${'abcd'[round]}?.*ki$')`),
+  'comparison that finds few': round => page(`price > ${999_990 - round}`),
+}
+
 const folder = process.env.BENCH_DATA ?? scratch()
+const file = join(folder, 'works.ndjson')
 if (!process.env.BENCH_DATA) {
-  const file = join(folder, 'works.ndjson')
   await writeRecords(file)
   const begun = performance.now()
   carrel(folder, ['import', file, '--entity', 'works', '--key', 'id', '--read', 'anonymous'])
@@ -90,6 +122,15 @@ function processorTime(pid: number): number {
 const memoryOf = (pid: number): number =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) / 1_024
 
+/** Asks DuckDB in a new process. @returns ms of the first question, the same again, and other values */
+function askDuckdb(name: string, ids: readonly string[]): readonly number[] {
+  const asked = [0, 0, 1, 2, 3].map(round => statements[name]?.(round, ids) ?? [])
+  const script = fileURLToPath(new URL('support/duckdb.ts', import.meta.url))
+  const input = JSON.stringify({ file, database: join(folder, 'works.duckdb'), asked })
+  const output = execFileSync(process.execPath, [script], { input, encoding: 'utf8' })
+  return JSON.parse(output) as number[]
+}
+
 const figure = (value: number): string => value.toFixed(value < 10 ? 1 : 0)
 
 for (const [name, query] of Object.entries(questions)) {
@@ -97,6 +138,7 @@ for (const [name, query] of Object.entries(questions)) {
   const work: number[] = []
   const same: number[] = []
   const other: number[] = []
+  const duckdb: (readonly number[])[] = []
   let memory = 0
   for (let round = 0; round < rounds; round++) {
     const service = await startCarrel(folder, { CARREL_WORKERS: process.env.BENCH_WORKERS ?? '1' })
@@ -113,6 +155,8 @@ for (const [name, query] of Object.entries(questions)) {
       const page = await fetch(`${service.address}/api/query/v4/works?offset=${offset}&limit=1`)
       ids.push(JSON.stringify(((await page.json()) as { id: unknown }[])[0]?.id))
     }
+    // A service that has just started collects garbage after a second.
+    await delay(2_000)
     const before = processorTime(service.pid)
     first.push(await ask(query(0, ids)))
     work.push(processorTime(service.pid) - before)
@@ -120,8 +164,13 @@ for (const [name, query] of Object.entries(questions)) {
     for (const next of [1, 2, 3]) other.push(await ask(query(next, ids)))
     memory = Math.max(memory, memoryOf(service.pid))
     await service.stop()
+    if (process.env.DUCKDB) duckdb.push(askDuckdb(name, ids))
   }
   console.log(
     `${name}: first ${figure(median(first))} ms (processor ${figure(median(work))}), again ${figure(median(same))} ms, other values ${figure(median(other))} ms; ${Math.round(memory)} MB`,
   )
+  if (duckdb.length === 0) continue
+  const of = (places: readonly number[]) =>
+    figure(median(duckdb.flatMap(times => places.map(place => times[place] as number))))
+  console.log(`  DuckDB: first ${of([0])} ms, again ${of([1])} ms, other values ${of([2, 3, 4])} ms`)
 }

@@ -48,6 +48,8 @@ export function serveCommand(): Command {
           ? await (await import('./demo.ts')).createDemo(storage, config.filesFolder)
           : undefined
         announceReady(config)
+        // Without it, the first questions only take longer.
+        await storage.entities.prepare().catch(() => {})
         collectGarbageAfterStart()
         await announceStore(config, storage)
         if (created) introduce(created, config)

@@ -14,6 +14,8 @@ import type { Description, DescriptionChange } from '../model/relations.ts'
 export interface Entities {
   /** All entities by name: built-in, imported and exposed. */
   all(): Awaitable<ReadonlyMap<string, Entity>>
+  /** Does what the first questions about large entities would otherwise wait for. */
+  prepare(): Promise<void>
   /**
    * Lists a page. The check of the plan has applied the read rules of its entities; row visibility is applied
    * here, to all of them.

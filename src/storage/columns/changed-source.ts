@@ -133,6 +133,7 @@ export function changedSource(source: RecordSource, cache: RecordCache): Changed
   return {
     facts,
     fieldFiles: source.fieldFiles,
+    begin: source.begin,
     inTurn,
     readShort: (entity, numbers, separator) =>
       changesOf(entity)

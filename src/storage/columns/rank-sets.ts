@@ -98,3 +98,20 @@ export function tableOf(set: RankSet, length: number): Uint8Array {
   }
   return table
 }
+
+/** For each rank, a bit that is set if the set has it. @param length one more than the highest rank */
+export function bitsIn(set: RankSet, length: number): Uint32Array {
+  const words = new Uint32Array((length + 31) >>> 5)
+  for (let at = 0; at < set.length; at += 2) {
+    const end = set[at + 1] as number
+    let rank = set[at] as number
+    while (rank < end) {
+      const word = rank >>> 5
+      if ((rank & 31) === 0 && end - rank >= 32) {
+        words.fill(0xffff_ffff, word, end >>> 5)
+        rank = end & ~31
+      } else words[word] = (words[word] as number) | (1 << (rank++ & 31))
+    }
+  }
+  return words
+}

@@ -1,7 +1,7 @@
 import type { Awaitable } from '../../lib/awaitable.ts'
 import type { Client } from '../../lib/fair-queue.ts'
 import type { Thread } from '../../lib/threads/thread.ts'
-import type { Field } from '../../model/entities.ts'
+import type { Entity, Field } from '../../model/entities.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import type { RecordEntity } from '../entities.ts'
 import type { Stop } from '../runtime/limits.ts'
@@ -46,6 +46,8 @@ export interface RecordWork {
 export interface RecordSource {
   /** The files with what is known of fields. */
   readonly fieldFiles: FieldFiles
+  /** Starts the thread for work, which otherwise the first work does. */
+  begin(): void
   /** Runs work when it is the turn of the client. @throws Overloaded if too much is waiting */
   inTurn<T>(client: Client, work: (work: RecordWork) => Promise<T>): Promise<T>
   /** Reads a few records, joined by the separator. */
@@ -67,3 +69,11 @@ export interface OpenRecords {
 
 /** Number of slots, including those of replaced records. */
 export const slotsOf = ({ source }: RecordEntity): number => source.slots ?? source.count
+
+/** Number of records from which on an entity's first question shouldn't wait for a thread to start, 0.1 s. */
+const many = 1_000_000
+
+/** Starts the thread for work if an entity has many records. */
+export function beginForMany(source: RecordSource, entities: Iterable<Entity>): void {
+  for (const { source: from } of entities) if (from.kind === 'records' && from.count >= many) source.begin()
+}

@@ -1,4 +1,4 @@
-import { hasRank, type RankSet, sizeOf, tableOf } from './rank-sets.ts'
+import { bitsIn, hasRank, type RankSet, sizeOf, tableOf } from './rank-sets.ts'
 import {
   allBits,
   compact,
@@ -199,7 +199,7 @@ const fewNumbers = 512
 function bitsOf({ ranks: set, column }: Extract<Sought, { kind: 'ranks' }>, count: number): Uint32Array {
   const [from = 0, end = 0] = set
   const words = noBits(count)
-  const table = set.length <= 2 ? undefined : tableOf(set, column.distinct + 1)
+  const table = set.length <= 2 ? undefined : bitsIn(set, column.distinct + 1)
   for (let first = 0; first < count; first += partLength) {
     const ranks = column.read(first, Math.min(count, first + partLength))
     const part = words.subarray(first >>> 5, (first + ranks.length + 31) >>> 5)
@@ -220,11 +220,15 @@ function setBetween(words: Uint32Array, ranks: Ranks, from: number, end: number)
   }
 }
 
-function setIn(words: Uint32Array, ranks: Ranks, table: Uint8Array): void {
+/** @param table a bit for each rank: of millions, a byte for each would not fit into a processor's cache */
+function setIn(words: Uint32Array, ranks: Ranks, table: Uint32Array): void {
   for (let at = 0, n = 0; at < words.length; at++) {
     const to = Math.min(n + 32, ranks.length)
     let word = 0
-    for (let bit = 0; n < to; n++, bit++) word |= (table[ranks[n] as number] as number) << bit
+    for (let bit = 0; n < to; n++, bit++) {
+      const rank = ranks[n] as number
+      word |= (((table[rank >>> 5] as number) >>> (rank & 31)) & 1) << bit
+    }
     words[at] = word
   }
 }

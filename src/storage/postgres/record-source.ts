@@ -73,6 +73,7 @@ export function recordTables({ pools, worker, queue, fieldFiles }: Parts): Recor
   return {
     openVersions,
     fieldFiles,
+    begin: () => void worker(),
     inTurn: (client, work) => queue.run(client, () => work(workOf())),
     readShort: createShortReads(pools),
     open: entity => {

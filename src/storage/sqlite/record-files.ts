@@ -43,6 +43,7 @@ export function recordFiles({ readerThreads, fileOf, fieldFiles }: FileParts): R
 
   return {
     fieldFiles,
+    begin: readerThreads.begin,
     inTurn: (client, work) => readerThreads.long(client, reader => work(workIn(reader))),
     readShort: ({ source }, numbers, separator) =>
       numbers instanceof Uint32Array

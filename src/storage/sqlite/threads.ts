@@ -74,6 +74,8 @@ export interface ReaderThreads {
    * @throws Overloaded if too much is waiting
    */
   long<T>(client: Client, work: (reader: Reader) => Promise<T>): Promise<T>
+  /** Starts the thread for work that may take long. */
+  begin(): void
   /** Starts counting the work that may take long. */
   readonly measure: FairQueue['measure']
   close(): Promise<void>
@@ -103,6 +105,7 @@ export function createReaderThreads({ threads, loop }: Shared, statementTimeout:
   return {
     quick: () => thread(slots.quick),
     long: (client, work) => queue.run(client, async () => work(thread(slots.long))),
+    begin: () => void thread(slots.long),
     measure: queue.measure,
     close: async () => {
       closed = true

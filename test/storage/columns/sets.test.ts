@@ -13,6 +13,7 @@ import {
 import { finishField } from '../../../src/storage/columns/field-writer.ts'
 import { Pairs, TupleSet } from '../../../src/storage/columns/groups.ts'
 import {
+  bitsIn,
   complement,
   hasRank,
   rankRange,
@@ -48,6 +49,7 @@ import { temporaryFolder } from '../../support/service/service.ts'
 
 const numbers = (max: number, maxLength = 60) => fc.uniqueArray(fc.nat({ max }), { maxLength })
 const ascending = (some: readonly number[]) => some.toSorted((one, other) => one - other)
+const rangesOf = (words: Uint32Array, count: number) => ranksOf(numbersIn({ kind: 'bits', words }, count))
 const upTo = (length: number) => Array.from({ length }, (_, n) => n)
 
 test('Q20 a set of ranks has the ranks that it is made of, and its complement all others', () => {
@@ -61,10 +63,18 @@ test('Q20 a set of ranks has the ranks that it is made of, and its complement al
         assert.equal(hasRank(others, rank), !some.includes(rank))
       }
       assert.deepEqual(ranksIn(tableOf(set, distinct)), set)
+      assert.deepEqual(rangesOf(bitsIn(set, distinct), distinct), set)
       assert.deepEqual(complement(others, distinct), set)
     }),
     runs(100, 1_000),
   )
+  for (const [from, end] of [
+    [3, 130],
+    [32, 64],
+    [0, 96],
+    [64, 66],
+  ] as const)
+    assert.deepEqual(rangesOf(bitsIn(rankRange(from, end), 200), 200), rankRange(from, end))
   assert.deepEqual([...rankRange(3, 3)], [])
   assert.deepEqual([...ranksOf([1, 2, 3, 5])], [1, 4, 5, 6])
 })
