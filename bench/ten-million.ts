@@ -13,7 +13,8 @@ import { carrel, startCarrel } from './support/processes.ts'
  * about them: each one first in a process that has just started, then again, and then with other values.
  * BENCH_DATA is a data folder that already has them. Beside each time is the processor time of the service, and
  * at the end its memory. DUCKDB is a folder in which `npm install @duckdb/node-api` was run: then DuckDB answers
- * the same questions in turn, each in a process of its own, from a table that is made once.
+ * the same questions in turn, each in a process of its own, from a table that is made once. Arguments choose
+ * questions by parts of their names.
  */
 const records = Number(process.env.BENCH_RECORDS ?? 10_000_000)
 const rounds = Number(process.env.BENCH_ROUNDS ?? 3)
@@ -61,7 +62,17 @@ async function writeRecords(path: string): Promise<void> {
   await once(file, 'finish')
 }
 
-type Question = (round: number, ids: readonly string[]) => string
+/** Texts that are asked one after the other. */
+type Question = (round: number, ids: readonly string[]) => string | readonly string[]
+
+/** What a console shows beside a table: most frequent values, also of pairs, and ranges of numbers and times. */
+const facets = [
+  ['maker, count()', 'group by maker order by count desc limit 10'],
+  ['year, count()', 'group by year order by count desc limit 10'],
+  ['maker, year, count()', 'group by maker, year order by count desc limit 10'],
+  ['min(price), max(price), avg(price), count(price)', ''],
+  ['min(changed), max(changed), count(changed)', ''],
+] as const
 
 const questions: Readonly<Record<string, Question>> = {
   'record by key': (round, ids) => `works { id = ${ids[round]} }`,
@@ -76,6 +87,11 @@ const questions: Readonly<Record<string, Question>> = {
   '~ of a word in titles': round => `works { title ~ "^${wordOf(5_000 + round)} " limit 10 }`,
   '~ with a class': round => `works { title ~ "[xyz]o${'abcd'[round]}?.*ki$" limit 10 }`,
   'comparison that finds few': round => `works { price > ${999_990 - round} limit 10 }`,
+  'five facets under a filter': round =>
+    facets.map(
+      ([columns, rest]) =>
+        `works[${columns}] { year > ${1_900 + round} and price < ${500_000 + round} ${rest} }`,
+    ),
 }
 
 /** The statements of DuckDB for the questions. A page also has the number of all rows. */
@@ -102,6 +118,11 @@ const statements: Readonly<Record<string, (round: number, ids: readonly string[]
   '~ of a word in titles': round => page(`regexp_matches(title, '^${wordOf(5_000 + round)} ')`),
   '~ with a class': round => page(`regexp_matches(title, '[xyz]o${'abcd'[round]}?.*ki$')`),
   'comparison that finds few': round => page(`price > ${999_990 - round}`),
+  'five facets under a filter': round =>
+    facets.map(
+      ([columns, rest]) =>
+        `SELECT ${columns.replace('count()', 'count(*) AS count')} FROM works WHERE year > ${1_900 + round} AND price < ${500_000 + round} ${rest}`,
+    ),
 }
 
 const folder = process.env.BENCH_DATA ?? scratch()
@@ -133,7 +154,9 @@ function askDuckdb(name: string, ids: readonly string[]): readonly number[] {
 
 const figure = (value: number): string => value.toFixed(value < 10 ? 1 : 0)
 
+const chosen = process.argv.slice(2)
 for (const [name, query] of Object.entries(questions)) {
+  if (chosen.length > 0 && !chosen.some(part => name.includes(part))) continue
   const first: number[] = []
   const work: number[] = []
   const same: number[] = []
@@ -142,12 +165,13 @@ for (const [name, query] of Object.entries(questions)) {
   let memory = 0
   for (let round = 0; round < rounds; round++) {
     const service = await startCarrel(folder, { CARREL_WORKERS: process.env.BENCH_WORKERS ?? '1' })
-    const ask = async (text: string) => {
-      const url = `${service.address}/api/query/v4?query=${encodeURIComponent(text)}`
+    const ask = async (texts: string | readonly string[]) => {
       const begun = performance.now()
-      const response = await fetch(url)
-      await response.arrayBuffer()
-      if (response.status !== 200) throw new Error(`${response.status} for ${text}`)
+      for (const text of [texts].flat()) {
+        const response = await fetch(`${service.address}/api/query/v4?query=${encodeURIComponent(text)}`)
+        const body = await response.text()
+        if (response.status !== 200) throw new Error(`${response.status} for ${text}: ${body}`)
+      }
       return performance.now() - begun
     }
     const ids: string[] = []

@@ -127,22 +127,27 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     }
     fieldFiles.sweep(versions)
   }
-  /** @returns as `publish` */
+  /**
+   * Makes the files of a version, and points the entity at it.
+   * @returns as `publish`
+   */
   async function point(
-    entity: PublishedEntity,
+    version: string,
     event: AuditEvent | null,
+    make: () => Promise<Omit<PublishedEntity, 'version'>>,
     agree?: NewEntity['agree'],
   ): Promise<ReadRule | undefined> {
     try {
+      const entity = { ...(await make()), version }
       const read = await pointAgreed(agree, entity.agreed, agreed =>
         changes.point({ ...entity, ...(agreed && { agreed }) }, event),
       )
       await sweep()
       return read
     } finally {
-      // Removes the file unless it was published: even if it was replaced since, it may be a base.
+      // Removes the files unless the version was published: even if it was replaced since, it may be a base.
       const sql = 'SELECT 1 FROM entity WHERE version = ?1 UNION ALL SELECT 1 FROM retired WHERE version = ?1'
-      if (!db.get(sql, entity.version)) removeVersion(entity.version)
+      if (!db.get(sql, version)) removeVersion(version)
     }
   }
   // A failed removal is retried a minute later.
@@ -161,15 +166,18 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
 
   async function publish(entity: NewEntity, lines: NewRecords, event: AuditEvent | null) {
     const { ranks: _, writeFields, agree, ...definition } = entity
-    const agreed = await agree?.()
     const version = `${entity.name}.${randomBytes(8).toString('hex')}`
-    // Other threads write the facts about the fields, while this one writes the records.
-    // Without their files, values are read from the records.
-    const writing = writeFields?.(version).catch(() => undefined)
-    const written = await writeRecordFile(fileOf(version), entity, lines)
-    const fields = await writing
-    if (fields !== undefined) fieldFiles.place(version, fields)
-    return point({ ...definition, version, ...written, ...(agreed && { agreed }) }, event, agree)
+    const make = async () => {
+      const agreed = await agree?.()
+      // Other threads write the facts about the fields, while this one writes the records.
+      // Without their files, values are read from the records.
+      const writing = writeFields?.(version).catch(() => undefined)
+      const written = await writeRecordFile(fileOf(version), entity, lines)
+      const fields = await writing
+      if (fields !== undefined) fieldFiles.place(version, fields)
+      return { ...definition, ...written, ...(agreed && { agreed }) }
+    }
+    return point(version, event, make, agree)
   }
 
   async function revise(revision: Revision, event: AuditEvent | null) {
@@ -177,10 +185,12 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     const whole = withChangedSlots(revision)
     const replaced = whole.of.source.version
     const version = `${baseOf(replaced) ?? replaced}.${randomBytes(8).toString('hex')}`
-    const fields = await writeFields?.(version).catch(() => undefined)
-    const written = await writeRevisionFile(fileOf, version, whole)
-    if (fields !== undefined) fieldFiles.place(version, fields)
-    return point({ ...definition, replaces: of.source.version, version, ...written }, event)
+    return point(version, event, async () => {
+      const fields = await writeFields?.(version).catch(() => undefined)
+      const written = await writeRevisionFile(fileOf, version, whole)
+      if (fields !== undefined) fieldFiles.place(version, fields)
+      return { ...definition, replaces: of.source.version, ...written }
+    })
   }
 
   const openVersion: Entities['openVersion'] = async entity => {
