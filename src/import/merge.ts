@@ -88,11 +88,23 @@ export class RunRanks {
   }
 }
 
-/** Merges the runs of a field. @param room is written over */
-export function mergeRuns(runs: readonly Run[], room: Room, taker: Taker | undefined): RunRanks {
+/** Ends the part of a key by which values are compared. The rest tells how a value is written. */
+export const endOfCompared = '\0'
+
+/**
+ * Merges the runs of a field.
+ * @param room is written over
+ * @param isSplit true if keys have a part that isn't compared
+ */
+export function mergeRuns(
+  runs: readonly Run[],
+  room: Room,
+  taker: Taker | undefined,
+  isSplit = false,
+): RunRanks {
   const ranks = new RunRanks(runs, room)
   if (runs.every(({ kind }) => kind === runKinds.numbers)) mergeNumbers(runs, ranks, taker)
-  else mergeTexts(runs, ranks, taker)
+  else mergeTexts(runs, ranks, taker, isSplit)
   return ranks
 }
 
@@ -180,7 +192,7 @@ function numberBelow(numbers: Float64Array, bound: number): number {
  * Merges runs with a tree of losers (Knuth, The Art of Computer Programming 3, §5.4.1), which takes one
  * comparison for each level and value.
  */
-function mergeTexts(runs: readonly Run[], ranks: RunRanks, taker: Taker | undefined): void {
+function mergeTexts(runs: readonly Run[], ranks: RunRanks, taker: Taker | undefined, isSplit: boolean): void {
   const isMarked = runs.some(({ kind }) => kind === runKinds.numbers || kind === runKinds.marked)
   const cursors = runs.map(run => new RunCursor(run, isMarked, runs.length))
   const keys = cursors.map(({ key }) => key)
@@ -195,7 +207,7 @@ function mergeTexts(runs: readonly Run[], ranks: RunRanks, taker: Taker | undefi
     const key = keys[winner] as string
     if (key === behindAll) break
     if (key !== last) {
-      rank++
+      if (!isSplit || comparedIn(key) !== comparedIn(last)) rank++
       last = key
       taker?.key(key, isMarked)
     }
@@ -207,6 +219,8 @@ function mergeTexts(runs: readonly Run[], ranks: RunRanks, taker: Taker | undefi
   }
   ranks.distinct = rank + 1
 }
+
+const comparedIn = (key: string): string => key.slice(0, key.indexOf(endOfCompared))
 
 /** @returns the run with the least key; -1 while some runs have not climbed yet */
 function climb(losers: Int32Array, keys: readonly string[], run: number): number {

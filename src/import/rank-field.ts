@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs'
 import { languageCompare } from '../lib/collation.ts'
 import { readAt, writeAt } from '../lib/files-at.ts'
 import { instant, kindMarks, numberOf, textOfBinary } from '../lib/sort-keys.ts'
@@ -7,7 +8,7 @@ import { type Batch, noCode, type Run, readRun, runKinds } from './batches.ts'
 import { writeTexts } from './column.ts'
 import { differentTexts } from './equal-numbers.ts'
 import { ImportError, shown } from './import-error.ts'
-import { mergeRuns, type RunRanks, type Taker } from './merge.ts'
+import { endOfCompared, mergeRuns, type RunRanks, type Taker } from './merge.ts'
 import { allStyles, printerOf, type Styles } from './number-styles.ts'
 import { RunCursor } from './run-cursor.ts'
 import { packTexts, sortTexts } from './sort-texts.ts'
@@ -55,16 +56,22 @@ export function rankField(task: RankTask, spool: Appender): RankedField {
   const isOrdered = task.type !== 'date-time' || areUniform(found)
   const sortable = isOrdered ? found : found.map(run => asInstants(run, spool))
   const most = found.reduce((sum, { size }) => sum + size, 0)
-  const writer = isOrdered && task.values ? new ValueWriter(task.values.path, task.type, most) : undefined
+  const writer = task.values && new ValueWriter(task.values.path, task.type, most)
   const taker = writer && takerFor(writer, printerOf(task.values?.styles ?? allStyles))
-  const { ranks, placeOf } = merged(sortable, task, taker)
+  const { ranks, placeOf } = merged(sortable, task, isOrdered ? taker : taker && textTaker(taker), !isOrdered)
   const values = writer?.finish()
+  // Records write the same instant in several forms, and the first record of each tells in which it is shown.
+  if (values && values.distinct !== ranks.distinct) rmSync(values.writing)
   const pair = differentTexts(sortable, ranks)?.map(({ run, code }) => ({
     batch: runs.indexOf(found[run]),
     code,
   }))
   writeRanks(task, runs, ranks, placeOf)
-  return { distinct: ranks.distinct, ...(pair && { pair }), ...(values && { values }) }
+  return {
+    distinct: ranks.distinct,
+    ...(pair && { pair }),
+    ...(values?.distinct === ranks.distinct && { values }),
+  }
 }
 
 /** Records whose ranks are put in order at a time. Another pass takes less time than more memory would. */
@@ -150,9 +157,20 @@ const takerFor = (writer: ValueWriter, print: (value: number) => string): Taker 
   },
 })
 
-function merged(runs: readonly Run[], { name, collation, ...task }: RankTask, taker: Taker | undefined) {
+/** Takes instants as they are written. */
+const textTaker = ({ key, numbers }: Taker): Taker => ({
+  key: (one, isMarked) => key(one.slice(one.indexOf(endOfCompared) + 1), isMarked),
+  numbers,
+})
+
+function merged(
+  runs: readonly Run[],
+  { name, collation, ...task }: RankTask,
+  taker: Taker | undefined,
+  isSplit: boolean,
+) {
   const room = { descriptor: task.descriptor, position: task.room }
-  if (collation === undefined) return { ranks: mergeRuns(runs, room, taker), placeOf: undefined }
+  if (collation === undefined) return { ranks: mergeRuns(runs, room, taker, isSplit), placeOf: undefined }
   const texts = collatedTexts(name, collation)
   const ranks = mergeRuns(runs, room, { key: key => texts.add(textOfBinary(key)), numbers: () => {} })
   return { ranks, placeOf: texts.places() }
@@ -168,11 +186,12 @@ function areUniform(runs: readonly Run[]): boolean {
   return runs.every(({ kind }) => kind === runKinds.instants) && new Set(lengths).size <= 1
 }
 
+/** Makes keys of the instants, each with its text after it. */
 function asInstants(run: Run, spool: Appender): Run {
   const instants: string[] = []
   const codes: number[] = []
   for (const cursor = new RunCursor(run, false, 1); instants.length < run.size; cursor.next()) {
-    instants.push(instant(Buffer.from(cursor.key, 'latin1').toString()))
+    instants.push(instant(textOfBinary(cursor.key)) + endOfCompared + cursor.key)
     codes.push(cursor.code)
   }
   const texts = packTexts(instants, true)

@@ -108,6 +108,41 @@ testOn(
   },
 )
 
+testOn(
+  'sqlite',
+  'Q20 an import writes files of instants in several forms, unless it writes one instant in two',
+  async t => {
+    const service = await startService(t)
+    /** The instant `n` half seconds after the first one, written in UTC or an hour ahead of it. */
+    const written = (n: number, isAhead = n % 3 === 0) => {
+      const text = new Date(Date.UTC(2024, 4, 1, isAhead ? 11 : 10) + 500 * n).toISOString()
+      return text.replace(/\.(?:000|(5)00)Z/, (_, half) => (half ? '.5' : '')) + (isAhead ? '+01:00' : 'Z')
+    }
+    const all = Array.from({ length: 12_000 }, (_, n) => (n * 7) % 12_000)
+    const lines = all.map((n, id) => {
+      const twice = id === 6_000 ? written(all[0] ?? 0, false) : written(n)
+      return `${JSON.stringify({ id, once: n === 5 ? null : written(n), twice })}\n`
+    })
+    await importText(service, lines.join(''), { entity: 'logs', key: 'id' })
+    const [version = ''] = readdirSync(join(service.dataFolder, 'fields'))
+    assert.deepEqual(readdirSync(join(service.dataFolder, 'fields', version)).toSorted(), ['0', '1'])
+    assert.deepEqual(
+      await oneByOne(service, [
+        'logs[min(once), max(once), count(once)] {}',
+        'logs[once, count()] { group by once order by once limit 7 }',
+        'logs[twice, count()] { group by twice order by count desc, twice limit 2 }',
+        `logs[count()] { once > "${written(11_000, false)}" }`,
+      ]),
+      [
+        `[{"min":"${written(0)}","max":"${written(11_999)}","count":11999}]`,
+        `[${[0, 1, 2, 3, 4, 6, 7].map(n => `{"once":"${written(n)}","count":1}`)}]`,
+        `[{"twice":"${written(0)}","count":2},{"twice":"${written(1)}","count":1}]`,
+        '[{"count":999}]',
+      ],
+    )
+  },
+)
+
 testOn('postgres', 'Q20 a node on PostgreSQL keeps what it knows of fields on its own disk', async t => {
   const service = await startService(t)
   await importText(service, works, { entity: 'works', key: 'id' })
