@@ -49,7 +49,7 @@ export function serveCommand(): Command {
           : undefined
         announceReady(config)
         // Without it, the first questions only take longer.
-        await storage.entities.prepare().catch(() => {})
+        await storage.entities.prepare(manyRecords).catch(() => {})
         collectGarbageAfterStart()
         await announceStore(config, storage)
         if (created) introduce(created, config)
@@ -69,6 +69,9 @@ export function serveCommand(): Command {
       }
     })
 }
+
+/** Number of records from which on a question shouldn't wait for a thread to start, which takes 0.1 s. */
+const manyRecords = 1_000_000
 
 interface Service {
   /** The configuration with the number of the port. */

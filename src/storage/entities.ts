@@ -14,8 +14,11 @@ import type { Description, DescriptionChange } from '../model/relations.ts'
 export interface Entities {
   /** All entities by name: built-in, imported and exposed. */
   all(): Awaitable<ReadonlyMap<string, Entity>>
-  /** Does what the first questions about large entities would otherwise wait for. */
-  prepare(): Promise<void>
+  /**
+   * Does what the first questions about large entities would otherwise wait for.
+   * @param large number of records from which on an entity is one
+   */
+  prepare(large: number): Promise<void>
   /**
    * Lists a page. The check of the plan has applied the read rules of its entities; row visibility is applied
    * here, to all of them.

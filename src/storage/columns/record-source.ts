@@ -70,10 +70,7 @@ export interface OpenRecords {
 /** Number of slots, including those of replaced records. */
 export const slotsOf = ({ source }: RecordEntity): number => source.slots ?? source.count
 
-/** Number of records from which on an entity's first question shouldn't wait for a thread to start, 0.1 s. */
-const many = 1_000_000
-
-/** Starts the thread for work if an entity has many records. */
-export function beginForMany(source: RecordSource, entities: Iterable<Entity>): void {
-  for (const { source: from } of entities) if (from.kind === 'records' && from.count >= many) source.begin()
+/** Starts the thread for work if an entity has as many records as a large one. */
+export function beginIfLarge(source: RecordSource, entities: Iterable<Entity>, large: number): void {
+  for (const { source: from } of entities) if (from.kind === 'records' && from.count >= large) source.begin()
 }

@@ -9,7 +9,7 @@ import { baseEntity, changesOf } from '../columns/changed-entities.ts'
 import { foldChanges, refuseTooMany } from '../columns/fold-changes.ts'
 import { createRecordListings } from '../columns/record-listings.ts'
 import type { RecordSource } from '../columns/record-source.ts'
-import { beginForMany } from '../columns/record-source.ts'
+import { beginIfLarge } from '../columns/record-source.ts'
 import { sortRecords } from '../columns/sort-records.ts'
 import type { Entities, ExposeRequest, NewEntity, NewRecords, RecordPlan, Revision } from '../entities.ts'
 import { createPlanRunner } from '../plans/run-plans.ts'
@@ -173,7 +173,7 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     refresh: (state, db) =>
       state.entities === loaded.entities && state.records === loaded.records ? undefined : read(state, db),
     all,
-    prepare: async () => beginForMany(parts.records, (await all()).values()),
+    prepare: async large => beginIfLarge(parts.records, (await all()).values(), large),
     list,
     explain,
     publish,

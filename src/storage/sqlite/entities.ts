@@ -10,7 +10,7 @@ import { changesOf, withChangedSlots } from '../columns/changed-entities.ts'
 import { createFieldFiles } from '../columns/field-files.ts'
 import { foldChanges, refuseTooMany } from '../columns/fold-changes.ts'
 import { createRecordListings } from '../columns/record-listings.ts'
-import { beginForMany } from '../columns/record-source.ts'
+import { beginIfLarge } from '../columns/record-source.ts'
 import { sortRecords } from '../columns/sort-records.ts'
 import type { Entities, NewEntity, NewRecords, RecordPlan, Revision } from '../entities.ts'
 import { createPlanRunner } from '../plans/run-plans.ts'
@@ -210,7 +210,7 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
 
   return {
     all,
-    prepare: async () => beginForMany(files, all().values()),
+    prepare: async large => beginIfLarge(files, all().values(), large),
     list,
     explain,
     publish,
