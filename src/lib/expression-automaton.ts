@@ -16,7 +16,7 @@ type Instruction =
 const maxInstructions = 4_000
 
 /** Maximum number of states, each of which takes one kilobyte, and of looks for the next state. */
-const maxStates = 500
+const maxStates = 256
 const maxFollowed = 20_000
 
 /** Entries of a state in the table: one for each byte, and one for the end of the text. */

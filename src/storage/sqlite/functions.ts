@@ -14,9 +14,10 @@ import type { OpenOptions, SqlValue } from './driver.ts'
 /** Functions for queries: SQLite lacks regular expressions, exact numbers, and equality of JSON. */
 
 /**
- * Maximum number of compiled arguments that a thread keeps. Several statements with a few each take turns.
+ * Maximum number of compiled arguments that a thread keeps. Several statements with a few each take turns. An
+ * expression takes up to 256 kB.
  */
-const maxKept = 256
+const maxKept = 128
 
 /** Compiles each text once, and not for each row. */
 function kept<T extends NonNullable<unknown>>(compile: (text: string) => T): (text: SqlValue) => T {
