@@ -15,8 +15,11 @@ type Instruction =
 /** Maximum number of instructions. */
 const maxInstructions = 4_000
 
-/** Maximum number of states, each of which takes one kilobyte, and of looks for the next state. */
+/** Maximum number of states, each of which takes one kilobyte, and of the instructions of all of them. */
 const maxStates = 256
+const maxListed = 16_384
+
+/** Maximum number of looks for the next state. */
 const maxFollowed = 20_000
 
 /** Entries of a state in the table: one for each byte, and one for the end of the text. */
@@ -47,6 +50,7 @@ export class Automaton {
   readonly #states: State[] = []
   readonly #places = new Map<string, number>()
   readonly #first: number
+  #listed = 0
   #followed = 0
 
   /** @throws TooLarge */
@@ -136,7 +140,8 @@ export class Automaton {
     const key = `${before}:${at.join()}`
     const known = this.#places.get(key)
     if (known !== undefined) return known
-    if (this.#states.length > maxStates) return this.#giveUp()
+    this.#listed += at.length
+    if (this.#states.length > maxStates || this.#listed > maxListed) return this.#giveUp()
     const place = this.#states.length * stride
     this.#states.push({ at, before })
     this.#places.set(key, place)

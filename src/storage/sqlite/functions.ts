@@ -15,9 +15,9 @@ import type { OpenOptions, SqlValue } from './driver.ts'
 
 /**
  * Maximum number of compiled arguments that a thread keeps. Several statements with a few each take turns. An
- * expression takes up to 256 kB.
+ * expression takes up to 1 MB.
  */
-const maxKept = 128
+const maxKept = 64
 
 /** Compiles each text once, and not for each row. */
 function kept<T extends NonNullable<unknown>>(compile: (text: string) => T): (text: SqlValue) => T {
