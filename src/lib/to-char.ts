@@ -44,3 +44,17 @@ export function plainMask(mask: string, kind: 'instant' | 'number'): string {
   const language = kind === 'instant' ? instants : numbers
   return writePlainMask(readMask(mask, language), language)
 }
+
+/** Patterns of masks for units of time, the largest first. */
+const units = [['YYYY'], ['MM', 'MON', 'MONTH'], ['DD'], ['HH24'], ['MI'], ['SS']]
+
+/**
+ * True if two instants with the same text have no other text between them, from the year 1 on: a mask that names
+ * a unit names all larger ones.
+ */
+export function isGradual(mask: string): boolean {
+  const named = readMask(mask, instants).flatMap(part =>
+    part.kind === 'pattern' ? units.findIndex(names => names.includes(part.name.toUpperCase())) : [],
+  )
+  return named.length > 0 && !named.includes(-1) && new Set(named).size === Math.max(...named) + 1
+}

@@ -8,7 +8,7 @@ import { byRank, countRanks, inParts } from './ranks-in-order.ts'
 import { RevisedColumn, revisedPostings } from './revised-column.ts'
 import { distinctOf, isRevised, type RevisedField } from './revised-field.ts'
 import { type Column, type Postings, postingsIn, StoredColumn } from './stored-column.ts'
-import { FileNumbers, MemoryNumbers, type Numbers, type StoredField } from './stored-field.ts'
+import { FileNumbers, MemoryNumbers, type Numbers, type Ranks, type StoredField } from './stored-field.ts'
 import { jsonAt, openValues, type PackedValues, Packer, typedAt } from './values.ts'
 
 /** The source of a column: a field, a member inside it, or, with a mask, its text by `to_string`. */
@@ -165,12 +165,16 @@ export function derive(
     packer.add(jsonAt(given, same[0] as number))
   }
   return {
-    column: packRanks(
-      Uint32Array.from(ranks, rank => derived[rank] as number),
-      keys.length,
-    ),
+    column: packMapped(ranks, derived, keys.length),
     values: packer.finish(),
   }
+}
+
+/** Packs a column in which each rank of another one becomes a new one. @param derived by rank, with null's */
+export function packMapped(ranks: Ranks, derived: Uint32Array, distinct: number): PackedColumn {
+  const mapped = new Uint32Array(ranks.length)
+  for (let n = 0; n < mapped.length; n++) mapped[n] = derived[ranks[n] as number] as number
+  return packRanks(mapped, distinct)
 }
 
 /** Makes columns of rows that were already read. @param rows a JSON array of arrays without nulls */

@@ -210,33 +210,30 @@ export class Facts extends FieldsAtHand {
     const { mask, ...field } = ref
     const base: ColumnRef = mask === undefined ? { ...field, path: [], type: 'json' } : field
     const column = await this.#column(turn, entity, base)
-    const texts =
-      mask === undefined
-        ? await this.#read(turn, entity, ref, column)
-        : await this.#masked(turn, entity, base, column, mask)
-    const { type } = typeOf(entity, ref)
-    const made = await whilePresent(turn.client, stop =>
-      turn.work.call('derive', column, entity.source.count, texts, type, stop),
-    )
     const { version } = entity.source
+    const made =
+      mask === undefined
+        ? await this.#members(turn, entity, ref, column)
+        : await this.#masked(turn, entity, base, column, mask)
     const name = nameOf(entity, ref)
     await this.keep(version, `column ${name}`, made.column)
     await this.keep(version, `values ${name}`, made.values)
     return made
   }
 
-  async #masked(
-    turn: Turn,
-    entity: RecordEntity,
-    base: ColumnRef,
-    column: GivenColumn,
-    mask: string,
-  ): Promise<PackedValues> {
-    const values = await this.#values(turn, entity, base, column)
-    const { type } = typeOf(entity, base)
+  async #members(turn: Turn, entity: RecordEntity, ref: ColumnRef, column: GivenColumn) {
+    const texts = await this.#read(turn, entity, ref, column)
+    const { type } = typeOf(entity, ref)
     return whilePresent(turn.client, stop =>
-      turn.work.call('masked', values, distinctIn(column), type, mask, stop),
+      turn.work.call('derive', column, entity.source.count, texts, type, stop),
     )
+  }
+
+  async #masked(turn: Turn, entity: RecordEntity, ref: ColumnRef, base: GivenColumn, mask: string) {
+    const values = await this.#values(turn, entity, ref, base)
+    const { type } = typeOf(entity, ref)
+    const task = { base, count: entity.source.count, values, type, mask }
+    return whilePresent(turn.client, stop => turn.work.call('masked', task, stop))
   }
 
   /** Reads the field in one record for each distinct value of the column. */

@@ -7,8 +7,6 @@ import type { Column, FieldRef, Rows, Scalar } from '../../model/plan.ts'
 import { csvLines, joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
 import { highlight, relevanceOf, searchable, textsIn } from '../../model/text-query.ts'
 import { memberAt } from '../plans/json-values.ts'
-import type { Values } from './stored-values.ts'
-import { type PackedValues, Packer, valueAt } from './values.ts'
 
 /** A column of rows that show one record each. */
 export type ScalarColumn = Column & { readonly value: Scalar }
@@ -84,21 +82,10 @@ function searchedTexts(
 }
 
 /** Formats a value by `to_string`. @returns undefined if it is neither a number nor an instant */
-function textBy(mask: string, type: FieldType, value: unknown): string | undefined {
+export function textBy(mask: string, type: FieldType, value: unknown): string | undefined {
   if (type === 'date-time')
     return typeof value === 'string' ? toChar({ instant: inUtc(value) }, mask) : undefined
   const plain = comparable(value)
   const number = exactText(plain) ?? (typeof plain === 'number' ? JSON.stringify(plain) : undefined)
   return number === undefined ? undefined : toChar({ number }, mask)
-}
-
-/** Formats values by `to_string`, as JSON. @param tick called now and then; it may throw to stop */
-export function maskedValues(values: Values, type: FieldType, mask: string, tick: () => void): PackedValues {
-  const packer = new Packer(values.length)
-  for (let rank = 0; rank < values.length; rank++) {
-    if ((rank & 0xfff) === 0) tick()
-    const text = textBy(mask, type, valueAt(values, rank))
-    packer.add(text === undefined ? '' : JSON.stringify(text))
-  }
-  return packer.finish()
 }

@@ -16,12 +16,13 @@ import {
 } from './columns.ts'
 import { storeField } from './field-writer.ts'
 import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
+import { type MaskedTask, maskedColumn } from './masked-column.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
 import { allSlots, type GivenSlots, toSlots } from './record-slots.ts'
 import { placesInFile, reviseField } from './revise-field.ts'
 import type { RevisedField } from './revised-field.ts'
 import { revisedColumn } from './revised-ranks.ts'
-import { maskedValues, pieceOf } from './rows.ts'
+import { pieceOf } from './rows.ts'
 import {
   addWords,
   indexWords,
@@ -118,8 +119,7 @@ export const recordWork = closingFiles({
       places,
     ),
 
-  masked: (values: GivenValues, length: number, type: FieldType, mask: string, stop: Stop): PackedValues =>
-    limited(stop, () => maskedValues(openValues(values, length), type, mask, mayGoOn)),
+  masked: (task: MaskedTask, stop: Stop) => limited(stop, () => maskedColumn(task, mayGoOn)),
 
   groups: (task: GroupTask, stop: Stop): PackedRows => limited(stop, () => groupRows(task, mayGoOn)),
 

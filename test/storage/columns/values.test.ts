@@ -4,11 +4,13 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { compileExpression } from '../../../src/lib/expressions.ts'
 import { inUtc } from '../../../src/lib/instants.ts'
+import { toChar } from '../../../src/lib/to-char.ts'
 import { orderOf } from '../../../src/model/value-order.ts'
 import { columnsOfRows, openColumn, packColumn } from '../../../src/storage/columns/columns.ts'
 import { finishField } from '../../../src/storage/columns/field-writer.ts'
 import { groupBy } from '../../../src/storage/columns/groups.ts'
 import { placesIn } from '../../../src/storage/columns/look-up.ts'
+import { maskedColumn } from '../../../src/storage/columns/masked-column.ts'
 import { inParts } from '../../../src/storage/columns/ranks-in-order.ts'
 import { packValues } from '../../../src/storage/columns/readable-records.ts'
 import { rowsOf } from '../../../src/storage/columns/rows.ts'
@@ -115,6 +117,55 @@ test('Q20 parts of values are arranged by their places', () => {
   assert.deepEqual(
     [0, 1, 2].map(at => jsonAt(values, at)),
     ['"a"', '"bb"', '"c"'],
+  )
+})
+
+test('Q22 a column of masked instants has the text of each, whichever mask it is', () => {
+  const instants = fc.uniqueArray(
+    fc.oneof(
+      fc.integer({ min: 0, max: 20 }).map(days => Date.UTC(2023, 11, 25) + days * 6 * 3_600_000),
+      fc.integer({ min: -62_170_000_000, max: -62_130_000_000 }).map(seconds => seconds * 1_000),
+      fc.integer({ min: 1_700_000_000, max: 1_700_000_100 }).map(seconds => seconds * 1_000),
+    ),
+    { maxLength: 40 },
+  )
+  const masks = [
+    'YYYY',
+    'MM.YYYY',
+    'DD Mon YYYY',
+    'YYYY-MM-DD HH24:MI:SS',
+    'MM',
+    'YYYY DD',
+    'DY YYYY MM DD',
+    '"x"',
+  ]
+  fc.assert(
+    fc.property(instants, fc.constantFrom(...masks), (times, mask) => {
+      const texts = times.toSorted((one, other) => one - other).map(time => new Date(time).toISOString())
+      const ranks = Uint32Array.from([...texts.keys(), texts.length, 0])
+      const { column, values } = maskedColumn(
+        {
+          ...{ base: packColumn(ranks, true), count: ranks.length, type: 'date-time', mask },
+          values: packValues(
+            texts.map(text => JSON.stringify({ at: text })),
+            texts.length,
+            { name: 'at', path: [] },
+            never,
+          ),
+        },
+        never,
+      )
+      const { distinct, ranks: found } = openColumn(column, ranks.length)
+      const read = openValues(values, distinct)
+      const shown = texts.map(text => toChar({ instant: inUtc(text) }, mask))
+      assert.deepEqual(
+        texts.map((_, at) => JSON.parse(jsonAt(read, found[at] as number))),
+        shown,
+      )
+      assert.equal(found[texts.length], distinct)
+      assert.equal(distinct, new Set(shown).size)
+    }),
+    runs(200, 2_000),
   )
 })
 
