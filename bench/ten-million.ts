@@ -65,13 +65,13 @@ async function writeRecords(path: string): Promise<void> {
 /** Texts that are asked one after the other. */
 type Question = (round: number, ids: readonly string[]) => string | readonly string[]
 
-/** What a console shows beside a table: most frequent values, also of pairs, and ranges of numbers and times. */
+/** What a console shows beside a table: most frequent values, also of pairs, a range of numbers, and months. */
 const facets = [
   ['maker, count()', 'group by maker order by count desc limit 10'],
   ['year, count()', 'group by year order by count desc limit 10'],
   ['maker, year, count()', 'group by maker, year order by count desc limit 10'],
   ['min(price), max(price), avg(price), count(price)', ''],
-  ['min(changed), max(changed), count(changed)', ''],
+  ['to_string(changed, "YYYY-MM"), count()', 'group by to_string(changed, "YYYY-MM")'],
 ] as const
 
 const questions: Readonly<Record<string, Question>> = {
@@ -99,6 +99,7 @@ const page = (where: string, order = '') => [
   `SELECT count(*) FROM works WHERE ${where}`,
   `SELECT * FROM works WHERE ${where} ${order} LIMIT 10`,
 ]
+const duckdbMonth = "strftime(changed, '%Y-%m')"
 const statements: Readonly<Record<string, (round: number, ids: readonly string[]) => readonly string[]>> = {
   'record by key': (round, ids) => [`SELECT * FROM works WHERE id = ${ids[round]}`],
   'filter on two fields': round =>
@@ -121,7 +122,7 @@ const statements: Readonly<Record<string, (round: number, ids: readonly string[]
   'five facets under a filter': round =>
     facets.map(
       ([columns, rest]) =>
-        `SELECT ${columns.replace('count()', 'count(*) AS count')} FROM works WHERE year > ${1_900 + round} AND price < ${500_000 + round} ${rest}`,
+        `SELECT ${columns.replace('count()', 'count(*) AS count').replace(/to_string.*?\)/, duckdbMonth)} FROM works WHERE year > ${1_900 + round} AND price < ${500_000 + round} ${rest.replace(/to_string.*?\)/, duckdbMonth)}`,
     ),
 }
 
