@@ -1,12 +1,18 @@
 import assert from 'node:assert/strict'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import type { KeptVersion } from '../../src/model/kept-versions.ts'
-import { type Administrator, administrator } from '../support/clients/administrator.ts'
+import { type Administrator, administrator, entitiesPath } from '../support/clients/administrator.ts'
+import { assertProblem, assertUnauthorized } from '../support/clients/answers.ts'
 import { list } from '../support/clients/listings.ts'
-import { changeText, leftoversIn, ndjson } from '../support/data/imports.ts'
+import { changesOf, eventsOf } from '../support/data/events.ts'
+import { changeText, importText, leftoversIn, ndjson } from '../support/data/imports.ts'
 import { deleteRecord, putRecord } from '../support/data/record-writes.ts'
-import { test } from '../support/service/engines.ts'
+import { databaseOf, runSqlIn, test } from '../support/service/engines.ts'
+import { carrel } from '../support/service/process.ts'
 import { type Service, startService } from '../support/service/service.ts'
 
 interface Work {
@@ -136,4 +142,215 @@ test('D12 D15 a version that is restored is changed by file like any other, besi
   }
   assert.ok(found.includes(JSON.stringify(second)))
   assert.ok(found.includes(JSON.stringify(old)))
+})
+
+test('EA10 readers, strangers and short-lived tokens neither see nor restore versions', async t => {
+  const { service, root, imports, versions } = await started(t)
+  await imports(works(3, 'old'))
+  await imports(works(2, 'new'))
+  const [kept] = await versions()
+  await service.addEperson('ruth@example.org')
+  const ruth = service.client()
+  await ruth.login('ruth@example.org')
+  const path = `${entitiesPath}/works/versions`
+  const restorePath = `${path}/${kept?.id}/restore`
+  const post = async (client: typeof ruth, address = restorePath) =>
+    client.request(address, {
+      method: 'POST',
+      headers: { 'x-xsrf-token': (await client.csrfPair()).value },
+    })
+  await assertUnauthorized(await service.client().get(path))
+  await assertUnauthorized(await post(service.client()))
+  await assertProblem(await ruth.get(path), 403, 'access-denied')
+  await assertProblem(await post(ruth), 403, 'access-denied')
+  await assertProblem(await post(ruth, `${entitiesPath}/none/versions/1/restore`), 403, 'access-denied')
+  const token = await root.client.shortLivedToken()
+  const address = `${restorePath}?authentication-token=${token}`
+  await assertProblem(await post(root.client, address), 403, 'short-lived-token-refused')
+  assert.equal((await list(service.client(), 'works')).length, 2)
+  assert.deepEqual(await eventsOf(root.client, 'entity.restore'), [])
+})
+
+test('EA10 EA4 what is not there is 404, what is no import 409, and a stale tag 412', async t => {
+  const { root, imports, versions, records } = await started(t)
+  await imports(works(3, 'old'))
+  await imports(works(2, 'new'))
+  const [kept] = await versions()
+  const id = kept?.id ?? 0
+  const answers = await Promise.all(
+    [
+      ['GET', '/none/versions', 404],
+      ['POST', `/none/versions/${id}/restore`, 404],
+      ['POST', `/works/versions/${id + 1}/restore`, 404],
+      ['POST', '/works/versions/0/restore', 404],
+      ['POST', `/works/versions/${id}%2e0/restore`, 404],
+      ['POST', '/works/versions/99999999999999999999/restore', 404],
+      ['GET', '/items/versions', 409],
+      ['POST', '/items/versions/1/restore', 409],
+      ['GET', '/works/versions?what=1', 400],
+    ].map(async ([method, path, status]) => {
+      const answer = await root.send(String(method), String(path))
+      return [method, path, answer.status === status ? status : answer]
+    }),
+  )
+  for (const [method, path, status] of answers)
+    assert.equal(typeof status, 'number', `${method} ${path} ${JSON.stringify(status)}`)
+  const stale = await root.send('POST', `/works/versions/${id}/restore`, undefined, { 'if-match': '"other"' })
+  assert.equal(stale.status, 412)
+  assert.equal((await records()).length, 2)
+  const etag = (await root.send('GET', '/works')).headers.get('etag') ?? ''
+  const done = await root.send('POST', `/works/versions/${id}/restore`, undefined, { 'if-match': etag })
+  assert.equal(done.status, 204)
+  assert.equal((await records()).length, 3)
+})
+
+test('EA10 EA8 a restore is an event with what differs, and whose it was', async t => {
+  const { service, root, imports, versions, restore } = await started(t)
+  await imports(works(3, 'old'))
+  await imports(works(2, 'new').map(work => ({ ...work, year: 1 })))
+  await carrel(service.dataFolder, ['entity', 'access', 'works', 'eperson'])
+  const [kept] = await versions()
+  await restore(kept?.id ?? 0)
+  const [event] = await eventsOf(root.client, 'entity.restore')
+  assert.deepEqual([event?.object, event?.outcome, event?.actor], ['works', 'success', root.uuid])
+  assert.deepEqual(await changesOf(root.client, 'entity.restore'), [
+    {
+      before: { fields: ['id', 'title', 'year'], records: 2 },
+      after: { fields: ['id', 'title'], records: 3, version: kept?.id },
+    },
+  ])
+  const { body } = await root.send('GET', '/works')
+  assert.equal(body.read, 'eperson', 'readers stay as they are')
+})
+
+test('D15 commands list versions and restore one, and say how to undo that', async t => {
+  const { service, imports, records } = await started(t)
+  await imports(works(3, 'old'))
+  await imports(works(2, 'new'))
+  const run = (...args: string[]) => carrel(service.dataFolder, ['entity', ...args])
+  const listed = await run('versions', 'works')
+  assert.match(
+    listed.stdout,
+    /^VERSION +RECORDS +FIELDS +MEGABYTES +REPLACED +BY +KEPT UNTIL\n +\d+ +3 +2 +1 +20/,
+  )
+  const [version] = JSON.parse((await run('versions', 'works', '--json')).stdout) as { id: number }[]
+  const done = await run('restore', 'works', String(version?.id))
+  const [, undo] =
+    /^works has version \d+ again: 3 records, in \d+\.\d\d s\.\n`carrel entity restore works (\d+)` undoes that/.exec(
+      done.stdout,
+    ) ?? [done.stdout + done.stderr]
+  assert.equal((await records()).length, 3)
+  const undone = JSON.parse((await run('restore', 'works', String(undo), '--json')).stdout)
+  assert.deepEqual([undone.name, undone.version, undone.records], ['works', Number(undo), 2])
+  assert.equal((await records()).length, 2)
+  for (const [args, code, says] of [
+    [
+      ['restore', 'works', String(undo)],
+      1,
+      /works has no version \d+, or not any more; `carrel entity versions works`/,
+    ],
+    [['restore', 'works', 'last'], 2, /<version> takes a number, such as 12/],
+    [['restore', 'none', '1'], 1, /there is no imported entity none/],
+    [['versions', 'items'], 1, /items holds no imported records/],
+  ] as const) {
+    const refused = await run(...args)
+    assert.equal(refused.code, code, refused.stdout + refused.stderr)
+    assert.match(refused.stderr, says)
+  }
+})
+
+/** Makes all kept versions older by this number of days. */
+async function age(service: Service, days: number): Promise<void> {
+  const sql = `UPDATE kept_version SET at = at - ${days * 24 * 3600 * 1000}`
+  if ((await databaseOf(service.dataFolder)) !== undefined)
+    await runSqlIn(service.dataFolder, sql.replace('kept_version', 'carrel.kept_version'))
+  else {
+    const db = new DatabaseSync(join(service.dataFolder, 'carrel.db'))
+    db.exec(sql)
+    db.close()
+  }
+}
+
+test('D15 versions are kept for the days of the setting, and none where that is 0', async t => {
+  const { service, root, imports, versions } = await started(t, { CARREL_KEPT_VERSIONS: '3' })
+  await imports(works(3, 'old'))
+  await imports(works(2, 'new'))
+  const [kept] = await versions()
+  await age(service, 2)
+  assert.equal((await versions()).length, 1)
+  await age(service, 2)
+  assert.deepEqual(await versions(), [])
+  assert.equal((await root.send('POST', `/works/versions/${kept?.id}/restore`)).status, 404)
+  await imports(works(1, 'newer'))
+  assert.deepEqual(
+    (await versions()).map(({ records }) => records),
+    [2],
+  )
+  const env = { CARREL_KEPT_VERSIONS: '0' }
+  const { code, stderr } = await carrel(service.dataFolder, ['entity', 'versions', 'works'], { env })
+  assert.equal(code, 0, stderr)
+  const none = await started(t, env)
+  await none.imports(works(3, 'old'))
+  await none.imports(works(2, 'new'))
+  assert.deepEqual(await none.versions(), [])
+})
+
+test('D15 all kept versions have a size together, and whoever imports without end pushes out the oldest', async t => {
+  const { service } = await started(t, { CARREL_KEPT_VERSIONS_SIZE: '1' })
+  const { entities } = service.storage
+  const wide = (count: number, letter: string) =>
+    ndjson(works(count, letter).map(work => ({ ...work, text: letter.repeat(1_000) })))
+  const imports = (entity: string, count: number, letter: string) =>
+    importText(service, wide(count, letter), { entity, key: 'id' })
+  await imports('first', 100, 'a')
+  await imports('first', 100, 'b')
+  assert.equal((await entities.versions('first')).length, 1)
+  // One that has no room by itself is not kept, and takes none from others.
+  await imports('large', 1_100, 'a')
+  await imports('large', 1, 'b')
+  assert.deepEqual(await entities.versions('large'), [])
+  assert.equal((await entities.versions('first')).length, 1)
+  for (let round = 0; round < 12; round++)
+    for (const name of ['second', 'third']) await imports(name, 100, 'abcdefghijklm'.charAt(round))
+  const kept = await Promise.all(['first', 'second', 'third'].map(name => entities.versions(name)))
+  assert.deepEqual(
+    kept.map(({ length }) => length),
+    [0, 4, 5],
+  )
+  const bytes = kept.flat().reduce((sum, one) => sum + one.bytes, 0)
+  assert.ok(bytes <= 1024 * 1024, String(bytes))
+})
+
+test('D15 a version whose records are lost is not restored: 503, and all stays as it was', async t => {
+  const { service, root, imports, versions, records } = await started(t)
+  await imports(works(3, 'old'))
+  const { source } = (await service.storage.entities.all()).get('works') ?? {}
+  const version = source?.kind === 'records' ? source.version : ''
+  await imports(works(2, 'new'))
+  const [kept] = await versions()
+  if ((await databaseOf(service.dataFolder)) === undefined)
+    rmSync(join(service.dataFolder, 'entities', `${version}.db`))
+  else await runSqlIn(service.dataFolder, `DROP TABLE carrel."records.${version}"`)
+  const { status, body } = await root.send('POST', `/works/versions/${kept?.id}/restore`)
+  assert.deepEqual([status, body.status], [503, 503])
+  assert.equal((await records()).length, 2)
+  assert.equal((await versions()).length, 1)
+  await imports(works(1, 'newest'))
+  assert.equal((await records()).length, 1)
+})
+
+test('D15 D12 what updates share counts once, and updates do not push out the version before an import', async t => {
+  const { service, imports, versions, restore, records } = await started(t)
+  await imports(works(300, 'old'))
+  const old = await records()
+  await imports(works(300, 'new'))
+  for (let n = 1; n <= 12; n++)
+    await changeText(service, ndjson([{ id: n, title: 'changed' }]), { entity: 'works', kind: 'update' })
+  const kept = await versions()
+  assert.deepEqual(
+    kept.map(({ replacedBy }) => replacedBy),
+    [...Array(10).fill('entity.update'), 'entity.import'],
+  )
+  await restore(kept.at(-1)?.id ?? 0)
+  assert.deepEqual(await records(), old)
 })

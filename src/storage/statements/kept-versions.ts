@@ -117,7 +117,10 @@ function beyond(
     const count = (counts.get(kind) ?? 0) + 1
     if (count > maxOfEntity || one.at <= oldest) return true
     const whole = wholeOf(one.entity, one.version)
-    size += one.own + (stored.has(whole) ? 0 : one.bytes)
+    const needed = one.own + (stored.has(whole) ? 0 : one.bytes)
+    // A version that has no room by itself takes none from others.
+    if (needed > bytes) return true
+    size += needed
     isFull ||= size > bytes
     if (isFull) return true
     counts.set(kind, count)
