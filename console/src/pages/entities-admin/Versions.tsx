@@ -1,6 +1,6 @@
 import type { Schemas } from '@carrel/client'
 import type { JSX } from 'preact'
-import { useRef, useState } from 'preact/hooks'
+import { useRef } from 'preact/hooks'
 import { loadEntities } from '../../entities.ts'
 import { a, aOf } from '../../i18n/admin.ts'
 import { formatBytes, formatNumber, formatTime } from '../../i18n/i18n.ts'
@@ -20,7 +20,6 @@ export function Versions({
   readonly name: string
   readonly onRestore: () => void
 }): JSX.Element {
-  const [restores, setRestores] = useState(0)
   const chosen = useRef<Version | undefined>(undefined)
   const restoring = useWork(async () => {
     if (!chosen.current) return
@@ -28,7 +27,6 @@ export function Versions({
     await restoreVersion(name, id)
     toast(a('version.restored', { name, n: records }))
     await loadEntities().catch(() => {})
-    setRestores(count => count + 1)
     onRestore()
   })
   return (
@@ -40,7 +38,6 @@ export function Versions({
         label={a('versions.title')}
         path={versionsAddress(name)}
         name="versions"
-        version={restores}
         idOf={({ id }) => String(id)}
         empty={<p>{a('versions.none')}</p>}
         columns={[
