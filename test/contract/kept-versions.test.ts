@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { rmSync } from 'node:fs'
+import { readdirSync, rmSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { TestContext } from 'node:test'
 import { commandEvent } from '../../src/cli/store.ts'
 import type { KeptVersion } from '../../src/model/kept-versions.ts'
+import { fold } from '../../src/storage/columns/fold-changes.ts'
+import type { RecordEntity } from '../../src/storage/entities.ts'
 import { type Administrator, administrator, entitiesPath } from '../support/clients/administrator.ts'
 import { assertProblem, assertUnauthorized } from '../support/clients/answers.ts'
 import { list } from '../support/clients/listings.ts'
@@ -260,10 +262,12 @@ test('D15 commands list versions and restore one, and say how to undo that', asy
 })
 
 /** Makes all kept versions older by this number of days. */
-async function age(service: Service, days: number): Promise<void> {
-  const sql = `UPDATE kept_version SET at = at - ${days * 24 * 3600 * 1000}`
+const age = (service: Service, days: number) =>
+  runOnStore(service, `UPDATE kept_version SET at = at - ${days * 24 * 3600 * 1000}`)
+
+async function runOnStore(service: Service, sql: string): Promise<void> {
   if ((await databaseOf(service.dataFolder)) !== undefined)
-    await runSqlIn(service.dataFolder, sql.replace('kept_version', 'carrel.kept_version'))
+    await runSqlIn(service.dataFolder, sql.replace('UPDATE ', 'UPDATE carrel.'))
   else {
     const db = new DatabaseSync(join(service.dataFolder, 'carrel.db'))
     db.exec(sql)
@@ -315,7 +319,7 @@ test('D15 all kept versions have a size together, and whoever imports without en
   const kept = await Promise.all(['first', 'second', 'third'].map(name => entities.versions(name)))
   assert.deepEqual(
     kept.map(({ length }) => length),
-    [0, 4, 5],
+    [0, 2, 3],
   )
   const bytes = kept.flat().reduce((sum, one) => sum + one.bytes, 0)
   assert.ok(bytes <= 1024 * 1024, String(bytes))
@@ -353,4 +357,105 @@ test('D15 D12 what updates share counts once, and updates do not push out the ve
   )
   await restore(kept.at(-1)?.id ?? 0)
   assert.deepEqual(await records(), old)
+})
+
+test('D15 R8 single records over a restored version are folded, and later versions stay as they were', async t => {
+  const { service, root, imports, versions, restore, records } = await started(t)
+  const { entities } = service.storage
+  await imports(works(200, 'old'))
+  await entities.changeWriteRule('works', 'admin', commandEvent('entity.writers'))
+  await changeText(service, ndjson([{ id: 1, title: 'by file' }]), { entity: 'works', kind: 'update' })
+  const changed = await records()
+  const [base] = await versions()
+  await restore(base?.id ?? 0)
+  await putRecord(root.client, 'works', 2, { id: 2, title: 'by itself' })
+  await putRecord(root.client, 'works', 999, { id: 999, title: 'added' })
+  await deleteRecord(root.client, 'works', 3)
+  const written = await records()
+  const shown = async () => (await entities.all()).get('works') as RecordEntity
+  assert.equal(await fold(await shown(), entities), true)
+  assert.ok(!(await shown()).source.version.includes('+'))
+  assert.deepEqual(await records(), written)
+  const found = await list(service.client(), 'works', { query: ['=', 'title', 'by itself'] })
+  assert.deepEqual(found, [{ id: 2, title: 'by itself' }])
+  await putRecord(root.client, 'works', 4, { id: 4, title: 'later' })
+  await changeText(service, ndjson([{ id: 5, title: 'by file, too' }]), { entity: 'works', kind: 'update' })
+  const titles = (await records()).map(({ title }) => title)
+  assert.deepEqual(
+    ['by itself', 'added', 'later', 'by file, too', 'by file', 'old 3'].map(title => titles.includes(title)),
+    [true, true, true, true, false, false],
+  )
+  const ofFile = (await versions()).find(({ replacedBy }) => replacedBy === 'entity.restore')
+  await restore(ofFile?.id ?? 0)
+  assert.deepEqual(await records(), changed)
+})
+
+test('D15 R1 what another node knows of a version holds when it comes back, single records included', async t => {
+  const { service, root, imports, versions, restore, records } = await started(t)
+  await imports(works(20, 'old'))
+  await service.storage.entities.changeWriteRule('works', 'admin', commandEvent('entity.writers'))
+  await putRecord(root.client, 'works', 1, { id: 1, title: 'one' })
+  await putRecord(root.client, 'works', 99, { id: 99, title: 'added' })
+  const [asleep, awake] = [
+    await startService(t, { dataFolder: service.dataFolder }),
+    await startService(t, { dataFolder: service.dataFolder }),
+  ]
+  const order = { order_by: [{ field: 'title', order: 'desc' }, { field: 'id' }], include_total: true }
+  const seen = (one: Service) => list(one.client(), 'works', order)
+  const before = await records()
+  assert.deepEqual(await seen(asleep), before)
+  await imports(works(5, 'new'))
+  assert.equal((await seen(awake)).length, 5)
+  await restore((await versions())[0]?.id ?? 0)
+  for (const one of [asleep, awake, service]) assert.deepEqual(await seen(one), before)
+  await putRecord(root.client, 'works', 2, { id: 2, title: 'two' })
+  const after = await records()
+  assert.equal(after.length, 21)
+  for (const one of [asleep, awake]) assert.deepEqual(await seen(one), after)
+})
+
+test('D15 what is kept stays on disk when what is not is removed, its files of fields included', async t => {
+  const { service, imports, versions, restore, records } = await started(t)
+  // Files of fields are made for this many records.
+  await imports(works(10_000, 'old'))
+  const old = await records()
+  await changeText(service, ndjson([{ id: 1, title: 'by file' }]), { entity: 'works', kind: 'update' })
+  const changed = await records()
+  await imports(works(5, 'new'))
+  await importText(service, ndjson(works(5, 'a')), { entity: 'gone', key: 'id' })
+  await importText(service, ndjson(works(5, 'b')), { entity: 'gone', key: 'id' })
+  await service.storage.entities.drop('gone', commandEvent('entity.drop'))
+  // Time passes: what was retired is old, and so are all files.
+  await runOnStore(service, 'UPDATE retired SET at = 0')
+  const isEmbedded = (await databaseOf(service.dataFolder)) === undefined
+  const files = (folder: string) => readdirSync(join(service.dataFolder, folder))
+  const longAgo = new Date(Date.now() - 7_200_000)
+  if (isEmbedded)
+    for (const folder of ['entities', 'fields'])
+      for (const name of files(folder)) utimesSync(join(service.dataFolder, folder, name), longAgo, longAgo)
+  await importText(service, ndjson(works(5, 'a')), { entity: 'other', key: 'id' })
+  if (isEmbedded)
+    for (const [folder, ...entities] of [
+      ['entities', 'other', 'works', 'works', 'works'],
+      ['fields', 'works', 'works'],
+    ] as const)
+      assert.deepEqual(
+        files(folder)
+          .map(name => name.split('.')[0])
+          .toSorted(),
+        entities,
+        folder,
+      )
+  else {
+    const tables = await runSqlIn(
+      service.dataFolder,
+      "SELECT 1 FROM pg_tables WHERE schemaname = 'carrel' AND tablename LIKE 'records.%'",
+    )
+    assert.equal(tables.length, 3)
+  }
+  const [ofImport, ofUpdate] = await versions()
+  await restore(ofUpdate?.id ?? 0)
+  assert.deepEqual(await records(), old)
+  await restore(ofImport?.id ?? 0)
+  assert.deepEqual(await records(), changed)
 })

@@ -10,6 +10,8 @@ import { type Change, clock, insert, insertNumbered, type Read, row, rows, run }
 const maxOfEntity = 10
 /** Estimated size in bytes of what is kept for each value of a record: its rank, and its part of files. */
 const valueBytes = 32
+/** Estimated size in bytes of files without records. It bounds the number of versions, however small they are. */
+const emptyBytes = 64 * 1024
 
 const day = 24 * 3600 * 1000
 
@@ -41,7 +43,7 @@ export function* keepVersion(entity: RecordEntity, event: AuditEvent): Change<vo
     at: yield* clock(),
     records: source.count + Number(written?.added ?? 0),
     bytes: source.bytes,
-    own: Number(written?.bytes ?? 0) + source.count * fields.length * valueBytes,
+    own: emptyBytes + Number(written?.bytes ?? 0) + source.count * fields.length * valueBytes,
   })
   yield* run(
     `INSERT INTO kept_change (seq, kept, key, key_values, json, added)
