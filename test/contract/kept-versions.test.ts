@@ -265,6 +265,17 @@ test('D15 commands list versions and restore one, and say how to undo that', asy
 const age = (service: Service, days: number) =>
   runOnStore(service, `UPDATE kept_version SET at = at - ${days * 24 * 3600 * 1000}`)
 
+/** Number of versions that are in the store, whatever their age. */
+async function keptIn(service: Service): Promise<number> {
+  const sql = 'SELECT version FROM kept_version'
+  if ((await databaseOf(service.dataFolder)) !== undefined)
+    return (await runSqlIn(service.dataFolder, sql.replace('FROM ', 'FROM carrel.'))).length
+  const db = new DatabaseSync(join(service.dataFolder, 'carrel.db'), { readOnly: true })
+  const { length } = db.prepare(sql).all()
+  db.close()
+  return length
+}
+
 async function runOnStore(service: Service, sql: string): Promise<void> {
   if ((await databaseOf(service.dataFolder)) !== undefined)
     await runSqlIn(service.dataFolder, sql.replace('UPDATE ', 'UPDATE carrel.'))
@@ -290,6 +301,13 @@ test('D15 versions are kept for the days of the setting, and none where that is 
     (await versions()).map(({ records }) => records),
     [2],
   )
+  // A clock that is far ahead removes none; a time that has certainly passed does.
+  await runOnStore(service, 'UPDATE state SET mark = 0')
+  await imports(works(2, 'newer'))
+  assert.equal(await keptIn(service), 3)
+  await runOnStore(service, `UPDATE state SET mark = ${Date.now()}`)
+  await imports(works(3, 'newer'))
+  assert.equal(await keptIn(service), 3)
   const env = { CARREL_KEPT_VERSIONS: '0' }
   const { code, stderr } = await carrel(service.dataFolder, ['entity', 'versions', 'works'], { env })
   assert.equal(code, 0, stderr)

@@ -96,8 +96,7 @@ export function* trimKept({ days, bytes }: KeptVersionLimits): Change<void> {
   const current = yield* rows<{ name: string; version: string }>(
     'SELECT name, version FROM entity WHERE version IS NOT NULL',
   )
-  const oldest = (yield* clock()) - days * day
-  yield* remove(beyond(kept, current, { oldest, bytes }))
+  yield* remove(beyond(kept, current, { oldest: yield* oldestOf(days), bytes }))
 }
 
 /**
@@ -159,10 +158,20 @@ export function* retire(version: string): Change<void> {
   yield* insert('retired', { version, at: yield* clock() }, 'DO NOTHING')
 }
 
+/**
+ * The time up to which versions are removed, in ms since 1970. It has certainly passed (docs/decisions/0024): a
+ * clock that is far ahead for a moment hides versions, and removes none.
+ */
+function* oldestOf(days: number): Read<number> {
+  if (days === 0) return Number.MAX_SAFE_INTEGER
+  const state = yield* row<{ mark: number }>('SELECT mark FROM state')
+  return Math.min(yield* clock(), state?.mark ?? 0) - days * day
+}
+
 /** @returns true if a kept version is older than the limit */
 export function* hasOldKept({ days }: KeptVersionLimits): Read<boolean> {
-  const before = (yield* clock()) - days * day
-  return (yield* row('SELECT 1 AS one FROM kept_version WHERE at <= $1 LIMIT 1', before)) !== undefined
+  const sql = 'SELECT 1 AS one FROM kept_version WHERE at <= $1 LIMIT 1'
+  return (yield* row(sql, yield* oldestOf(days))) !== undefined
 }
 
 /** Returns the kept versions of an entity, newest first. */
