@@ -226,10 +226,18 @@ test('EA10 EA8 a restore is an event with what differs, and whose it was', async
 })
 
 test('D15 commands list versions and restore one, and say how to undo that', async t => {
-  const { service, imports, records } = await started(t)
-  await imports(works(3, 'old'))
-  await imports(works(2, 'new'))
+  const { service, records } = await started(t)
   const run = (...args: string[]) => carrel(service.dataFolder, ['entity', ...args])
+  const hint = /\n`carrel entity versions works` lists the versions that can be restored\.\n$/
+  for (const [all, isHinted] of [
+    [works(3, 'old'), false],
+    [works(2, 'new'), true],
+  ] as const) {
+    const args = ['import', '-', '--entity', 'works', '--key', 'id', '--read', 'anonymous', '--replace']
+    const imported = await carrel(service.dataFolder, args, { input: ndjson(all) })
+    assert.equal(imported.code, 0, imported.stderr)
+    assert.equal(hint.test(imported.stdout), isHinted, imported.stdout)
+  }
   const listed = await run('versions', 'works')
   assert.match(
     listed.stdout,
