@@ -128,6 +128,11 @@ testOn(
     assert.ok(again?.kind === 'records' && again.count > 1)
     await settled(page)
     await assertAccessible(page, 'versions')
+    const { width, height } = page.viewportSize() ?? { width: 1440, height: 900 }
+    await page.setViewportSize(phone)
+    await assertFits(page, 'versions on a phone')
+    await takePicture(page, 'versions-360-light')
+    await page.setViewportSize({ width, height })
 
     await button(page, 'Delete the entity').click()
     await dialog(page).waitFor()
