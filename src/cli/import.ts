@@ -106,7 +106,7 @@ function checkChangeOptions(options: Options): void {
 
 /** @param kind undefined if the file has all records */
 const run = (file: string, options: Options, kind?: ChangeKind): Promise<void> =>
-  withStoreOrNew(async storage => {
+  withStoreOrNew(async (storage, { keptVersions }) => {
     const { people, entities } = storage
     const interruption = new AbortController()
     const interrupt = () => interruption.abort(new Interrupted('interrupted; nothing was imported'))
@@ -146,12 +146,20 @@ const run = (file: string, options: Options, kind?: ChangeKind): Promise<void> =
       const report = await asProcess(storage, { kind: 'import', parameters }, work, countsOf)
       progress.stop()
       if (options.json) say(JSON.stringify(report, null, 2))
-      else say('inserted' in report ? describeChanges(report) : describe(report))
+      else {
+        say('inserted' in report ? describeChanges(report) : describe(report))
+        if (keptVersions.days > 0 && hasReplaced(report))
+          say(`\`carrel entity versions ${options.entity}\` lists the versions that can be restored.`)
+      }
     } finally {
       progress.stop()
       process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
     }
   })
+
+/** True if there was a version before, and it may be another one. */
+const hasReplaced = (report: ImportReport | ReviseReport) =>
+  'inserted' in report ? report.inserted + report.replaced + report.deleted > 0 : report.loss !== undefined
 
 /** Counts that the list of processes shows. */
 const countsOf = (report: (ImportReport & HowRead) | ReviseReport) =>

@@ -16,6 +16,7 @@ type StoreSettings = Pick<
   | 'statementTimeout'
   | 'tokenSecrets'
   | 'eventsRetention'
+  | 'keptVersions'
 >
 type Work<T> = (storage: Storage, config: Config) => Promise<T>
 
@@ -67,12 +68,16 @@ export async function openStore(
     statementTimeout,
     tokenSecrets,
     eventsRetention,
+    keptVersions,
   }: StoreSettings,
   { create, limits }: Opening,
   shared: Shared = createShared(cacheSize),
   report: ReportLoss = () => {},
 ): Promise<Storage> {
-  const common = { create, hiddenMetadata, shared, statementTimeout, tokenSecrets, eventsRetention }
+  const common = {
+    ...{ create, hiddenMetadata, shared, statementTimeout, tokenSecrets },
+    ...{ eventsRetention, keptVersions },
+  }
   if (database.kind === 'embedded') return openSqlite({ ...common, dataFolder, report })
   // The driver is loaded only if there is a database for it.
   const { openEngine } = await import('../storage/postgres/engine.ts')

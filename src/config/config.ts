@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import { memo } from '../lib/memo.ts'
 import { type LoginMethod, passwordMethod } from '../model/accounts.ts'
+import type { KeptVersionLimits } from '../model/kept-versions.ts'
 import { ConfigError, type IpGroup, type MethodGroup, specialGroups } from './file.ts'
 import { type MailConfig, mailOf, type UploadLimits, uploadsOf } from './parts.ts'
 import { providersIn, type SingleSignOnConfig } from './providers.ts'
@@ -82,6 +83,8 @@ export type Config = Readonly<{
   eventsRetention: number | null
   /** Maximum size in bytes of the events that a client may repeat at any speed (D9). */
   eventsSize: number
+  /** Limits of the versions that imports have replaced and that can be restored (docs/decisions/0071). */
+  keptVersions: KeptVersionLimits
   /** Settings of mail; null if none is sent. */
   mail: MailConfig | null
   uploads: UploadLimits
@@ -194,6 +197,10 @@ export function toConfig(env: Environment): Config {
     cacheSize: required('CARREL_CACHE_SIZE') * megabyte,
     eventsRetention: value('CARREL_EVENTS_RETENTION'),
     eventsSize: required('CARREL_EVENTS_SIZE') * megabyte,
+    keptVersions: {
+      days: required('CARREL_KEPT_VERSIONS'),
+      bytes: required('CARREL_KEPT_VERSIONS_SIZE') * megabyte,
+    },
     mail: mailOf(values, baseUrl),
     uploads: uploadsOf(values),
     backups: absolute(value('CARREL_BACKUPS')),

@@ -295,6 +295,16 @@ export const settings = {
     '2048',
     wholeNumber(1, 10_000_000),
   ),
+  CARREL_KEPT_VERSIONS: setting(
+    'how many days a version of an entity that an import has replaced can be restored, 0 to 3650 (0: none is kept)',
+    '7',
+    wholeNumber(0, 3_650),
+  ),
+  CARREL_KEPT_VERSIONS_SIZE: setting(
+    'megabytes of all versions that are kept; above it, the oldest of them are removed; 1 to 10000000',
+    '10240',
+    wholeNumber(1, 10_000_000),
+  ),
   // Settings of uploads and of what is started over HTTP (docs/decisions/0042).
   CARREL_UPLOAD_SIZE: setting(
     'megabytes of a file that is sent, in one piece or in many: a file of an item, an archive, an upload; 1 to 10000000',

@@ -149,6 +149,8 @@ async function publish(
         key: entity.key,
         read,
         fields,
+        // A new rule alone is no other version of the records.
+        ...(isUnchanged && { keepsNewer: true }),
         slots: slotsOf(plan),
         added: revised.written.map(({ json }) => json),
         writeFields: version =>

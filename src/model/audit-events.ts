@@ -31,6 +31,7 @@ export const eventNames = [
   'group.exclude',
   'entity.import',
   'entity.update',
+  'entity.restore',
   'entity.drop',
   'entity.expose',
   'entity.access',

@@ -4,6 +4,7 @@ import type { Client } from '../lib/fair-queue.ts'
 import type { AuditEvent } from '../model/audit-events.ts'
 import type { Declared } from '../model/declared.ts'
 import type { Entity, Field, ReadRule, Relation, WriteRule } from '../model/entities.ts'
+import type { KeptVersion, Restored } from '../model/kept-versions.ts'
 import type { Plan } from '../model/plan.ts'
 import type { Viewer } from '../model/readers.ts'
 import type { RecordChange } from '../model/record-changes.ts'
@@ -89,6 +90,14 @@ export interface Entities {
    * @returns false where there is no such entity, `changed` where it has another tag by now
    */
   drop(name: string, event: AuditEvent, of?: string): Promise<boolean | 'changed'>
+  /** Versions that imports have replaced and that can be restored (docs/decisions/0071), newest first. */
+  versions(name: string): Awaitable<readonly KeptVersion[]>
+  /**
+   * Points an imported entity at a kept version, in one step and on all nodes at once. Its version before is
+   * kept in turn, and what is declared of it stays.
+   * @param of the tag that the entity must have; undefined: any
+   */
+  restore(name: string, id: number, event: AuditEvent, of?: string): Promise<Restored>
   /** Makes one of the operator's tables an entity; undefined if the engine can't. */
   readonly expose: Expose | undefined
   /** Tables and views that can be exposed, by name; undefined if the engine has no such tables. */

@@ -351,3 +351,31 @@ export const countedEvents = (text: string, integer: string): string => `
   -- The size of the events that repeat, in bytes, measured up to an id.
   CREATE TABLE trail_size (one ${integer} PRIMARY KEY CHECK (one = 1), bytes ${integer} NOT NULL, upto ${integer} NOT NULL);
   INSERT INTO trail_size VALUES (1, 0, 0);`
+
+/** Returns the statements of version 3 on both engines. @param text @param integer @param id the types of columns */
+export const keptVersions = (text: string, integer: string, id: string, end = ')'): string => `
+  -- Versions that imports have replaced and that can be restored (docs/decisions/0071). definition: the entity as it was.
+  -- replaced_by: the event. at: when they were replaced, in ms since 1970. records: their number, changes included. bytes: the
+  -- size of the records, which versions may share. own: the size of what belongs to this version alone.
+  CREATE TABLE kept_version (
+    id ${id},
+    entity ${text} NOT NULL,
+    version ${text} NOT NULL UNIQUE,
+    definition ${text} NOT NULL,
+    replaced_by ${text} NOT NULL,
+    at ${integer} NOT NULL,
+    records ${integer} NOT NULL,
+    bytes ${integer} NOT NULL,
+    own ${integer} NOT NULL
+  ${end};
+  CREATE INDEX kept_version_of_entity ON kept_version (entity, id);
+  -- Their single records, as in record_change, under the same numbers.
+  CREATE TABLE kept_change (
+    seq ${integer} PRIMARY KEY,
+    kept ${integer} NOT NULL,
+    key ${text} NOT NULL,
+    key_values ${text} NOT NULL,
+    json ${text},
+    added ${integer} NOT NULL
+  ${end};
+  CREATE INDEX kept_change_of_version ON kept_change (kept, seq);`

@@ -117,6 +117,23 @@ testOn(
     assert.equal((await service.storage.entities.all()).get('ships')?.description, 'Ships of the line')
     await settled(page)
 
+    // The import that lost records is undone with one click.
+    await page
+      .getByRole('button', { name: /^Restore: / })
+      .first()
+      .click()
+    await said(page, /^ships has its \d+ records again\.$/)
+    await page.getByRole('cell', { name: 'another version' }).waitFor()
+    const again = (await service.storage.entities.all()).get('ships')?.source
+    assert.ok(again?.kind === 'records' && again.count > 1)
+    await settled(page)
+    await assertAccessible(page, 'versions')
+    const { width, height } = page.viewportSize() ?? { width: 1440, height: 900 }
+    await page.setViewportSize(phone)
+    await assertFits(page, 'versions on a phone')
+    await takePicture(page, 'versions-360-light')
+    await page.setViewportSize({ width, height })
+
     await button(page, 'Delete the entity').click()
     await dialog(page).waitFor()
     await page.keyboard.type('ships')

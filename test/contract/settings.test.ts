@@ -111,6 +111,8 @@ const wrongValues: readonly (readonly [keyof typeof settings, readonly string[]]
   ['CARREL_ALLOWED_HOSTS', ['*', 'https://ui.example.edu', 'ui.example.edu:8080', 'a..b']],
   ['CARREL_EVENTS_RETENTION', ['0', '36501', 'never']],
   ['CARREL_EVENTS_SIZE', ['0', '10000001', 'all']],
+  ['CARREL_KEPT_VERSIONS', ['-1', '3651', 'week']],
+  ['CARREL_KEPT_VERSIONS_SIZE', ['0', '10000001', 'all']],
   ['CARREL_HIDDEN_METADATA', ['*', 'dc', 'dc.description.*', 'none,dc.title']],
   ['CARREL_REALM', ['Söhne', 'two\nlines']],
   ['CARREL_CSRF_COOKIE', ['a b', 'a=b', 'a;b']],

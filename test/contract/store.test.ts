@@ -64,6 +64,7 @@ function callOf(command: Command, folder: string): string[] {
     id: 'x',
     answer: 'yes',
     condition: '["null?","x",true]',
+    version: '1',
     '--to': 'postgres://nobody@nowhere.invalid/none',
   }
   const anythingFor = (name: string) => known[name] ?? 'x'

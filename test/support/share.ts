@@ -24,7 +24,7 @@ const thorough = [
   'contract/{cli,copy*,entities-import,import-loss,entities-uploads,every-route,expose*,import-changes,ingest-uploads}',
   'contract/{ldap-throttle,operator,pipelining,processes,query-errors,query-hostile,query-streaming,sso-explain}',
   'contract/{sso-metadata-*,sso-oidc-front-channel,sso-oidc-refused}',
-  'contract/{json-conditions,sso-saml-*,store,three-valued,throttle,turns}',
+  'contract/{json-conditions,kept-versions,sso-saml-*,store,three-valued,throttle,turns}',
   'items/ingest/unpack',
   'house/{lock-file,old-node,package}',
   'lib/{expressions,to-char}',
@@ -52,6 +52,8 @@ const onPostgres = [
   // Each connection to PostgreSQL has its own chain in the audit trail.
   'contract/{audit-trail-life,counted-events}',
   'admin/backup/audit-trail',
+  // A version that is restored shares its table with later ones on PostgreSQL, and no file on SQLite.
+  'contract/kept-versions',
   // Races, several nodes, and processes that are killed.
   '{races,nodes}/*',
   'admin/backup/{backup,before,kill}',

@@ -320,6 +320,7 @@ export interface Schemas {
       readonly self: Schemas['Link']
       readonly records: Schemas['Link']
       readonly import?: Schemas['Link']
+      readonly versions?: Schemas['Link']
     }
     readonly suggested: readonly (Schemas['SuggestedRelation'])[]
   }
@@ -704,6 +705,26 @@ export interface Schemas {
     readonly from?: string
     readonly value?: Json
   })[]
+  readonly KeptVersion: {
+    readonly id: number
+    readonly replaced: string
+    readonly replacedBy: 'entity.import' | 'entity.update' | 'entity.restore'
+    readonly until: string
+    readonly key: (string | readonly (string)[])
+    readonly fields: number
+    readonly records: number
+    readonly bytes: number
+    readonly _links: {
+      readonly restore: Schemas['Link']
+    }
+  }
+  readonly KeptVersionPage: {
+    readonly _embedded: {
+      readonly versions: readonly (Schemas['KeptVersion'])[]
+    }
+    readonly page: Schemas['PageFacts']
+    readonly _links: Schemas['PageLinks']
+  }
   readonly KnownProblem: {
     readonly code: 'bad-request' | 'bad-parameter' | 'bad-on-behalf-of' | 'reason-required' | 'redirect-not-allowed' | 'sign-on-not-begun' | 'logout-not-understood' | 'sign-on-refused' | 'account-refused' | 'provider-unavailable' | 'login-failed' | 'logins-closed' | 'authentication-required' | 'csrf-cookie-missing' | 'csrf-header-missing' | 'csrf-mismatch' | 'csrf-not-ours' | 'origin-not-allowed' | 'short-lived-token-refused' | 'on-behalf-of-refused' | 'wrong-password' | 'access-denied' | 'not-found' | 'unknown-entity' | 'method-not-allowed' | 'not-acceptable' | 'request-timeout' | 'precondition-failed' | 'body-too-large' | 'unsupported-media-type' | 'range-not-satisfiable' | 'expectation-failed' | 'host-not-allowed' | 'mail-token-refused' | 'registration-refused' | 'patch-refused' | 'change-refused' | 'access-token-refused' | 'access-token-invalid' | 'password-refused' | 'headers-too-large' | 'too-many-attempts' | 'internal-error' | 'busy' | 'query-timeout' | 'directory-unavailable' | 'store-unavailable' | 'files-full' | 'not-writable' | 'record-refused' | 'upload-offset' | 'tus-version' | 'process-state' | 'upload-in-use' | 'no-room' | 'secret-set' | 'explanation-refused' | 'entity-conflict' | 'entity-refused'
     readonly type: string
@@ -757,6 +778,7 @@ export interface Schemas {
       readonly self: Schemas['Link']
       readonly records: Schemas['Link']
       readonly import?: Schemas['Link']
+      readonly versions?: Schemas['Link']
     }
   }
   readonly Login: {
@@ -1376,6 +1398,7 @@ export interface Routes {
     readonly '/api/admin/doctor': { answer: Schemas['Report'] }
     readonly '/api/admin/entities': { query: { readonly page?: number; readonly size?: number }; answer: Schemas['EntityPage'] }
     readonly '/api/admin/entities/{name}': { path: { readonly name: string }; answer: Schemas['Entity'] }
+    readonly '/api/admin/entities/{name}/versions': { path: { readonly name: string }; query: { readonly page?: number; readonly size?: number }; answer: Schemas['KeptVersionPage'] }
     readonly '/api/admin/epersons/{uuid}/access': { path: { readonly uuid: string }; query: { readonly address?: string; readonly method?: string; readonly object?: string; readonly entity?: string; readonly key?: string }; answer: Schemas['Access'] }
     readonly '/api/admin/figures': { answer: Schemas['Figures'] }
     readonly '/api/admin/special-groups': { query: { readonly eperson?: string }; answer: Schemas['SpecialGroupRules'] }
@@ -2298,6 +2321,7 @@ export interface Routes {
   }
   readonly post: {
     readonly '/api/admin/entities/{name}/import': { path: { readonly name: string }; query: { readonly mode?: 'replace' | 'update' | 'delete'; readonly preview?: boolean; readonly format?: 'csv' | 'ndjson' | 'json'; readonly upload?: string; readonly read?: string; readonly replace?: boolean; readonly key?: readonly (string)[]; readonly type?: readonly (string)[]; readonly collation?: readonly (string)[]; readonly delimiter?: string; readonly encoding?: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1250' | 'windows-1251' | 'windows-1252' | 'windows-1253' | 'windows-1254' | 'windows-1257' | 'iso-8859-2' | 'iso-8859-15' | 'macintosh'; readonly 'decimal-comma'?: boolean; readonly 'day-first'?: boolean }; json: string; answer: Schemas['ImportPreview'] | Schemas['Process'] }
+    readonly '/api/admin/entities/{name}/versions/{version}/restore': { path: { readonly name: string; readonly version: number }; answer: undefined }
     readonly '/api/admin/ingest': { query: { readonly upload?: string; readonly read?: string; readonly from?: string; readonly until?: string; readonly addOnly?: boolean; readonly dryRun?: boolean; readonly name?: string }; answer: Schemas['Process'] }
     readonly '/api/admin/secret/rotate': { answer: {
   readonly accepted: number

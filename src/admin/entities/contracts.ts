@@ -54,7 +54,11 @@ const entity = {
   relations: Type.Array(Relation),
   related: Type.Array(Relation),
   defaultCondition: Json,
-  _links: closed({ self: Link, records: Link, import: Type.Optional(Link) }),
+  _links: closed({
+    ...{ self: Link, records: Link },
+    import: Type.Optional(Link),
+    versions: Type.Optional(Link),
+  }),
 }
 const Suggestion = named('SuggestedRelation', {
   entity: text,
@@ -63,6 +67,22 @@ const Suggestion = named('SuggestedRelation', {
 })
 const Entity = named('Entity', { ...entity, suggested: Type.Array(Suggestion) })
 const EntityPage = pageOf('entities', named('ListedEntity', entity), 'EntityPage')
+
+const Versions = pageOf(
+  'versions',
+  named('KeptVersion', {
+    id: count,
+    replaced: time,
+    replacedBy: oneOf('entity.import', 'entity.update', 'entity.restore'),
+    until: time,
+    key: Key,
+    fields: count,
+    records: count,
+    bytes: count,
+    _links: closed({ restore: Link }),
+  }),
+  'KeptVersionPage',
+)
 
 const ExposableTables = pageOf(
   'tables',
@@ -237,6 +257,26 @@ export const contracts = {
     headers: changing,
     answers: { 204: nothing('It is gone.') },
     problems: refused,
+  },
+  listVersions: {
+    summary: 'Versions of an entity that imports have replaced',
+    tag,
+    query: paging,
+    answers: { 200: answer('A page, the newest first.', json(Versions)) },
+    problems: ['bad-parameter', 'unknown-entity', 'not-found', 'entity-conflict'],
+  },
+  restoreVersion: {
+    summary: 'Restore a version of an entity',
+    description:
+      'The entity has the records, fields and key of the version again, in one step. What is declared of it stays. The version that it had is kept, so that this can be undone.',
+    tag,
+    path: { version: count },
+    headers: { 'If-Match': changing['If-Match'] },
+    answers: { 204: nothing('It is restored.') },
+    problems: [
+      ...['bad-parameter', 'short-lived-token-refused', 'not-found', 'unknown-entity'],
+      ...['entity-conflict', 'precondition-failed'],
+    ] as readonly ProblemCode[],
   },
   importRecords: {
     summary: 'Import records',

@@ -260,6 +260,7 @@ function entityBody(entity: Entity, all: ReadonlyMap<string, Entity>, addresses:
       self: { href: self },
       records: { href: `${addresses.query}/${name}` },
       ...(source.kind !== 'table' && { import: { href: `${self}/import` } }),
+      ...(source.kind === 'records' && { versions: { href: `${self}/versions` } }),
     },
   }
 }

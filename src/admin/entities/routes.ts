@@ -19,6 +19,7 @@ import { importQuery } from './import-options.ts'
 import { importRoutes } from './import-routes.ts'
 import { jobOf, parametersOf, workOf } from './import-work.ts'
 import { createImports, type Imports } from './imports.ts'
+import { versionRoutes } from './version-routes.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -37,6 +38,7 @@ export async function adminRoutes(app: FastifyInstance, given: Parts): Promise<{
     async scope => {
       // Separate scopes, because they read bodies in different ways.
       await scope.register(async inside => entityRoutes(inside, parts), { prefix: '/entities' })
+      await scope.register(async inside => versionRoutes(inside, parts), { prefix: '/entities' })
       await scope.register(async inside => importRoutes(inside, parts), { prefix: '/entities' })
       await scope.register(async inside => tableRoutes(inside, parts), { prefix: '/tables' })
     },

@@ -149,7 +149,8 @@ export function createChangedEntities(): ChangedEntities {
     apply: (stored, rows) => {
       const isOutdated = stored.some(({ name, source }) => {
         const before = known.get(name)
-        return before !== undefined && before.changes.length > 0 && before.version !== source.version
+        // A version that was restored has changes from before the last known one.
+        return before !== undefined && before.version !== source.version
       })
       return isOutdated ? undefined : added(stored, rows)
     },

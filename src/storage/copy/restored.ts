@@ -63,6 +63,8 @@ export function renewSnapshot(folder: string, { endSessions, tokenSecrets, event
       db.run('UPDATE state SET store = ?', randomBytes(16).toString('hex'))
       // Single-use tickets may have been used since the backup.
       db.run('DELETE FROM ticket')
+      // A backup has no files of versions that were replaced.
+      db.exec('DELETE FROM kept_change; DELETE FROM kept_version')
       // Counts of attempts at guessing are out of date.
       db.run('DELETE FROM attempt')
       if (endSessions) {

@@ -1,4 +1,5 @@
 import { createFairQueue } from '../../lib/fair-queue.ts'
+import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import { keyringOf } from '../../model/keys.ts'
 import { createFieldFiles } from '../columns/field-files.ts'
 import { partFor, type Shared } from '../runtime/event-loops.ts'
@@ -45,6 +46,7 @@ interface PostgresOptions {
   readonly tokenSecrets: readonly string[]
   /** Retention of events in days; null: forever. */
   readonly eventsRetention: number | null
+  readonly keptVersions: KeptVersionLimits
   /** State that the event loops of this process share. */
   readonly shared: Shared
   /** Limits to use instead of the service's. */
@@ -149,6 +151,7 @@ export async function openEngine(options: PostgresOptions): Promise<Storage> {
     audiences,
     records,
     tables,
+    keptVersions: options.keptVersions,
     shared,
     connect: () => connect(unlimited),
     describe: async request => {

@@ -3,6 +3,7 @@ import { makeTemporaryFolder } from '../../lib/process-ids.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule } from '../../model/entities.ts'
+import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
 import { baseEntity, changesOf } from '../columns/changed-entities.ts'
@@ -15,7 +16,7 @@ import type { Entities, ExposeRequest, NewEntity, NewRecords, RecordPlan, Revisi
 import { createPlanRunner } from '../plans/run-plans.ts'
 import { inBatches } from '../runtime/batches.ts'
 import type { Shared } from '../runtime/event-loops.ts'
-import { forgetRetired, keepRetired, retiredVersions } from '../statements/entities.ts'
+import { forgetRetired, keepRetired, storedVersions } from '../statements/entities.ts'
 import { createEntityList, isImported } from '../statements/entity-rows.ts'
 import type { Offered } from '../statements/parts.ts'
 import { storedWrite, type Writing, writeRecords } from '../statements/record-writes.ts'
@@ -24,7 +25,7 @@ import { builtInTable, type TableOf } from '../tables/compile.ts'
 import { readByAudience } from '../tables/row-visibility.ts'
 import type { Tables } from './compile.ts'
 import type { Connection, Pool } from './driver.ts'
-import { dropWithGrants, exposeEntity, publishEntity, reviseEntity } from './entity-changes.ts'
+import { dropWithGrants, exposeEntity, publishEntity, restoreEntity, reviseEntity } from './entity-changes.ts'
 import { perform } from './perform.ts'
 import { baseOf, readColumn, readRecords, recordTable, slotsField } from './record-versions.ts'
 import type { SessionLookup, SessionLookupResult } from './session-lookup.ts'
@@ -44,6 +45,7 @@ interface Parts {
   readonly audiences: PostgresAudiences
   readonly records: RecordSource & { readonly openVersions: ReadonlyMap<string, number> }
   readonly tables: TableListings
+  readonly keptVersions: KeptVersionLimits
   readonly shared: Shared
   /** Opens a connection without time limits, for long-running work. */
   readonly connect: () => Promise<Connection>
@@ -61,7 +63,7 @@ export interface PostgresEntities extends Entities {
 
 /** The list of entities, and the tables of imported ones: one for each version, never changed. */
 export function postgresEntities(parts: Parts): PostgresEntities {
-  const { pool, changes, lookup, audiences, tables, connect } = parts
+  const { pool, changes, lookup, audiences, tables, connect, keptVersions } = parts
   const records = createRecordListings(parts.records, parts.shared.cache)
   const entityList = createEntityList()
   const writes = inBatches(
@@ -87,8 +89,9 @@ export function postgresEntities(parts: Parts): PostgresEntities {
   async function sweep(): Promise<void> {
     const reading = [...parts.records.openVersions.keys()]
     if (reading.length > 0) await perform(pool, keepRetired(reading))
-    const retired = await perform(pool, retiredVersions())
-    for (const { version } of retired.filter(({ isOld }) => isOld))
+    if (await changes.hasOldKept(keptVersions)) await changes.trimKept(keptVersions)
+    const stored = await perform(pool, storedVersions())
+    for (const { version } of stored.filter(({ state }) => state === 'old'))
       await pool.transaction(async db => {
         // If several nodes try, the one that deletes the row removes the version.
         if ((await perform(db, forgetRetired([version]))) === 0) return
@@ -96,13 +99,14 @@ export function postgresEntities(parts: Parts): PostgresEntities {
         // A table belongs to a version and all its revisions.
         const [used] = await db.rows(
           `SELECT 1 FROM entity WHERE split_part(version, '.', 1) = $1
+           UNION ALL SELECT 1 FROM kept_version WHERE split_part(version, '.', 1) = $1
            UNION ALL SELECT 1 FROM retired WHERE split_part(version, '.', 1) = $1`,
           baseOf(version),
         )
         if (!used) await db.exec(`DROP TABLE IF EXISTS ${recordTable(version)}`)
       })
     if (parts.shared.loop === null)
-      parts.records.fieldFiles.sweep(new Set([...current, ...retired.map(({ version }) => version)]))
+      parts.records.fieldFiles.sweep(new Set([...current, ...stored.map(({ version }) => version)]))
   }
   async function changing(work: (db: Connection) => Promise<ReadRule | undefined>) {
     const db = await connect()
@@ -152,9 +156,9 @@ export function postgresEntities(parts: Parts): PostgresEntities {
     return entities
   }
   const publish = (entity: NewEntity, lines: NewRecords, event: AuditEvent | null) =>
-    changing(db => publishEntity(pool, db, entity, lines, event))
+    changing(db => publishEntity(pool, db, entity, lines, event, keptVersions))
   const revise = (revision: Revision, event: AuditEvent | null) =>
-    changing(db => reviseEntity(db, revision, event))
+    changing(db => reviseEntity(pool, db, revision, event, keptVersions))
   const openVersion: Entities['openVersion'] = async entity => {
     if (changesOf(entity)) return records.openChanged(entity)
     const { source } = entity
@@ -192,6 +196,12 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       const dropped = await dropWithGrants(pool, name, event, of)
       await sweep().catch(() => {})
       return dropped
+    },
+    versions: name => changes.versions(name, keptVersions),
+    restore: async (name, id, event, of) => {
+      const restored = await restoreEntity(pool, name, id, event, keptVersions, of)
+      await sweep().catch(() => {})
+      return restored
     },
     expose: async (request, event) => exposeEntity(pool, await parts.describe(request), request, event),
     tables: search => findTables(pool, search),

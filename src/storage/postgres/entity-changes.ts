@@ -3,6 +3,7 @@ import { StoreUnavailable } from '../../lib/errors.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { entityChanges, entityTag } from '../../model/declared.ts'
 import { type Entity, newEntityRule, type ReadRule } from '../../model/entities.ts'
+import type { KeptVersionLimits, Restored } from '../../model/kept-versions.ts'
 import { descriptionOf } from '../../model/relations.ts'
 import { withChangedSlots } from '../columns/changed-entities.ts'
 import {
@@ -11,6 +12,7 @@ import {
   type ExposeRequest,
   type NewEntity,
   type NewRecords,
+  type RecordEntity,
   type Revision,
 } from '../entities.ts'
 import {
@@ -20,14 +22,16 @@ import {
   pointAgreed,
   pointEntity,
   putEntity,
-  retire,
+  restoreVersion,
 } from '../statements/entities.ts'
 import { type EntityRow, findEntity, isImported, toEntity } from '../statements/entity-rows.ts'
-import { type Change, record, rights } from '../statements/statements.ts'
+import { retire } from '../statements/kept-versions.ts'
+import { lostRecords } from '../statements/record-writes.ts'
+import { type Change, type Read, record, rights, row } from '../statements/statements.ts'
 import type { Connection, Pool, Queries } from './driver.ts'
 import { grantReader, tableExists } from './expose.ts'
 import { perform } from './perform.ts'
-import { baseOf, writeRevision, writeVersion } from './record-versions.ts'
+import { baseOf, readRecords, recordTable, writeRevision, writeVersion } from './record-versions.ts'
 
 /** Changes of the list of entities that also write tables of records, or grant access to the reader role. */
 
@@ -42,9 +46,10 @@ export async function publishEntity(
   { ranks, writeFields, agree, ...definition }: NewEntity,
   records: NewRecords,
   event: AuditEvent | null,
+  limits: KeptVersionLimits,
 ): Promise<ReadRule | undefined> {
   const first = await agree?.()
-  const version = randomBytes(16).toString('hex')
+  const version = newVersion()
   await writeFields?.(version).catch(() => undefined)
   await db.exec('BEGIN')
   const fields = definition.fields.length
@@ -55,7 +60,7 @@ export async function publishEntity(
   return pointAgreed(agree, first, agreed =>
     pool.transaction(async changes => {
       const published = { ...definition, version, ...written, ...(agreed && { agreed }) }
-      const pointed = await perform(changes, pointEntity(published, event))
+      const pointed = await perform(changes, pointEntity(published, event, limits))
       if (!pointed) {
         // The version stays for another attempt. Without one, it is removed like any retired version.
         await perform(changes, keepRetired([version]))
@@ -77,26 +82,95 @@ export async function publishEntity(
  * @returns as `publishEntity`
  */
 export async function reviseEntity(
+  pool: Pool,
   db: Connection,
   revision: Revision,
   event: AuditEvent | null,
+  limits: KeptVersionLimits,
 ): Promise<ReadRule | undefined> {
   const { slots: _, added: __, ranks: ___, of: shown, writeFields, ...definition } = revision
   const whole = withChangedSlots(revision)
   const replaced = whole.of.source.version
-  const version = `${baseOf(replaced)}.${randomBytes(8).toString('hex')}`
+  const isShared = await hasLaterRows(db, whole.of)
+  const version = isShared ? newVersion() : `${baseOf(replaced)}.${randomBytes(8).toString('hex')}`
   await writeFields?.(version).catch(() => undefined)
   await db.exec('BEGIN')
   // Revisions of one entity come one after the other: they add rows to the same table.
   await db.run("SELECT pg_advisory_xact_lock(hashtext('carrel revision'), hashtext($1))", revision.name)
   const stored = await perform(db, findEntity(revision.name))
   if (!stored || !isImported(stored) || stored.source.version !== replaced) return undefined
-  const written = await writeRevision(db, version, whole)
+  if (!isShared && (await hasLaterRows(db, whole.of))) return undefined
+  const written = isShared
+    ? await writeVersion(db, {
+        version,
+        fields: whole.fields.length,
+        ranks: whole.ranks,
+        records: all(pool, whole),
+      })
+    : await writeRevision(db, version, whole)
   const published = { ...definition, replaces: shown.source.version, version, ...written }
-  const pointed = await perform(db, pointEntity(published, event))
+  const pointed = await perform(db, pointEntity(published, event, limits))
   if (!pointed) return undefined
   await db.exec('COMMIT')
   return pointed.read
+}
+
+const newVersion = () => randomBytes(16).toString('hex')
+
+const slotsIn = ({ source }: RecordEntity): number => source.slots ?? source.count
+
+/**
+ * True if the table of a version has rows of revisions made after it, because it was restored
+ * (docs/decisions/0071). Then another revision can't add rows to the table.
+ */
+async function hasLaterRows(db: Queries, entity: RecordEntity): Promise<boolean> {
+  const sql = `SELECT EXISTS (SELECT 1 FROM ${recordTable(entity.source.version)} WHERE n >= $1) AS found`
+  const [row] = await db.rows<{ found: boolean }>(sql, slotsIn(entity))
+  return row?.found ?? false
+}
+
+/** Number of records read at a time, and of bytes if each were as large as the largest. */
+const maxRead = 2_000
+const readBytes = 8 * 1024 * 1024
+
+/**
+ * All records of a revision, in the order of the key.
+ * @param db another connection than the one that writes them
+ */
+async function* all(db: Queries, { of, slots, added }: Revision): AsyncIterable<readonly string[]> {
+  const first = slotsIn(of)
+  const step = Math.max(1, Math.min(maxRead, Math.floor(readBytes / Math.max(of.source.largest, 1))))
+  for (let from = 0; from < slots.length; from += step) {
+    const some = slots.subarray(from, from + step)
+    const found = await readRecords(
+      db,
+      of.source.version,
+      some.filter(slot => slot < first),
+    )
+    let at = 0
+    yield Array.from(some, slot => (slot < first ? found[at++] : added[slot - first]) ?? '{}')
+  }
+}
+
+/** @returns as `Entities.restore` */
+export const restoreEntity = (
+  pool: Pool,
+  name: string,
+  id: number,
+  event: AuditEvent,
+  limits: KeptVersionLimits,
+  of: string | undefined,
+): Promise<Restored> =>
+  pool.transaction(async db => {
+    const restored = await perform(db, restoreVersion(name, id, event, limits, of, requireRecords))
+    return typeof restored === 'object' ? 'restored' : restored
+  })
+
+/** @throws StoreUnavailable if the table of a version is gone */
+function* requireRecords({ name, source }: RecordEntity): Read<void> {
+  const sql = 'SELECT to_regclass($1) IS NOT NULL AS is_there'
+  const found = yield* row<{ is_there: boolean }>(sql, `carrel.${recordTable(source.version)}`)
+  if (!found?.is_there) throw lostRecords(name)
 }
 
 /** @returns as `Entities.drop` */

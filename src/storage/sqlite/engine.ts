@@ -4,6 +4,7 @@ import { areaOf } from '../../lib/addresses.ts'
 import { makeFolder } from '../../lib/durable-names.ts'
 import { StoreUnavailable } from '../../lib/errors.ts'
 import { systemReason } from '../../lib/system-errors.ts'
+import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import { keyringOf } from '../../model/keys.ts'
 import { partFor, type Shared } from '../runtime/event-loops.ts'
 import { whilePresent } from '../runtime/limits.ts'
@@ -40,6 +41,7 @@ interface SqliteOptions {
   readonly tokenSecrets: readonly string[]
   /** Retention of events in days; null: forever. */
   readonly eventsRetention: number | null
+  readonly keptVersions: KeptVersionLimits
   /** State that the event loops of this process share. */
   readonly shared: Shared
   /** Time limit of a statement of a listing, in ms. */
@@ -58,6 +60,7 @@ export async function openEngine({
   hiddenMetadata,
   tokenSecrets,
   eventsRetention,
+  keptVersions,
   shared,
   statementTimeout,
   report,
@@ -126,6 +129,7 @@ export async function openEngine({
     changes: part('entities'),
     dataFolder,
     hiddenMetadata,
+    keptVersions,
     shared,
   })
   const repository = part('repository')

@@ -5,6 +5,7 @@ import { isLeftOver } from '../../lib/process-ids.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { builtInEntities } from '../../model/built-in-entities.ts'
 import type { Entity, ReadRule, TableSource } from '../../model/entities.ts'
+import type { KeptVersionLimits } from '../../model/kept-versions.ts'
 import type { Viewer } from '../../model/readers.ts'
 import { changesOf, withChangedSlots } from '../columns/changed-entities.ts'
 import { createFieldFiles } from '../columns/field-files.ts'
@@ -15,8 +16,8 @@ import { sortRecords } from '../columns/sort-records.ts'
 import type { Entities, NewEntity, NewRecords, RecordPlan, Revision } from '../entities.ts'
 import { createPlanRunner } from '../plans/run-plans.ts'
 import type { Shared } from '../runtime/event-loops.ts'
-import { type PublishedEntity, pointAgreed, retiredVersions } from '../statements/entities.ts'
-import { createEntityList, importedEntities, isImported } from '../statements/entity-rows.ts'
+import { type PublishedEntity, pointAgreed } from '../statements/entities.ts'
+import { createEntityList, isImported } from '../statements/entity-rows.ts'
 import type { Offered } from '../statements/parts.ts'
 import { storedWrite } from '../statements/record-writes.ts'
 import { visibleRows } from '../tables/row-visibility.ts'
@@ -55,6 +56,7 @@ interface Parts {
   readonly audiencesOf: (viewer: Viewer) => readonly number[]
   /** Metadata fields that only administrators see (Q19). */
   readonly hiddenMetadata: readonly string[]
+  readonly keptVersions: KeptVersionLimits
 }
 
 /** True if a program was killed while it wrote the file, or the journal beside it. */
@@ -65,7 +67,7 @@ const versionsOf = (entities: readonly Entity[]): readonly string[] =>
 
 /** The list of entities, and the files of imported ones: one for each version, never changed. */
 export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void> } {
-  const { db, snapshot, file, changes, audiencesOf, readerThreads, dataFolder, shared } = parts
+  const { db, snapshot, file, changes, audiencesOf, readerThreads, dataFolder, shared, keptVersions } = parts
   const folder = join(dataFolder, 'entities')
   const fileOf = (version: string) => join(folder, `${version}.db`)
   const fieldFiles = createFieldFiles(fieldsFolder(dataFolder))
@@ -106,17 +108,16 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
 
   /** Removes files that nothing refers to. */
   async function sweep(): Promise<void> {
-    // The order matters: a version that is replaced in between counts as in use, and keeps its base.
-    const inUse = perform(db, importedEntities()).map(({ source }) => source.version)
-    const retired = perform(db, retiredVersions())
-    const kept = [...inUse, ...retired.filter(({ isOld }) => !isOld).map(({ version }) => version)]
-    const bases = new Set(kept.map(baseOf))
-    const old = retired
-      .filter(({ version, isOld }) => isOld && !bases.has(version))
+    if (await changes.hasOldKept(keptVersions)) await changes.trimKept(keptVersions)
+    // A version that is replaced in between counts as in use, and keeps its base.
+    const stored = await changes.storedVersions()
+    const bases = new Set(stored.filter(({ state }) => state !== 'old').map(({ version }) => baseOf(version)))
+    const old = stored
+      .filter(({ version, state }) => state === 'old' && !bases.has(version))
       .map(({ version }) => version)
     for (const version of old) removeVersion(version)
     if (old.length > 0) await changes.forgetRetired(old)
-    const versions = new Set([...retired.map(({ version }) => version), ...inUse])
+    const versions = new Set(stored.map(({ version }) => version))
     for (const name of readdirSync(folder)) {
       const modified = statSync(join(folder, name), { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
       if (
@@ -140,14 +141,14 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
     try {
       const entity = { ...(await make()), version }
       const read = await pointAgreed(agree, entity.agreed, agreed =>
-        changes.point({ ...entity, ...(agreed && { agreed }) }, event),
+        changes.point({ ...entity, ...(agreed && { agreed }) }, event, keptVersions),
       )
       await sweep()
       return read
     } finally {
       // Removes the files unless the version was published: even if it was replaced since, it may be a base.
-      const sql = 'SELECT 1 FROM entity WHERE version = ?1 UNION ALL SELECT 1 FROM retired WHERE version = ?1'
-      if (!db.get(sql, version)) removeVersion(version)
+      const stored = await changes.storedVersions()
+      if (!stored.some(one => one.version === version)) removeVersion(version)
     }
   }
   // A failed removal is retried a minute later.
@@ -230,6 +231,8 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       await sweep()
       return dropped
     },
+    versions: name => changes.versions(name, keptVersions),
+    restore: (name, id, event, of) => changes.restore(name, id, event, keptVersions, of),
     expose: undefined,
     tables: undefined,
     foreignKeys: undefined,

@@ -1,4 +1,4 @@
-import { countedEvents, sqliteTables } from '../schema.ts'
+import { countedEvents, keptVersions, sqliteTables } from '../schema.ts'
 
 /**
  * Forward only: entry n brings a store of version n to n + 1. An entry is never edited once it is released,
@@ -122,4 +122,5 @@ export const migrations: readonly string[] = [
     iif(actor IS eperson, client_ip, NULL) AS client_ip, method, object, reason, count,
     iif(actor IS eperson, changes, NULL) AS changes, repeats FROM events;
   `,
+  keptVersions('TEXT', 'INTEGER', 'INTEGER PRIMARY KEY AUTOINCREMENT', ') STRICT'),
 ]

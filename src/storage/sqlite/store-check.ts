@@ -33,6 +33,8 @@ interface Stored {
 
 const selectStored = "SELECT name, version, definition ->> '$.source.count' AS count FROM entity"
 
+const selectKept = "SELECT version, definition ->> '$.source.count' AS count FROM kept_version WHERE id = ?"
+
 /** @param db the store @param folder with the files of entities */
 export function createBases(db: Database, folder: string): Bases {
   const fileOf = (version: string) => join(folder, `${version}.db`)
@@ -102,6 +104,11 @@ export function createBases(db: Database, folder: string): Bases {
       if (found) throw found.error
     },
     requireFor: (name, args) => {
+      if (name === 'entities.restore') {
+        const kept = db.get<Stored & Record<string, unknown>>(selectKept, args[1] as number)
+        if (kept) require(kept)
+        return
+      }
       const needed = versionsFor(name, args)
       if (needed === undefined) return
       const entity = stored(needed.entity)

@@ -1,10 +1,22 @@
+import type { Awaitable } from '../../lib/awaitable.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
 import { type Declared, declaredOf, entityChanges, entityTag, withDeclared } from '../../model/declared.ts'
 import { type Entity, newEntityRule, type ReadRule } from '../../model/entities.ts'
+import type { KeptVersion, KeptVersionLimits, Restored } from '../../model/kept-versions.ts'
 import { changedDescription, type DescriptionChange, descriptionOf } from '../../model/relations.ts'
-import type { Agreed, Entities, NewEntity } from '../entities.ts'
+import type { Agreed, Entities, NewEntity, RecordEntity } from '../entities.ts'
 import { definitionOf, findEntity, isImported } from './entity-rows.ts'
-import { dropChanges, type StoredWrite, takeChanges, writeRecords } from './record-writes.ts'
+import {
+  dropKept,
+  findKept,
+  hasOldKept,
+  keepVersion,
+  keptVersions,
+  retire,
+  takeKept,
+  trimKept,
+} from './kept-versions.ts'
+import { dropChanges, mayReplace, type StoredWrite, takeChanges, writeRecords } from './record-writes.ts'
 import {
   type Change,
   clock,
@@ -31,7 +43,25 @@ export interface PublishedEntity extends Omit<NewEntity, 'ranks' | 'agree'> {
 interface EntityChanges
   extends Pick<Entities, 'changeReadRule' | 'changeWriteRule' | 'describe' | 'declare' | 'drop'> {
   /** @returns as `Entities.publish` */
-  point(published: PublishedEntity, event: AuditEvent | null): Promise<ReadRule | undefined>
+  point(
+    published: PublishedEntity,
+    event: AuditEvent | null,
+    limits: KeptVersionLimits,
+  ): Promise<ReadRule | undefined>
+  /** @returns as `Entities.restore` */
+  restore(
+    name: string,
+    id: number,
+    event: AuditEvent,
+    limits: KeptVersionLimits,
+    of?: string,
+  ): Promise<Restored>
+  /** Removes kept versions that are beyond a limit. */
+  trimKept(limits: KeptVersionLimits): Promise<void>
+  /** @returns as `Entities.versions` */
+  versions(name: string, limits: KeptVersionLimits): Awaitable<readonly KeptVersion[]>
+  hasOldKept(limits: KeptVersionLimits): Awaitable<boolean>
+  storedVersions(): Awaitable<readonly StoredVersion[]>
   /** @returns as `Entities.writeRecord` */
   writeRecord(write: StoredWrite, event: AuditEvent): Promise<boolean>
   /** @returns as the function of this name */
@@ -40,7 +70,7 @@ interface EntityChanges
 
 /** Changes of the list of entities. Engines wrap those that also involve files or tables. */
 export const entities = {
-  reads: {},
+  reads: { versions: keptVersions, hasOldKept, storedVersions },
   changes: {
     *changeReadRule(name, read, event) {
       const change = (before: Entity) => ({ ...declaredOf(before), read })
@@ -54,9 +84,14 @@ export const entities = {
       const dropped = yield* dropEntity(name, event, of)
       return typeof dropped === 'object' ? true : dropped
     },
-    *point(published, event) {
-      return (yield* pointEntity(published, event))?.read
+    *point(published, event, limits) {
+      return (yield* pointEntity(published, event, limits))?.read
     },
+    *restore(name, id, event, limits, of) {
+      const restored = yield* restoreVersion(name, id, event, limits, of)
+      return typeof restored === 'object' ? 'restored' : restored
+    },
+    trimKept,
     *writeRecord(write, event) {
       const [outcome = false] = yield* writeRecords([{ write, event }])
       if (typeof outcome !== 'boolean') throw outcome
@@ -76,14 +111,18 @@ export const lockList = (): Change<number> => run('UPDATE state SET entities = e
 export function* pointEntity(
   published: PublishedEntity,
   event: AuditEvent | null,
+  limits: KeptVersionLimits,
 ): Change<{ readonly before: Entity | undefined; readonly read: ReadRule } | undefined> {
   yield* lockList()
   if (event) yield* rights(event, 'shared')
   const { name, key, fields, version, count, bytes, largest, slots } = published
   const before = yield* findEntity(name)
   const stored = before && isImported(before) ? before.source.version : undefined
-  if (!(yield* takeChanges(published, stored))) return undefined
-  yield* retireVersionOf(name)
+  if (!(yield* mayReplace(published, stored))) return undefined
+  // A version of the same records needs none before it.
+  const keeps = event !== null && !published.keepsNewer
+  if (before && isImported(before)) yield* giveUp(before, keeps ? event : null, limits)
+  yield* takeChanges(published)
   const read = published.read ?? before?.read ?? newEntityRule
   const source = {
     ...({ kind: 'records', version, count, bytes, largest } as const),
@@ -93,8 +132,55 @@ export function* pointEntity(
   // Without new declarations, the existing ones stay (Q21, Q25).
   const after = { name, key, fields, read, source, ...(published.declare ?? descriptionOf(before ?? {})) }
   yield* putEntity(after)
+  if (keeps) yield* trimKept(limits)
   if (event) yield* record({ ...event, object: name, changes: entityChanges(before, after) })
   return { before, read }
+}
+
+/**
+ * Keeps the version of an entity that is about to get another one, or retires it.
+ * @param event null: the records stay the same
+ */
+function* giveUp(entity: RecordEntity, event: AuditEvent | null, limits: KeptVersionLimits): Change<void> {
+  if (event && limits.days > 0) yield* keepVersion(entity, event)
+  else yield* retire(entity.source.version)
+}
+
+/**
+ * Points an entity at a kept version, and keeps the one that it has. What is declared of the entity stays.
+ * @param of the tag that the entity must have; undefined: any
+ * @param ready called with the version before anything changes; may throw to stop
+ */
+export function* restoreVersion(
+  name: string,
+  id: number,
+  event: AuditEvent,
+  limits: KeptVersionLimits,
+  of: string | undefined,
+  ready: (kept: RecordEntity) => Read<void> = function* () {},
+): Change<Exclude<Restored, 'restored'> | { readonly after: Entity }> {
+  yield* lockList()
+  yield* rights(event, 'shared')
+  const before = yield* findEntity(name)
+  if (!before || !isImported(before)) return 'missing'
+  const kept = yield* findKept(name, id, limits)
+  if (!kept) return 'unknown'
+  if (of !== undefined && entityTag(before) !== of) return 'changed'
+  const { key, fields, source } = kept
+  yield* ready(kept)
+  yield* giveUp(before, event, limits)
+  yield* dropChanges(name)
+  yield* takeKept(id)
+  const after = {
+    ...{ name, key, fields, read: before.read, source: { ...source, imported: now() } },
+    ...descriptionOf(before),
+  }
+  yield* putEntity(after)
+  yield* trimKept(limits)
+  const changes = entityChanges(before, after)
+  const restored = { ...changes, after: { ...changes.after, version: id } }
+  yield* record({ ...event, object: name, changes: restored })
+  return { after }
 }
 
 /** @returns the dropped entity; false if there was none; `changed` if it has another tag than `of` */
@@ -108,7 +194,8 @@ export function* dropEntity(
   const before = yield* findEntity(name)
   if (!before) return false
   if (of !== undefined && entityTag(before) !== of) return 'changed'
-  yield* retireVersionOf(name)
+  if (isImported(before)) yield* retire(before.source.version)
+  yield* dropKept(name)
   yield* dropChanges(name)
   yield* run('DELETE FROM entity WHERE name = $1', name)
   yield* record({ ...event, object: name, changes: entityChanges(before, undefined) })
@@ -153,19 +240,6 @@ export const putEntity = (entity: Entity): Change<number> =>
     '(name) DO UPDATE SET definition = excluded.definition, version = excluded.version, changed = excluded.changed',
   )
 
-/** Retires the version of an entity that gets another one or none. It is removed once no request reads it. */
-function* retireVersionOf(name: string): Change<void> {
-  const [entity] = yield* rows<{ version: string }>(
-    'SELECT version FROM entity WHERE name = $1 AND version IS NOT NULL',
-    name,
-  )
-  if (entity) yield* retire(entity.version)
-}
-
-export function* retire(version: string): Change<void> {
-  yield* insert('retired', { version, at: yield* clock() }, 'DO NOTHING')
-}
-
 /** Marks retired versions as in use, because they are being read or pointed at again. */
 export function* keepRetired(versions: readonly string[]): Change<void> {
   yield* run('UPDATE retired SET at = $1 WHERE version = ANY($2)', yield* clock(), versions)
@@ -180,16 +254,26 @@ export function* forgetRetired(versions: readonly string[]): Change<number> {
   return yield* run(sql, versions, (yield* clock()) - retiredGrace)
 }
 
-export interface RetiredVersion {
+export interface StoredVersion {
   readonly version: string
-  /** True if no request can still look it up. */
-  readonly isOld: boolean
+  /** `old`: retired, and no request can still look it up. */
+  readonly state: 'used' | 'retired' | 'old'
 }
 
-export function* retiredVersions(): Read<readonly RetiredVersion[]> {
+/**
+ * All versions that are not to be removed yet, or are: those of entities, those kept, and retired ones. One
+ * statement sees one moment of the store, so none that is restored meanwhile is overlooked.
+ */
+export function* storedVersions(): Read<readonly StoredVersion[]> {
   const before = (yield* clock()) - retiredGrace
-  const found = yield* rows<{ version: string; at: number }>('SELECT version, at FROM retired')
-  return found.map(({ version, at }) => ({ version, isOld: at < before }))
+  const found = yield* rows<{ version: string; at: number | null }>(
+    `SELECT version, CAST(NULL AS BIGINT) AS at FROM entity WHERE version IS NOT NULL
+     UNION ALL SELECT version, CAST(NULL AS BIGINT) FROM kept_version UNION ALL SELECT version, at FROM retired`,
+  )
+  return found.map(({ version, at }) => ({
+    version,
+    state: at === null ? 'used' : at < before ? 'old' : 'retired',
+  }))
 }
 
 /** Maximum number of attempts: more imports and bursts of writes are not expected during one publication. */

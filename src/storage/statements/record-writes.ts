@@ -93,27 +93,27 @@ export function* writeRecords(batch: readonly Writing[]): Change<readonly WriteO
 }
 
 /**
- * Removes the changes that are in a new version.
+ * True if a new version was made from the current state of the entity.
  * @param version the current version of the entity
- * @returns false if the new version was not made from the current state of the entity
  */
-export function* takeChanges(
+export function* mayReplace(
   { name, replaces, agreed, keepsNewer = false }: TakenChanges,
   version: string | undefined,
-): Change<boolean> {
-  if (replaces === undefined) {
-    if (agreed && !(yield* stillAgreed(name, agreed, version))) return false
-    yield* dropChanges(name)
-    return true
-  }
+): Read<boolean> {
+  if (replaces === undefined) return !agreed || (yield* stillAgreed(name, agreed, version))
   if (replaces === null) return version === undefined
   const { stored, seq } = versionParts(replaces)
   if (stored !== version) return false
   const sql = 'SELECT max(seq) AS seq FROM record_change WHERE entity = $1'
   const last = yield* row<{ seq: number | null }>(sql, name)
-  if (!keepsNewer && (last?.seq ?? 0) !== seq) return false
-  yield* run('DELETE FROM record_change WHERE entity = $1 AND seq <= $2', name, seq)
-  return true
+  return keepsNewer || (last?.seq ?? 0) === seq
+}
+
+/** Removes the changes that are in a new version, or that it replaces. */
+export function* takeChanges({ name, replaces }: TakenChanges): Change<void> {
+  if (replaces === undefined) yield* dropChanges(name)
+  else if (replaces !== null)
+    yield* run('DELETE FROM record_change WHERE entity = $1 AND seq <= $2', name, versionParts(replaces).seq)
 }
 
 function* stillAgreed(name: string, agreed: Agreed, version: string | undefined): Read<boolean> {

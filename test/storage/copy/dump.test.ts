@@ -11,6 +11,8 @@ const left = [
   ...['ticket', 'attempt'],
   // Versions of entities that no request reads a minute later.
   'retired',
+  'kept_version',
+  'kept_change',
   // The size of events that repeat, which the copy measures again.
   'trail_size',
   // Counters, which triggers compute again.

@@ -26,6 +26,7 @@ import {
   loadDeclared,
 } from './declared.ts'
 import { readersInWords } from './rules.ts'
+import { Versions } from './Versions.tsx'
 
 /** The declarations of one entity. */
 function EntityAdmin({
@@ -80,6 +81,9 @@ function EntityAdmin({
         <h2>{a('entity.fields')}</h2>
         <Fields entity={entity} />
       </section>
+      {entity.source === 'imported' && (
+        <Versions key={entity.imported ?? ''} name={name} onRestore={reload} />
+      )}
       {dropping && (
         <Confirm
           title={a('entity.drop.title', { name })}

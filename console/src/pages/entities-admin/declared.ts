@@ -55,6 +55,10 @@ export async function changeCollation(
 
 export const dropEntity = (name: string): Promise<unknown> => service.value.delete(addressOf(name))
 
+export const versionsAddress = (name: string): string => `${addressOf(name)}/versions`
+export const restoreVersion = (name: string, id: number): Promise<unknown> =>
+  service.value.post(`${versionsAddress(name)}/${id}/restore`)
+
 /** Returns the member that the service found wrong, such as `/relations/0`. */
 export const wrongMember = (problem: unknown): string | undefined =>
   problem instanceof CarrelProblem && typeof problem.members.member === 'string'

@@ -1,0 +1,107 @@
+import assert from 'node:assert/strict'
+import { commandEvent } from '../../src/cli/store.ts'
+import { entityTag } from '../../src/model/declared.ts'
+import type { Field } from '../../src/model/entities.ts'
+import type { NewEntity, RecordEntity } from '../../src/storage/entities.ts'
+import type { Storage } from '../../src/storage/storage.ts'
+import { storeTests } from '../support/service/stores.ts'
+
+const test = storeTests()
+
+const fields: readonly Field[] = [
+  { name: 'id', type: 'integer', nullable: false },
+  { name: 'title', type: 'text', nullable: true },
+]
+const imported = commandEvent('entity.import')
+const restored = commandEvent('entity.restore')
+
+/** Publishes records 1 to `count` with this title. */
+const publish = (
+  { entities }: Storage,
+  name: string,
+  count: number,
+  title: string,
+  more: Partial<NewEntity> = {},
+) =>
+  entities.publish(
+    {
+      ...{ name, key: 'id', fields, read: 'anonymous' },
+      ranks: () => Uint32Array.from({ length: count }, (_, at) => at),
+      ...more,
+    },
+    lines(count, title),
+    imported,
+  )
+
+const lines = (count: number, title: string) =>
+  Array.from({ length: count }, (_, at) => JSON.stringify({ id: at + 1, title }))
+
+async function entityIn({ entities }: Storage, name: string): Promise<RecordEntity> {
+  const entity = (await entities.all()).get(name)
+  assert.ok(entity?.source.kind === 'records')
+  return entity as RecordEntity
+}
+
+async function recordsIn(storage: Storage, name: string): Promise<readonly string[]> {
+  const version = await storage.entities.openVersion(await entityIn(storage, name))
+  try {
+    return await version.read(await version.slots())
+  } finally {
+    await version.close()
+  }
+}
+
+test('D15 a version comes back with its key, what is declared of the entity stays, and a stale tag is refused', async storage => {
+  const { entities } = storage
+  await publish(storage, 'one', 3, 'a')
+  assert.deepEqual(await entities.versions('one'), [])
+  await publish(storage, 'one', 2, 'b', { key: ['title', 'id'], read: 'admin' })
+  await entities.describe('one', { defaultCondition: '["=", "id", 1]' }, commandEvent('entity.change'))
+  const [kept] = await entities.versions('one')
+  assert.ok(kept)
+  const { replaced, until, bytes, ...rest } = kept
+  assert.deepEqual(rest, { id: kept.id, key: 'id', fields, records: 3, replacedBy: 'entity.import' })
+  assert.ok(bytes > 3 * 20 && replaced < until)
+  const tag = entityTag(await entityIn(storage, 'one'))
+  assert.equal(await entities.restore('one', kept.id, restored, 'another tag'), 'changed')
+  assert.equal(await entities.restore('one', kept.id + 1, restored, tag), 'unknown')
+  assert.equal(await entities.restore('none', kept.id, restored), 'missing')
+  assert.deepEqual(await recordsIn(storage, 'one'), lines(2, 'b'))
+  assert.equal(await entities.restore('one', kept.id, restored, tag), 'restored')
+  const { key, read, defaultCondition } = await entityIn(storage, 'one')
+  assert.deepEqual([key, read, defaultCondition], ['id', 'admin', '["=", "id", 1]'])
+  assert.deepEqual(await recordsIn(storage, 'one'), lines(3, 'a'))
+  assert.equal(await entities.restore('one', kept.id, restored), 'unknown')
+})
+
+test('D15 of restores at once of one version one is made, and nothing is lost', async storage => {
+  const { entities } = storage
+  await publish(storage, 'two', 3, 'a')
+  await publish(storage, 'two', 2, 'b')
+  const [kept] = await entities.versions('two')
+  const id = kept?.id ?? 0
+  const outcomes = await Promise.all(Array.from({ length: 5 }, () => entities.restore('two', id, restored)))
+  assert.deepEqual(outcomes.toSorted(), ['restored', ...Array(4).fill('unknown')])
+  assert.deepEqual(await recordsIn(storage, 'two'), lines(3, 'a'))
+  const [other, ...more] = await entities.versions('two')
+  assert.deepEqual([other?.records, more], [2, []])
+  await entities.restore('two', other?.id ?? 0, restored)
+  assert.deepEqual(await recordsIn(storage, 'two'), lines(2, 'b'))
+})
+
+test('D15 ten versions that were replaced are kept of an entity, and none of one that is dropped', async storage => {
+  const { entities } = storage
+  for (let n = 1; n <= 13; n++) await publish(storage, 'three', n, 'a')
+  const kept = await entities.versions('three')
+  assert.deepEqual(
+    kept.map(({ records }) => records),
+    [12, 11, 10, 9, 8, 7, 6, 5, 4, 3],
+  )
+  await entities.restore('three', kept.at(-1)?.id ?? 0, restored)
+  assert.deepEqual(await recordsIn(storage, 'three'), lines(3, 'a'))
+  await entities.drop('three', commandEvent('entity.drop'))
+  assert.deepEqual(await entities.versions('three'), [])
+  await publish(storage, 'three', 1, 'b')
+  assert.deepEqual(await entities.versions('three'), [])
+  assert.equal(await entities.restore('three', kept[0]?.id ?? 0, restored), 'unknown')
+})
