@@ -15,10 +15,7 @@ import type { Description, DescriptionChange } from '../model/relations.ts'
 export interface Entities {
   /** All entities by name: built-in, imported and exposed. */
   all(): Awaitable<ReadonlyMap<string, Entity>>
-  /**
-   * Does what the first questions about large entities would otherwise wait for.
-   * @param large number of records from which on an entity is one
-   */
+  /** Does what first questions would wait for if an entity has this many records or more. */
   prepare(large: number): Promise<void>
   /**
    * Lists a page. The check of the plan has applied the read rules of its entities; row visibility is applied
