@@ -394,7 +394,7 @@ testOn('sqlite', 'CO6 a logout in one tab is one in all, and nothing of the sess
 testOn('sqlite', 'CO6 access tokens are made, shown once and revoked', async t => {
   const { service, desk, page } = await openArchive(t, { as: reader })
   await desk.open('tokens')
-  await page.getByRole('button', { name: 'New access token' }).click()
+  await page.getByRole('button', { name: 'Make an access token' }).click()
   await page.getByLabel('Name').fill('nightly')
   await page.getByLabel('It may use').selectOption('letters')
   await page.getByRole('button', { name: 'Make the token' }).click()

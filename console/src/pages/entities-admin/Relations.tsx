@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { entities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
-import { t } from '../../i18n/i18n.ts'
+import { t, tOf } from '../../i18n/i18n.ts'
 import { Plus, X } from '../../icons.ts'
 import { Field } from '../../parts/Field.tsx'
 import { Icon } from '../../parts/Icon.tsx'
@@ -98,7 +98,7 @@ function NewRelation({
         <option value="" />
         {names.map(name => (
           <option key={name} value={name}>
-            {name}
+            {tOf('entity', name)}
           </option>
         ))}
       </select>

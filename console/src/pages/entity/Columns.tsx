@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Entity, EntityField } from '../../entities.ts'
-import { formatNumber, t } from '../../i18n/i18n.ts'
+import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { Columns3 } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { Menu } from '../../parts/Menu.tsx'
@@ -58,7 +58,7 @@ export function Columns({
               onChange={event => choose(name, event.currentTarget.checked)}
             />
             <span>
-              <bdi>{name}</bdi> <span class="soft small">{type}</span>
+              <bdi>{name}</bdi> <span class="soft small">{tOf('type', type)}</span>
             </span>
           </label>
         ))}

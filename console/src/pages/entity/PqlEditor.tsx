@@ -2,7 +2,7 @@ import type { JSX, TargetedKeyboardEvent } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { service } from '../../api.ts'
 import { type Entity, pathOf } from '../../entities.ts'
-import { formatNumber, t } from '../../i18n/i18n.ts'
+import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { placeAt, type Suggestion, suggest, written } from './pql.ts'
 import { QueryFault } from './QueryFault.tsx'
 import { asking, type Fault, RefusedCondition } from './refused.ts'
@@ -88,7 +88,7 @@ export function PqlEditor({ entity, value, onInput, onApply, problem }: Parts): 
   return (
     <div class="pql">
       <label class="sr-only" for={id}>
-        {t('filter.pql.label', { name: entity.name })}
+        {t('filter.pql.label', { name: tOf('entity', entity.name) })}
       </label>
       <div class="pql-input">
         <textarea

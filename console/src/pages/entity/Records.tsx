@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { type DataRecord, type Entity, isSortable, keyOf, keyPath, recordPath } from '../../entities.ts'
-import { t } from '../../i18n/i18n.ts'
+import { t, tOf } from '../../i18n/i18n.ts'
 import { ListFilter, X } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
@@ -108,11 +108,13 @@ function Shown({
       </Empty>
     )
   if (value.total === 0)
-    return <Empty title={t('entity.none')} help={t('entity.none.help', { name: entity.name })} />
+    return (
+      <Empty title={t('entity.none')} help={t('entity.none.help', { name: tOf('entity', entity.name) })} />
+    )
   return (
     <div class={loading ? 'stale' : ''}>
       <Table
-        label={t('entity.lead', { name: entity.name })}
+        label={t('entity.lead', { name: tOf('entity', entity.name) })}
         columns={columnsOf(entity, view)}
         rows={value.records}
         idOf={record => keyPath(entity, record)}
@@ -140,7 +142,7 @@ function columnsOf(entity: Entity, { columns }: View): readonly Column<DataRecor
   const linked = columns.find(({ name }) => keys.has(name)) ?? columns[0]
   return columns.map(field => ({
     id: field.name,
-    label: <bdi title={field.type}>{field.name}</bdi>,
+    label: <bdi title={tOf('type', field.type)}>{field.name}</bdi>,
     numeric: field.type === 'integer' || field.type === 'number',
     sortable: isSortable(field),
     pinned: field === linked && field === columns[0],

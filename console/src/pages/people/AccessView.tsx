@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { a } from '../../i18n/admin.ts'
-import { formatNumber } from '../../i18n/i18n.ts'
+import { formatNumber, tOf } from '../../i18n/i18n.ts'
 import { Field } from '../../parts/Field.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Loading, Notice, ProblemView } from '../../parts/states.tsx'
@@ -116,7 +116,7 @@ function Sees({ access }: { readonly access: Access }): JSX.Element {
       label: a('entity.name'),
       cell: ({ name }) => (
         <a href={href(`admin/entities/${encodeURIComponent(name)}`)}>
-          <bdi>{name}</bdi>
+          <bdi>{tOf('entity', name)}</bdi>
         </a>
       ),
     },
@@ -128,10 +128,7 @@ function Sees({ access }: { readonly access: Access }): JSX.Element {
       {administrator && <Notice tone="warn">{a('access.administrator')}</Notice>}
       {object && <Asking what={object.uuid} {...object} />}
       {record && (
-        <Asking
-          what={record.key === undefined ? record.entity : `${record.entity} ${record.key}`}
-          {...record}
-        />
+        <Asking what={[tOf('entity', record.entity), record.key ?? []].flat().join(' ')} {...record} />
       )}
       <p class="number">
         {a('access.items', { n: items })}, {a('access.files', { n: files })},{' '}
@@ -208,5 +205,5 @@ function inWords(reason: Reason): string {
   if (reason.how === 'member') return a('why.member')
   if (reason.how === 'group') return a('why.group', { name: reason.group })
   if (reason.how === 'address') return a('why.address', { ranges: reason.ranges.join(', ') })
-  return a('why.method', { method: reason.method })
+  return a('why.method', { method: tOf('method', reason.method) })
 }
