@@ -66,8 +66,8 @@ test('CO4 each term of the API has words in every language, which the other text
       for (const [term, words] of Object.entries(table))
         assert.deepEqual(Object.keys(words).toSorted(), [...languages.keys()], `${kind} ${term}`)
   const jargon = /\b(epersons?|bitstreams?|bundles?|entity|entities|Entität(en)?|Bündels?)\b/i
+  // An entity ID is what administrators of SAML look for.
   for (const [code, language] of languages)
-    // An entity ID is what administrators of SAML look for.
     for (const part of parts)
       for (const [key, text] of Object.entries(language[part]))
         for (const one of Object.values(forms(text)))

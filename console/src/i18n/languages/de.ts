@@ -154,6 +154,18 @@ export const everybody: Everybody = {
   'query.use': '„{value}“ nehmen',
   'fault.end': 'Hier bricht die Bedingung ab. Folgen kann: {expected}',
   'fault.unexpected': '„{found}“ kann hier nicht stehen, sondern: {expected}',
+  'fault.nearest': 'Schreiben Sie „{nearest}“ statt „{found}“.',
+  'fault.quotes': 'Ein Text braucht Anführungszeichen: "{found}"',
+  'fault.straight': 'Anführungszeichen sind hier gerade: " oder \'',
+  'fault.null': 'Schreiben Sie „is null“ oder „is not null“ hinter das Feld.',
+  'fault.unclosed': 'Am Ende dieses Textes fehlt das Anführungszeichen.',
+  'fault.escape':
+    'Dieser Text hat einen Zeilenumbruch oder einen Backslash, der nichts bedeutet. Verdoppeln Sie den Backslash, oder nehmen Sie einfache Anführungszeichen.',
+  'fault.index':
+    '{found} ist nicht die Nummer eines Elements, wie [0]. =, ~ und in sehen sich jedes Element einer Liste an: Lassen Sie die Klammern weg.',
+  'fault.function':
+    'Ein Filter kann keine Funktion vergleichen. Gruppieren Sie die Datensätze, um Anzahlen und Summen zu sehen.',
+  'fault.brace': 'Diese Klammer schließt nichts. Hierher gehört nur die Bedingung.',
   'fault.field': 'Es gibt kein Feld {name}.',
   'fault.type': '{found} passt nicht: Hierher gehört {type}.',
   'fault.whole': 'Das ist eine ganze Abfrage. Hierher gehört nur ihre Bedingung: was zwischen { und } steht.',

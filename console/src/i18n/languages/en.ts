@@ -149,6 +149,17 @@ export const everybody = {
   'query.use': 'Use “{value}”',
   'fault.end': 'The condition breaks off here. What can follow: {expected}',
   'fault.unexpected': '“{found}” can’t stand here. What can: {expected}',
+  'fault.nearest': 'Write “{nearest}” instead of “{found}”.',
+  'fault.quotes': 'A text needs quotes: "{found}"',
+  'fault.straight': 'Quotes are straight here: " or \'',
+  'fault.null': 'Write “is null” or “is not null” after the field.',
+  'fault.unclosed': 'This text has no quote at its end.',
+  'fault.escape':
+    'This text has a line break, or a backslash that means nothing. Double the backslash, or use single quotes.',
+  'fault.index':
+    '{found} is not the number of an element, such as [0]. =, ~ and in look at each element of a list: leave the brackets out.',
+  'fault.function': 'A filter can’t compare a function. Group the records to see counts and sums.',
+  'fault.brace': 'This brace closes nothing. Only the condition goes here.',
   'fault.field': 'There is no field {name}.',
   'fault.type': '{found} doesn’t fit: what belongs here is {type}.',
   'fault.whole': 'This is a whole query. Only its condition goes here: what stands between { and }.',

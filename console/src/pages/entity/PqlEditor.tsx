@@ -79,8 +79,9 @@ export function PqlEditor({ entity, value, onInput, onApply, problem }: Parts): 
       if (!suggestion) return
       event.preventDefault()
       take(suggestion)
-    } else if (shown && event.key === 'Escape') {
-      event.preventDefault()
+    } else if (open && event.key === 'Escape') {
+      // Suggestions may be on their way.
+      if (shown) event.preventDefault()
       setOpen(false)
     }
   }
@@ -163,7 +164,7 @@ export function PqlEditor({ entity, value, onInput, onApply, problem }: Parts): 
 }
 
 const wordEnd = (text: string, start: number) =>
-  start + (/^["\w.-]+/.exec(text.slice(start))?.[0].length ?? 0)
+  start + (/^(?:["\p{L}\p{N}_.-]+|[=<>!~&|]+)/u.exec(text.slice(start))?.[0].length ?? 0)
 
 /**
  * Checks a condition by asking the service for its query plan, which finds every fault and reads no record. A

@@ -13,7 +13,6 @@ import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { step } from '../../shell/tour.ts'
 import { Columns } from './Columns.tsx'
-import { readFilter } from './conditions.ts'
 import { FilterPanel } from './FilterPanel.tsx'
 import { QueryFault } from './QueryFault.tsx'
 import { RefusedCondition } from './refused.ts'
@@ -73,7 +72,7 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
 type ShownParts = ReturnType<typeof useLoad<Awaited<ReturnType<typeof loadRecords>>>> & {
   readonly entity: Entity
   readonly view: View
-  /** True if the panel of conditions is open. It shows the fault of a condition that it edits as PQL. */
+  /** True if the panel of conditions is open, which shows the fault of its condition. */
   readonly isFiltering: boolean
 }
 
@@ -93,10 +92,7 @@ function Shown({
   useEffect(() => {
     if (isPast) setQuery({ page: pages === 1 ? null : String(pages) }, { replace: true })
   }, [isPast])
-  if (problem instanceof RefusedCondition) {
-    const isShown = isFiltering && readFilter(condition, entity.fields) === undefined
-    return isShown ? null : <QueryFault fault={problem.fault} />
-  }
+  if (problem instanceof RefusedCondition) return isFiltering ? null : <QueryFault fault={problem.fault} />
   if (problem) return <ProblemView problem={problem} retry={reload} />
   if (!value || isPast) return <Loading />
   if (value.total === 0 && condition !== '')
