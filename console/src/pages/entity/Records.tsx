@@ -136,12 +136,14 @@ function Shown({
 function columnsOf(entity: Entity, { columns }: View): readonly Column<DataRecord>[] {
   const keys = new Set(keyOf(entity))
   const linked = columns.find(({ name }) => keys.has(name)) ?? columns[0]
-  return columns.map(field => ({
+  // The key stays in sight while the table is scrolled sideways, so it is the first column.
+  const ordered = linked ? [linked, ...columns.filter(field => field !== linked)] : columns
+  return ordered.map(field => ({
     id: field.name,
     label: <bdi title={tOf('type', field.type)}>{field.name}</bdi>,
     numeric: field.type === 'integer' || field.type === 'number',
     sortable: isSortable(field),
-    pinned: field === linked && field === columns[0],
+    pinned: field === linked,
     cell: record => {
       const shown = <Value value={record[field.name]} type={field.type} plain={field === linked} />
       return field === linked ? <a href={href(recordPath(entity, record))}>{shown}</a> : shown
