@@ -443,6 +443,8 @@ export const administration: Administration = {
     'Das Konto und seine Mitgliedschaften verschwinden. Das lässt sich nicht rückgängig machen. Ereignisse im Protokoll bleiben.',
   'person.deleted': '{name} ist gelöscht.',
   'person.trail': 'Was über diese Person im Protokoll steht',
+  'person.join': 'Gruppe zum Beitreten suchen',
+  'person.joined': '{name} ist in der Gruppe {group}.',
   'act.do': 'In Vertretung handeln',
   'act.title': 'Als {name} handeln',
   'act.help':
@@ -466,7 +468,7 @@ export const administration: Administration = {
   'access.method': 'Angemeldet mit',
   'access.method.hint': 'etwa password oder shibboleth',
   'access.object': 'Objekt oder Datei',
-  'access.object.hint': 'die UUID',
+  'access.object.hint': 'der Titel oder die UUID',
   'access.entity': 'Datensätze von',
   'access.key': 'Schlüssel des Datensatzes',
   'access.key.hint': 'Leer: alle Datensätze zusammen',

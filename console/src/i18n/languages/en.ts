@@ -431,6 +431,8 @@ export const administration = {
     'The account and its memberships go. This can’t be undone. Events in the audit trail stay.',
   'person.deleted': '{name} is deleted.',
   'person.trail': 'What is in the audit trail about this person',
+  'person.join': 'Find a group to join',
+  'person.joined': '{name} is in the group {group}.',
   'act.do': 'Act on behalf',
   'act.title': 'Act as {name}',
   'act.help':
@@ -454,7 +456,7 @@ export const administration = {
   'access.method': 'Logged in by',
   'access.method.hint': 'such as password or shibboleth',
   'access.object': 'Item or file',
-  'access.object.hint': 'its UUID',
+  'access.object.hint': 'its title, or its UUID',
   'access.entity': 'Records of',
   'access.key': 'Key of the record',
   'access.key.hint': 'Empty: all records together',

@@ -119,7 +119,7 @@ function NewRelation({
       {pairs.map(([one, other], at) => (
         <div key={at} class="fields">
           {choose(a('relation.own'), one, own, name => set(at, [name, other]))}
-          {choose(a('relation.its', { name: to }), other, its, name => set(at, [one, name]))}
+          {choose(a('relation.its', { name: tOf('entity', to) }), other, its, name => set(at, [one, name]))}
         </div>
       ))}
       <div class="row">
