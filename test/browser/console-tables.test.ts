@@ -82,7 +82,7 @@ testOn(
     await page.getByRole('row', { name: /Œuvres.*oeuvres/ }).waitFor()
 
     await page.getByRole('link', { name: 'oeuvres', exact: true }).last().click()
-    await button(page, 'Delete the entity').click()
+    await button(page, 'Delete the collection').click()
     await dialog(page).getByText('The table is no longer shown. Its rows stay where they are.').waitFor()
     await dialog(page).getByLabel('Type “oeuvres” to confirm').fill('oeuvres')
     await dialog(page).getByRole('button', { name: 'Delete the collection' }).click()
@@ -119,7 +119,7 @@ testOn(
       .waitFor()
     await page.getByLabel('Key: id').check()
     await button(page, 'Show the table').click()
-    await said(page, 'The entity titles is there.')
+    await said(page, 'The collection of records titles is there.')
     await desk.open('admin/tables/stock/nothing')
     await page.getByRole('heading', { name: 'There is no such table' }).waitFor()
     await assertAccessible(page, 'a table that is missing')
