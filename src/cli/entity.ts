@@ -7,14 +7,14 @@ import { QueryError } from '../query/language/node.ts'
 import type { RecordEntity } from '../storage/entities.ts'
 import { relateCommand, unrelateCommand } from './entity-relations.ts'
 import { Failure, Misuse } from './failures.ts'
-import { type Json, jsonOption, sayList, sayResult, table } from './output.ts'
+import { type Json, jsonOption, printable, sayList, sayResult, table } from './output.ts'
 import { parseReadRule, readRule } from './read-rule.ts'
 import { commandEvent, withStore } from './store.ts'
 
 /** `carrel entity …`: the entities that can be queried. */
 export function entityCommand(): Command {
   const command = new Command('entity').description(
-    'List entities, change who may read and write them, relate them, restore versions, and drop them.',
+    'List and show entities, change who may read and write them, relate them, restore versions, and drop them.',
   )
 
   command
@@ -24,17 +24,7 @@ export function entityCommand(): Command {
     .action(({ json }: { json?: boolean }) =>
       withStore(async ({ entities }) => {
         const all = await entities.all()
-        const list = [...all.values()].map(entity => ({
-          name: entity.name,
-          key: entity.key,
-          read: entity.read,
-          write: entity.write ?? null,
-          records: entity.source.kind === 'records' ? entity.source.count : null,
-          table: entity.source.kind === 'exposed' ? `${entity.source.schema}.${entity.source.table}` : null,
-          fields: entity.fields,
-          relations: relationsOf(entity, all),
-          defaultCondition: entity.defaultCondition ?? null,
-        }))
+        const list = [...all.values()].map(entity => shown(entity, all))
         sayList(json, list, () =>
           table(
             ['ENTITY', 'KEY', 'READ', 'WRITE', 'FIELDS', 'RECORDS', 'RELATED TO', 'DEFAULT CONDITION'],
@@ -50,6 +40,21 @@ export function entityCommand(): Command {
             ]),
           ),
         )
+      }),
+    )
+
+  command
+    .command('show <name>')
+    .description('Show an entity: its fields, who may read and write it, and how it is related.')
+    .option(...jsonOption)
+    .action((name: string, { json }: Json) =>
+      withStore(async ({ entities }) => {
+        const all = await entities.all()
+        const entity = all.get(name)
+        if (!entity)
+          throw new Failure(`there is no entity ${name}; \`carrel entity list\` shows all entities`)
+        const one = shown(entity, all)
+        sayResult(json, one, inLines(one))
       }),
     )
 
@@ -89,6 +94,41 @@ export function entityCommand(): Command {
       }),
     )
   return command
+}
+
+const shown = (entity: Entity, all: ReadonlyMap<string, Entity>) => ({
+  name: entity.name,
+  key: entity.key,
+  read: entity.read,
+  write: entity.write ?? null,
+  records: entity.source.kind === 'records' ? entity.source.count : null,
+  table: entity.source.kind === 'exposed' ? `${entity.source.schema}.${entity.source.table}` : null,
+  fields: entity.fields,
+  relations: relationsOf(entity, all),
+  defaultCondition: entity.defaultCondition ?? null,
+})
+
+function inLines(one: ReturnType<typeof shown>): string {
+  const { name, key, read, write, records, relations, defaultCondition } = one
+  const related = relations.map(
+    ({ fields, to }) => `${fields.join(', ')} → ${to.entity}.${to.fields.join(', ')}`,
+  )
+  const facts = [
+    ['Entity', name],
+    ['Key', [key].flat().join(', ')],
+    ['Read by', read],
+    ['Written by', write ?? nobody],
+    ['Records', String(records ?? one.table ?? '(built in)')],
+    ...(related.length > 0 ? [['Related', related.join('; ')]] : []),
+    ...(defaultCondition === null ? [] : [['Default condition', defaultCondition]]),
+  ]
+  const fields = one.fields.map(field => [
+    field.name,
+    field.type,
+    field.nullable ? 'may be empty' : '',
+    field.collation ?? '',
+  ])
+  return `${facts.map(([what, value = '']) => `${what}: ${printable(value)}`).join('\n')}\n\n${table(['FIELD', 'TYPE', '', 'SORTED AS'], fields)}`
 }
 
 const unknown = (name: string) =>

@@ -40,6 +40,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
     files: async () => (await import('./files.ts')).filesCommand(),
     expose: async () => (await import('./expose.ts')).exposeCommand(),
     entity: async () => (await import('./entity.ts')).entityCommand(),
+    query: async () => (await import('./query.ts')).queryCommand(),
     secret: async () => (await import('./secret.ts')).secretCommand(),
     copy: async () => (await import('./copy.ts')).copyCommand(),
     backup: async () => (await import('./backup.ts')).backupCommand(),

@@ -13,7 +13,7 @@ import { commandEvent, withStore } from './store.ts'
 export function tokenCommand(): Command {
   return new Command('token')
     .argument('<email>', 'the eperson to log in')
-    .description('Print a login token for scripts. It lives for CARREL_TOKEN_LIFETIME; a logout ends it.')
+    .description('Print a login token for scripts. It is valid for CARREL_TOKEN_LIFETIME; a logout ends it.')
     .option('--json', 'print the token and when it expires as JSON')
     .action((email: string, { json }: Json) =>
       withStore(async ({ people, sessions, clock, identities, secrets }, config) => {

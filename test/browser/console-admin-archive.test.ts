@@ -48,7 +48,7 @@ testOn(
     await give(page, 'Ships 1900.csv', 'id,name,built\n1,Argo,1790\n2,Ariel,1865\n')
     await page.getByText('2 records, no faults (CSV)').waitFor()
     assert.equal(await page.getByLabel('Key', { exact: true }).inputValue(), 'id')
-    await page.getByLabel('Name of the entity').fill('ships')
+    await page.getByLabel('Name of the collection').fill('ships')
     await page.getByLabel('Type of built').selectOption('text')
     await page.getByLabel('Who may read').selectOption('anonymous')
     await button(page, 'Check again').click()
@@ -123,7 +123,7 @@ testOn(
       .first()
       .click()
     await said(page, /^ships has its \d+ records again\.$/)
-    await page.getByRole('cell', { name: 'another version' }).waitFor()
+    await page.getByRole('cell', { name: 'Restore a version' }).waitFor()
     const again = (await service.storage.entities.all()).get('ships')?.source
     assert.ok(again?.kind === 'records' && again.count > 1)
     await settled(page)
@@ -134,11 +134,11 @@ testOn(
     await takePicture(page, 'versions-360-light')
     await page.setViewportSize({ width, height })
 
-    await button(page, 'Delete the entity').click()
+    await button(page, 'Delete the collection').click()
     await dialog(page).waitFor()
     await page.keyboard.type('ships')
     await page.keyboard.press('Enter')
-    await page.getByRole('heading', { level: 1, name: 'Entities' }).waitFor()
+    await page.getByRole('heading', { level: 1, name: 'Collections of records' }).waitFor()
     assert.equal((await service.storage.entities.all()).has('ships'), false)
     desk.assertQuiet()
   },
@@ -229,7 +229,7 @@ testOn(
     await said(page, 'The file is deleted.')
 
     // By keyboard, because on a small screen a toast covers these buttons for some seconds.
-    await button(page, 'Let someone else').press('Enter')
+    await button(page, 'Allow someone else').press('Enter')
     await page.getByLabel('Who', { exact: true }).selectOption('group')
     await page.getByRole('searchbox', { name: 'Name or UUID of a group' }).fill('Readers')
     await button(page, 'Choose: Readers').press('Enter')
@@ -237,7 +237,7 @@ testOn(
     await button(page, 'Allow it').press('Enter')
     await page.getByText(/Read: the group Readers from 2 Jan 2030/).waitFor()
     assert.deepEqual((await item())?.readers, [{ reader: 'group:Readers', from: '2030-01-02' }])
-    await button(page, 'Let someone else').press('Enter')
+    await button(page, 'Allow someone else').press('Enter')
     await page.getByLabel('Who', { exact: true }).selectOption('person')
     await page.getByRole('searchbox', { name: 'Name, address or UUID' }).fill(administrator)
     await button(page, /^Choose: /).press('Enter')
@@ -269,13 +269,13 @@ testOn('sqlite', 'CO8 an archive is tried first and then ingested, from the same
   await give(page, 'harvest.zip', archive, 'application/zip')
   await page.getByLabel('Who may read the items').selectOption('anonymous')
   await button(page, 'Try it').click()
-  await button(page, 'Now for real').waitFor()
+  await button(page, 'Ingest for real').waitFor()
   const count = async () =>
     (await service.client().get('/api/query/v4/items?include_total=true&limit=1')).headers
   assert.equal((await count()).get('x-records'), '1', 'it was only tried')
   await takePicture(page, 'ingest-tried-1440-light')
   await assertAccessible(page, 'an ingest that was tried')
-  await button(page, 'Now for real').click()
+  await button(page, 'Ingest for real').click()
   await button(page, 'Ingest an archive').click()
   await page.getByRole('main').getByText('completed').waitFor()
   assert.equal((await count()).get('x-records'), '3')

@@ -30,8 +30,8 @@ testOn(
     const { desk, page } = await openArchive(t, { env: { CARREL_BACKUPS: backups } })
     await desk.open('admin/processes')
     await page.getByRole('heading', { name: 'No processes' }).waitFor()
-    await button(page, 'Start').click()
-    await dialog(page).getByLabel('What').selectOption('verify')
+    await button(page, 'Start a process').click()
+    await dialog(page).getByLabel('Kind').selectOption('verify')
     await dialog(page).getByRole('button', { name: 'Start' }).click()
     await page.getByRole('heading', { level: 1, name: 'Check of files' }).waitFor()
     await page.getByRole('main').getByText('completed').waitFor()
@@ -131,7 +131,7 @@ testOn('sqlite', 'CO8 the audit trail is filtered by its address, exported and v
   await page.getByRole('heading', { name: 'No events' }).waitFor()
   await button(page, 'Show everything').click()
   await page
-    .getByRole('row', { name: /group\.join/ })
+    .getByRole('row', { name: /Add a person to a group/ })
     .first()
     .waitFor()
 

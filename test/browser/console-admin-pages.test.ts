@@ -93,13 +93,13 @@ const pages: readonly Shown[] = [
     name: 'admin-item-policy',
     path: ({ item }) => `admin/items/${item}`,
     act: async desk => {
-      await desk.page.getByRole('button', { name: 'Let someone else' }).click()
+      await desk.page.getByRole('button', { name: 'Allow someone else' }).click()
       await desk.page.getByRole('button', { name: 'Allow it' }).scrollIntoViewIfNeeded()
     },
   },
   { name: 'ingest', path: () => 'admin/ingest' },
   { name: 'processes', path: () => 'admin/processes' },
-  { name: 'process-start', path: () => 'admin/processes', act: click('Start'), alike: true },
+  { name: 'process-start', path: () => 'admin/processes', act: click('Start a process'), alike: true },
   { name: 'process', path: ({ process }) => `admin/processes/${process}` },
   { name: 'audit', path: () => 'admin/audit' },
   { name: 'audit-none', path: () => 'admin/audit?event=store.copy', alike: true },

@@ -68,6 +68,13 @@ testOn(
     await page.getByRole('main').getByRole('link').first().click()
     await page.getByRole('row', { name: /Curators.*through the group Readers/ }).waitFor()
 
+    // A group is joined from the person's page, too.
+    await desk.open(`admin/people/${uuid}`)
+    await page.getByRole('searchbox', { name: 'Find a group to join' }).fill('Read')
+    await button(page, 'Add: Readers').click()
+    await said(page, 'Eva Ortiz is in the group Readers.')
+    await page.getByRole('row', { name: /Readers.*direct member/ }).waitFor()
+
     // The person's access to one record, from another network.
     await desk.open(`admin/people/${uuid}`)
     await page.getByText('Ask for a network').click()

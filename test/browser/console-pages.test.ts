@@ -67,7 +67,7 @@ const pages: readonly Shown[] = [
   { name: 'account', path: () => 'account' },
   { name: 'sessions', path: () => 'sessions' },
   { name: 'tokens', path: () => 'tokens', alike: true },
-  { name: 'token-new', path: () => 'tokens', act: click('New access token') },
+  { name: 'token-new', path: () => 'tokens', act: click('Make an access token') },
   { name: 'account-menu', path: () => '', act: openAccount },
   { name: 'tour', path: () => '', act: click('Begin the tour') },
 ]

@@ -17,7 +17,7 @@ testOn('sqlite', 'CO6 what is typed before the next frame, and while a search is
   }, late)
 
   await desk.open(`admin/items/${item.uuid}`)
-  await button(page, 'Let someone else').click()
+  await button(page, 'Allow someone else').click()
   await page.getByLabel('Who', { exact: true }).selectOption('group')
   // The field has only just appeared.
   await page.getByRole('searchbox', { name: 'Name or UUID of a group' }).fill('Readers')

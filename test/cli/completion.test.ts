@@ -137,6 +137,6 @@ test('D1 every command that prints a result has --json', async () => {
   const without = commands.filter(
     path => !new RegExp(`^ {4}"${path}"\\)\\n.*\\n +options="(.* )?--json( .*)?"$`, 'm').test(script),
   )
-  // One prints a script, one runs until it is stopped, one has --format, and one prints TypeScript.
-  assert.deepEqual(without.toSorted(), ['/completion', '/events/export', '/serve', '/types'])
+  // One prints a script, one runs until it is stopped, two have --format, and one prints TypeScript.
+  assert.deepEqual(without.toSorted(), ['/completion', '/events/export', '/query', '/serve', '/types'])
 })

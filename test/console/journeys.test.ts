@@ -221,7 +221,6 @@ testOn(
 
 testOn('sqlite', 'CO4 a mistake in PQL is shown at its place, with what was perhaps meant', async t => {
   const { desk, page } = await openArchive(t, { as: reader })
-  desk.expectRefusals()
   await desk.open('entities/letters')
   await page.getByRole('button', { name: 'Filter' }).click()
   await page.getByRole('button', { name: 'PQL' }).click()
@@ -235,20 +234,36 @@ testOn('sqlite', 'CO4 a mistake in PQL is shown at its place, with what was perh
     ['year <', 'The condition breaks off here. What can follow: a text in quotes, a number'],
     ['letters[id] { year < 1790 }', 'This is a whole query. Only its condition goes here'],
     ['["=", "year", 1790]', 'This is a whole query. Only its condition goes here'],
+    ['year = 1800x', '1800x doesn’t fit: what belongs here is a number.'],
+    ['sender = Zoë', 'A text needs quotes: "Zoë"'],
+    ['year = 1790 }', 'This brace closes nothing. Only the condition goes here.'],
+    ['year = 1790 )', '“)” can’t stand here. What can: and, or'],
+    ['subjects[*] = "Basel"', '[*] is not the number of an element, such as [0].'],
+    ['not (year is null)', 'Write “!” instead of “not”.'],
+    ['count() > 5', 'A filter can’t compare a function.'],
+    ['sender = "Zoë', 'This text has no quote at its end.'],
+    ['year = null', 'Write “is null” or “is not null” after the field.'],
   ] as const) {
     await editor.fill(condition)
     // Suggestions cover the fault until they are dismissed.
     await editor.press('Escape')
     await page.getByRole('alert').getByText(message).waitFor()
   }
-  // The service is asked once about a wrong condition, however often it is shown.
+  await editor.fill('year == 1790')
+  await editor.press('Escape')
+  await page.getByRole('button', { name: 'Use “=”' }).click()
+  assert.equal(await editor.inputValue(), 'year = 1790')
+  // Whatever can be seen without the service, it isn't asked: browsers log its refusals.
+  desk.assertQuiet()
+  desk.expectRefusals()
+  // It is asked once about another wrong condition, however often that is shown.
   const asked: string[] = []
   page.on('response', response => response.status() === 400 && asked.push(response.url()))
-  await editor.fill('nothing = 1')
+  await editor.fill('year = "nothing"')
   await editor.press('Escape')
   await page.getByRole('alert').locator('mark', { hasText: 'nothing' }).waitFor()
   await page.getByRole('button', { name: 'Show the records' }).click()
-  await page.waitForURL(/q=nothing/)
+  await page.waitForURL(/q=year.*nothing/)
   await settled(page)
   await page.getByRole('alert').locator('mark', { hasText: 'nothing' }).waitFor()
   assert.equal(asked.length, 1)
@@ -267,9 +282,17 @@ testOn('sqlite', 'CO4 a mistake in PQL is shown at its place, with what was perh
   await german.fill('yaer = 1')
   await german.press('Escape')
   await page.getByRole('alert').getByText('Es gibt kein Feld yaer.').waitFor()
-  await german.fill('year = "x"')
-  await german.press('Escape')
-  await page.getByRole('alert').getByText('"x" passt nicht: Hierher gehört eine Zahl.').waitFor()
+  for (const [condition, message] of [
+    ['year = "x"', '"x" passt nicht: Hierher gehört eine Zahl.'],
+    ['sender = Zoë', 'Ein Text braucht Anführungszeichen: "Zoë"'],
+    ['(year = 1790', 'Hier bricht die Bedingung ab. Folgen kann: and, or, )'],
+    ['subjects[*] = "Basel"', '[*] ist nicht die Nummer eines Elements, wie [0].'],
+    ['not (year is null)', 'Schreiben Sie „!“ statt „not“.'],
+  ] as const) {
+    await german.fill(condition)
+    await german.press('Escape')
+    await page.getByRole('alert').getByText(message).waitFor()
+  }
   desk.assertQuiet()
 })
 
@@ -394,7 +417,7 @@ testOn('sqlite', 'CO6 a logout in one tab is one in all, and nothing of the sess
 testOn('sqlite', 'CO6 access tokens are made, shown once and revoked', async t => {
   const { service, desk, page } = await openArchive(t, { as: reader })
   await desk.open('tokens')
-  await page.getByRole('button', { name: 'New access token' }).click()
+  await page.getByRole('button', { name: 'Make an access token' }).click()
   await page.getByLabel('Name').fill('nightly')
   await page.getByLabel('It may use').selectOption('letters')
   await page.getByRole('button', { name: 'Make the token' }).click()

@@ -3,6 +3,10 @@ import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import * as terms from '../../console/src/i18n/terms.ts'
+import { problems } from '../../src/http/problems.ts'
+import { eventNames } from '../../src/model/audit-events.ts'
+import { builtInEntities } from '../../src/model/built-in-entities.ts'
 import { repository } from '../support/service/process.ts'
 
 type Texts = Readonly<Record<string, string | Readonly<Record<string, string>>>>
@@ -48,6 +52,26 @@ test('CO4 every language has every text, with the same values in it, in the plur
         }
       }
     }
+})
+
+test('CO4 each term of the API has words in every language, which the other texts use', () => {
+  const { event, problem, entity } = terms.everybody
+  assert.deepEqual(Object.keys(event), eventNames)
+  assert.deepEqual(Object.keys(problem), Object.keys(problems))
+  assert.deepEqual(Object.keys(entity).toSorted(), builtInEntities.map(({ name }) => name).toSorted())
+  const begun = new Set(eventNames.filter(name => name.includes('.')).map(name => name.split('.', 1)[0]))
+  assert.deepEqual(Object.keys(terms.administration.topic).toSorted(), [...begun].toSorted())
+  for (const kinds of [terms.everybody, terms.administration])
+    for (const [kind, table] of Object.entries<terms.WordsByTerm>(kinds))
+      for (const [term, words] of Object.entries(table))
+        assert.deepEqual(Object.keys(words).toSorted(), [...languages.keys()], `${kind} ${term}`)
+  const jargon = /\b(epersons?|bitstreams?|bundles?|entity|entities|Entität(en)?|Bündels?)\b/i
+  // An entity ID is what administrators of SAML look for.
+  for (const [code, language] of languages)
+    for (const part of parts)
+      for (const [key, text] of Object.entries(language[part]))
+        for (const one of Object.values(forms(text)))
+          assert.doesNotMatch(one.replace(/Entity.ID/i, ''), jargon, `${code} ${key}`)
 })
 
 test('CO7 nobody but administrators loads the texts of their pages', () => {

@@ -1,7 +1,8 @@
 import { effect, signal } from '@preact/signals'
 import type { Administration, AdminKey } from './dictionary.ts'
-import { language, say, type Values } from './i18n.ts'
+import { language, say, type Values, wordsFor } from './i18n.ts'
 import { adminTextsOf } from './languages.ts'
+import type { administration } from './terms.ts'
 
 export type { AdminKey }
 
@@ -32,8 +33,15 @@ effect(() => {
 /** @param values replace the placeholders of the text; `n` also chooses the plural form */
 export const a = (key: AdminKey, values: Values = {}): string => say(texts.value?.[key] ?? key, values)
 
-/** Returns the text for a word that the service uses, or the word itself if there is no text. */
-export const aOf = (prefix: string, word: string): string => {
-  const key = `${prefix}.${word}`
-  return texts.value && key in texts.value ? a(key as AdminKey) : word
-}
+/** Terms that only administrators see: a part of the table that the first page doesn't load. */
+const [terms] = Object.values(
+  import.meta.glob<typeof administration>('./terms.ts', {
+    query: '?administration',
+    import: 'administration',
+    eager: true,
+  }),
+)
+
+/** Returns the words for a term of the API, or the term itself if there are none. */
+export const aOf = (kind: keyof typeof administration, term: string): string =>
+  terms ? wordsFor(terms[kind], term) : term

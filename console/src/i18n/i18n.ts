@@ -3,6 +3,7 @@ import type { Amount } from '../exact.ts'
 import { recall, remember } from '../settings.ts'
 import type { Everybody, Key } from './dictionary.ts'
 import { english, languages, textsOf } from './languages.ts'
+import { everybody as terms, type WordsByTerm } from './terms.ts'
 import type { Text } from './text.ts'
 
 export type { Key }
@@ -40,6 +41,15 @@ export type Values = Readonly<Record<string, string | number>>
 
 /** @param values replace the placeholders of the text; `n` also chooses the plural form */
 export const t = (key: Key, values: Values = {}): string => say(current.value.texts[key], values)
+
+/** Returns the words for a term of the API, or the term itself if there are none. */
+export const tOf = (kind: keyof typeof terms, term: string): string => wordsFor(terms[kind], term)
+
+/** Finds the words for a term in the current language. */
+export function wordsFor(table: WordsByTerm, term: string): string {
+  const words = Object.hasOwn(table, term) ? table[term] : undefined
+  return words?.[language.value as keyof typeof words] ?? words?.en ?? term
+}
 
 /** Fills in a text of any dictionary in the current language. */
 export function say(text: Text, values: Values): string {

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { Search } from '../icons.ts'
+import { t } from '../i18n/i18n.ts'
+import { Search, X } from '../icons.ts'
 import { query, setQuery } from '../router.ts'
 import { Icon } from './Icon.tsx'
 import { useTyped } from './typed.ts'
@@ -23,19 +24,26 @@ export function SearchBox({ label, value, onSearch }: Parts): JSX.Element {
     asked.current = undefined
     return isExpected
   })
-  const ask = () => {
-    asked.current = typed
-    onSearch(typed)
+  const ask = (text = typed) => {
+    asked.current = text
+    onSearch(text)
+  }
+  const input = useRef<HTMLInputElement>(null)
+  const clear = () => {
+    setTyped('')
+    ask('')
+    input.current?.focus()
   }
   useEffect(() => {
     if (typed === value) return
-    const timer = setTimeout(ask, pause)
+    const timer = setTimeout(() => ask(), pause)
     return () => clearTimeout(timer)
   }, [typed])
   return (
     <search class="search-box">
       <Icon of={Search} />
       <input
+        ref={input}
         type="search"
         aria-label={label}
         placeholder={label}
@@ -43,6 +51,17 @@ export function SearchBox({ label, value, onSearch }: Parts): JSX.Element {
         onInput={event => setTyped(event.currentTarget.value)}
         onKeyDown={event => event.key === 'Enter' && ask()}
       />
+      {typed !== '' && (
+        <button
+          type="button"
+          class="button quiet icon"
+          aria-label={t('search.clear')}
+          title={t('search.clear')}
+          onClick={clear}
+        >
+          <Icon of={X} size={16} />
+        </button>
+      )}
     </search>
   )
 }

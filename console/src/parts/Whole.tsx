@@ -4,6 +4,7 @@ import type { Json } from '../entities.ts'
 import { printExactly } from '../exact.ts'
 import { formatNumber, t } from '../i18n/i18n.ts'
 import { cut, isAddress, Value } from './Value.tsx'
+import './whole.css'
 
 /** Number of characters shown of a text until more are asked for. */
 const first = 2_000
@@ -16,8 +17,7 @@ export function Whole({
   readonly value: Json | undefined
   readonly type: string
 }): JSX.Element {
-  const isList = Array.isArray(value) && value.every(one => typeof one !== 'object' || one === null)
-  if (isList && value.length > 0)
+  if (Array.isArray(value) && value.length > 0 && !isBranch(value))
     return (
       <ul>
         {value.slice(0, 500).map((one, at) => (
@@ -28,7 +28,10 @@ export function Whole({
       </ul>
     )
   if (typeof value === 'string' && type !== 'date-time') return <Long text={value} />
-  if (typeof value === 'object' && value !== null) return <Folded text={printExactly(value, 2)} />
+  if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) {
+    const isSmall = printExactly(value, 1).split('\n').length <= mostLines
+    return <Tree value={value} isOpen areOpen={isSmall} />
+  }
   if (typeof value === 'string')
     return (
       <span>
@@ -38,36 +41,69 @@ export function Whole({
   return <Value value={value} type={type} />
 }
 
-/** Maximum number of lines shown unfolded. */
+/** Maximum number of lines of JSON that are shown unfolded. */
 const mostLines = 20
+/** Maximum number of members of one value that are listed. */
+const mostMembers = 200
 
-function Folded({ text }: { readonly text: string }): JSX.Element {
-  const lines = text.split('\n').length
-  if (lines <= mostLines) return <Long text={text} code />
+/** True for an object, and for a list of more than plain values. */
+const isBranch = (value: Json): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (!Array.isArray(value) || value.some(one => typeof one === 'object' && one !== null))
+
+/** JSON as a tree whose branches are made when they are unfolded. */
+function Tree({
+  value,
+  name,
+  isOpen,
+  areOpen,
+}: {
+  readonly value: object
+  readonly name?: string
+  readonly isOpen: boolean
+  /** True if the branches are unfolded, too. */
+  readonly areOpen: boolean
+}): JSX.Element {
+  const [open, setOpen] = useState(isOpen)
+  const members = Object.entries(value) as readonly [string, Json][]
   return (
-    <details>
+    <details class="tree" open={open} onToggle={event => setOpen(event.currentTarget.open)}>
       <summary>
-        {t('value.json', { n: lines })}{' '}
-        <code class="soft small">{cut(text.replaceAll(/\s+/g, ' '), 80)}</code>
+        {name !== undefined && <bdi>{name}</bdi>}{' '}
+        <span class="soft small">
+          {t(Array.isArray(value) ? 'value.elements' : 'value.members', { n: members.length })}
+        </span>{' '}
+        {!open && <code class="soft small">{cut(printExactly(value), 80)}</code>}
       </summary>
-      <Long text={text} code />
+      {open && (
+        <ul>
+          {members.slice(0, mostMembers).map(([key, one]) => (
+            <li key={key}>
+              {isBranch(one) ? (
+                <Tree value={Object(one)} name={key} isOpen={areOpen} areOpen={areOpen} />
+              ) : (
+                <>
+                  <bdi class="soft">{key}</bdi> <Whole value={one} type="text" />
+                </>
+              )}
+            </li>
+          ))}
+          {members.length > mostMembers && (
+            <li class="soft small">{t('value.more', { n: members.length - mostMembers })}</li>
+          )}
+        </ul>
+      )}
     </details>
   )
 }
 
-function Long({ text, code }: { readonly text: string; readonly code?: boolean }): JSX.Element {
+function Long({ text }: { readonly text: string }): JSX.Element {
   const [all, setAll] = useState(false)
   const shown = all ? text : cut(text, first)
   return (
     <>
-      {code ? (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled from the keyboard
-        <pre tabIndex={0}>{shown}</pre>
-      ) : isAddress(text) ? (
-        <Value value={text} />
-      ) : (
-        <bdi class="text">{shown}</bdi>
-      )}
+      {isAddress(text) ? <Value value={text} /> : <bdi class="text">{shown}</bdi>}
       {text.length > first && (
         <p>
           <button type="button" class="link-button small" onClick={() => setAll(!all)}>

@@ -2,7 +2,7 @@ import type { IconNode } from 'lucide'
 import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks'
 import { CarrelNetworkError, CarrelProblem } from '../api.ts'
-import { t } from '../i18n/i18n.ts'
+import { language, t, tOf } from '../i18n/i18n.ts'
 import { CircleAlert, CircleCheck, CloudOff, Info, Lock, RotateCw, Search, TriangleAlert } from '../icons.ts'
 import { href, path, query, withQuery } from '../router.ts'
 import { trouble, tryToBegin, who } from '../session.ts'
@@ -14,27 +14,18 @@ interface StateParts {
   readonly title: string
   readonly tone?: 'bad' | 'warn'
   readonly help?: ComponentChildren
-  /**
-   * The language of title and help if it differs from that of the page; messages of the service are in
-   * English.
-   */
-  readonly lang?: string
   /** Actions that may help. */
   readonly children?: ComponentChildren
 }
 
 /** A message in place of a page's content. */
-export const State = ({ icon, title, tone, help, lang, children }: StateParts): JSX.Element => (
+export const State = ({ icon, title, tone, help, children }: StateParts): JSX.Element => (
   <section class={`state ${tone ?? ''}`}>
     <span class="picture">
       <Icon of={icon} size={22} />
     </span>
-    <h2 lang={lang}>{title}</h2>
-    {help && (
-      <p class="help" lang={lang}>
-        {help}
-      </p>
-    )}
+    <h2>{title}</h2>
+    {help && <p class="help">{help}</p>}
     {children && <div class="row">{children}</div>}
   </section>
 )
@@ -163,11 +154,23 @@ export function ProblemView({
     return <Forbidden />
   if (problem instanceof CarrelProblem)
     return (
-      <State icon={CircleAlert} tone="bad" title={problem.title} help={problem.detail} lang="en">
+      <State
+        icon={CircleAlert}
+        tone="bad"
+        title={tOf('problem', problem.code)}
+        help={
+          problem.status === 404 ? (
+            t('missing.help')
+          ) : problem.detail === undefined ? null : (
+            <span lang="en">{problem.detail}</span>
+          )
+        }
+      >
         {again}
-        <span class="small soft">
-          {t('failed.code', { code: problem.code, status: String(problem.status) })}
-        </span>
+        <details class="small soft">
+          <summary>{t('failed.details')}</summary>
+          <code>{t('failed.code', { code: problem.code, status: String(problem.status) })}</code>
+        </details>
       </State>
     )
   return (
@@ -188,6 +191,11 @@ export const ProblemNotice = ({ problem }: { readonly problem: unknown }): JSX.E
   if (problem instanceof CarrelNetworkError) return <Notice tone="warn">{t('offline.help')}</Notice>
   return (
     <Notice tone="bad">
+      {problem instanceof CarrelProblem && language.value !== 'en' && (
+        <p>
+          <strong>{tOf('problem', problem.code)}.</strong>
+        </p>
+      )}
       {problem instanceof Error ? <span lang="en">{problem.message}</span> : t('failed')}
     </Notice>
   )

@@ -9,6 +9,7 @@ import { visits } from '../router.ts'
 import { ActingBanner } from './ActingBanner.tsx'
 import { AlertNotice } from './AlertNotice.tsx'
 import { Brand } from './Brand.tsx'
+import { Keyboard } from './Keyboard.tsx'
 import { SessionEnd } from './SessionEnd.tsx'
 import { Sidebar } from './Sidebar.tsx'
 import { Tour } from './Tour.tsx'
@@ -46,6 +47,7 @@ export function Shell(): JSX.Element {
         </main>
       </div>
       {drawer && <Drawer onClose={() => setDrawer(false)} />}
+      <Keyboard />
       <Tour />
       <SessionEnd />
       <Toasts />

@@ -11,6 +11,7 @@ import { isAdministrator, who } from '../session.ts'
 import { AccountMenu } from './AccountMenu.tsx'
 import { Appearance } from './Appearance.tsx'
 import { Brand } from './Brand.tsx'
+import { GoToButton } from './Keyboard.tsx'
 
 /** Maximum number of entities in the sidebar; the first page lists all. */
 const most = 12
@@ -18,6 +19,7 @@ const most = 12
 export const Sidebar = (): JSX.Element => (
   <section class="sidebar" aria-label="Carrel">
     <Brand />
+    <GoToButton />
     <nav class="nav" aria-label={t('nav')}>
       <ul>
         <To path="" icon={House} name={t('nav.home')} />

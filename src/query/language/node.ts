@@ -31,16 +31,36 @@ export const tooMuch = {
   number: `A number has more than ${bounds.number.toLocaleString('en')} characters.`,
 } as const
 
+/** Mistakes that the console explains in its own words, besides an unexpected word. */
+export type Mistake =
+  | 'quotes'
+  | 'letters'
+  | 'straight'
+  | 'null'
+  | 'unclosed'
+  | 'escape'
+  | 'index'
+  | 'function'
+  | 'brace'
+
 /** A client's mistake in a query, which can't be read or checked; answered as a problem 400. */
 export class QueryError extends Error {
   readonly at: Place
+  /** undefined: the members say all there is */
+  readonly mistake: Mistake | undefined
   /** More members of the problem, such as `legal` and `nearest`. */
   readonly members: Readonly<Record<string, unknown>>
 
   /** @param message a sentence that says what is wrong there, and what would be right */
-  constructor(message: string, at: Place, members: Readonly<Record<string, unknown>> = {}) {
+  constructor(
+    message: string,
+    at: Place,
+    members: Readonly<Record<string, unknown>> = {},
+    mistake: Mistake | undefined = undefined,
+  ) {
     super(message)
     this.at = at
+    this.mistake = mistake
     this.members = members
   }
 }

@@ -80,7 +80,8 @@ function refuse(scanner: PqlScanner): never {
 function readTarget(scanner: PqlScanner, { columns }: Around): Node {
   if (!startsFunction(scanner)) return readField(scanner)
   const { at } = scanner.token
-  if (!columns) throw inPql(scanner.pql, at, 'a condition can only compare functions behind "having".')
+  if (!columns)
+    throw inPql(scanner.pql, at, 'a condition can only compare functions behind "having".', {}, 'function')
   return readColumn(scanner, columns)
 }
 

@@ -1,5 +1,5 @@
 import { nearest } from '../../lib/nearest.ts'
-import { type Place, QueryError } from './node.ts'
+import { type Mistake, type Place, QueryError } from './node.ts'
 
 /** The token at a place in PQL. */
 export interface Found {
@@ -7,6 +7,23 @@ export interface Found {
   /** A text is without its quotes and escapes; of a broken token, this says what it is. */
   readonly text: string
 }
+
+/** Sentences on how to write what was probably meant. */
+const hints = {
+  quotes: 'Texts need quotes.',
+  letters: 'A number has no letters, and texts need quotes.',
+  straight: 'Quotes are straight: " or \'.',
+  null: 'Write "is null" or "is not null" after the field.',
+  brace: 'It closes nothing.',
+} as const
+export type Hint = keyof typeof hints
+
+/** What is wrong with a token that can't be read. */
+export const broken = {
+  unclosed: 'a string without a closing quote',
+  escape:
+    'a string with a line break or another control character, or a backslash that begins no escape of JSON (double it, or use single quotes)',
+} as const
 
 /** Words and signs of other languages, with those of PQL. */
 const habits: ReadonlyMap<string, string> = new Map([
@@ -31,24 +48,26 @@ const habits: ReadonlyMap<string, string> = new Map([
 /**
  * Makes an error for a token that isn't one of the expected ones.
  * @param expected tokens that would be right at that place
- * @param hint a sentence on how to write what was probably meant
  */
 export function unexpected(
   pql: string,
   found: Found,
   at: Place,
   expected: readonly string[],
-  hint?: string,
+  hint?: Hint,
 ): QueryError {
   const meant = hint === undefined ? meantBy(found, expected) : undefined
   const what = found.kind === 'broken' ? found.text : nameOf(found)
   const right = expected.length === 0 || found.kind === 'broken' ? '' : `, expected ${listOf(expected)}`
-  const help = hint ?? (meant === undefined ? '' : `Did you mean "${meant}"?`)
-  return inPql(pql, at, `found ${what}${right}.${help === '' ? '' : ` ${help}`}`, {
+  const help = hint ? hints[hint] : meant === undefined ? '' : `Did you mean "${meant}"?`
+  const members = {
     found: found.kind === 'broken' ? found.text : shortened(found.text),
     expected,
     ...(meant !== undefined && { nearest: meant }),
-  })
+  }
+  const isUnclosed = found.text === broken.unclosed
+  const mistake = found.kind !== 'broken' ? hint : isUnclosed ? 'unclosed' : 'escape'
+  return inPql(pql, at, `found ${what}${right}.${help === '' ? '' : ` ${help}`}`, members, mistake)
 }
 
 /** Makes an error for a place in PQL. */
@@ -57,9 +76,10 @@ export function inPql(
   at: Place,
   what: string,
   members: Readonly<Record<string, unknown>> = {},
+  mistake: Mistake | undefined = undefined,
 ): QueryError {
   const where = 'line' in at ? `Line ${at.line}, column ${at.column}: ` : ''
-  return new QueryError(`${where}${what}`, at, { ...members, marker: markerOf(pql, at) })
+  return new QueryError(`${where}${what}`, at, { ...members, marker: markerOf(pql, at) }, mistake)
 }
 
 /**

@@ -1,5 +1,5 @@
 import { bounds, type Node, type Place, QueryError, tooMuch } from './node.ts'
-import { type Found, markerOf, unexpected } from './pql-errors.ts'
+import { broken, type Found, type Hint, markerOf, unexpected } from './pql-errors.ts'
 
 export interface Token extends Found {
   readonly start: number
@@ -73,7 +73,7 @@ export class PqlScanner {
     return expression.test(this.pql)
   }
 
-  fail(hint?: string): QueryError {
+  fail(hint?: Hint): QueryError {
     return unexpected(this.pql, this.token, this.token.at, [...new Set(this.#expected)], hint)
   }
 
@@ -146,8 +146,7 @@ export class PqlScanner {
     for (;;) {
       const code = pql.charCodeAt(end)
       if (code === quote) break
-      if (Number.isNaN(code))
-        return { kind: 'broken', text: 'a string without a closing quote', start, end, at }
+      if (Number.isNaN(code)) return { kind: 'broken', text: broken.unclosed, start, end, at }
       if (code === backslash) escapes = true
       end += code === backslash ? 2 : 1
     }
@@ -158,9 +157,7 @@ export class PqlScanner {
     try {
       return { kind: 'text', text: JSON.parse(`"${inside}"`) as string, start, end, at }
     } catch {
-      const text =
-        'a string with a line break or another control character, or a backslash that begins no escape of JSON (double it, or use single quotes)'
-      return { kind: 'broken', text, start, end, at }
+      return { kind: 'broken', text: broken.escape, start, end, at }
     }
   }
 

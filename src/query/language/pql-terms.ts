@@ -1,5 +1,5 @@
 import { type Node, printAst } from './node.ts'
-import { inPql } from './pql-errors.ts'
+import { type Hint, inPql } from './pql-errors.ts'
 import type { PqlScanner, Token } from './pql-scanner.ts'
 
 /** The parts that conditions and clauses of PQL are made of: fields, functions, values and lists of them. */
@@ -29,6 +29,8 @@ export function readField(scanner: PqlScanner): Node {
       scanner.pql,
       scanner.token.at,
       `${written} is no index; an index is a whole number, such as [0]. ${advice}`,
+      { found: written },
+      'index',
     )
   }
   const isQuotedAlone = token.kind === 'text' && end === token.end
@@ -130,11 +132,12 @@ export function readList(scanner: PqlScanner, item: (scanner: PqlScanner) => Nod
   return scanner.array(items, at)
 }
 
-/** Makes a hint for a token that stands in place of a value; undefined if there is nothing to say. */
-function quotesFor({ kind, text }: Token): string | undefined {
-  if (kind === 'word' && /^null$/i.test(text)) return 'Write "is null" or "is not null" after the field.'
-  if (kind === 'word' && /^[“”„‘’]/.test(text)) return 'Quotes are straight: " or \'.'
-  if (kind === 'word' && !/^(true|false)$/i.test(text)) return 'Texts need quotes.'
+/** Finds the hint for a token that stands in place of a value; undefined if there is nothing to say. */
+function quotesFor({ kind, text }: Token): Hint | undefined {
+  if (kind === 'word' && /^null$/i.test(text)) return 'null'
+  if (kind === 'word' && /^[“”„‘’]/.test(text)) return 'straight'
+  if (kind === 'word' && /^\d/.test(text)) return 'letters'
+  if (kind === 'word' && !/^(true|false)$/i.test(text)) return 'quotes'
   return undefined
 }
 

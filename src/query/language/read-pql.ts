@@ -22,6 +22,28 @@ export function readPql(text: string): Node {
   return query
 }
 
+/**
+ * Reads what may stand between the braces of a query without columns: a condition and clauses. Its places are
+ * those of this text.
+ * @returns the condition; undefined if there are only clauses
+ * @throws QueryError as `readPql` does
+ */
+export function readPqlCondition(text: string): Node | undefined {
+  if (text.length > bounds.length) throw new QueryError(tooMuch.length, { line: 1, column: 1 })
+  const scanner = new PqlScanner(text)
+  const { where } = readInside(scanner, null)
+  const isBrace = scanner.token.kind === 'symbol' && scanner.token.text === '}'
+  if (scanner.token.kind !== 'end') throw scanner.expecting('<end>').fail(isBrace ? 'brace' : undefined)
+  return where[0]
+}
+
+/** Reads the condition and the clauses of a query, up to the brace that closes it. */
+function readInside(scanner: PqlScanner, projection: Projection | null) {
+  const around = { columns: null, readQuery }
+  const where = atClause(scanner) ? [] : [scanner.deeper(() => readCondition(scanner, around))]
+  return { where, clauses: readClauses(scanner, projection) }
+}
+
 function readQuery(scanner: PqlScanner): Node {
   const entity = scanner.token
   if (entity.kind !== 'word') throw scanner.expecting('<entity>').fail()
@@ -29,9 +51,7 @@ function readQuery(scanner: PqlScanner): Node {
   const name = scanner.text(entity.text, entity.at)
   const projection = scanner.sees('[') ? readProjection(scanner) : null
   scanner.expect('{')
-  const around = { columns: null, readQuery }
-  const where = atClause(scanner) ? [] : [scanner.deeper(() => readCondition(scanner, around))]
-  const clauses = readClauses(scanner, projection)
+  const { where, clauses } = readInside(scanner, projection)
   scanner.expect('}')
 
   const { grouping, paging } = clauses

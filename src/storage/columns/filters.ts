@@ -54,9 +54,11 @@ export function nameOfCondition(where: Condition): string {
 /** Names the records that match a condition in the cache. */
 export const filterName: (where: Condition) => string = memo(where => `filter ${nameOfCondition(where)}`)
 
-/** Limits of what is found on this thread: records found, values looked up, and records looked at. */
+/** Limits of what is found on this thread: records found, values looked up in memory, and records looked at. */
 const quickRecords = 1_024
 const quickLookups = 128
+/** Limit of values that are looked up in records or in a file, 80 µs each. */
+const quickReads = 24
 const quickCost = 8_192
 
 export function createFilters(facts: Facts): Filters {
@@ -125,7 +127,9 @@ export function createFilters(facts: Facts): Filters {
       const found: FilterTask['facts'][number][] = []
       for (const need of needs.all) {
         const known = facts.peek(entity, need)
-        if (known && (!known.values || 'path' in known.values)) facts.note(entity, need)
+        const isInMemory = known?.values && !('path' in known.values)
+        if (known && !isInMemory) facts.note(entity, need)
+        if (!isInMemory && need.lookups > quickReads) return undefined
         if (!known || known.type === 'json' || !(known.values || (known.postings && records)))
           return undefined
         found.push({ ...known, ref: need.ref })

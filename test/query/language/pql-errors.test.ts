@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { QueryError } from '../../../src/query/language/node.ts'
 import { markerOf } from '../../../src/query/language/pql-errors.ts'
-import { readPql } from '../../../src/query/language/read-pql.ts'
+import { readPql, readPqlCondition } from '../../../src/query/language/read-pql.ts'
 
-function errorOf(pql: string): QueryError {
+function errorOf(pql: string, read: (text: string) => unknown = readPql): QueryError {
   try {
-    readPql(pql)
+    read(pql)
   } catch (error) {
     assert.ok(error instanceof QueryError, String(error))
     return error
@@ -95,6 +95,7 @@ test('Q23 what others would write is understood, and named as PQL writes it', ()
   for (const [pql, hint] of [
     ['n { a = null }', /Write "is null" or "is not null" after the field\.$/],
     ['n { a = foo }', /Texts need quotes\.$/],
+    ['n { a = 1800x }', /A number has no letters, and texts need quotes\.$/],
     ['n { a = “x” }', /Quotes are straight/],
     ['n { not (a is null) }', /column 5: found "not", expected one of: .*<field>.* Did you mean "!"\?$/],
     ['n { and (a = 1) }', /column 5: found "and", expected one of: /],
@@ -107,6 +108,31 @@ test('Q23 what others would write is understood, and named as PQL writes it', ()
     ['n { a = "x\n" }', /a line break/],
   ] as const)
     assert.match(errorOf(pql).message, hint, pql)
+})
+
+test('Q23 a condition alone is read with places of its own, and ends where its text ends', () => {
+  for (const text of ['a = 1', '\n!(a = 1) and b { c > 5 } order by a limit 5', 'limit 5'])
+    assert.doesNotThrow(() => readPqlCondition(text), text)
+  for (const [text, column, mistake, found] of [
+    ['', 1, undefined, ''],
+    ['a = ', 5, undefined, ''],
+    ['(a = 1', 7, undefined, ''],
+    ['a = 1 }', 7, 'brace', '}'],
+    ['a = b }', 5, 'quotes', 'b'],
+    ['a > 1800x', 5, 'letters', '1800x'],
+    ['a = “x”', 5, 'straight', '“x”'],
+    ['a = null', 5, 'null', 'null'],
+    ['a = "x', 5, 'unclosed', 'a string without a closing quote'],
+    ['a[*] = 1', 2, 'index', '[*]'],
+    ['count() > 1', 1, 'function', undefined],
+  ] as const) {
+    const error = errorOf(text, readPqlCondition)
+    assert.deepEqual(
+      [error.at, error.mistake, error.members.found],
+      [{ line: 1, column }, mistake, found],
+      text,
+    )
+  }
 })
 
 test('Q23 a field that is called like a keyword is one where an operator follows', () => {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { AxeResults } from 'axe-core'
 import type { BrowserContext, Locator, Page } from 'playwright-core'
+import * as terms from '../../../console/src/i18n/terms.ts'
 import { type Archive, fillArchive } from '../data/archive.ts'
 import { type ReverseProxy, startReverseProxy } from '../providers/reverse-proxy.ts'
 import { isLong } from '../scale.ts'
@@ -190,6 +191,40 @@ export async function assertAccessible(page: Page, what: string): Promise<void> 
   )
 }
 
+/** Terms of the API that nobody would take for a word of the language, such as `audit-events` or `ORIGINAL`. */
+const rawTerms = new Set(
+  [terms.everybody, terms.administration].flatMap(kinds =>
+    Object.values(kinds).flatMap(table =>
+      Object.keys(table).filter(term => /[a-z][-._][a-z]|^-|^[A-Z]{2}|^(eperson|bitstream)s?$/.test(term)),
+    ),
+  ),
+)
+const jargon = /(?<![\w./-])(e-?persons?|bitstreams?|bundles?|entit(y|ies)|Entität(en)?)(?![\w-])/i
+
+/**
+ * Asserts that the page says everything in words. Data, code and messages of the service may contain terms of
+ * the API.
+ */
+export async function assertInWords(page: Page, what: string): Promise<void> {
+  const shown = await page.evaluate(() => {
+    const isData = (node: Node | null) =>
+      ((node instanceof Element ? node : node?.parentElement) ?? document.body).closest(
+        'bdi, code, pre, textarea, script, dl.record dt, body [lang="en"]',
+      ) !== null
+    const texts: string[] = []
+    const all = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT)
+    for (let node = all.nextNode(); node; node = all.nextNode()) {
+      if (isData(node)) continue
+      if (node instanceof Element)
+        for (const name of ['aria-label', 'title', 'placeholder']) texts.push(node.getAttribute(name) ?? '')
+      else texts.push(node.textContent ?? '')
+    }
+    return texts.map(text => text.trim()).filter(text => text !== '')
+  })
+  const raw = shown.filter(text => rawTerms.has(text) || jargon.test(text))
+  assert.deepEqual([...new Set(raw)], [], `${what} shows terms of the API`)
+}
+
 /** Asserts that nothing is cut off at the side. Wider content must scroll in a frame of its own. */
 export async function assertFits(page: Page, what: string): Promise<void> {
   const [wide, room] = await page.evaluate(() => [
@@ -215,7 +250,7 @@ export async function lookAt({ page }: Desk, what: string): Promise<readonly Err
     await page.emulateMedia({ colorScheme: theme })
     await settled(page)
     await takePicture(page, `${what}-${theme}`)
-    for (const check of [assertFits, assertAccessible])
+    for (const check of [assertFits, assertAccessible, assertInWords])
       await check(page, `${what}-${theme}`).catch((error: Error) => faults.push(error))
   }
   return faults

@@ -1,7 +1,7 @@
 import type { Schemas } from '@carrel/client'
 import type { JSX } from 'preact'
 import { service } from '../../api.ts'
-import { formatAgo, formatDuration, t } from '../../i18n/i18n.ts'
+import { formatAgo, formatDuration, t, tOf } from '../../i18n/i18n.ts'
 import { Download } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
@@ -13,7 +13,6 @@ import { type Eperson, isAdministrator } from '../../session.ts'
 import { useTimeLeft } from '../../shell/SessionEnd.tsx'
 import { PasswordForm } from './PasswordForm.tsx'
 import { ProfileForm } from './ProfileForm.tsx'
-import { methodInWords } from './words.ts'
 import './account.css'
 import { pathOf } from '../../entities.ts'
 
@@ -61,7 +60,7 @@ function Facts({ person }: { readonly person: Eperson }): JSX.Element {
         {groups ? groups.items.map(({ name }) => name).join(', ') || t('none') : loading ? '…' : '–'}
       </dd>
       <dt>{t('account.method')}</dt>
-      <dd>{methodInWords(person.method)}</dd>
+      <dd>{tOf('method', person.method)}</dd>
       {left !== undefined && (
         <>
           <dt>{t('account.left')}</dt>

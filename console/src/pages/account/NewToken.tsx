@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { service } from '../../api.ts'
 import { entities } from '../../entities.ts'
-import { t } from '../../i18n/i18n.ts'
+import { t, tOf } from '../../i18n/i18n.ts'
 import { Copy } from '../../icons.ts'
 import { Check } from '../../parts/Check.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
@@ -66,7 +66,7 @@ export function NewToken({ onClose }: { readonly onClose: () => void }): JSX.Ele
           <option value="">{t('tokens.everything')}</option>
           {(entities.value ?? []).map(one => (
             <option key={one.name} value={one.name}>
-              {t('tokens.only', { name: one.name })}
+              {t('tokens.only', { name: tOf('entity', one.name) })}
             </option>
           ))}
         </select>

@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { service } from '../../api.ts'
 import { pathOf } from '../../entities.ts'
-import { formatAgo, formatTime, t } from '../../i18n/i18n.ts'
+import { formatAgo, formatTime, t, tOf } from '../../i18n/i18n.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { NeedsLogin } from '../../parts/NeedsLogin.tsx'
@@ -15,7 +15,6 @@ import { toast } from '../../parts/toast.tsx'
 import { Value } from '../../parts/Value.tsx'
 import { query, setQuery } from '../../router.ts'
 import type { Eperson } from '../../session.ts'
-import { methodInWords, outcomeInWords } from './words.ts'
 import './account.css'
 
 type Session = Schemas['Session']
@@ -57,7 +56,7 @@ function List(): JSX.Element {
               </p>
               <p class="small soft">
                 {t('sessions.about', {
-                  method: methodInWords(one.method),
+                  method: tOf('method', one.method),
                   begun: formatTime(one.begun),
                   used: formatAgo(one.lastUsed),
                 })}
@@ -113,8 +112,9 @@ interface Event {
 const size = 25
 
 const shown = (one: Event, name: 'event' | 'outcome' | 'client_ip' | 'method' | 'object' | 'reason') => {
-  if (name === 'outcome') return outcomeInWords(one.outcome)
-  return name === 'method' && one.method !== null ? methodInWords(one.method) : one[name]
+  const value = one[name]
+  const isTerm = name === 'event' || name === 'outcome' || name === 'method'
+  return isTerm && value !== null ? tOf(name, value) : value
 }
 
 function Events({ person }: { readonly person: Eperson }): JSX.Element {
@@ -157,7 +157,7 @@ function Events({ person }: { readonly person: Eperson }): JSX.Element {
                 label: t(`event.${name}`),
                 cell: (one: Event) =>
                   name === 'outcome' && one.outcome === 'failure' ? (
-                    <span class="tag bad">{outcomeInWords(one.outcome)}</span>
+                    <span class="tag bad">{tOf('outcome', one.outcome)}</span>
                   ) : (
                     <Value value={shown(one, name)} />
                   ),

@@ -2,7 +2,7 @@ import type { Schemas } from '@carrel/client'
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { service } from '../../api.ts'
-import { formatAgo, formatTime, t } from '../../i18n/i18n.ts'
+import { formatAgo, formatTime, t, tOf } from '../../i18n/i18n.ts'
 import { KeyRound, Plus } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
 import { Icon } from '../../parts/Icon.tsx'
@@ -73,7 +73,11 @@ function List(): JSX.Element {
               </p>
               <p class="small soft">
                 {t('tokens.about', {
-                  scope: cut((one.entities ?? one.parts ?? []).join(', ') || t('tokens.everything'), 120),
+                  scope: cut(
+                    (one.entities?.map(name => tOf('entity', name)) ?? one.parts ?? []).join(', ') ||
+                      t('tokens.everything'),
+                    120,
+                  ),
                   expires: formatTime(one.expires),
                   used: one.lastUsed ? formatAgo(one.lastUsed) : t('tokens.never'),
                 })}

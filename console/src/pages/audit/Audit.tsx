@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { pathOf } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
-import { formatMoment, formatNumber, t } from '../../i18n/i18n.ts'
+import { formatMoment, formatNumber, tOf } from '../../i18n/i18n.ts'
 import { ScrollText, ShieldCheck } from '../../icons.ts'
 import { DownloadMenu } from '../../parts/DownloadMenu.tsx'
 import { Icon } from '../../parts/Icon.tsx'
@@ -40,9 +40,7 @@ export const Someone = ({
   )
 
 export const Outcome = ({ outcome }: { readonly outcome: string }): JSX.Element => (
-  <span class={`tag ${outcome === 'success' ? 'good' : 'bad'}`}>
-    {outcome === 'success' ? t('outcome.success') : t('outcome.failure')}
-  </span>
+  <span class={`tag ${outcome === 'success' ? 'good' : 'bad'}`}>{tOf('outcome', outcome)}</span>
 )
 
 const columns = (names: Names): readonly Column<TrailEvent>[] => [
@@ -60,7 +58,7 @@ const columns = (names: Names): readonly Column<TrailEvent>[] => [
     label: a('event.event'),
     cell: ({ event, count }) => (
       <>
-        <code>{event}</code>
+        {tOf('event', event)}
         {count > 1 && <span class="soft"> × {formatNumber(count)}</span>}
       </>
     ),

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import type { Json } from '../../entities.ts'
 import { printExactly } from '../../exact.ts'
 import { a } from '../../i18n/admin.ts'
-import { formatNumber, t } from '../../i18n/i18n.ts'
+import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
@@ -30,14 +30,15 @@ function EventPage({
   const { event, names } = value
   return (
     <Page
-      title={event.event}
-      windowTitle={`${event.event} ${id}`}
+      title={tOf('event', event.event)}
+      windowTitle={`${tOf('event', event.event)} ${id}`}
       crumbs={crumbs}
       lead={<Outcome outcome={event.outcome} />}
     >
       <Facts
         of={[
           [a('event.number'), String(event.id)],
+          [a('event.in-api'), <code>{event.event}</code>],
           [a('event.time'), <time dateTime={event.time}>{exactTime(event.time)}</time>],
           [a('event.eperson'), <Someone uuid={event.eperson} names={names} />],
           [
@@ -45,7 +46,7 @@ function EventPage({
             event.actor === null ? a('event.no-actor') : <Someone uuid={event.actor} names={names} />,
           ],
           event.client_ip !== null && [a('event.ip'), <bdi>{event.client_ip}</bdi>],
-          event.method !== null && [a('event.method'), <bdi>{event.method}</bdi>],
+          event.method !== null && [a('event.method'), <bdi>{tOf('method', event.method)}</bdi>],
           event.object !== null && [a('event.object'), <bdi>{event.object}</bdi>],
           event.reason !== null && [a('event.reason'), <bdi>{event.reason}</bdi>],
           event.count > 1 && [a('event.count'), formatNumber(event.count)],

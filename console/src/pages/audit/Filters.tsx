@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { eventNames } from '../../../../src/model/audit-events.ts'
-import { a } from '../../i18n/admin.ts'
-import { t, zone } from '../../i18n/i18n.ts'
+import { a, aOf } from '../../i18n/admin.ts'
+import { tOf, zone } from '../../i18n/i18n.ts'
 import { Field } from '../../parts/Field.tsx'
 import { AddressSearch } from '../../parts/SearchBox.tsx'
 import { query, setQuery } from '../../router.ts'
@@ -40,14 +40,14 @@ export function Filters({ filter }: { readonly filter: Filter }): JSX.Element {
           <optgroup label={a('audit.kinds')}>
             {kinds.map(kind => (
               <option key={kind} value={kind}>
-                {kind}*
+                {aOf('topic', kind.slice(0, -1))}
               </option>
             ))}
           </optgroup>
           <optgroup label={a('audit.events')}>
             {eventNames.map(name => (
               <option key={name} value={name}>
-                {name}
+                {tOf('event', name)}
               </option>
             ))}
           </optgroup>
@@ -56,8 +56,8 @@ export function Filters({ filter }: { readonly filter: Filter }): JSX.Element {
       <Field label={a('event.outcome')}>
         <select value={filter.outcome} onChange={event => set({ outcome: event.currentTarget.value })}>
           <option value="">{a('all')}</option>
-          <option value="success">{t('outcome.success')}</option>
-          <option value="failure">{t('outcome.failure')}</option>
+          <option value="success">{tOf('outcome', 'success')}</option>
+          <option value="failure">{tOf('outcome', 'failure')}</option>
         </select>
       </Field>
       <Field label={a('audit.from', { zone })}>

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { type Entity, type EntityField, entityPath, keyOf } from '../../entities.ts'
-import { t } from '../../i18n/i18n.ts'
+import { t, tOf } from '../../i18n/i18n.ts'
 import { Table2 } from '../../icons.ts'
 import { Field } from '../../parts/Field.tsx'
 import { Icon } from '../../parts/Icon.tsx'
@@ -29,10 +29,10 @@ function DrawPage({ parameters }: { readonly parameters: Parameters }): JSX.Elem
   const condition = query.value.get('q') ?? ''
   return (
     <Page
-      title={t('draw.title', { name })}
+      title={t('draw.title', { name: tOf('entity', name) })}
       crumbs={[
         [t('nav.home'), href('')],
-        [name, href(entityPath(name))],
+        [tOf('entity', name), href(entityPath(name))],
       ]}
       actions={
         <a class="button" href={href(withQuery(entityPath(name), { q: condition }))}>

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { a, aOf } from '../../i18n/admin.ts'
-import { formatBytes, formatNumber, formatTime, t } from '../../i18n/i18n.ts'
+import { formatBytes, formatNumber, formatTime, t, tOf } from '../../i18n/i18n.ts'
 import { Database, Table2, Upload } from '../../icons.ts'
 import { HalTable } from '../../parts/HalTable.tsx'
 import { Icon } from '../../parts/Icon.tsx'
@@ -20,7 +20,7 @@ const columns = (): readonly Column<Declared>[] => [
     label: a('entity.name'),
     cell: ({ name }) => (
       <a href={href(adminPath(name))}>
-        <bdi>{name}</bdi>
+        <bdi>{tOf('entity', name)}</bdi>
       </a>
     ),
   },

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { loadEntities } from '../../entities.ts'
 import { a, aOf } from '../../i18n/admin.ts'
-import { formatBytes, formatNumber, formatTime, t } from '../../i18n/i18n.ts'
+import { formatBytes, formatNumber, formatTime, t, tOf } from '../../i18n/i18n.ts'
 import { Table2, Trash2, Upload } from '../../icons.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
 import { Facts } from '../../parts/Facts.tsx'
@@ -39,7 +39,7 @@ function EntityAdmin({
   const crumbs = [[a('entities.title'), href('admin/entities')]] as const
   if (problem || !value)
     return (
-      <Page title={name} crumbs={crumbs}>
+      <Page title={tOf('entity', name)} crumbs={crumbs}>
         {problem ? <ProblemView problem={problem} retry={reload} /> : <Loading />}
       </Page>
     )
@@ -47,7 +47,7 @@ function EntityAdmin({
   const isOwn = entity.source !== 'built-in'
   return (
     <Page
-      title={entity.name}
+      title={tOf('entity', entity.name)}
       crumbs={crumbs}
       lead={entity.description}
       actions={
@@ -109,11 +109,12 @@ function EntityAdmin({
 }
 
 function About({ entity }: { readonly entity: Declared }): JSX.Element {
-  const { source, key, records, bytes, imported, table } = entity
+  const { name, source, key, records, bytes, imported, table } = entity
   return (
     <Facts
       of={[
         [a('entity.source'), aOf('source', source)],
+        source === 'built-in' && [a('entity.in-api'), <code>{name}</code>],
         table !== null && [a('entity.table'), <bdi>{`${table.schema}.${table.name}`}</bdi>],
         [a('entity.key'), <bdi>{[key].flat().join(', ')}</bdi>],
         records !== null && [a('entity.records'), formatNumber(records)],
@@ -128,7 +129,7 @@ function Fields({ entity: { name, source, fields } }: { readonly entity: Declare
   const [changing, setChanging] = useState<DeclaredField>()
   const columns: readonly Column<DeclaredField>[] = [
     { id: 'name', label: a('field.name'), cell: ({ name }) => <bdi>{name}</bdi> },
-    { id: 'type', label: a('field.type'), cell: ({ type }) => aOf('type', type) },
+    { id: 'type', label: a('field.type'), cell: ({ type }) => tOf('type', type) },
     { id: 'nullable', label: a('field.nullable'), cell: ({ nullable }) => (nullable ? t('yes') : t('no')) },
     {
       id: 'collation',

@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { entities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
-import { t } from '../../i18n/i18n.ts'
+import { t, tOf } from '../../i18n/i18n.ts'
 import { Plus, X } from '../../icons.ts'
 import { Field } from '../../parts/Field.tsx'
 import { Icon } from '../../parts/Icon.tsx'
@@ -98,7 +98,7 @@ function NewRelation({
         <option value="" />
         {names.map(name => (
           <option key={name} value={name}>
-            {name}
+            {tOf('entity', name)}
           </option>
         ))}
       </select>
@@ -119,7 +119,7 @@ function NewRelation({
       {pairs.map(([one, other], at) => (
         <div key={at} class="fields">
           {choose(a('relation.own'), one, own, name => set(at, [name, other]))}
-          {choose(a('relation.its', { name: to }), other, its, name => set(at, [one, name]))}
+          {choose(a('relation.its', { name: tOf('entity', to) }), other, its, name => set(at, [one, name]))}
         </div>
       ))}
       <div class="row">

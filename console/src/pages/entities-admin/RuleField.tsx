@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useId, useState } from 'preact/hooks'
 import { service } from '../../api.ts'
-import { a } from '../../i18n/admin.ts'
+import { a, aOf } from '../../i18n/admin.ts'
 import { Field } from '../../parts/Field.tsx'
 import type { Group } from '../groups/groups.ts'
 import { groups } from '../groups/groups.ts'
@@ -87,7 +87,7 @@ function GroupName({
 }
 
 export const readChoices = (): readonly (readonly [string, string])[] => [
-  ['anonymous', a('rule.anonymous')],
-  ['eperson', a('rule.eperson')],
-  ['admin', a('rule.admin')],
+  ['anonymous', aOf('role', 'anonymous')],
+  ['eperson', aOf('role', 'eperson')],
+  ['admin', aOf('role', 'admin')],
 ]

@@ -2,8 +2,8 @@ import type { Schemas } from '@carrel/client'
 import type { JSX } from 'preact'
 import { useRef } from 'preact/hooks'
 import { loadEntities } from '../../entities.ts'
-import { a, aOf } from '../../i18n/admin.ts'
-import { formatBytes, formatNumber, formatTime } from '../../i18n/i18n.ts'
+import { a } from '../../i18n/admin.ts'
+import { formatBytes, formatNumber, formatTime, tOf } from '../../i18n/i18n.ts'
 import { HalTable } from '../../parts/HalTable.tsx'
 import { useWork } from '../../parts/load.ts'
 import { ProblemNotice } from '../../parts/states.tsx'
@@ -42,7 +42,7 @@ export function Versions({
         empty={<p>{a('versions.none')}</p>}
         columns={[
           { id: 'replaced', label: a('version.replaced'), cell: ({ replaced }) => formatTime(replaced) },
-          { id: 'by', label: a('version.by'), cell: ({ replacedBy }) => aOf('version', replacedBy) },
+          { id: 'by', label: a('version.by'), cell: ({ replacedBy }) => tOf('event', replacedBy) },
           { id: 'records', label: a('entity.records'), cell: ({ records }) => formatNumber(records) },
           { id: 'fields', label: a('entity.fields'), cell: ({ fields }) => formatNumber(fields) },
           { id: 'bytes', label: a('entity.bytes'), cell: ({ bytes }) => formatBytes(bytes) },

@@ -1,4 +1,4 @@
-import { a } from '../../i18n/admin.ts'
+import { a, aOf } from '../../i18n/admin.ts'
 import { formatTime } from '../../i18n/i18n.ts'
 
 /** Puts a rule for readers, such as `group:Curators from:2030-01-01`, into words. */
@@ -16,9 +16,9 @@ export function readersInWords(rule: string): string {
 export const dayInWords = (day: string): string => formatTime(`${day}T00:00:00Z`)
 
 function readerInWords(reader: string): string {
-  if (reader === 'anonymous') return a('rule.anonymous')
-  if (reader === 'eperson') return a('rule.eperson')
-  if (reader === 'admin') return a('rule.admin')
+  if (reader === 'anonymous') return aOf('role', 'anonymous')
+  if (reader === 'eperson') return aOf('role', 'eperson')
+  if (reader === 'admin') return aOf('role', 'admin')
   const [, person] = /^eperson:\s*(.+)$/.exec(reader) ?? []
   if (person) return a('rule.person', { name: person })
   return a('rule.group', { name: reader.replace(/^group:\s*/, '') })

@@ -1,10 +1,11 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { Entity, EntityField } from '../../entities.ts'
-import { formatNumber, t } from '../../i18n/i18n.ts'
+import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { Columns3 } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { Menu } from '../../parts/Menu.tsx'
+import { SearchBox } from '../../parts/SearchBox.tsx'
 import { showColumns, usual } from './view.ts'
 
 /** Number of fields from which on they can be searched, and maximum number of fields listed at once. */
@@ -42,13 +43,7 @@ export function Columns({
     >
       <div class="columns">
         {entity.fields.length > many && (
-          <input
-            type="search"
-            aria-label={t('columns.search')}
-            placeholder={t('columns.search')}
-            value={search}
-            onInput={event => setSearch(event.currentTarget.value)}
-          />
+          <SearchBox label={t('columns.search')} value={search} onSearch={setSearch} />
         )}
         {found.slice(0, most).map(({ name, type }) => (
           <label key={name} class="check">
@@ -58,7 +53,7 @@ export function Columns({
               onChange={event => choose(name, event.currentTarget.checked)}
             />
             <span>
-              <bdi>{name}</bdi> <span class="soft small">{type}</span>
+              <bdi>{name}</bdi> <span class="soft small">{tOf('type', type)}</span>
             </span>
           </label>
         ))}

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { CarrelProblem } from '../../api.ts'
 import { type Entity, entityPath, loadEntities } from '../../entities.ts'
-import { t } from '../../i18n/i18n.ts'
+import { t, tOf } from '../../i18n/i18n.ts'
 import { ChartColumn } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { type Loaded, useLoad } from '../../parts/load.ts'
@@ -20,7 +20,7 @@ function EntityPage({ parameters }: { readonly parameters: Parameters }): JSX.El
   const { value: entity, problem, reload } = useEntity(name)
   return (
     <Page
-      title={name}
+      title={tOf('entity', name)}
       lead={entity?.description}
       crumbs={[[t('nav.home'), href('')]]}
       actions={

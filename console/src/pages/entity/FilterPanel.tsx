@@ -7,6 +7,7 @@ import { recall, remember } from '../../settings.ts'
 import { Builder, conditionFor } from './Builder.tsx'
 import { conditionAt, type Filter, needsValue, printFilter, readFilter, wrongValue } from './conditions.ts'
 import { PqlEditor } from './PqlEditor.tsx'
+import { QueryFault } from './QueryFault.tsx'
 import { RefusedCondition } from './refused.ts'
 import { showCondition } from './view.ts'
 
@@ -105,14 +106,17 @@ export function FilterPanel({
         )}
       </div>
       {mode === 'hand' ? (
-        <Builder
-          entity={entity}
-          filter={filter}
-          faults={faults.map((one, at) =>
-            one ? t(`filter.wrong.${one}`) : at === refusedAt ? refused?.fault.message : undefined,
-          )}
-          onChange={byHand}
-        />
+        <>
+          {refused && refusedAt === undefined && <QueryFault fault={refused.fault} />}
+          <Builder
+            entity={entity}
+            filter={filter}
+            faults={faults.map((one, at) =>
+              one ? t(`filter.wrong.${one}`) : at === refusedAt ? refused?.fault.message : undefined,
+            )}
+            onChange={byHand}
+          />
+        </>
       ) : (
         <PqlEditor
           entity={entity}

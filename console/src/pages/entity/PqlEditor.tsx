@@ -1,8 +1,8 @@
 import type { JSX, TargetedKeyboardEvent } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { service } from '../../api.ts'
-import { type Entity, pathOf } from '../../entities.ts'
-import { formatNumber, t } from '../../i18n/i18n.ts'
+import { type Entity, keyOf, pathOf } from '../../entities.ts'
+import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { placeAt, type Suggestion, suggest, written } from './pql.ts'
 import { QueryFault } from './QueryFault.tsx'
 import { asking, type Fault, RefusedCondition } from './refused.ts'
@@ -29,6 +29,7 @@ export function PqlEditor({ entity, value, onInput, onApply, problem }: Parts): 
   const [chosen, setChosen] = useState(0)
   const [open, setOpen] = useState(false)
   const fault = useFault(entity, value, problem)
+  const example = useExample(entity)
   const shown = open && list.length > 0
 
   const look = async (text: string, cursor: number) => {
@@ -79,8 +80,9 @@ export function PqlEditor({ entity, value, onInput, onApply, problem }: Parts): 
       if (!suggestion) return
       event.preventDefault()
       take(suggestion)
-    } else if (shown && event.key === 'Escape') {
-      event.preventDefault()
+    } else if (open && event.key === 'Escape') {
+      // Suggestions may be on their way.
+      if (shown) event.preventDefault()
       setOpen(false)
     }
   }
@@ -88,7 +90,7 @@ export function PqlEditor({ entity, value, onInput, onApply, problem }: Parts): 
   return (
     <div class="pql">
       <label class="sr-only" for={id}>
-        {t('filter.pql.label', { name: entity.name })}
+        {t('filter.pql.label', { name: tOf('entity', entity.name) })}
       </label>
       <div class="pql-input">
         <textarea
@@ -105,7 +107,7 @@ export function PqlEditor({ entity, value, onInput, onApply, problem }: Parts): 
           autoComplete="off"
           autoCapitalize="none"
           spellcheck={false}
-          placeholder={exampleFor(entity)}
+          placeholder={example}
           value={value}
           onInput={event => {
             onInput(event.currentTarget.value)
@@ -163,7 +165,7 @@ export function PqlEditor({ entity, value, onInput, onApply, problem }: Parts): 
 }
 
 const wordEnd = (text: string, start: number) =>
-  start + (/^["\w.-]+/.exec(text.slice(start))?.[0].length ?? 0)
+  start + (/^(?:["\p{L}\p{N}_.-]+|[=<>!~&|]+)/u.exec(text.slice(start))?.[0].length ?? 0)
 
 /**
  * Checks a condition by asking the service for its query plan, which finds every fault and reads no record. A
@@ -195,17 +197,42 @@ function useFault(entity: Entity, text: string, problem: unknown): Fault | undef
   return found instanceof RefusedCondition ? found.fault : undefined
 }
 
-/** Returns an example of a condition for the entity. */
-function exampleFor({ fields }: Entity): string {
-  const field = fields.find(({ type }) => type === 'text') ?? fields[0]
-  if (!field) return ''
-  const values = {
-    text: '"Zoë"',
-    integer: '5',
-    number: '5',
-    boolean: 'true',
-    'date-time': '"1998-01-31"',
-    json: '"Zoë"',
+/** Maximum number of fields looked at for an example, and maximum length of a value that makes a good one. */
+const mostFields = 4
+const longest = 40
+
+/** Returns an example of a condition with a value of the entity's own, once it is known. */
+function useExample(entity: Entity): string {
+  const [example, setExample] = useState('')
+  useEffect(() => {
+    let gone = false
+    exampleFor(entity)
+      .then(found => gone || setExample(found))
+      .catch(() => {})
+    return () => {
+      gone = true
+    }
+  }, [entity])
+  return example
+}
+
+/** Prefers a value that several records have. */
+async function exampleFor(entity: Entity): Promise<string> {
+  const keys = new Set(keyOf(entity))
+  const others = entity.fields.filter(({ name }) => !keys.has(name))
+  const texts = others.filter(({ type }) => type === 'text').slice(0, mostFields)
+  let single = ''
+  for (const field of texts) {
+    const values = await frequentValues(entity, field)
+    const found = values.find(({ value }) => value !== '' && value.length <= longest)
+    if (!found) continue
+    const example = `${written(field.name)} = ${JSON.stringify(found.value)}`
+    if (found.count > 1) return example
+    single ||= example
   }
-  return `${written(field.name)} = ${values[field.type]}`
+  const number = others.find(({ type }) => type === 'integer' || type === 'number')
+  return (
+    single ||
+    (number ? `${written(number.name)} > 5` : `${written(entity.fields[0]?.name ?? '')} is not null`)
+  )
 }

@@ -15,7 +15,7 @@ export function QueryFault({
 }): JSX.Element {
   const { message, lang, line, column = 0, nearest, instead } = fault
   // The word at the place, or a space if something is missing at the end.
-  const wrong = /^(?:"[^"]*"?|[\w.-]+|\S)/.exec(line?.slice(column) ?? '')?.[0] ?? ' '
+  const wrong = /^(?:"[^"]*"?|[\p{L}\p{N}_.-]+|[=<>!~&|]+|\S)/u.exec(line?.slice(column) ?? '')?.[0] ?? ' '
   return (
     <Notice tone="bad">
       {line !== undefined && (

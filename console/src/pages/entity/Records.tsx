@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { type DataRecord, type Entity, isSortable, keyOf, keyPath, recordPath } from '../../entities.ts'
-import { t } from '../../i18n/i18n.ts'
+import { t, tOf } from '../../i18n/i18n.ts'
 import { ListFilter, X } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
@@ -13,7 +13,6 @@ import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { step } from '../../shell/tour.ts'
 import { Columns } from './Columns.tsx'
-import { readFilter } from './conditions.ts'
 import { FilterPanel } from './FilterPanel.tsx'
 import { QueryFault } from './QueryFault.tsx'
 import { RefusedCondition } from './refused.ts'
@@ -73,7 +72,7 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
 type ShownParts = ReturnType<typeof useLoad<Awaited<ReturnType<typeof loadRecords>>>> & {
   readonly entity: Entity
   readonly view: View
-  /** True if the panel of conditions is open. It shows the fault of a condition that it edits as PQL. */
+  /** True if the panel of conditions is open, which shows the fault of its condition. */
   readonly isFiltering: boolean
 }
 
@@ -93,10 +92,7 @@ function Shown({
   useEffect(() => {
     if (isPast) setQuery({ page: pages === 1 ? null : String(pages) }, { replace: true })
   }, [isPast])
-  if (problem instanceof RefusedCondition) {
-    const isShown = isFiltering && readFilter(condition, entity.fields) === undefined
-    return isShown ? null : <QueryFault fault={problem.fault} />
-  }
+  if (problem instanceof RefusedCondition) return isFiltering ? null : <QueryFault fault={problem.fault} />
   if (problem) return <ProblemView problem={problem} retry={reload} />
   if (!value || isPast) return <Loading />
   if (value.total === 0 && condition !== '')
@@ -108,11 +104,13 @@ function Shown({
       </Empty>
     )
   if (value.total === 0)
-    return <Empty title={t('entity.none')} help={t('entity.none.help', { name: entity.name })} />
+    return (
+      <Empty title={t('entity.none')} help={t('entity.none.help', { name: tOf('entity', entity.name) })} />
+    )
   return (
     <div class={loading ? 'stale' : ''}>
       <Table
-        label={t('entity.lead', { name: entity.name })}
+        label={t('entity.lead', { name: tOf('entity', entity.name) })}
         columns={columnsOf(entity, view)}
         rows={value.records}
         idOf={record => keyPath(entity, record)}
@@ -138,12 +136,14 @@ function Shown({
 function columnsOf(entity: Entity, { columns }: View): readonly Column<DataRecord>[] {
   const keys = new Set(keyOf(entity))
   const linked = columns.find(({ name }) => keys.has(name)) ?? columns[0]
-  return columns.map(field => ({
+  // The key stays in sight while the table is scrolled sideways, so it is the first column.
+  const ordered = linked ? [linked, ...columns.filter(field => field !== linked)] : columns
+  return ordered.map(field => ({
     id: field.name,
-    label: <bdi title={field.type}>{field.name}</bdi>,
+    label: <bdi title={tOf('type', field.type)}>{field.name}</bdi>,
     numeric: field.type === 'integer' || field.type === 'number',
     sortable: isSortable(field),
-    pinned: field === linked && field === columns[0],
+    pinned: field === linked,
     cell: record => {
       const shown = <Value value={record[field.name]} type={field.type} plain={field === linked} />
       return field === linked ? <a href={href(recordPath(entity, record))}>{shown}</a> : shown

@@ -111,6 +111,9 @@ function Orders({
           })}
         </ol>
       )}
+      {order.some(({ field }) => isByCharacter(fields.find(({ name }) => name === field))) && (
+        <p class="small soft">{t('sort.collation')}</p>
+      )}
       <Add
         fields={fields.filter(({ name }) => order.every(({ field }) => field !== name))}
         onAdd={field => show([...order, { field, order: 'asc' }], field)}
@@ -118,6 +121,10 @@ function Orders({
     </div>
   )
 }
+
+/** True for text whose order has accented letters behind all others. */
+const isByCharacter = (field: EntityField | undefined) =>
+  field?.type === 'text' && field.collation === undefined
 
 function Add({
   fields,

@@ -3,6 +3,8 @@ import { CarrelProblem } from '../../api.ts'
 import type { Entity } from '../../entities.ts'
 import { language, t } from '../../i18n/i18n.ts'
 import { who } from '../../session.ts'
+import { placeAt } from './pql.ts'
+import { misread, type Refusal, refusalOf } from './reading.ts'
 
 /** A fault in a condition, with its place. */
 export interface Fault {
@@ -20,24 +22,22 @@ export interface Fault {
   readonly instead?: string
 }
 
-/** Thrown when the service refuses a condition that the user has typed. */
+/** Thrown when a condition that the user has typed is wrong. */
 export class RefusedCondition extends Error {
   readonly condition: string
-  readonly problem: CarrelProblem
-  readonly #prefix: string
   readonly #entity: Entity
+  readonly #refusal: Refusal
 
-  constructor(problem: CarrelProblem, entity: Entity, condition: string, prefix: string) {
-    super(problem.detail)
-    this.problem = problem
+  constructor(entity: Entity, condition: string, refusal: Refusal) {
+    super(refusal.message)
     this.condition = condition
-    this.#prefix = prefix
     this.#entity = entity
+    this.#refusal = refusal
   }
 
   /** Describes the fault in the current language where possible. */
   get fault(): Fault {
-    return faultOf(this.problem, this.#entity, this.condition, this.#prefix)
+    return faultOf(this.#refusal, this.#entity, this.condition)
   }
 }
 
@@ -61,7 +61,7 @@ effect(() => {
  * Runs a request that contains a condition.
  *
  * @param prefix the part of the query before the condition
- * @throws RefusedCondition if the service refuses the request because of the condition
+ * @throws RefusedCondition if the condition is wrong; it is not asked for if that can be seen here
  */
 export async function asking<T>(
   entity: Entity,
@@ -72,11 +72,13 @@ export async function asking<T>(
   const key = `${entity.name} ${condition}`
   const before = known.get(key)
   if (before && before.until > performance.now()) throw before.refused
+  const misreadAs = condition.trim() === '' ? undefined : misread(entity, condition)
+  if (misreadAs) throw new RefusedCondition(entity, condition, misreadAs)
   try {
     return await ask()
   } catch (error) {
     if (!(error instanceof CarrelProblem) || !isAbout(error, condition, prefix)) throw error
-    const refused = new RefusedCondition(error, entity, condition, prefix)
+    const refused = new RefusedCondition(entity, condition, refusalOf(error, prefix))
     if (known.size >= mostKnown) known.clear()
     known.set(key, { refused, until: performance.now() + lifetime })
     throw refused
@@ -94,35 +96,32 @@ function isAbout({ members }: CarrelProblem, condition: string, prefix: string):
   return column > start && column - 1 - start <= (lines[line - 1]?.length ?? 0) + 1
 }
 
-function faultOf(problem: CarrelProblem, entity: Entity, condition: string, prefix: string): Fault {
-  const { line, column, nearest } = problem.members
-  const said = problem.detail.replace(
-    /^The query is wrong( at line \d+, column \d+:|\. Line \d+, column \d+:)\s*/,
-    '',
-  )
+function faultOf(refusal: Refusal, entity: Entity, condition: string): Fault {
+  const { message: said, line, column, nearest } = refusal
   const whole = wholeQuery(entity, condition)
   if (whole) return whole
-  if (typeof line !== 'number' || typeof column !== 'number') return { message: said, lang: 'en' }
+  if (line === undefined || column === undefined) return { message: said, lang: 'en' }
   const lines = condition.split('\n')
-  const shift = line === 1 ? prefix.length : 0
-  const place = Math.max(0, column - 1 - shift)
   const text = lines[line - 1] ?? ''
+  const place = [...text].slice(0, column - 1).join('').length
   const before = lines.slice(0, line - 1).reduce((sum, one) => sum + one.length + 1, 0)
   // A fault in the text that the console appends is shown at the end of the condition.
   const isEnd = line > lines.length || (line === lines.length && place >= text.length)
   const at = Math.min(before + place, condition.length)
-  const own = inOwnWords(problem, entity, isEnd ? '' : wordAt(condition, at), isEnd)
+  const word = isEnd ? '' : wordAt(condition, at)
+  const own = inOwnWords(refusal, entity, { condition, at, word })
+  const instead = nearest ?? (refusal.mistake === 'quotes' && own?.isText ? JSON.stringify(word) : undefined)
   return {
-    ...(own === undefined ? { message: said, lang: 'en' } : { message: own, lang: language.value }),
+    ...(own === undefined ? { message: said, lang: 'en' } : { message: own.text, lang: language.value }),
     line: isEnd ? (lines.at(-1) ?? '') : text,
     column: isEnd ? (lines.at(-1) ?? '').length : place,
     at: isEnd ? condition.length : at,
-    ...(typeof nearest === 'string' && !isEnd ? { nearest } : {}),
+    ...(instead !== undefined && !isEnd ? { nearest: instead } : {}),
   }
 }
 
 const wordAt = (text: string, at: number) =>
-  /^(?:"[^"]*"?|[\p{L}\p{N}_.-]+|\S)/u.exec(text.slice(at))?.[0] ?? ''
+  /^(?:"[^"]*"?|[\p{L}\p{N}_.-]+|[=<>!~&|]+|\S)/u.exec(text.slice(at))?.[0] ?? ''
 
 /** Recognizes a whole query, in PQL or as JSON, where only a condition belongs. */
 function wholeQuery(entity: Entity, condition: string): Fault | undefined {
@@ -153,28 +152,46 @@ const types = {
 const named = <Key extends string>(table: Readonly<Record<string, Key>>, name: string): Key | undefined =>
   Object.hasOwn(table, name) ? table[name] : undefined
 
+/** Words that end a condition: the filter of the console has no use for them. */
+const behind = new Set(['}', '<end>', '<entity> {', 'group by', 'having', 'limit', 'offset', 'order by'])
+
+interface Where {
+  readonly condition: string
+  readonly at: number
+  /** The word at the place; empty at the end of the condition. */
+  readonly word: string
+}
+
 /** @returns undefined if the English message of the service says more */
 function inOwnWords(
-  { members: { expected, legal } }: CarrelProblem,
+  { mistake, found = '', expected, legal = [], nearest }: Refusal,
   { fields }: Entity,
-  word: string,
-  isEnd: boolean,
-): string | undefined {
-  const texts = (list: unknown) =>
-    Array.isArray(list) ? list.filter(one => typeof one === 'string') : undefined
-  const wanted = texts(expected)
-    ?.filter(one => !['}', '<entity> {', '<end>'].includes(one))
-    .map(one => {
-      const kind = named(kinds, one)
-      return kind ? t(kind) : one
-    })
-  if (wanted && isEnd) return t('fault.end', { expected: wanted.join(', ') })
+  { condition, at, word }: Where,
+): { readonly text: string; readonly isText?: boolean } | undefined {
+  if (mistake === 'field') return { text: t('fault.field', { name: word }) }
+  if (mistake === 'quotes' || mistake === 'letters') {
+    const before = placeAt(condition, at, fields).expected
+    const type = before.kind === 'value' && before.field && named(types, before.field.type)
+    return type && type !== 'fault.text'
+      ? { text: t('fault.type', { found: word, type: t(type) }) }
+      : { text: t('fault.quotes', { found: word }), isText: true }
+  }
+  if (mistake !== undefined) return { text: t(`fault.${mistake}`, { found }) }
+  if (expected) {
+    if (word !== '' && nearest !== undefined) return { text: t('fault.nearest', { found: word, nearest }) }
+    const wanted = expected
+      .filter(one => !behind.has(one))
+      .map(one => {
+        const kind = named(kinds, one)
+        return kind ? t(kind) : one
+      })
+      .join(', ')
+    return { text: t(word === '' ? 'fault.end' : 'fault.unexpected', { found: word, expected: wanted }) }
+  }
   if (language.value === 'en') return undefined
-  if (wanted) return t('fault.unexpected', { found: word, expected: wanted.join(', ') })
-  const allowed = texts(legal) ?? []
   const isField = fields.some(({ name }) => name === word || word.startsWith(`${name}.`))
-  if (!isField && allowed.length > 0 && allowed.includes(fields[0]?.name ?? ''))
-    return t('fault.field', { name: word })
-  const type = allowed.length === 1 ? named(types, allowed[0] ?? '') : undefined
-  return type && t('fault.type', { found: word, type: t(type) })
+  if (!isField && legal.length > 0 && legal.includes(fields[0]?.name ?? ''))
+    return { text: t('fault.field', { name: word }) }
+  const type = legal.length === 1 ? named(types, legal[0] ?? '') : undefined
+  return type && { text: t('fault.type', { found: word, type: t(type) }) }
 }

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { a } from '../../i18n/admin.ts'
-import { formatTime } from '../../i18n/i18n.ts'
+import { formatTime, tOf } from '../../i18n/i18n.ts'
 import { useLoad } from '../../parts/load.ts'
 import { Loading, ProblemView } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
@@ -86,7 +86,7 @@ const columns = (): readonly Column<Given>[] => [
           <li key={one.begun}>
             {one.gives === 'perhaps' && <span class="tag warn">{a('special.perhaps')}</span>}{' '}
             {a(one.lastNetwork === null ? 'special.session' : 'special.session.from', {
-              method: one.method,
+              method: tOf('method', one.method),
               time: formatTime(one.begun),
               network: one.lastNetwork ?? '',
             })}
@@ -98,7 +98,7 @@ const columns = (): readonly Column<Given>[] => [
 ]
 
 function inWords(rule: SpecialRule): string {
-  if (rule.how === 'method') return a('special.by-method', { method: rule.method })
+  if (rule.how === 'method') return a('special.by-method', { method: tOf('method', rule.method) })
   if (rule.how === 'attribute') {
     const { provider, attribute } = rule
     return 'value' in rule

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { type Entity, isBuiltIn, loadEntities, loadPage } from '../../entities.ts'
-import { formatNumber, t } from '../../i18n/i18n.ts'
+import { formatNumber, t, tOf } from '../../i18n/i18n.ts'
 import { ArrowRight } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
@@ -74,17 +74,20 @@ const Catalogue = ({
     {list.map(entity => (
       <li key={entity.name}>
         <a class="name" href={href(`entities/${encodeURIComponent(entity.name)}`)}>
-          {entity.name}
+          {tOf('entity', entity.name)}
         </a>
         <div class="about">
           {entity.description && <p>{entity.description}</p>}
           <p class="fields">
-            {t('home.fields', { n: entity.fields.length })}:{' '}
-            {entity.fields
-              .slice(0, 24)
-              .map(({ name }) => name)
-              .join(', ')}
-            {entity.fields.length > 24 && '…'}
+            {t('home.fields', { n: entity.fields.length })}
+            {!minor && (
+              <bdi>
+                {`: ${entity.fields
+                  .slice(0, 24)
+                  .map(({ name }) => name)
+                  .join(', ')}${entity.fields.length > 24 ? '…' : ''}`}
+              </bdi>
+            )}
           </p>
         </div>
         <Count name={entity.name} />

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import type { Json } from '../../entities.ts'
 import { a, aOf } from '../../i18n/admin.ts'
-import { formatNumber } from '../../i18n/i18n.ts'
+import { formatNumber, tOf } from '../../i18n/i18n.ts'
 import { Notice } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { Value } from '../../parts/Value.tsx'
@@ -62,9 +62,9 @@ const changesInWords = (changes: Readonly<Record<string, number>>) =>
 
 /** Describes the lines whose values make a field JSON. */
 const mixInWords = ({ kind, line, earlier }: NonNullable<PreviewField['mix']>) => ({
-  kind: aOf('type', kind),
+  kind: tOf('type', kind),
   line: formatNumber(line),
-  first: aOf('type', earlier.kind),
+  first: tOf('type', earlier.kind),
   at: formatNumber(earlier.line),
 })
 
@@ -117,12 +117,12 @@ function Types({
         >
           <option value="">
             {wanted.types[name] === undefined
-              ? a('import.type.found', { type: aOf('type', type) })
+              ? a('import.type.found', { type: tOf('type', type) })
               : a('import.type.auto')}
           </option>
           {types.map(one => (
             <option key={one} value={one}>
-              {aOf('type', one)}
+              {tOf('type', one)}
             </option>
           ))}
         </select>

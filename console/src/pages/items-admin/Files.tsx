@@ -3,7 +3,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { service } from '../../api.ts'
 import { a } from '../../i18n/admin.ts'
-import { formatBytes, t } from '../../i18n/i18n.ts'
+import { formatBytes, t, tOf } from '../../i18n/i18n.ts'
 import { Confirm } from '../../parts/Confirm.tsx'
 import { Dialog } from '../../parts/Dialog.tsx'
 import { Drop } from '../../parts/Drop.tsx'
@@ -100,10 +100,10 @@ export function Files({ item }: { readonly item: string }): JSX.Element {
           files.total === 0 ? null : (
             <div key={bundle.uuid} class="stack">
               <h3>
-                <bdi>{bundle.name}</bdi>
+                <bdi>{a('files.of', { what: tOf('bundle', bundle.name) })}</bdi>
               </h3>
               <Table
-                label={bundle.name}
+                label={a('files.of', { what: tOf('bundle', bundle.name) })}
                 columns={columns}
                 rows={files.items}
                 idOf={({ uuid }) => uuid}

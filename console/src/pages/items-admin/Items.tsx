@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { DataRecord } from '../../entities.ts'
-import { a } from '../../i18n/admin.ts'
+import { a, aOf } from '../../i18n/admin.ts'
 import { formatTime } from '../../i18n/i18n.ts'
 import { Library, Plus, Upload } from '../../icons.ts'
 import { Check } from '../../parts/Check.tsx'
@@ -62,7 +62,7 @@ const ruleOf = ({ reader, from, until }: Rule) =>
 function inWords(readers: unknown): string {
   const rules = Array.isArray(readers) ? readers : []
   return rules.length === 0
-    ? a('rule.admin')
+    ? aOf('role', 'admin')
     : rules.map(rule => readersInWords(ruleOf(rule as Rule))).join('; ')
 }
 

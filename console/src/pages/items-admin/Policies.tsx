@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import { a } from '../../i18n/admin.ts'
+import { a, aOf } from '../../i18n/admin.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Plus } from '../../icons.ts'
 import { Field } from '../../parts/Field.tsx'
@@ -98,9 +98,9 @@ function inWords({ action, startDate, endDate, _embedded: { group, eperson } }: 
     : group === null
       ? a('policies.gone')
       : group.uuid === anybody
-        ? a('rule.anonymous')
+        ? aOf('role', 'anonymous')
         : group.uuid === loggedIn
-          ? a('rule.eperson')
+          ? aOf('role', 'eperson')
           : a('rule.group', { name: group.name })
   return [
     a(action === 'WRITE' ? 'policies.write' : 'policies.read', { reader }),
@@ -160,8 +160,8 @@ function NewPolicy({ object, isItem, onDone, onCancel }: NewParts): JSX.Element 
       <div class="fields">
         <Field label={a('policies.who')}>
           <select value={who} onChange={event => setWho(event.currentTarget.value as typeof who)}>
-            <option value="anybody">{a('rule.anonymous')}</option>
-            <option value="logged-in">{a('rule.eperson')}</option>
+            <option value="anybody">{aOf('role', 'anonymous')}</option>
+            <option value="logged-in">{aOf('role', 'eperson')}</option>
             <option value="group">{a('rule.a-group')}</option>
             <option value="person">{a('rule.a-person')}</option>
           </select>

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { formatBytes, t } from '../../i18n/i18n.ts'
+import { formatBytes, t, tOf } from '../../i18n/i18n.ts'
 import { Download, Eye, EyeOff, RotateCw } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { ProblemNotice } from '../../parts/states.tsx'
@@ -41,7 +41,7 @@ export function FileEntry({
           <p class="small soft row">
             <span>{file.mime_type}</span>
             <span class="number">{formatBytes(file.size)}</span>
-            {file.bundle !== 'ORIGINAL' && <span class="tag">{file.bundle}</span>}
+            {file.bundle !== 'ORIGINAL' && <span class="tag">{tOf('bundle', file.bundle)}</span>}
             {file.description && <bdi>{cut(file.description, 300)}</bdi>}
           </p>
         </div>

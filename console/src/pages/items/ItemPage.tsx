@@ -3,7 +3,7 @@ import { t } from '../../i18n/i18n.ts'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Loading, ProblemView } from '../../parts/states.tsx'
-import { cut } from '../../parts/Value.tsx'
+import { cut, isAddress, Value } from '../../parts/Value.tsx'
 import { href, type Parameters } from '../../router.ts'
 import { who } from '../../session.ts'
 import { FileEntry } from './FileEntry.tsx'
@@ -87,7 +87,7 @@ const Metadata = ({ item }: { readonly item: Item }): JSX.Element => (
           </dt>
           {values.map(({ value, language }, at) => (
             <dd key={`${field} ${at}`}>
-              <bdi>{cut(value, 20_000)}</bdi>
+              {isAddress(value) ? <Value value={value} /> : <bdi>{cut(value, 20_000)}</bdi>}
               {language && <span class="tag lang">{language}</span>}
             </dd>
           ))}

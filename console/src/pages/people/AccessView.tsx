@@ -1,21 +1,28 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useId, useState } from 'preact/hooks'
+import { entities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
-import { formatNumber } from '../../i18n/i18n.ts'
+import { formatNumber, tOf } from '../../i18n/i18n.ts'
 import { Field } from '../../parts/Field.tsx'
+import { Finder } from '../../parts/Finder.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Loading, Notice, ProblemView } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
+import { toast } from '../../parts/toast.tsx'
 import { href } from '../../router.ts'
 import { readersInWords } from '../entities-admin/rules.ts'
+import { addMember, type Group, groups } from '../groups/groups.ts'
+import { loadItems } from '../items/load.ts'
 import {
   type Access,
   type Asked,
   loadAccess,
   type May,
+  nameOf,
   noQuestion,
   type Person,
   type Reason,
+  textOf,
 } from './people.ts'
 import './people.css'
 
@@ -34,6 +41,19 @@ export function AccessView({ person }: { readonly person: Person }): JSX.Element
       <section class="section">
         <h2>{a('access.groups')}</h2>
         {value ? <Groups access={value} /> : !problem && <Loading lines={3} />}
+        <Finder<Group>
+          label={a('person.join')}
+          path={`${groups}/search/byMetadata`}
+          nameOf={({ name }) => name}
+          noteOf={({ metadata }) => textOf(metadata, 'dc.description')}
+          idOf={({ uuid }) => uuid}
+          action={a('add')}
+          onChoose={async group => {
+            await addMember(group.uuid, 'epersons', person.uuid)
+            toast(a('person.joined', { name: nameOf(person), group: group.name }))
+            reload()
+          }}
+        />
       </section>
       <section class="section">
         <h2>{a('access.title')}</h2>
@@ -58,9 +78,17 @@ function Question({
   readonly onAsk: (asked: Asked) => void
 }): JSX.Element {
   const [values, setValues] = useState(asked)
+  const id = useId()
+  // Items are found by their titles; what is asked is the UUID.
+  const { value: items } = useLoad(
+    async signal =>
+      values.object.trim().length < 2 ? [] : (await loadItems(values.object, 1, signal)).records,
+    [values.object],
+  )
   const input = (name: keyof Asked, label: string, hint?: string) => (
     <Field label={label} {...(hint ? { hint } : {})}>
       <input
+        list={`${id}-${name}`}
         value={values[name]}
         autoComplete="off"
         spellcheck={false}
@@ -85,6 +113,20 @@ function Question({
           {input('entity', a('access.entity'))}
           {input('key', a('access.key'), a('access.key.hint'))}
         </div>
+        <datalist id={`${id}-object`}>
+          {items?.map(({ uuid, title, identifier }) => (
+            <option key={uuid} value={uuid}>
+              {title ?? identifier}
+            </option>
+          ))}
+        </datalist>
+        <datalist id={`${id}-entity`}>
+          {entities.value?.map(({ name }) => (
+            <option key={name} value={name}>
+              {tOf('entity', name)}
+            </option>
+          ))}
+        </datalist>
         <div class="row">
           <button type="submit" class="button primary">
             {a('access.ask.do')}
@@ -116,7 +158,7 @@ function Sees({ access }: { readonly access: Access }): JSX.Element {
       label: a('entity.name'),
       cell: ({ name }) => (
         <a href={href(`admin/entities/${encodeURIComponent(name)}`)}>
-          <bdi>{name}</bdi>
+          <bdi>{tOf('entity', name)}</bdi>
         </a>
       ),
     },
@@ -128,10 +170,7 @@ function Sees({ access }: { readonly access: Access }): JSX.Element {
       {administrator && <Notice tone="warn">{a('access.administrator')}</Notice>}
       {object && <Asking what={object.uuid} {...object} />}
       {record && (
-        <Asking
-          what={record.key === undefined ? record.entity : `${record.entity} ${record.key}`}
-          {...record}
-        />
+        <Asking what={[tOf('entity', record.entity), record.key ?? []].flat().join(' ')} {...record} />
       )}
       <p class="number">
         {a('access.items', { n: items })}, {a('access.files', { n: files })},{' '}
@@ -208,5 +247,5 @@ function inWords(reason: Reason): string {
   if (reason.how === 'member') return a('why.member')
   if (reason.how === 'group') return a('why.group', { name: reason.group })
   if (reason.how === 'address') return a('why.address', { ranges: reason.ranges.join(', ') })
-  return a('why.method', { method: reason.method })
+  return a('why.method', { method: tOf('method', reason.method) })
 }

@@ -72,7 +72,11 @@ export function Follow({
   return (
     <div class="stack">
       <Status process={process} />
-      {process.fault !== null && <Notice tone="bad">{process.fault}</Notice>}
+      {process.fault !== null && (
+        <Notice tone="bad">
+          <span lang="en">{process.fault}</span>
+        </Notice>
+      )}
       <Result of={process} />
       <Log lines={lines} />
     </div>
@@ -82,7 +86,7 @@ export function Follow({
 export function StateTag({ process }: { readonly process: Process }): JSX.Element {
   const { state } = process
   if (state === 'completed' && hasFailures(process))
-    return <span class="tag warn">{a('state.with-failures')}</span>
+    return <span class="tag warn">{aOf('state', 'with-failures')}</span>
   return <span class={`tag ${tones[state]}`}>{aOf('state', state)}</span>
 }
 
@@ -151,7 +155,7 @@ function Log({ lines }: { readonly lines: readonly Line[] }): JSX.Element | null
         <ol>
           {lines.map(({ n, time, text }) => (
             <li key={n}>
-              <time dateTime={time}>{formatClock(time)}</time> <bdi>{text}</bdi>
+              <time dateTime={time}>{formatClock(time)}</time> <bdi lang="en">{text}</bdi>
             </li>
           ))}
         </ol>

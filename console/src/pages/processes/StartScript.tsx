@@ -49,7 +49,7 @@ export function StartScript({
             {t('cancel')}
           </button>
           <button type="submit" class="button primary" aria-busy={work.busy} aria-disabled={!script}>
-            {a('processes.start')}
+            {a('processes.start.do')}
           </button>
         </>
       }
@@ -73,15 +73,9 @@ export function StartScript({
               </select>
             </Field>
           )}
-          {script && (
-            <p class="soft">
-              {aOf('script-about', script.name) === script.name
-                ? script.description
-                : aOf('script-about', script.name)}
-            </p>
-          )}
-          {script?.parameters.map(({ nameLong, description, type }) => (
-            <Field key={nameLong} label={aOf('parameter', nameLong)} hint={description}>
+          {script && <p class="soft">{aOf('about', script.name)}</p>}
+          {script?.parameters.map(({ nameLong, type }) => (
+            <Field key={nameLong} label={aOf('parameter', nameLong)} hint={aOf('hint', nameLong)}>
               <input
                 inputMode={type === 'integer' ? 'numeric' : 'text'}
                 autoComplete="off"

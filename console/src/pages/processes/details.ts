@@ -7,12 +7,14 @@ import { readersInWords } from '../entities-admin/rules.ts'
 export type Said = readonly (readonly [name: string, value: string])[]
 
 /** Parameters and results that mean something only to the service. */
-const unsaid = new Set(['upload', 'fields'])
+const unsaid = new Set(['upload', 'fields', 'query'])
 
-export const parametersOf = ({ parameters }: Process): Said =>
-  parameters.flatMap(({ name, value }) =>
-    unsaid.has(name) ? [] : [[aOf('parameter', name), inWords(name, value)] as const],
-  )
+export const parametersOf = ({ scriptName, parameters }: Process): Said =>
+  parameters.flatMap(({ name: given, value }) => {
+    // The service shows short names, and two scripts use the same one.
+    const name = scriptName === 'verify-trail' && given === '-c' ? '--checkpoint' : given
+    return unsaid.has(name) ? [] : [[aOf('parameter', name), inWords(name, value)] as const]
+  })
 
 /** Puts the result of a process into words, without the values that repeat a parameter. */
 export function resultOf({ parameters, result }: Process): Said {
@@ -28,7 +30,7 @@ function inWords(name: string, value: unknown): string {
   if (name === 'bytes') return formatBytes(Number(value))
   if (name === 'milliseconds') return formatDuration(Number(value) / 1000)
   if (name === 'read' && typeof value === 'string') return readersInWords(value)
-  if (name === 'mode') return aOf('mode', String(value))
+  if (name === 'mode' || name === 'kind') return aOf('mode', String(value))
   if (typeof value === 'number') return formatNumber(value)
   if (typeof value === 'boolean' || value === 'true' || value === 'false')
     return t(String(value) === 'true' ? 'yes' : 'no')

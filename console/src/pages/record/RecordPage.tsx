@@ -12,7 +12,7 @@ import {
   recordPath,
 } from '../../entities.ts'
 import { printExactly, readExactly } from '../../exact.ts'
-import { t } from '../../i18n/i18n.ts'
+import { t, tOf } from '../../i18n/i18n.ts'
 import { Copy } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
@@ -51,7 +51,7 @@ function RecordPage({ parameters }: { readonly parameters: Parameters }): JSX.El
       title={title}
       crumbs={[
         [t('nav.home'), href('')],
-        [name, href(entityPath(name))],
+        [tOf('entity', name), href(entityPath(name))],
       ]}
       actions={record.value && <CopyAddress />}
     >
@@ -151,7 +151,7 @@ function Related({
   return (
     <section class="section">
       <div class="row spread">
-        <h2>{other.name}</h2>
+        <h2>{tOf('entity', other.name)}</h2>
         {value && value.total > 0 && (
           <a href={href(withQuery(entityPath(other.name), { q: condition }))}>
             {t('record.related', { n: value.total })}
@@ -167,7 +167,7 @@ function Related({
       ) : (
         <Table<DataRecord>
           whole
-          label={other.name}
+          label={tOf('entity', other.name)}
           rows={value.records}
           idOf={one => keyPath(other, one)}
           pathOf={one => recordPath(other, one)}

@@ -14,7 +14,7 @@ function Doctor(): JSX.Element {
   const { value, problem, loading, reload } = useLoad(loadDoctor, [who.value])
   return (
     <SystemPage
-      title={a('doctor.tab')}
+      title={a('system.title')}
       lead={a('doctor.lead')}
       actions={
         <button type="button" class="button" onClick={reload} aria-busy={loading}>

@@ -101,7 +101,7 @@ function Answer({ found }: { readonly found: Explained }): JSX.Element {
   return (
     <section class="stack" aria-label={a('explain.answer')}>
       <Notice tone={isRefused ? 'bad' : 'good'}>
-        <strong>{aOf('explain.outcome', outcome)}</strong>
+        <strong>{aOf('explained', outcome)}</strong>
         {why !== null && (
           <p>
             <bdi>{why}</bdi>
@@ -116,7 +116,7 @@ function Answer({ found }: { readonly found: Explained }): JSX.Element {
       <Facts
         of={[
           [a('explain.provider'), <bdi>{provider}</bdi>],
-          signature !== null && [a('explain.signature'), aOf('explain.signature', signature)],
+          signature !== null && [a('explain.signature'), aOf('signature', signature)],
           [a('explain.subject'), <bdi>{subject ?? t('none')}</bdi>],
           [a('person.email'), <bdi>{email ?? t('none')}</bdi>],
           emailIgnored !== null && [a('explain.email-ignored'), <bdi>{emailIgnored}</bdi>],

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { a, aOf } from '../../i18n/admin.ts'
-import { formatAgo, formatBytes, formatNumber, formatTime, t } from '../../i18n/i18n.ts'
+import { formatAgo, formatBytes, formatNumber, formatTime, tOf } from '../../i18n/i18n.ts'
 import { Pause, Play } from '../../icons.ts'
 import { Facts } from '../../parts/Facts.tsx'
 import { Icon } from '../../parts/Icon.tsx'
@@ -131,11 +131,11 @@ function Plots({ taken }: { readonly taken: readonly FiguresNow[] }): JSX.Elemen
         times={times}
         series={[
           series(
-            t('outcome.success'),
+            tOf('outcome', 'success'),
             since(taken, figures => logins(figures, 'success'), 60),
           ),
           series(
-            t('outcome.failure'),
+            tOf('outcome', 'failure'),
             since(taken, figures => logins(figures, 'failure'), 60),
           ),
         ]}

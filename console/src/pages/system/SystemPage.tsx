@@ -17,7 +17,12 @@ export const SystemPage = ({
   readonly actions?: ComponentChildren
   readonly children: ComponentChildren
 }): JSX.Element => (
-  <Page title={title} crumbs={[[a('system.title'), href('admin/system')]]} lead={lead} actions={actions}>
+  <Page
+    title={title}
+    {...(title === a('system.title') ? {} : { crumbs: [[a('system.title'), href('admin/system')]] })}
+    lead={lead}
+    actions={actions}
+  >
     <Tabs
       label={a('system.pages')}
       pages={[

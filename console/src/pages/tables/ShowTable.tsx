@@ -2,7 +2,8 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { CarrelProblem } from '../../api.ts'
 import { loadEntities } from '../../entities.ts'
-import { a, aOf } from '../../i18n/admin.ts'
+import { a } from '../../i18n/admin.ts'
+import { tOf } from '../../i18n/i18n.ts'
 import { Table2 } from '../../icons.ts'
 import { Field } from '../../parts/Field.tsx'
 import { useLoad, useWork } from '../../parts/load.ts'
@@ -115,7 +116,7 @@ function Form({ table }: { readonly table: OwnTable }): JSX.Element {
       ),
     },
     { id: 'name', label: a('field.name'), cell: ({ name }) => <bdi>{name}</bdi> },
-    { id: 'type', label: a('field.type'), cell: ({ type }) => aOf('type', type) },
+    { id: 'type', label: a('field.type'), cell: ({ type }) => tOf('type', type) },
   ]
   return (
     <form

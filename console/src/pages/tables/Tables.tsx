@@ -24,7 +24,7 @@ const columns = (): readonly Column<OwnTable>[] => [
   {
     id: 'kind',
     label: a('tables.kind'),
-    cell: ({ kind }) => <span class="tag">{aOf('tables.kind', kind)}</span>,
+    cell: ({ kind }) => <span class="tag">{aOf('table', kind)}</span>,
   },
   {
     id: 'fields',

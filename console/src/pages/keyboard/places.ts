@@ -1,0 +1,141 @@
+import type { IconNode } from 'lucide'
+import { service } from '../../api.ts'
+import { entities, entityPath } from '../../entities.ts'
+import { t, tOf } from '../../i18n/i18n.ts'
+import {
+  Archive,
+  House,
+  KeyRound,
+  Library,
+  MonitorSmartphone,
+  Settings,
+  Table2,
+  Users,
+  UsersRound,
+} from '../../icons.ts'
+import { navigation } from '../../pages.tsx'
+import { eperson, isAdministrator } from '../../session.ts'
+import { type Group, groupPath, groups } from '../groups/groups.ts'
+import { loadItems } from '../items/load.ts'
+import { nameOf, type Person, people, personPath } from '../people/people.ts'
+
+/** A page that can be gone to. */
+export interface Place {
+  readonly path: string
+  readonly name: string
+  /** Tells it from others of the same name. */
+  readonly about?: string
+  readonly icon: IconNode
+}
+
+export interface Shelf {
+  readonly title: string
+  readonly places: readonly Place[]
+}
+
+/** Maximum number of places of a kind. */
+const most = 6
+
+/** Pages of administrators besides those of the navigation. Their names are in their own dictionary. */
+async function furtherPages(): Promise<readonly Place[]> {
+  if (!isAdministrator.value) return []
+  const { a, beginAdminTexts } = await import('../../i18n/admin.ts')
+  await beginAdminTexts()
+  return [
+    ['admin/import', a('import.do')],
+    ['admin/ingest', a('ingest.do')],
+    ['admin/system/figures', a('figures.tab')],
+    ['admin/system/sign-on', a('sign-on.tab')],
+    ['admin/system/logins', a('logins.tab')],
+    ['admin/system/backups', a('backups.tab')],
+    ['admin/system/alert', a('alert.tab')],
+  ].map(([path = '', name = '']) => ({ path, name, icon: Archive, about: t('nav.administration') }))
+}
+
+const pages = (): readonly Place[] => [
+  { path: '', name: t('nav.home'), icon: House },
+  { path: 'items', name: t('nav.items'), icon: Library },
+  ...(isAdministrator.value
+    ? navigation.map(({ path, icon, name }) => ({
+        path,
+        icon,
+        name: t(name),
+        about: t('nav.administration'),
+      }))
+    : []),
+  ...(eperson.value
+    ? (
+        [
+          ['account', Settings, t('nav.account')],
+          ['sessions', MonitorSmartphone, t('nav.sessions')],
+          ['tokens', KeyRound, t('nav.tokens')],
+        ] as const
+      ).map(([path, icon, name]) => ({ path, icon, name, about: t('nav.mine') }))
+    : []),
+]
+
+/** Finds pages and collections of records by their names. Every word has to be in it, whatever its accents are. */
+export async function placesNamed(text: string): Promise<readonly Shelf[]> {
+  const words = plain(text).split(/\s+/).filter(Boolean)
+  const fits = ({ name, about = '' }: Place) => {
+    const named = plain(`${name} ${about}`)
+    return words.every(word => named.includes(word))
+  }
+  const known = (entities.value ?? []).map(({ name, description }) => ({
+    path: entityPath(name),
+    name: tOf('entity', name),
+    icon: Table2,
+    ...(description === undefined ? {} : { about: description }),
+  }))
+  return [
+    { title: t('nav'), places: [...pages(), ...(await furtherPages())].filter(fits) },
+    { title: t('nav.records'), places: known.filter(fits).slice(0, 3 * most) },
+  ]
+}
+
+const plain = (text: string) => text.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase()
+
+/** Finds items, and for administrators people and groups. What can't be searched now is left out. */
+export async function placesFound(text: string, signal: AbortSignal): Promise<readonly Shelf[]> {
+  const search = async <Row>(path: string) =>
+    (
+      await service.value
+        .list<Row>(`${path}/search/byMetadata`, { query: { query: text } })
+        .page(0, most, signal)
+    ).items
+  const shelf = async (title: string, find: () => Promise<readonly Place[]>): Promise<Shelf> => ({
+    title,
+    places: await find().catch(() => []),
+  })
+  const open = [
+    shelf(t('nav.items'), async () =>
+      (await loadItems(text, 1, signal)).records
+        .slice(0, most)
+        .map(({ uuid, title, identifier, authors }) => ({
+          path: `items/${uuid}`,
+          name: title ?? identifier,
+          about: authors.join('; '),
+          icon: Library,
+        })),
+    ),
+  ]
+  if (isAdministrator.value)
+    open.push(
+      shelf(t('nav.people'), async () =>
+        (await search<Person>(people)).map(one => ({
+          path: personPath(one.uuid),
+          name: nameOf(one),
+          about: one.email,
+          icon: Users,
+        })),
+      ),
+      shelf(t('nav.groups'), async () =>
+        (await search<Group>(groups)).map(({ uuid, name }) => ({
+          path: groupPath(uuid),
+          name,
+          icon: UsersRound,
+        })),
+      ),
+    )
+  return Promise.all(open)
+}
