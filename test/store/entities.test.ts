@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { setImmediate } from 'node:timers/promises'
 import { commandEvent } from '../../src/cli/store.ts'
 import { entityTag } from '../../src/model/declared.ts'
 import type { Field } from '../../src/model/entities.ts'
@@ -44,24 +43,6 @@ async function recordsIn(storage: Storage, name: string): Promise<readonly strin
     await version.close()
   }
 }
-
-test('Q20 the thread for long work starts before the first question, if an entity is large', async ({
-  entities,
-}) => {
-  await entities.publish(letters('many', 3), lines(3, 'a'), commandEvent('entity.import'))
-  let started = 0
-  const count = () => started++
-  process.on('worker', count)
-  const startedFor = async (large: number) => {
-    await entities.prepare(large)
-    await setImmediate()
-    return started
-  }
-  assert.equal(await startedFor(4), 0)
-  assert.equal(await startedFor(3), 1)
-  assert.equal(await startedFor(3), 1)
-  process.off('worker', count)
-})
 
 test('Q1 an entity is replaced in one step, keeps what is declared of it, and is dropped', async storage => {
   const { entities } = storage
