@@ -65,7 +65,7 @@ async function writeRecords(path: string): Promise<void> {
 /** Texts that are asked one after the other. */
 type Question = (round: number, ids: readonly string[]) => string | readonly string[]
 
-/** What a console shows beside a table: most frequent values, also of pairs, a range of numbers, and months. */
+/** Columns and clauses of five facets: the most frequent values of two fields and of their pairs, a range, and months. */
 const facets = [
   ['maker, count()', 'group by maker order by count desc limit 10'],
   ['year, count()', 'group by year order by count desc limit 10'],

@@ -29,7 +29,7 @@ const endOfText = 256
 /** States that need no further look, and one that is not made yet. Others are positions in the table. */
 const [unknown, dead, accepting] = [0, 1, 2]
 
-/** What is known of the byte before a position. */
+/** Facts about the byte before a position that places depend on. */
 const [nothing, atStart, afterWord, afterNewline] = [0, 1, 2, 4]
 
 /** The instructions of a state, ascending, and what is known of the byte before. */

@@ -64,7 +64,7 @@ testOn('sqlite', 'CO4 Ctrl and K go to any page, collection, item, person and gr
   await dialog(page).getByText('Nothing here').waitFor()
   desk.assertQuiet()
 
-  // Who is no administrator finds only what is open to them; on a phone by the button in the menu.
+  // Other people find only what is open to them. On a phone, they use the button in the menu.
   const phone = await openDesk(t, service.front, { size: { width: 360, height: 740 }, theme: 'dark' })
   await phone.logIn(reader)
   await button(phone.page, 'Menu').click()

@@ -39,7 +39,7 @@ testOn('sqlite', 'CO4 the count, the pages and the key of a table stay in sight'
       assert.ok(y + height <= 900, `${path} ends at ${y + height} px`)
     }
   }
-  // Who sorts by text is told why É is behind Z.
+  // The panel says why É is behind Z where a text is sorted by code point.
   await page.getByRole('button', { name: 'Sort', exact: false }).first().click()
   await page.getByText('É and Ö come behind Z here.').waitFor()
   await assertAccessible(page, 'the order of a table')

@@ -3,46 +3,12 @@ import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { commandEvent } from '../../src/cli/store.ts'
 import { entityTag } from '../../src/model/declared.ts'
-import type { Field } from '../../src/model/entities.ts'
-import type { NewEntity, RecordEntity } from '../../src/storage/entities.ts'
 import { verifyTrail } from '../../src/storage/statements/verify-trail.ts'
-import type { Storage } from '../../src/storage/storage.ts'
 import { storeTests } from '../support/service/stores.ts'
+import { entityIn, letters, lines, recordsIn } from './letters.ts'
 
 /** Declares tests of the list of entities, of declarations, and of the audit trail in the store. */
 const test = storeTests()
-
-const fields: readonly Field[] = [
-  { name: 'id', type: 'integer', nullable: false },
-  { name: 'title', type: 'text', nullable: true },
-]
-
-/** Returns an entity with records 1 to `count`. */
-const letters = (name: string, count: number, more: Partial<NewEntity> = {}): NewEntity => ({
-  name,
-  key: 'id',
-  fields,
-  read: 'anonymous',
-  ranks: () => Uint32Array.from({ length: count }, (_, at) => at),
-  ...more,
-})
-const lines = (count: number, title: string) =>
-  Array.from({ length: count }, (_, at) => JSON.stringify({ id: at + 1, title }))
-
-async function entityIn({ entities }: Storage, name: string): Promise<RecordEntity> {
-  const entity = (await entities.all()).get(name)
-  assert.ok(entity?.source.kind === 'records')
-  return entity as RecordEntity
-}
-
-async function recordsIn(storage: Storage, name: string): Promise<readonly string[]> {
-  const version = await storage.entities.openVersion(await entityIn(storage, name))
-  try {
-    return await version.read(await version.slots())
-  } finally {
-    await version.close()
-  }
-}
 
 test('Q1 an entity is replaced in one step, keeps what is declared of it, and is dropped', async storage => {
   const { entities } = storage

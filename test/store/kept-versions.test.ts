@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
 import { commandEvent } from '../../src/cli/store.ts'
 import { entityTag } from '../../src/model/declared.ts'
-import type { Field } from '../../src/model/entities.ts'
-import type { NewEntity, RecordEntity } from '../../src/storage/entities.ts'
+import type { NewEntity } from '../../src/storage/entities.ts'
 import type { Storage } from '../../src/storage/storage.ts'
 import { storeTests } from '../support/service/stores.ts'
+import { entityIn, fields, letters, lines, recordsIn } from './letters.ts'
 
 const test = storeTests()
 
-const fields: readonly Field[] = [
-  { name: 'id', type: 'integer', nullable: false },
-  { name: 'title', type: 'text', nullable: true },
-]
 const imported = commandEvent('entity.import')
 const restored = commandEvent('entity.restore')
 
@@ -22,34 +18,7 @@ const publish = (
   count: number,
   title: string,
   more: Partial<NewEntity> = {},
-) =>
-  entities.publish(
-    {
-      ...{ name, key: 'id', fields, read: 'anonymous' },
-      ranks: () => Uint32Array.from({ length: count }, (_, at) => at),
-      ...more,
-    },
-    lines(count, title),
-    imported,
-  )
-
-const lines = (count: number, title: string) =>
-  Array.from({ length: count }, (_, at) => JSON.stringify({ id: at + 1, title }))
-
-async function entityIn({ entities }: Storage, name: string): Promise<RecordEntity> {
-  const entity = (await entities.all()).get(name)
-  assert.ok(entity?.source.kind === 'records')
-  return entity as RecordEntity
-}
-
-async function recordsIn(storage: Storage, name: string): Promise<readonly string[]> {
-  const version = await storage.entities.openVersion(await entityIn(storage, name))
-  try {
-    return await version.read(await version.slots())
-  } finally {
-    await version.close()
-  }
-}
+) => entities.publish(letters(name, count, more), lines(count, title), imported)
 
 test('D15 a version comes back with its key, what is declared of the entity stays, and a stale tag is refused', async storage => {
   const { entities } = storage

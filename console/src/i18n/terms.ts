@@ -319,7 +319,7 @@ export const administration = {
     eperson: { en: 'everybody who is logged in', de: 'alle, die angemeldet sind' },
     admin: { en: 'administrators only', de: 'nur Administratoren' },
   },
-  /** What belongs in a parameter of a process. */
+  /** Values that the parameters of a process take. */
   hint: {
     '--uuid': {
       en: 'It is in the address of the item’s page.',
@@ -371,7 +371,7 @@ export const administration = {
     'object-deletion': { en: 'Deletion of an item', de: 'Löschen eines Objekts' },
     'metadata-deletion': { en: 'Request to agree again', de: 'Bitte um erneute Zustimmung' },
   },
-  /** What each kind of process does. */
+  /** Kinds of processes, as actions. */
   about: {
     verify: {
       en: 'Reads every file again and compares it with its SHA-256.',

@@ -18,7 +18,7 @@ const hints = {
 } as const
 export type Hint = keyof typeof hints
 
-/** What is wrong with a token that can't be read. */
+/** Faults of tokens that can't be read. */
 export const broken = {
   unclosed: 'a string without a closing quote',
   escape:

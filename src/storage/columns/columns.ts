@@ -2,6 +2,7 @@ import { parseExact } from '../../lib/json.ts'
 import { sharedNumbers } from '../../lib/memory.ts'
 import type { FieldType } from '../../model/entities.ts'
 import type { FieldRef, Scalar } from '../../model/plan.ts'
+import type { ValueOrder } from '../../model/value-order.ts'
 import type { RecordEntity } from '../entities.ts'
 import { orderIn } from './look-up.ts'
 import { byRank, countRanks, inParts } from './ranks-in-order.ts'
@@ -142,39 +143,58 @@ export function derive(
   texts: PackedValues,
   type: FieldType,
   tick: () => void,
-): { readonly column: PackedColumn; readonly values: PackedValues } {
+): DerivedColumn {
   const { distinct, ranks } = openColumn(base, count)
   const given = openValues(texts, distinct)
   const order = orderIn({ type })
-  const byKey = new Map<string, number[]>()
+  const known = new Map<string, number>()
+  const first: number[] = []
+  const numbers = new Uint32Array(distinct + 1)
   for (let rank = 0; rank < distinct; rank++) {
     if ((rank & 0x3ff) === 0) tick()
     if (given.bytesAt(rank).length === 0) continue
     const key = order.key(typedAt(given, rank, type))
-    const same = byKey.get(key)
-    if (same) same.push(rank)
-    else byKey.set(key, [rank])
+    const number = known.get(key) ?? first.push(rank)
+    known.set(key, number)
+    numbers[rank] = number
   }
-  const keys = [...byKey.keys()].sort(order.compare)
   tick()
-  const derived = new Uint32Array(distinct + 1).fill(keys.length)
-  const packer = new Packer(keys.length)
-  for (const [place, key] of keys.entries()) {
-    const same = byKey.get(key) ?? []
-    for (const rank of same) derived[rank] = place
-    packer.add(jsonAt(given, same[0] as number))
-  }
-  return {
-    column: packMapped(ranks, derived, keys.length),
-    values: packer.finish(),
-  }
+  return packDerived(ranks, numbers, [...known.keys()], order, at => jsonAt(given, first[at] as number))
 }
 
-/** Packs a column in which each rank of another one becomes a new one. @param derived by rank, with null's */
-export function packMapped(ranks: Ranks, derived: Uint32Array, distinct: number): PackedColumn {
-  const mapped = new Uint32Array(ranks.length)
-  for (let n = 0; n < mapped.length; n++) mapped[n] = derived[ranks[n] as number] as number
-  return packRanks(mapped, distinct)
+/** A column whose values come from another one's, and these values. */
+export interface DerivedColumn {
+  readonly column: PackedColumn
+  readonly values: PackedValues
+}
+
+/**
+ * Packs a column that is derived from another one.
+ * @param numbers for each rank of the other column, null's included, the number of the new value from 1; 0: null
+ * @param keys of the new values, by which they are put in order
+ * @param jsonAt returns the JSON of the value with the key at a place
+ */
+export function packDerived(
+  ranks: Ranks,
+  numbers: Uint32Array,
+  keys: readonly string[],
+  order: ValueOrder,
+  jsonAt: (place: number) => string,
+): DerivedColumn {
+  const sorted = keys
+    .map((_, at) => at)
+    .sort((one, other) => order.compare(keys[one] as string, keys[other] as string))
+  const rankOf = new Uint32Array(keys.length + 1)
+  rankOf[0] = keys.length
+  const packer = new Packer(keys.length)
+  for (const [rank, at] of sorted.entries()) {
+    rankOf[at + 1] = rank
+    packer.add(jsonAt(at))
+  }
+  const derived = new Uint32Array(ranks.length)
+  for (let n = 0; n < derived.length; n++)
+    derived[n] = rankOf[numbers[ranks[n] as number] as number] as number
+  return { column: packRanks(derived, keys.length), values: packer.finish() }
 }
 
 /** Makes columns of rows that were already read. @param rows a JSON array of arrays without nulls */

@@ -57,9 +57,9 @@ export const filterName: (where: Condition) => string = memo(where => `filter ${
 /** Limits of what is found on this thread: records found, values looked up in memory, and records looked at. */
 const quickRecords = 1_024
 const quickLookups = 128
-/** Limit of values that are looked up in records or in a file, 80 µs each. */
-const quickReads = 24
 const quickCost = 8_192
+/** Limit of the values that are looked up in records or in files, which takes 80 µs each. */
+const quickReads = 24
 
 export function createFilters(facts: Facts): Filters {
   const inPlan = createInPlans(facts, (turn, entity, where) => find(turn, entity, where))
@@ -125,11 +125,13 @@ export function createFilters(facts: Facts): Filters {
       if (slots === undefined) return undefined
       const records = facts.records(entity, slots)
       const found: FilterTask['facts'][number][] = []
+      let reads = 0
       for (const need of needs.all) {
         const known = facts.peek(entity, need)
         const isInMemory = known?.values && !('path' in known.values)
         if (known && !isInMemory) facts.note(entity, need)
-        if (!isInMemory && need.lookups > quickReads) return undefined
+        if (!isInMemory) reads += need.lookups
+        if (reads > quickReads) return undefined
         if (!known || known.type === 'json' || !(known.values || (known.postings && records)))
           return undefined
         found.push({ ...known, ref: need.ref })

@@ -1,11 +1,11 @@
 import { inUtc } from '../../lib/instants.ts'
 import { isGradual } from '../../lib/to-char.ts'
 import type { FieldType } from '../../model/entities.ts'
-import { type GivenColumn, openColumn, type PackedColumn, packMapped } from './columns.ts'
+import { type DerivedColumn, type GivenColumn, openColumn, packDerived } from './columns.ts'
 import { orderIn } from './look-up.ts'
 import { textBy } from './rows.ts'
 import type { Values } from './stored-values.ts'
-import { type GivenValues, openValues, type PackedValues, Packer, valueAt } from './values.ts'
+import { type GivenValues, openValues, valueAt } from './values.ts'
 
 /** A column as a mask of `to_string` writes its values. */
 export interface MaskedTask {
@@ -20,16 +20,21 @@ export interface MaskedTask {
 export function maskedColumn(
   { base, count, values: given, type, mask }: MaskedTask,
   tick: () => void,
-): { readonly column: PackedColumn; readonly values: PackedValues } {
+): DerivedColumn {
   const { distinct, ranks } = openColumn(base, count)
   const values = openValues(given, distinct)
   let written = 0
+  // The text after a run was already read to find its end.
+  let last: { readonly rank: number; readonly text: string | undefined } | undefined
   const textAt = (rank: number) => {
+    if (last?.rank === rank) return last.text
     if ((written++ & 0xfff) === 0) tick()
-    return textBy(mask, type, valueAt(values, rank))
+    const text = textBy(mask, type, valueAt(values, rank))
+    last = { rank, text }
+    return text
   }
   const known = new Map<string, number>()
-  /** For each rank, the number of its text plus one; 0: none. */
+  /** For each rank, the number of its text from 1; 0: none. */
   const numbers = new Uint32Array(distinct + 1)
   const endOf = type === 'date-time' && isGradual(mask) && isAfterChrist(values) ? endOfText : nextRank
   for (let rank = 0; rank < distinct; ) {
@@ -44,19 +49,7 @@ export function maskedColumn(
   }
   const texts = [...known.keys()]
   const order = orderIn({ type: 'text' })
-  const keys = texts.map(order.key)
-  const sorted = texts
-    .map((_, at) => at)
-    .sort((one, other) => order.compare(keys[one] as string, keys[other] as string))
-  const places = new Uint32Array(texts.length + 1)
-  places[0] = texts.length
-  const packer = new Packer(texts.length)
-  for (const [place, at] of sorted.entries()) {
-    places[at + 1] = place
-    packer.add(JSON.stringify(texts[at]))
-  }
-  for (let rank = 0; rank <= distinct; rank++) numbers[rank] = places[numbers[rank] as number] as number
-  return { column: packMapped(ranks, numbers, texts.length), values: packer.finish() }
+  return packDerived(ranks, numbers, texts.map(order.key), order, at => JSON.stringify(texts[at]))
 }
 
 /** True if no instant is before the year 1, which masks show as they show the year 0. */

@@ -6,6 +6,7 @@ import { type Entity, newEntityRule, type ReadRule } from '../../model/entities.
 import type { KeptVersionLimits, Restored } from '../../model/kept-versions.ts'
 import { descriptionOf } from '../../model/relations.ts'
 import { withChangedSlots } from '../columns/changed-entities.ts'
+import { slotsOf } from '../columns/record-source.ts'
 import {
   EntityChanged,
   ExposeError,
@@ -117,15 +118,13 @@ export async function reviseEntity(
 
 const newVersion = () => randomBytes(16).toString('hex')
 
-const slotsIn = ({ source }: RecordEntity): number => source.slots ?? source.count
-
 /**
  * True if the table of a version has rows of revisions made after it, because it was restored
  * (docs/decisions/0071). Then another revision can't add rows to the table.
  */
 async function hasLaterRows(db: Queries, entity: RecordEntity): Promise<boolean> {
   const sql = `SELECT EXISTS (SELECT 1 FROM ${recordTable(entity.source.version)} WHERE n >= $1) AS found`
-  const [row] = await db.rows<{ found: boolean }>(sql, slotsIn(entity))
+  const [row] = await db.rows<{ found: boolean }>(sql, slotsOf(entity))
   return row?.found ?? false
 }
 
@@ -138,7 +137,7 @@ const readBytes = 8 * 1024 * 1024
  * @param db another connection than the one that writes them
  */
 async function* all(db: Queries, { of, slots, added }: Revision): AsyncIterable<readonly string[]> {
-  const first = slotsIn(of)
+  const first = slotsOf(of)
   const step = Math.max(1, Math.min(maxRead, Math.floor(readBytes / Math.max(of.source.largest, 1))))
   for (let from = 0; from < slots.length; from += step) {
     const some = slots.subarray(from, from + step)

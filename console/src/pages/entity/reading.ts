@@ -4,7 +4,7 @@ import { readPqlCondition } from '../../../../src/query/language/read-pql.ts'
 import type { CarrelProblem } from '../../api.ts'
 import type { Entity } from '../../entities.ts'
 
-/** What is wrong with a condition, and where in its text. */
+/** A fault of a condition, and its place in the text. */
 export interface Refusal {
   /** A sentence in English. */
   readonly message: string
