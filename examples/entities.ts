@@ -66,10 +66,20 @@ export interface Letters {
   readonly subjects: Json
 }
 
+/** visits, by id. */
+export interface Visits {
+  readonly id: number
+  readonly letter: number
+  readonly reader: string
+  readonly day: Instant
+  readonly minutes: number
+}
+
 /** For `createClient<Entities>(…)`. */
 export interface Entities {
   readonly 'audit-events': AuditEvents
   readonly items: Items
   readonly bitstreams: Bitstreams
   readonly letters: Letters
+  readonly visits: Visits
 }

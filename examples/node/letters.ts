@@ -38,7 +38,7 @@ try {
   }
 } catch (error) {
   if (!(error instanceof CarrelProblem)) throw error
-  console.error(error.status === 404 ? 'Log in to read letters: set CARREL_TOKEN.' : error.detail)
+  console.error(error.detail)
   process.exitCode = 1
 }
 carrel.close()

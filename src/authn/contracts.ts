@@ -21,7 +21,7 @@ export const contracts = {
   logIn: {
     summary: 'Log in, refresh a token, or trade a single sign-on',
     description:
-      'With `user` and `password`: a new session. With a bearer token and no body: a new token of the same session. With the cookie of a single sign-on and no body: its session.',
+      'With `user` and `password`: a new session. With a bearer token and no body: a new token of the same session. With the cookie of a single sign-on and no body: its session. With `link`: the session of a login link (`carrel open`).',
     tag: 'Authentication',
     body: { 'application/x-www-form-urlencoded': Login },
     answers: { 200: nothing('The token is in the header.', { Authorization: text, ...pair }) },

@@ -7,8 +7,9 @@ import { contractsIn, routesOf } from '../http/contract.ts'
 import type { Csrf } from '../http/csrf.ts'
 import { isForm, parseForm } from '../http/form.ts'
 import { Problem } from '../http/problems.ts'
+import { createSameMachine } from '../http/same-machine.ts'
 import { clientAddress } from '../lib/addresses.ts'
-import { passwordMethod } from '../model/accounts.ts'
+import { commandLineMethod, passwordMethod } from '../model/accounts.ts'
 import type { Credentials, People } from '../storage/people.ts'
 import type { Sessions } from '../storage/sessions.ts'
 import type { Clock } from '../storage/storage.ts'
@@ -17,6 +18,7 @@ import type { Passwords } from './passwords.ts'
 import { newSession } from './session-age.ts'
 import type { SpecialGroups } from './special-groups.ts'
 import type { Guess, Throttle } from './throttle.ts'
+import type { Tickets } from './tickets.ts'
 import type { Proven, Tokens } from './tokens.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
@@ -26,11 +28,12 @@ interface Parts {
   readonly newSessions: NewSessions
   readonly sessions: Pick<Sessions, 'refresh'>
   readonly clock: Clock
-  readonly config: Pick<Config, 'tokenLifetime'>
+  readonly config: Pick<Config, 'baseUrl' | 'tokenLifetime' | 'trustedProxies'>
   readonly csrf: Csrf
   readonly passwords: Passwords
   readonly specialGroups: SpecialGroups
   readonly throttle: Throttle
+  readonly tickets: Pick<Tickets, 'take'>
   readonly tokens: Tokens
   /** True if epersons can log in by a password kept in the store. */
   readonly password: boolean
@@ -64,9 +67,13 @@ export interface Trade {
   drop(request: FastifyRequest, reply: FastifyReply): Promise<void>
 }
 
-/** `POST /api/authn/login` (L1–L9): a password, a valid token or a finished single sign-on gives a new token. */
+/**
+ * `POST /api/authn/login` (L1–L11): a password, a valid token, a finished single sign-on or a login link gives
+ * a new token.
+ */
 export function loginRoutes(app: FastifyInstance, parts: Parts): void {
   const { config, csrf, tokens } = parts
+  const byLink = createByLink(parts)
 
   routesOf(app).route({
     method: 'POST',
@@ -89,6 +96,8 @@ export function loginRoutes(app: FastifyInstance, parts: Parts): void {
           'Nobody can log in as another user. Send X-On-Behalf-Of with the requests after the login.',
         )
       const form = readBody(request)
+      const link = form?.get('link')
+      if (link) return handOut(reply, await byLink(link.toString(), request))
       if (form) return handOut(reply, await byPassword(parts, form, request))
       // A token takes precedence over the cookie: clients send a token on purpose, but browsers send the
       // cookie by themselves.
@@ -171,6 +180,44 @@ async function byOwnPassword(
   const { uuid, passwordStamp } = known
   const begun = await newSessions.byPassword({ uuid, passwordStamp, renewedHash }, event)
   return begun && { ...begun, method, sg: specialGroups.ofLogin(method) }
+}
+
+/** Lifetime of a login link, in seconds. */
+export const linkLifetime = 60
+
+/**
+ * Makes a link that logs an eperson in once, in a browser on the machine of the service (L11). The secret is in
+ * the fragment of the address, which browsers send to no server.
+ */
+export async function issueLoginLink(
+  tickets: Pick<Tickets, 'issue'>,
+  baseUrl: string,
+  { uuid, passwordStamp }: Pick<Credentials, 'uuid' | 'passwordStamp'>,
+): Promise<string> {
+  const secret = await tickets.issue('login-link', { uuid, passwordStamp } satisfies Linked, linkLifetime)
+  return `${baseUrl}/console/login#link=${secret}`
+}
+
+/** The eperson of a login link. A change of the password ends the link, too. */
+type Linked = Pick<Credentials, 'uuid' | 'passwordStamp'>
+
+function createByLink({ config, newSessions, specialGroups, tickets }: Parts) {
+  const isFromThisMachine = createSameMachine(config)
+  const method = commandLineMethod
+  return async (secret: string, request: FastifyRequest): Promise<Proven> => {
+    // The link of another machine isn't used up.
+    const linked = isFromThisMachine(request.raw)
+      ? await tickets.take<Linked>('login-link', secret)
+      : undefined
+    const event = loginEvent(request, linked?.uuid ?? null, method)
+    const begun = linked && (await newSessions.byPassword({ ...linked, renewedHash: null }, event))
+    if (begun) return { ...begun, method, sg: specialGroups.ofLogin(method) }
+    if (!linked) await newSessions.fail(event)
+    throw new Problem(
+      'login-failed',
+      `A login link works once, for ${linkLifetime} seconds, and on the machine of the service. \`carrel open <email>\` makes another one.`,
+    )
+  }
 }
 
 async function byToken({ clock, config, sessions }: Parts, request: FastifyRequest): Promise<Proven> {

@@ -96,8 +96,9 @@ export const ShortLivedToken = named('ShortLivedToken', {
 })
 
 export const Login = named('Login', {
-  user: Type.String({ description: 'An email address.' }),
-  password: text,
+  user: Type.Optional(Type.String({ description: 'An email address.' })),
+  password: Type.Optional(text),
+  link: Type.Optional(Type.String({ description: 'The secret of a login link, instead of the others.' })),
 })
 
 /** Headers of an answer that brings a new CSRF pair. */

@@ -23,6 +23,7 @@ export interface Tickets {
 type Purpose =
   | 'acting'
   | 'trade'
+  | 'login-link'
   | 'logout'
   | 'state'
   | 'logout-request'

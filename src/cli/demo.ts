@@ -6,6 +6,7 @@ import { claimFolder } from '../files/owner.ts'
 import { importRecords } from '../import/import-entity.ts'
 import type { ReadRecord } from '../import/json-lines.ts'
 import { makeTemporaryFolder } from '../lib/process-ids.ts'
+import { type Declared, entityTag } from '../model/declared.ts'
 import type { NewBitstream, NewItem } from '../model/items.ts'
 import type { Readers } from '../model/readers.ts'
 import type { Storage } from '../storage/storage.ts'
@@ -20,6 +21,9 @@ const epersons = [
   { email: 'curator@example.org', firstName: 'Carl', lastName: 'Curator', group: 'Curators' },
 ] as const
 
+/** The eperson who may change everything in the demo. */
+export const administrator = epersons[0].email
+
 const letters = 10_000
 
 export interface Demo {
@@ -27,9 +31,6 @@ export interface Demo {
 }
 
 interface Told {
-  /** The addresses of the API and of its queries. */
-  readonly api: string
-  readonly query: string
   /** The place of the store, without a password. */
   readonly store: string
   readonly withPasswords: boolean
@@ -37,7 +38,7 @@ interface Told {
 
 /** @returns undefined if the store is already in use; nothing is added then */
 export async function createDemo(storage: Storage, filesFolder: string): Promise<Demo | undefined> {
-  const { people, entities } = storage
+  const { people } = storage
   if ((await people.listEpersons()).length > 0) return undefined
   const credentials = await Promise.all(
     epersons.map(async person => {
@@ -51,15 +52,10 @@ export async function createDemo(storage: Storage, filesFolder: string): Promise
     await people.addGroup(group, commandEvent('group.add'))
     await people.join(group, person.email, commandEvent('group.join'))
   }
-  await importRecords(
-    someLetters(letters),
-    entities,
-    { name: 'letters', key: 'id', read: 'eperson', event: commandEvent('entity.import') },
-    () => {},
-  )
-  const file = await addDemoItems(storage, filesFolder)
+  await addDemoEntities(storage)
+  await addDemoItems(storage, filesFolder)
   return {
-    introduction: ({ api, query, store, withPasswords }) => {
+    introduction: ({ store, withPasswords }) => {
       const list = credentials.map(
         ({ email, password, group }) =>
           `  ${email.padEnd(20)}  ${withPasswords ? `${password}  ` : ''}${group ?? 'Administrator'}`,
@@ -67,28 +63,54 @@ export async function createDemo(storage: Storage, filesFolder: string): Promise
       const hint = withPasswords
         ? '(shown only once)'
         : `(\`${ownCommand()} eperson password <email>\` gives one a password that you know)`
-      const reader = credentials.find(one => one.group === 'Readers')
       return `
-First start: ${store} now holds ${letters.toLocaleString('en')} demo letters, five items with files, and these epersons ${hint}:
+First start: ${store} now holds ${letters.toLocaleString('en')} demo letters that everybody may read, visits for those who are logged in, appraisals for Curators, five items with files, and these epersons ${hint}:
 
 ${list.join('\n')}
 
-Open ${api.replace(/\/api$/, '/')} in a browser, and log in there.
-
-Or try it in a second terminal with the same settings. Get a token, and page through the letters.
-
-  TOKEN=$(${ownCommand()} token ${reader?.email})
-  curl -siG -H "Authorization: Bearer $TOKEN" ${query}/letters -d 'order_by=[{"field":"catalogued","order":"desc"}]' -d limit=3 -d include_total=true
-
-Open a file that only the group Readers may read, with a token in its address that lives for two seconds. A POST needs a CSRF pair.
-
-  CSRF=$(curl -si -c carrel.cookies ${api}/security/csrf | tr -d '\\r' | sed -n 's/^DSPACE-XSRF-TOKEN: //Ip')
-  SHORT=$(curl -s -X POST -b carrel.cookies -H "X-XSRF-TOKEN: $CSRF" -H "Authorization: Bearer $TOKEN" ${api}/authn/shortlivedtokens | sed 's/.*"token":"\\([^"]*\\)".*/\\1/')
-  curl -si "${api}/core/bitstreams/${file}/content?authentication-token=$SHORT"
-
-Without a token that is a 401. The items that everybody may read: ${query}/items
+README.md says what to try with curl.
 `
     },
+  }
+}
+
+/** Adds letters that everybody may read, and two small entities that show what access does. */
+async function addDemoEntities({ entities }: Storage): Promise<void> {
+  const relations = [{ fields: ['letter'], to: { entity: 'letters', fields: ['id'] } }]
+  const all: readonly (Declared & { name: string; records: AsyncIterable<ReadRecord[]> })[] = [
+    {
+      name: 'letters',
+      read: 'anonymous',
+      write: 'group:Curators',
+      description: 'Letters of fifteen writers. Everybody may read them, and Curators may change them.',
+      records: someLetters(letters),
+    },
+    {
+      name: 'visits',
+      read: 'eperson',
+      relations,
+      description: 'Visits to the reading room. Everybody who is logged in may read them.',
+      records: someVisits(200),
+    },
+    {
+      name: 'appraisals',
+      read: 'group:Curators',
+      write: 'group:Curators',
+      relations,
+      description: 'Appraisals of letters. Only Curators may read and change them.',
+      records: someAppraisals(60),
+    },
+  ]
+  for (const { name, records, ...declared } of all) {
+    const { read } = declared
+    await importRecords(
+      records,
+      entities,
+      { name, key: 'id', read, event: commandEvent('entity.import') },
+      () => {},
+    )
+    const entity = (await entities.all()).get(name)
+    if (entity) await entities.declare(name, declared, entityTag(entity), commandEvent('entity.change'))
   }
 }
 
@@ -124,9 +146,10 @@ const places = [
 ]
 const languages = ['de', 'en', 'fr', 'it', 'pt', null]
 
+const pick = <T>(list: readonly T[], seed: number): T => list[seed % list.length] as T
+
 /** Makes letters that are the same on every machine, spread evenly by a small multiplicative sequence. */
 async function* someLetters(count: number): AsyncIterable<ReadRecord[]> {
-  const pick = <T>(list: readonly T[], seed: number): T => list[seed % list.length] as T
   yield Array.from({ length: count }, (_, at) => {
     const seed = Math.imul(at + 1, 2_654_435_761) >>> 8
     const sender = pick(names, seed)
@@ -153,6 +176,39 @@ async function* someLetters(count: number): AsyncIterable<ReadRecord[]> {
   })
 }
 
+async function* someVisits(count: number): AsyncIterable<ReadRecord[]> {
+  yield Array.from({ length: count }, (_, at) => {
+    const seed = Math.imul(at + 7, 2_654_435_761) >>> 8
+    return {
+      line: at + 1,
+      record: {
+        id: at + 1,
+        letter: 1 + (seed % letters),
+        reader: pick(names, seed >>> 5),
+        day: new Date(Date.UTC(2024, 0, 2) + (seed % 500) * 86_400_000).toISOString(),
+        minutes: 20 + (seed % 200),
+      },
+    }
+  })
+}
+
+async function* someAppraisals(count: number): AsyncIterable<ReadRecord[]> {
+  yield Array.from({ length: count }, (_, at) => {
+    const seed = Math.imul(at + 3, 2_654_435_761) >>> 8
+    return {
+      line: at + 1,
+      record: {
+        id: at + 1,
+        letter: 1 + (seed % letters),
+        value: 80 + (seed % 400) * 5,
+        currency: 'EUR',
+        condition: pick(['good', 'fair', 'poor'], seed >>> 4),
+        appraised: 2010 + (seed % 14),
+      },
+    }
+  })
+}
+
 /** Transcriptions of some of the demo's letters, each with other readers. */
 const plan: readonly (readonly [title: string, author: string, readers: Readers])[] = [
   ['Bertha to Eliot, Dublin, 1847', 'Bertha', [{ reader: 'anonymous' }]],
@@ -166,11 +222,7 @@ const plan: readonly (readonly [title: string, author: string, readers: Readers]
   ],
 ]
 
-/** The index of the item whose file the printed example downloads. */
-const example = 2
-
-/** Adds the items. @returns the UUID of a file that the group Readers may read */
-async function addDemoItems({ repository }: Storage, filesFolder: string): Promise<string> {
+async function addDemoItems({ repository }: Storage, filesFolder: string): Promise<void> {
   await claimFolder(filesFolder, repository)
   const store = createFileStore(filesFolder)
   const folder = makeTemporaryFolder('demo')
@@ -208,8 +260,4 @@ async function addDemoItems({ repository }: Storage, filesFolder: string): Promi
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
-  const item = await repository.uuidOf(`demo/${example + 1}`)
-  const [file] = item === undefined ? [] : await repository.bitstreamsOf(item)
-  if (!file) throw new Error('the item that was just added is missing')
-  return file.uuid
 }

@@ -16,6 +16,7 @@ export const examples: Readonly<Record<string, string>> = {
   'group add-group': 'carrel group add-group staff curators',
   'group remove-group': 'carrel group remove-group staff curators',
   'group list': 'carrel group list',
+  open: 'carrel open ruth@example.org',
   token: 'TOKEN=$(carrel token ruth@example.org)',
   'access-token add':
     'carrel access-token add ruth@example.org --name nightly --methods GET,PUT --parts query --entities letters',

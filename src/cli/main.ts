@@ -32,6 +32,7 @@ const commands: ReadonlyMap<string, () => Promise<Command>> = new Map(
     serve: async () => (await import('./serve.ts')).serveCommand(),
     eperson: async () => (await import('./eperson.ts')).epersonCommand(),
     group: async () => (await import('./group.ts')).groupCommand(),
+    open: async () => (await import('./open.ts')).openCommand(),
     token: async () => (await import('./token.ts')).tokenCommand(),
     'access-token': async () => (await import('./access-token.ts')).accessTokenCommand(),
     import: async () => (await import('./import.ts')).importCommand(),

@@ -2,7 +2,9 @@ import { isIPv6 } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Worker } from 'node:worker_threads'
 import { Command } from 'commander'
+import { createTickets } from '../authn/tickets.ts'
 import { type Config, toConfig } from '../config/config.ts'
+import { isLocal } from '../http/same-machine.ts'
 import { collectGarbageAfterStart } from '../lib/memory.ts'
 import { administratorGroup } from '../model/accounts.ts'
 import { createShared, type OwnShared } from '../storage/runtime/event-loops.ts'
@@ -22,7 +24,7 @@ export function serveCommand(): Command {
     .description('Start the service.')
     .option(
       '--demo',
-      'in a new store, add an administrator, epersons, groups, 10,000 records and some files to try',
+      'in a new store, add an administrator, epersons, groups, 10,000 letters and some files to try',
     )
     .action(async ({ demo }: { demo?: boolean }) => {
       const asked = toConfig(process.env)
@@ -48,6 +50,7 @@ export function serveCommand(): Command {
           ? await (await import('./demo.ts')).createDemo(storage, config.filesFolder)
           : undefined
         announceReady(config)
+        if (demo) await inviteAdministrator(config, storage)
         // Without it, the first questions only take longer.
         await storage.entities.prepare(manyRecords).catch(() => {})
         collectGarbageAfterStart()
@@ -130,15 +133,32 @@ async function answer(config: Config, { storage, ...parts }: Parts) {
   return () => drain(app)
 }
 
-/** Announces the address, in one line (D4). */
-function announceReady({ baseUrl, host, port }: Config): void {
+/** Announces the addresses, in one line (D4). People begin with the console's. */
+function announceReady({ baseUrl, console: hasConsole, host, port }: Config): void {
   const address = `${baseUrl}/api`
   const listening = `${isIPv6(host) ? `[${host}]` : host}:${port}`
-  announce('info', `Carrel answers at ${address} (listening on ${listening}).`, {
+  const places = hasConsole ? `${baseUrl}/ (API: ${address}, ` : `${address} (`
+  announce('info', `Carrel answers at ${places}listening on ${listening}).`, {
+    ...(hasConsole && { console: `${baseUrl}/` }),
     address,
     listening,
     msg: 'ready',
   })
+}
+
+/**
+ * Prints a link that logs in as the demo's administrator once (L11). It is for a person who starts the demo on
+ * their own machine, so it is printed on a terminal only.
+ */
+async function inviteAdministrator(config: Config, { people, clock, identities }: Storage): Promise<void> {
+  const terminal = terminalOf()
+  if (!terminal.isTTY || !config.console || !isLocal(config)) return
+  const { administrator } = await import('./demo.ts')
+  const known = await people.credentials(administrator)
+  if (!known?.enabled) return
+  const { issueLoginLink } = await import('../authn/login.ts')
+  const link = await issueLoginLink(createTickets(identities, clock), config.baseUrl, known)
+  terminal.write(`To log in there as ${administrator}, once and within a minute, open ${link}\n`)
 }
 
 /** Announces each loss once, with advice (D5). */
@@ -163,16 +183,16 @@ async function announceStore(config: Config, { isNew, people }: Storage): Promis
   })
 }
 
+/** The stream for what a person reads at the start. */
+const terminalOf = () => (process.stdout.isTTY ? process.stdout : process.stderr)
+
 /**
  * Prints the introduction, which is for a person, to standard error if the output is a log. Passwords are
  * shown on a terminal only: a program that starts a service is likely to keep the output (L10).
  */
 function introduce(demo: Demo, config: Config): void {
-  const { baseUrl, queryBase } = config
-  const stream = process.stdout.isTTY ? process.stdout : process.stderr
+  const stream = terminalOf()
   const text = demo.introduction({
-    api: `${baseUrl}/api`,
-    query: `${baseUrl}${queryBase}`,
     store: placeOf(config),
     withPasswords: stream.isTTY,
   })

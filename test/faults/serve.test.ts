@@ -10,14 +10,12 @@ import { Client } from '../support/clients/client.ts'
 import { secretsOf, spellingsOf } from '../support/clients/jwt.ts'
 import { openSocket } from '../support/clients/raw.ts'
 import { createDatabase } from '../support/service/databases.ts'
-import { engineIn, storeSettings, test, testOn, useDatabase } from '../support/service/engines.ts'
+import { engineIn, test, testOn, useDatabase } from '../support/service/engines.ts'
 import {
   carrel,
   carrelProcess,
   cleanEnvironment,
   entry,
-  environmentWithNode,
-  run,
   type Served,
   serve,
   sources,
@@ -146,7 +144,10 @@ describe('serve', { concurrency: 2 }, () => {
       if (output.split('\n').length === 4) child.kill('SIGTERM')
     }
     const [ready = '', created, administrator, ...rest] = output.split('\n')
-    assert.match(ready, /^Carrel answers at http:\/\/localhost:\d+\/api \(listening on 127\.0\.0\.1:\d+\)\.$/)
+    assert.match(
+      ready,
+      /^Carrel answers at (http:\/\/localhost:\d+\/) \(API: \1api, listening on 127\.0\.0\.1:\d+\)\.$/,
+    )
     assert.equal(created, `Created a new store in ${dataFolder}.`)
     assert.equal(
       administrator,
@@ -346,7 +347,7 @@ describe('serve', { concurrency: 2 }, () => {
     assert.ok(!short.stderr.includes(secret))
   })
 
-  test('L10 D4 F1 serve --demo prints five commands that work in bash, and credentials at the first start only', async t => {
+  test('L10 L11 D4 serve --demo prints credentials and a link that logs in once, at the first start', async t => {
     const dataFolder = temporaryFolder(t)
     const first = await serve(t, dataFolder, logging)
     await first.said(introduction)
@@ -355,27 +356,15 @@ describe('serve', { concurrency: 2 }, () => {
       credentials.map(({ email }) => email),
       ['admin@example.org', 'reader@example.org', 'curator@example.org'],
     )
-
-    const commands = first.output.stderr
-      .split('\n')
-      .filter(line => /^ {2}(CSRF=|TOKEN=|SHORT=|curl )/.test(line))
-      .map(line => line.trim())
-    assert.equal(commands.length, 5, first.output.stderr)
-    const cwd = temporaryFolder(t)
-    const env = environmentWithNode(await storeSettings(dataFolder))
-    const installed = `carrel() { node '${entry}' "$@"; }`
-    const input = `set -u\n${installed}\n${commands.join('\n')}\n`
-    const pasted = await run('bash', ['-s'], { env, cwd, input })
-    assert.equal(pasted.code, 0, pasted.stderr)
-    assert.equal(pasted.stderr, '')
-    const [, head = '', body = '', fileHead = '', file = ''] =
-      /^([\s\S]*?)\r\n\r\n(\[.*\])(HTTP[\s\S]*?)\r\n\r\n([\s\S]*)$/.exec(pasted.stdout) ?? []
-    assert.match(fileHead, /^HTTP\/1\.1 200 /)
-    assert.match(file, /^Ibsen to Järvi, Örebro, 1869\n\nDear friend/)
-    assert.match(head, /^HTTP\/1\.1 200 /)
-    assert.match(head, /^x-records: 10000\r?$/im)
-    const letters = JSON.parse(body) as { year: number | null }[]
-    assert.equal(letters.length, 3)
+    const open = await fetch(`${first.address}/api/query/v4/letters?limit=1&include_total=true`)
+    assert.equal(open.headers.get('x-records'), '10000', 'everybody may read the letters')
+    const closed = async (entity: string) => (await fetch(`${first.address}/api/query/v4/${entity}`)).status
+    assert.deepEqual(await Promise.all(['visits', 'appraisals'].map(closed)), [401, 401])
+    const [, link = ''] = /http:\S+\/console\/login#link=(\S+)/.exec(first.output.stderr) ?? []
+    const client = new Client(first.address)
+    assert.equal((await client.postForm('/api/authn/login', `link=${link}`)).status, 200)
+    assert.equal((await client.postForm('/api/authn/login', `link=${link}`)).status, 401, 'a link works once')
+    assert.ok(!first.output.stdout.includes(link), 'not in a log')
 
     const logins = async (served: Served) => {
       const statuses: number[] = []
@@ -417,10 +406,8 @@ withoutStore(
     assert.deepEqual(credentialsIn(served.output.stderr), [])
     assert.match(served.output.stderr, /^ {2}reader@example\.org +Readers$/m)
     assert.match(served.output.stderr, /eperson password <email>/)
-    assert.match(
-      served.output.stderr,
-      /^ {2}TOKEN=\$\(npm run --silent carrel -- token reader@example\.org\)$/m,
-    )
+    assert.match(served.output.stderr, /`npm run --silent carrel -- eperson password/)
+    assert.doesNotMatch(served.output.stderr, /#link=/)
     const set = await carrelProcess(dataFolder, ['eperson', 'password', 'reader@example.org'])
     const password = /Password: (\S+)/.exec(set.stdout)?.[1] ?? ''
     assert.equal((await new Client(served.address).tryLogin('reader@example.org', password)).status, 200)
@@ -429,7 +416,7 @@ withoutStore(
 )
 
 /** The end of the introduction. */
-const introduction = /^Without a token that is a 401.*\n/m
+const introduction = /^README\.md says.*\n/m
 
 const credentialsIn = (text: string) =>
   [...text.matchAll(/^ {2}(\S+@example\.org) +(\S+) +\S+$/gm)].map(([, email = '', password = '']) => ({

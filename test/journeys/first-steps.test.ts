@@ -1,8 +1,11 @@
 import assert from 'node:assert/strict'
+import { symlinkSync } from 'node:fs'
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { examplesIn, follow, shownAddress } from '../support/clients/document.ts'
 import { startDemoService } from '../support/data/demo.ts'
 import { testOn } from '../support/service/engines.ts'
+import { repository } from '../support/service/process.ts'
 import { temporaryFolder } from '../support/service/service.ts'
 
 /** Starts a service with the demo data of `npm start`, for the documents that newcomers read first. */
@@ -15,15 +18,20 @@ const commandsIn = (path: string) => examplesIn(path).filter(({ language }) => l
 
 testOn(
   'sqlite',
-  'D1 Q14 Q22 the first commands of the README answer, with the query that they show',
+  'D1 Q14 Q22 F1 every command of the README works on the files of the repository',
   async t => {
     const { service, folder } = await startDemo(t)
+    symlinkSync(join(repository, 'examples'), join(folder, 'examples'))
     const [start, ...commands] = commandsIn('README.md')
     assert.match(start?.text ?? '', /npm start/)
-    const [page = '', query = ''] = await follow(service, commands.slice(0, 2), { folder })
+    const given = await follow(service, commands, { folder, isStrict: true })
+    const [page = '', query = '', closed = '', file = '', records = '', items = ''] = given
     assert.equal((JSON.parse(page) as readonly object[]).length, 3)
-    const places = JSON.parse(query) as readonly { place: string; count: number }[]
-    assert.deepEqual(places[0], { place: 'Leiden', count: 69 })
+    assert.deepEqual((JSON.parse(query) as readonly object[])[0], { place: 'Leiden', count: 69 })
+    assert.equal((JSON.parse(closed) as readonly object[]).length, 3)
+    assert.match(file, /^Ibsen to Järvi, Örebro, 1869\n\nDear friend/)
+    assert.match(records, /"name":"Armillary sphere"/)
+    assert.match(items, /2 added/)
   },
 )
 

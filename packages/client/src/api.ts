@@ -782,8 +782,9 @@ export interface Schemas {
     }
   }
   readonly Login: {
-    readonly user: string
-    readonly password: string
+    readonly user?: string
+    readonly password?: string
+    readonly link?: string
   }
   readonly Metadata: { readonly [name: string]: readonly (Schemas['MetadataValue'])[] }
   readonly MetadataField: {

@@ -141,6 +141,14 @@ export class Client<E extends { readonly [N in keyof E]: object } = AnyEntities,
   }
 
   /**
+   * Logs in with the secret of a login link, which `carrel open` makes. It works once.
+   * @throws CarrelProblem `login-failed`
+   */
+  async openLink(link: string): Promise<void> {
+    await this.#sessions.logIn({ body: new URLSearchParams({ link }) })
+  }
+
+  /**
    * Resumes a session when a page starts: one from the storage, from another tab, or from a single sign-on
    * that has just returned.
    */

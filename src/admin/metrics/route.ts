@@ -2,13 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import { getHeapStatistics } from 'node:v8'
 import type { FastifyInstance } from 'fastify'
 import type { Config } from '../../config/config.ts'
-import { isLoopback } from '../../config/providers.ts'
 import { openRightTo, outside } from '../../http/access.ts'
 import { metricsPath } from '../../http/addresses.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
 import { Problem } from '../../http/problems.ts'
 import { countHeader } from '../../http/refuse-malformed.ts'
-import { clientAddress, isLoopbackName } from '../../lib/addresses.ts'
+import { createSameMachine } from '../../http/same-machine.ts'
 import { sameText } from '../../lib/hmac.ts'
 import type { Tally } from '../../lib/tally.ts'
 import type { StoreMetrics } from '../../storage/storage.ts'
@@ -56,40 +55,23 @@ export function metricsRoutes(app: FastifyInstance, { tally, ...parts }: Parts):
 
 type AccessSettings = Pick<Config, 'baseUrl' | 'metricsSecret' | 'trustedProxies'>
 
-/** Headers that proxies add (RFC 7239, RFC 9110 §7.6.3, and common ones). */
-const ofProxies =
-  /^(forwarded|via|x-forwarded-|x-real-ip$|x-client-ip$|x-cluster-client-ip$|cf-connecting-ip$|true-client-ip$)/
-
 /**
  * Decides who may read `GET /metrics` (D5): a client with the secret, from anywhere; or, without the secret,
- * a program on the same machine. To the service, all clients of a proxy on the same machine have its address,
- * and not every proxy reveals itself. So loopback counts only if nothing indicates a proxy: no header, no
- * setting, and no public base URL.
+ * a program on the same machine.
  */
-function mayScrape({
-  baseUrl,
-  metricsSecret,
-  trustedProxies,
-}: AccessSettings): (request: IncomingMessage) => boolean {
-  const isForThisMachine = trustedProxies.length === 0 && isLoopback(baseUrl)
+function mayScrape(config: AccessSettings): (request: IncomingMessage) => boolean {
+  const { metricsSecret } = config
+  const isFromThisMachine = createSameMachine(config)
   return request => {
-    const { authorization, host = '' } = request.headers
+    const { authorization } = request.headers
     // The header decides, even if it is wrong.
-    if (authorization !== undefined) {
-      const given = /^bearer +(\S+)$/i.exec(authorization)?.[1]
-      return (
-        metricsSecret !== null &&
-        given !== undefined &&
-        countHeader(request, 'authorization') === 1 &&
-        sameText(given, metricsSecret)
-      )
-    }
+    if (authorization === undefined) return isFromThisMachine(request)
+    const given = /^bearer +(\S+)$/i.exec(authorization)?.[1]
     return (
-      isForThisMachine &&
-      isLoopbackName(clientAddress(request.socket.remoteAddress ?? '') ?? '') &&
-      // A page of another site whose name resolves to this machine would send that name (DNS rebinding).
-      isLoopback(`http://${host}`) &&
-      !Object.keys(request.headers).some(name => ofProxies.test(name))
+      metricsSecret !== null &&
+      given !== undefined &&
+      countHeader(request, 'authorization') === 1 &&
+      sameText(given, metricsSecret)
     )
   }
 }

@@ -118,6 +118,8 @@ export const everybody: Everybody = {
   'login.email': 'E-Mail-Adresse',
   'login.password': 'Passwort',
   'login.password.show': 'Passwort zeigen',
+  'login.link-used':
+    'Dieser Link wurde schon benutzt oder ist älter als eine Minute. Melden Sie sich mit Ihrem Passwort an.',
   'login.or': 'oder',
   'login.with': 'Weiter mit {name}',
   'login.elsewhere': 'einem Konto an anderer Stelle',

@@ -114,6 +114,7 @@ export const everybody = {
   'login.email': 'Email address',
   'login.password': 'Password',
   'login.password.show': 'Show the password',
+  'login.link-used': 'This link has been used, or is older than a minute. Log in with your password.',
   'login.or': 'or',
   'login.with': 'Continue with {name}',
   'login.elsewhere': 'an account at another site',
