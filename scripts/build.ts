@@ -67,6 +67,7 @@ const page = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/pac
 mkdirSync(join(dist, 'swagger-ui'))
 for (const name of ['swagger-ui-bundle.js', 'swagger-ui.css', 'LICENSE', 'NOTICE'])
   copyFileSync(join(page, name), join(dist, 'swagger-ui', name))
+copyFileSync(join(root, 'src/openapi/theme.css'), join(dist, 'swagger-ui/theme.css'))
 
 /** The OpenAPI document for programs that generate clients or tests without starting a service. */
 writeFileSync(join(dist, 'openapi.json'), await openApi())

@@ -9,6 +9,7 @@ export interface OpenApi {
   readonly openapi: '3.1.1'
   readonly info: Json
   readonly servers: readonly Json[]
+  readonly 'x-headers-of-every-answer': Readonly<Record<string, string>>
   readonly tags: readonly Json[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: Readonly<Record<string, Json>>
@@ -51,6 +52,7 @@ export async function describe(
       description,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
+    'x-headers-of-every-answer': headersOfAll,
     servers: [{ url: surroundings.baseUrl }],
     tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
     paths: Object.fromEntries(Object.entries(paths).toSorted(([one], [other]) => (one < other ? -1 : 1))),
@@ -115,12 +117,5 @@ const description = `A repository API: log in, get a token, page through records
 
 Every error is \`application/problem+json\`. Everything under \`/api\` also answers under \`/server/api\`, and HEAD wherever
 GET does. An address that doesn't exist is 404, a method that an address doesn't have is 405 with \`Allow\`. Members that a
-body doesn't name here are never sent.
-
-These headers may come with every answer:
-
-| Header | What it says |
-|---|---|
-${Object.entries(headersOfAll)
-  .map(([name, text]) => `| \`${name}\` | ${text} |`)
-  .join('\n')}`
+body doesn't name here are never sent. Headers that may come with every answer are in the member
+\`x-headers-of-every-answer\` of this document.`

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { openPage } from '../support/clients/browser.ts'
+import { assertAccessible } from '../support/clients/console.ts'
 import { testOn } from '../support/service/engines.ts'
 import { startService } from '../support/service/service.ts'
 
 testOn(
   'sqlite',
-  'OD4 the reference page shows the API in a browser, without a word in its console',
+  'OD4 the reference page opens on the operations, without a word in the console of the browser or a fault by axe',
   async t => {
     const service = await startService(t)
     await service.addRecords('letters', 'id', [{ id: 1, title: 'A' }])
@@ -26,5 +27,9 @@ testOn(
       asked.filter(url => !url.startsWith(`${service.address}/`) && !url.startsWith('data:')),
       [],
     )
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      await assertAccessible(page, colorScheme)
+    }
   },
 )
