@@ -25,8 +25,8 @@ export async function loadEntities(signal?: AbortSignal): Promise<readonly Entit
   return list
 }
 
-/** True if records can be sorted by the field. JSON has no order, nor have some types of a database. */
-export const isSortable = ({ sortable, type }: EntityField): boolean => sortable !== false && type !== 'json'
+/** True if records can be sorted by the field. Some types of a database have no order, and lists have none that says much. */
+export const isSortable = ({ sortable, list }: EntityField): boolean => sortable !== false && !list
 
 export const keyOf = ({ key }: Entity): readonly string[] => [key].flat() as readonly string[]
 
