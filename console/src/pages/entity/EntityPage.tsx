@@ -2,13 +2,14 @@ import type { JSX } from 'preact'
 import { CarrelProblem } from '../../api.ts'
 import { type Entity, entityPath, loadEntities } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
-import { ChartColumn } from '../../icons.ts'
+import { ChartColumn, MessageCircleQuestionMark } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { type Loaded, useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Loading, ProblemView } from '../../parts/states.tsx'
 import { href, type Parameters, query, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
+import { questionOf } from '../questions/questions.ts'
 import { Records } from './Records.tsx'
 import './entity.css'
 import { DownloadMenu } from '../../parts/DownloadMenu.tsx'
@@ -29,6 +30,10 @@ function EntityPage({ parameters }: { readonly parameters: Parameters }): JSX.El
             <a class="button" href={href(withQuery(`${entityPath(name)}/draw`, { q: query.value.get('q') }))}>
               <Icon of={ChartColumn} />
               {t('draw')}
+            </a>
+            <a class="button" href={href(withQuery('questions', { q: questionOf(entity, viewOf(entity)) }))}>
+              <Icon of={MessageCircleQuestionMark} />
+              {t('questions.as')}
             </a>
             <Downloads entity={entity} />
           </>

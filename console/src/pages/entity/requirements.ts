@@ -66,7 +66,7 @@ function joinsIn(tokens: readonly Token[]): readonly Token[] {
 }
 
 /** Returns the offset at which clauses begin: a word at the depth of the condition, where no field can be. */
-function clausesAt(tokens: readonly Token[]): number | undefined {
+export function clausesAt(tokens: readonly Token[]): number | undefined {
   let depth = 0
   for (const [at, { text, kind, start }] of tokens.entries()) {
     if (kind === 'sign') depth += { '(': 1, '[': 1, '{': 1, ')': -1, ']': -1, '}': -1 }[text] ?? 0

@@ -24,7 +24,7 @@ export const usualSize = 50
 /** Maximum number of columns shown unless others are chosen; more would not be readable. */
 const usualColumns = 12
 
-const whole = (text: string | null, fallback: number, most: number) => {
+export const whole = (text: string | null, fallback: number, most: number) => {
   const value = Number(text)
   return Number.isInteger(value) && value > 0 ? Math.min(most, value) : fallback
 }

@@ -7,6 +7,7 @@ import {
   House,
   KeyRound,
   Library,
+  MessageCircleQuestionMark,
   MonitorSmartphone,
   Settings,
   Table2,
@@ -55,6 +56,7 @@ async function furtherPages(): Promise<readonly Place[]> {
 const pages = (): readonly Place[] => [
   { path: '', name: t('nav.home'), icon: House },
   { path: 'items', name: t('nav.items'), icon: Library },
+  { path: 'questions', name: t('questions'), icon: MessageCircleQuestionMark },
   ...(isAdministrator.value
     ? navigation.map(({ path, icon, name }) => ({
         path,
