@@ -1,6 +1,6 @@
 import type { Description, ExactJson, Page } from '@carrel/client'
 import { computed, signal } from '@preact/signals'
-import { service } from './api.ts'
+import { queryBase, service } from './api.ts'
 import { readExactly } from './exact.ts'
 
 /** An entity as the service describes it. */
@@ -94,9 +94,6 @@ export async function loadPage(
   }
 }
 
-const { query: base = '/api/query/v4' } =
-  document.querySelector<HTMLMetaElement>('meta[name="carrel"]')?.dataset ?? {}
-
 /** Returns a path below the query base, with each part encoded. */
 export const pathOf = (...parts: readonly string[]): string =>
-  [base, ...parts.map(encodeURIComponent)].join('/')
+  [queryBase, ...parts.map(encodeURIComponent)].join('/')

@@ -3,13 +3,14 @@ import { CarrelProblem } from '../../api.ts'
 import { type Entity, entityPath, loadEntities } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { ChartColumn, MessageCircleQuestionMark } from '../../icons.ts'
+import { AsRequest } from '../../parts/AsRequest.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { type Loaded, useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Loading, ProblemView } from '../../parts/states.tsx'
 import { href, type Parameters, query, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
-import { questionOf } from '../questions/questions.ts'
+import { questionOf, requestOf } from '../questions/questions.ts'
 import { Records } from './Records.tsx'
 import './entity.css'
 import { DownloadMenu } from '../../parts/DownloadMenu.tsx'
@@ -35,6 +36,7 @@ function EntityPage({ parameters }: { readonly parameters: Parameters }): JSX.El
               <Icon of={MessageCircleQuestionMark} />
               {t('questions.as')}
             </a>
+            <AsRequest requested={() => requestOf(entity, viewOf(entity))} />
             <Downloads entity={entity} />
           </>
         )

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { entities, keyOf, keyPath, ownEntities, pathOf, recordPath } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
 import { Play, Table2 } from '../../icons.ts'
+import { AsRequest } from '../../parts/AsRequest.tsx'
 import { DownloadMenu } from '../../parts/DownloadMenu.tsx'
 import { useDraft } from '../../parts/draft.ts'
 import { Icon } from '../../parts/Icon.tsx'
@@ -23,7 +24,15 @@ import { suggestInQuery } from './completion.ts'
 import { examplesFor } from './examples.ts'
 import { KeptQuestions } from './KeptQuestions.tsx'
 import { keepAsked } from './kept.ts'
-import { type Answer, checkQuestion, loadAnswer, type Question, readQuestion, viewIn } from './questions.ts'
+import {
+  type Answer,
+  checkQuestion,
+  loadAnswer,
+  type Question,
+  readQuestion,
+  requestOfPage,
+  viewIn,
+} from './questions.ts'
 import '../entity/entity.css'
 import './questions.css'
 
@@ -68,6 +77,7 @@ function QuestionsPage(): JSX.Element {
                 {t('questions.view')}
               </a>
             )}
+            <AsRequest requested={() => requestOfPage(value.question, { page, size })} />
             <DownloadMenu
               name={value.question.entity?.name ?? 'question'}
               choices={[{ asked: () => ({ path: pathOf(), parameters: { query: text } }) }]}

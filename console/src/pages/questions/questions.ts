@@ -9,6 +9,7 @@ import { entityIn, isAst, partsOf, readQuery, refusalOf, textOf } from '../entit
 import { RefusedQuery } from '../entity/refused.ts'
 import { clausesAt } from '../entity/requirements.ts'
 import { printNames, usual, type View } from '../entity/view.ts'
+import type { Requested } from '../request/texts.ts'
 
 /** A question that was read: a query in PQL or an AST. */
 export interface Question {
@@ -52,17 +53,12 @@ const longestInAddress = 4_000
 
 /** @throws RefusedQuery if the service finds a fault */
 export async function loadAnswer(
-  { text, limit, offset }: Question,
-  { page, size }: Pick<View, 'page' | 'size'>,
+  question: Question,
+  window: Pick<View, 'page' | 'size'>,
   signal: AbortSignal,
 ): Promise<Answer> {
-  const start = (page - 1) * size
-  const asked = {
-    query: text,
-    limit: Math.max(1, Math.min(size, limit - start)),
-    offset: offset + start,
-    include_total: true,
-  }
+  const { text, limit, offset } = question
+  const asked = { ...requestOfPage(question, window), include_total: true }
   const response = await refusing(text, () =>
     text.length > longestInAddress
       ? service.value.request('POST', pathOf(), { json: asked, signal })
@@ -106,6 +102,23 @@ export function questionOf(
     ? `${entity.name}${shown} { }`
     : `${entity.name}${shown} {\n${lines.map(one => `  ${one}`).join('\n')}\n}`
 }
+
+/** Returns what a page of a table shows, as a request. */
+export const requestOf = (entity: Entity, view: View): Requested => ({
+  query: questionOf(entity, view),
+  limit: view.size,
+  offset: (view.page - 1) * view.size,
+})
+
+/** Returns what a page of an answer shows, as a request. */
+export const requestOfPage = (
+  { text, limit, offset }: Question,
+  { page, size }: Pick<View, 'page' | 'size'>,
+): Required<Omit<Requested, 'record'>> => ({
+  query: text,
+  limit: Math.max(1, Math.min(size, limit - (page - 1) * size)),
+  offset: offset + (page - 1) * size,
+})
 
 /**
  * Returns the address of a table that shows the same as a question.
