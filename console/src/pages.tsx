@@ -37,6 +37,7 @@ const routes: readonly Route[] = [
   route('entities/:entity/draw', () => import('./pages/draw/DrawPage.tsx')),
   route('entities/:entity/records/:key', () => import('./pages/record/RecordPage.tsx')),
   route('questions', () => import('./pages/questions/QuestionsPage.tsx')),
+  route('search', () => import('./pages/search/SearchPage.tsx')),
   route('items', () => import('./pages/items/Items.tsx')),
   route('items/:uuid', () => import('./pages/items/ItemPage.tsx')),
   route('account', () => import('./pages/account/Account.tsx')),

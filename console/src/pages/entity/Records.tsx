@@ -14,6 +14,7 @@ import { Value } from '../../parts/Value.tsx'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { step } from '../../shell/tour.ts'
+import { hasWord } from '../search/search.ts'
 import { Applied } from './Applied.tsx'
 import { Columns } from './Columns.tsx'
 import { Facets } from './Facets.tsx'
@@ -46,7 +47,9 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
           <SearchBox
             label={t('entity.search')}
             value={searchedIn(all)}
-            onSearch={words => showCondition(joined(withSearch(all, words.trim())), { replace: true })}
+            onSearch={words =>
+              showCondition(joined(withSearch(all, hasWord(words) ? words.trim() : '')), { replace: true })
+            }
           />
         )}
         {all && (
@@ -123,12 +126,20 @@ function Shown({
   if (problem instanceof RefusedCondition) return isFiltering ? null : <QueryFault fault={problem.fault} />
   if (problem) return <ProblemView problem={problem} retry={reload} />
   if (!value || isPast) return <Loading />
+  const all = requirementsOf(condition, entity.fields) ?? { list: [], clauses: '' }
+  const words = searchedIn(all)
+  const begun = words === '' || /[*"]$/.test(words) ? undefined : `${words}*`
   if (value.total === 0 && condition !== '')
     return (
       <Empty title={t('entity.none.filtered')} help={t('entity.none.filtered.help')}>
         <button type="button" class="button" onClick={() => showCondition('')}>
           {t('entity.clear')}
         </button>
+        {begun && (
+          <button type="button" class="button" onClick={() => showCondition(joined(withSearch(all, begun)))}>
+            {t('search.prefix', { words: begun })}
+          </button>
+        )}
       </Empty>
     )
   if (value.total === 0)
