@@ -86,14 +86,15 @@ function inWords(of: Requirement, { list }: Requirements): JSX.Element | undefin
     )
   }
   if (of.kind !== 'bound') return undefined
-  const ends = list.flatMap(one =>
-    one.kind === 'bound' && one.field === of.field
-      ? [`${signs[one.bound.sign]} ${bare(one.bound.value)}`]
-      : [],
-  )
+  const ends = list.flatMap(one => (one.kind === 'bound' && one.field === of.field ? [one.bound] : []))
+  const [from, to] = ['>=', '<='].map(sign => ends.find(one => one.sign === sign))
+  const text =
+    from && to && ends.length === 2
+      ? `${bare(from.value)}–${bare(to.value)}`
+      : ends.map(({ sign, value }) => `${signs[sign]} ${bare(value)}`).join(', ')
   return (
     <span>
-      <bdi>{of.field}</bdi> <bdi>{ends.join(' ')}</bdi>
+      <bdi>{of.field}</bdi>: <bdi>{text}</bdi>
     </span>
   )
 }

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useState } from 'preact/hooks'
+import { useMemo, useState } from 'preact/hooks'
 import type { Entity } from '../../entities.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
 import { X } from '../../icons.ts'
@@ -11,6 +11,7 @@ import { Value } from '../../parts/Value.tsx'
 import { query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { type Facet, facetsShown, loadCounts, loadFacets, mostFacets, rememberFacets } from './facets.ts'
+import { Histogram } from './Histogram.tsx'
 import {
   type Value as Choice,
   chosenIn,
@@ -19,6 +20,7 @@ import {
   withChoice,
   withoutField,
 } from './requirements.ts'
+import { scaleOf } from './scale.ts'
 import { printNames, showCondition } from './view.ts'
 import './facets.css'
 
@@ -56,7 +58,7 @@ export function Facets({ entity, all }: FacetsParts): JSX.Element {
           >
             <Icon of={X} size={14} />
           </button>
-          <ValueFacet entity={entity} facet={facet} all={all} />
+          <Choices entity={entity} facet={facet} all={all} />
         </fieldset>
       ))}
       {others.length > 0 && shown.length < mostFacets && (
@@ -80,6 +82,15 @@ export function Facets({ entity, all }: FacetsParts): JSX.Element {
       )}
     </div>
   )
+}
+
+function Choices(parts: FacetsParts & { readonly facet: Facet }): JSX.Element {
+  const { facet } = parts
+  const scale = useMemo(
+    () => (facet.kind === 'range' ? scaleOf(facet) : undefined),
+    [facet.field.name, facet.kind, facet.min, facet.max],
+  )
+  return scale ? <Histogram {...parts} scale={scale} /> : <ValueFacet {...parts} />
 }
 
 /** Numbers of values shown at first, and after a click. */

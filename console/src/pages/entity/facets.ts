@@ -6,6 +6,7 @@ import { query, setQuery } from '../../router.ts'
 import { recall, remember } from '../../settings.ts'
 import { written } from './pql.ts'
 import type { Value } from './requirements.ts'
+import type { Scale } from './scale.ts'
 import { readNames } from './view.ts'
 
 /** A field that records can be narrowed down by: by its frequent values, or by a range of a histogram. */
@@ -67,7 +68,8 @@ export async function loadFacets(entity: Entity, signal: AbortSignal): Promise<r
       if (!hasEnds(field)) return { field, kind: 'values', distinct }
       const [min, max] = [values.shift(), values.shift()]
       if (!isAmount(min) || !isAmount(max)) return { field, kind: 'values', distinct }
-      const isRange = field.type === 'date-time' || (typeof min !== 'string' && distinct > many)
+      const isNumber = typeof min !== 'string' && typeof max !== 'string'
+      const isRange = field.type === 'date-time' || (isNumber && distinct > many && distinct < mostGroups)
       return { field, kind: isRange ? 'range' : 'values', distinct, min, max }
     })
   } catch (error) {
@@ -162,6 +164,42 @@ export async function loadCounts(
     .filter(one => more.every(({ value }) => value !== one))
     .map((value): Count => ({ value, shown: JSON.parse(value ?? 'null') as Json, count: 0 }))
   return { counts: [...counts, ...more, ...none], total: frequent.total }
+}
+
+/** Maximum number of groups of a histogram that are put together here. */
+const mostGroups = 4_000
+
+export interface Steps {
+  /** Numbers of records, for each step of the scale. */
+  readonly steps: readonly number[]
+  /** The number of records without a value on the scale. */
+  readonly without: number
+}
+
+/** Counts the records that meet a condition along a scale. */
+export async function loadSteps(
+  {
+    entity,
+    scale,
+    condition,
+  }: { readonly entity: Entity; readonly scale: Scale; readonly condition: string },
+  signal: AbortSignal,
+): Promise<Steps> {
+  const { column, edges, placeOf } = scale
+  const { rows } = await ask(
+    `${entity.name}[${column}, count()] { ${condition} group by ${column} limit ${mostGroups} }`,
+    signal,
+  )
+  const steps = edges.slice(1).map(() => 0)
+  let without = 0
+  for (const row of rows) {
+    const [value, count] = Object.values(row)
+    const place = placeOf(value)
+    const at = edges.findLastIndex(edge => edge <= place)
+    if (Number.isNaN(place)) without += Number(count)
+    else if (at >= 0 && at < steps.length) steps[at] = (steps[at] ?? 0) + Number(count)
+  }
+  return { steps, without }
 }
 
 /** Width in which there is room for facets beside a table. */
