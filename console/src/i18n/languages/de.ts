@@ -192,6 +192,7 @@ export const everybody: Everybody = {
   'questions.none.help': 'Nichts, was Sie lesen dürfen, beantwortet diese Frage.',
   'questions.examples': 'Zum Beispiel',
   'questions.view': 'Als Tabelle der Datensätze',
+  'questions.drawing': 'Als Zeichnung',
   'questions.as': 'Als Frage',
   'questions.keep': 'Behalten',
   'questions.keep.title': 'Diese Frage behalten',

@@ -183,6 +183,7 @@ export const everybody = {
   'questions.none.help': 'Nothing that you may read answers this question.',
   'questions.examples': 'For example',
   'questions.view': 'As a table of records',
+  'questions.drawing': 'As a drawing',
   'questions.as': 'As a question',
   'questions.keep': 'Keep',
   'questions.keep.title': 'Keep this question',

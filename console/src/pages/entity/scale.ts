@@ -1,5 +1,5 @@
+import type { EntityField } from '../../entities.ts'
 import type { Amount } from '../../exact.ts'
-import type { Facet } from './facets.ts'
 import { written } from './pql.ts'
 import type { Bound } from './requirements.ts'
 
@@ -29,9 +29,16 @@ export type Range = readonly [from: number | undefined, to: number | undefined]
 const mostSteps = 30
 const day = 86_400_000
 
+/** A field with the smallest and the largest of its values. */
+interface Span {
+  readonly field: EntityField
+  readonly min?: Amount
+  readonly max?: Amount
+}
+
 /** @returns undefined if there is nothing to cut into steps, or if the numbers are too large to be exact */
-export function scaleOf(facet: Facet): Scale | undefined {
-  const { field, min, max } = facet
+export function scaleOf(span: Span): Scale | undefined {
+  const { field, min, max } = span
   if (min === undefined || max === undefined) return undefined
   if (field.type === 'date-time')
     return timesBetween(field.name, Date.parse(String(min)), Date.parse(String(max)))

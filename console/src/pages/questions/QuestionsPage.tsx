@@ -2,7 +2,7 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { entities, keyOf, keyPath, ownEntities, pathOf, recordPath } from '../../entities.ts'
 import { t } from '../../i18n/i18n.ts'
-import { Play, Table2 } from '../../icons.ts'
+import { ChartColumn, Play, Table2 } from '../../icons.ts'
 import { AsRequest } from '../../parts/AsRequest.tsx'
 import { DownloadMenu } from '../../parts/DownloadMenu.tsx'
 import { useDraft } from '../../parts/draft.ts'
@@ -27,6 +27,7 @@ import { keepAsked } from './kept.ts'
 import {
   type Answer,
   checkQuestion,
+  drawingIn,
   loadAnswer,
   type Question,
   readQuestion,
@@ -63,6 +64,7 @@ function QuestionsPage(): JSX.Element {
     if (next.trim() === text) reload()
   }
   const view = value && viewIn(value.question)
+  const drawing = value && drawingIn(value.question)
   return (
     <Page
       title={t('questions')}
@@ -75,6 +77,12 @@ function QuestionsPage(): JSX.Element {
               <a class="button" href={href(view)}>
                 <Icon of={Table2} />
                 {t('questions.view')}
+              </a>
+            )}
+            {drawing && (
+              <a class="button" href={href(drawing)}>
+                <Icon of={ChartColumn} />
+                {t('questions.drawing')}
               </a>
             )}
             <AsRequest requested={() => requestOfPage(value.question, { page, size })} />

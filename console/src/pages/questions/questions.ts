@@ -134,8 +134,7 @@ export function viewIn({ text, node, entity }: Question): string | undefined {
   const fields = fieldsIn(columns, entity)
   const order = orderIn(clauses.flatMap(one => partsOf(one, 'order_by') ?? [])[0], entity)
   if (!fields || !order) return undefined
-  const inside = text.slice(text.indexOf('{', columns ? closing(text) : 0) + 1, text.lastIndexOf('}'))
-  const condition = inside.slice(0, clausesAt(tokensIn(inside)) ?? inside.length).trim()
+  const condition = conditionIn(text)
   const names = fields.map(({ name }) => name)
   const isUsual =
     names.join() ===
@@ -149,8 +148,63 @@ export function viewIn({ text, node, entity }: Question): string | undefined {
   })
 }
 
-/** Returns the offset behind the bracket that closes the columns. */
-const closing = (text: string) => tokensIn(text).find(one => one.text === ']')?.end ?? 0
+/** Returns the condition between the braces of a query in PQL. */
+function conditionIn(text: string): string {
+  const tokens = tokensIn(text)
+  const brackets = tokens[1]?.text === '[' ? (tokens.find(one => one.text === ']')?.end ?? 0) : 0
+  const inside = text.slice(text.indexOf('{', brackets) + 1, text.lastIndexOf('}'))
+  return inside.slice(0, clausesAt(tokensIn(inside)) ?? inside.length).trim()
+}
+
+/** Units of a drawing by the masks and buckets of times that stand for them. */
+const units: Readonly<Record<string, string>> = {
+  YYYY: 'year',
+  'YYYY-MM': 'month',
+  'YYYY-MM-DD': 'day',
+  ID: 'weekday',
+  HH24: 'hour',
+  year: 'year',
+  month: 'month',
+  day: 'day',
+}
+const measures = new Set(['count_distinct', 'sum', 'avg', 'min', 'max'])
+
+/**
+ * Returns the address of a drawing of what a question counts or adds up.
+ *
+ * @returns undefined if it isn't a measure, grouped by one or two fields
+ */
+export function drawingIn({ text, node, entity }: Question): string | undefined {
+  const clauses = (partsOf(node, 'from') ?? []).slice(1)
+  const [columns, ...more] = clauses.flatMap(one => partsOf(one, 'extract') ?? [])
+  const groups = more.flatMap(one => partsOf(one, 'group_by') ?? []).map(axisIn)
+  const isOther = more.some(one => partsOf(one, 'having') || partsOf(one, 'distinct'))
+  if (!entity || isAst(text) || isOther || groups.length === 0 || groups.length > 2) return undefined
+  const [by, within] = groups
+  if (!by || (groups.length === 2 && !within)) return undefined
+  const shown = columns?.kind === 'array' ? columns.items : []
+  const called = shown.flatMap(one => {
+    const [name, field] = (partsOf(one, 'function') ?? []).map(textOf)
+    return name !== undefined && measures.has(name) && field !== undefined ? [`${name}:${field}`] : []
+  })
+  return withQuery(`${entityPath(entity.name)}/draw`, {
+    q: conditionIn(text),
+    by: by.field,
+    unit: by.unit,
+    and: within?.field,
+    unit2: within?.unit,
+    of: called[0],
+  })
+}
+
+function axisIn(node: Node): { readonly field: string; readonly unit?: string } | undefined {
+  const field = textOf(node)
+  if (field !== undefined) return { field }
+  const [name, called, mask] = (partsOf(node, 'function') ?? []).map(textOf)
+  if (called === undefined || !(name === 'to_string' || name === 'bucket')) return undefined
+  const unit = mask === undefined ? undefined : units[mask]
+  return { field: called, ...(unit === undefined ? {} : { unit }) }
+}
 
 function fieldsIn(columns: Node | undefined, { fields }: Entity): readonly EntityField[] | undefined {
   if (!columns) return fields
