@@ -21,6 +21,7 @@ import { temporaryFolder } from '../support/service/service.ts'
 
 interface Letter {
   readonly id: number
+  readonly title: string
   readonly place: string
   readonly sender: string
   readonly year: number | null
@@ -333,7 +334,7 @@ testOn('sqlite', 'CO13 every view is a request that runs as it is copied', async
     [`questions?q=${encodeURIComponent('["from", "letters", ["limit", 3]]')}`, 3],
     ['entities/letters/draw?by=place', 5],
     ['entities/letters/records/7', undefined],
-    ['items', 1],
+    ['items', 2],
     [`items/${item.uuid}`, undefined],
   ] as const
   for (const [path, length] of views) {

@@ -193,6 +193,7 @@ export const everybody: Everybody = {
   'questions.examples': 'Zum Beispiel',
   'questions.view': 'Als Tabelle der Datensätze',
   'questions.drawing': 'Als Zeichnung',
+  'questions.rows': 'Zeilen der Antwort',
   'questions.as': 'Als Frage',
   'questions.keep': 'Behalten',
   'questions.keep.title': 'Diese Frage behalten',

@@ -184,6 +184,7 @@ export const everybody = {
   'questions.examples': 'For example',
   'questions.view': 'As a table of records',
   'questions.drawing': 'As a drawing',
+  'questions.rows': 'Rows of the answer',
   'questions.as': 'As a question',
   'questions.keep': 'Keep',
   'questions.keep.title': 'Keep this question',

@@ -38,6 +38,8 @@ export function Histogram({
   const chosen = scale.read(boundsIn(all, name))
   const last = scale.edges.length - 1
   const placed = [edgeAt(scale, chosen[0], 0), edgeAt(scale, chosen[1], last)] as const
+  // Each handle has the room up to the middle between them, so that neither covers the other.
+  const middle = Math.max(1, Math.min(last - 1, Math.floor((placed[0] + placed[1]) / 2)))
   // While a handle moves, the range follows; the records are asked for when it is let go.
   const [moved, setMoved] = useTyped<readonly [number, number]>(placed)
   const start = useRef<number | undefined>(undefined)
@@ -64,8 +66,8 @@ export function Histogram({
     return (
       <input
         type="range"
-        min={0}
-        max={last}
+        min={at === 0 ? 0 : middle}
+        max={at === 0 ? middle : last}
         step={1}
         value={moved[at]}
         aria-label={t(at === 0 ? 'facets.from' : 'facets.to', { name })}
@@ -114,10 +116,17 @@ export function Histogram({
           )
         })}
       </svg>
-      <div class="sliders">
-        {slider(0)}
-        {slider(1)}
-      </div>
+      {last > 1 && (
+        <div
+          class="sliders"
+          style={{
+            gridTemplateColumns: `minmax(1.5rem, ${middle}fr) minmax(1.5rem, ${last - middle}fr)`,
+          }}
+        >
+          {slider(0)}
+          {slider(1)}
+        </div>
+      )}
       <div class="range">
         <End scale={scale} at={0} name={name} range={chosen} steps={moved} onRange={apply} />
         <span aria-hidden="true">–</span>

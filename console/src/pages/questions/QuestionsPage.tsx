@@ -216,7 +216,7 @@ function Shown({
   return (
     <>
       <Table
-        label={t('questions.answer')}
+        label={t('questions.rows')}
         columns={columns}
         rows={rows}
         idOf={row => (isWhole && entity ? keyPath(entity, row) : String(places.get(row)))}
