@@ -1,5 +1,5 @@
 import type { JSX } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useEffect, useMemo, useState } from 'preact/hooks'
 import type { Entity } from '../../entities.ts'
 import { formatNumber, t } from '../../i18n/i18n.ts'
 import { X } from '../../icons.ts'
@@ -31,14 +31,20 @@ interface FacetsParts {
 }
 
 /** Fields beside a table: a click on a value, or a range of a histogram, narrows the records down. */
-export function Facets({ entity, all }: FacetsParts): JSX.Element {
+export function Facets({ entity, all, isBeside }: FacetsParts & { readonly isBeside: boolean }): JSX.Element {
   const { value: facets } = useLoad(signal => loadFacets(entity, signal), [entity.name, who.value])
+  const inAddress = query.value.get('facets')
+  const shown = facets ? facetsShown(entity, facets, inAddress) : []
+  const names = printNames(shown.map(({ field }) => field.name))
+  // The address is what is shown; over the page, facets are only a way to choose.
+  useEffect(() => {
+    if (isBeside && inAddress === null && names !== '') setQuery({ facets: names }, { replace: true })
+  }, [isBeside, inAddress, names])
   if (!facets) return <Loading lines={6} />
-  const shown = facetsShown(entity, facets, query.value.get('facets'))
   const show = (list: readonly Facet[]) => {
-    const names = printNames(list.map(({ field }) => field.name))
-    rememberFacets(entity, names)
-    setQuery({ facets: names }, { replace: true })
+    const next = printNames(list.map(({ field }) => field.name))
+    rememberFacets(entity, next)
+    setQuery({ facets: next }, { replace: true })
   }
   const others = facets.filter(one => !shown.includes(one))
   return (

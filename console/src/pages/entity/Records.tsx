@@ -83,14 +83,14 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
       <div class={`explore ${all && facets.isOpen && facets.isBeside ? 'with-facets' : ''}`}>
         {all && facets.isOpen && facets.isBeside && (
           <section class="facets-beside" aria-label={t('facets')}>
-            <Facets entity={entity} all={all} />
+            <Facets entity={entity} all={all} isBeside />
           </section>
         )}
         <Shown entity={entity} view={view} isFiltering={open} {...loaded} />
       </div>
       {all && facets.isOpen && !facets.isBeside && (
         <Dialog title={t('facets')} onClose={() => facets.open(false)}>
-          <Facets entity={entity} all={all} />
+          <Facets entity={entity} all={all} isBeside={false} />
         </Dialog>
       )}
     </section>

@@ -121,7 +121,7 @@ export const operatorsOf = (type: EntityField['type'] | undefined): readonly str
     : type === 'text'
       ? ['=', '!=', '~', 'match', 'in [', '<', '<=', '>', '>=', '!~', 'is null', 'is not null']
       : type === 'json'
-        ? ['=', '~', '~>', 'match', 'in [', 'is null', 'is not null']
+        ? ['=', '~', '<', '<=', '>', '>=', '~>', 'match', 'in [', 'is null', 'is not null']
         : ['=', '!=', '<', '<=', '>', '>=', 'in [', 'is null', 'is not null']
 
 /** Returns the suggestions that need no request. Values come from the service. */
