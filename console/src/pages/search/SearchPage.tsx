@@ -5,7 +5,6 @@ import { t, tOf } from '../../i18n/i18n.ts'
 import { Page } from '../../parts/Page.tsx'
 import { AddressSearch } from '../../parts/SearchBox.tsx'
 import { Empty, Progress } from '../../parts/states.tsx'
-import { cut } from '../../parts/Value.tsx'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { allPath, type Found, hasWord, piecesOf, searchAll } from './search.ts'
@@ -92,6 +91,15 @@ function useSearch(words: string): State {
   return state
 }
 
+/** A text, cut around the first word that was found in it. */
+const Marked = ({ text }: { readonly text: string }): JSX.Element => (
+  <>
+    {piecesOf(text).map(([piece, isFound], at) =>
+      isFound ? <mark key={at}>{piece}</mark> : <span key={at}>{piece}</span>,
+    )}
+  </>
+)
+
 const Group = ({ found, words }: { readonly found: Found; readonly words: string }): JSX.Element => (
   <section class="section found">
     <div class="row spread">
@@ -102,7 +110,9 @@ const Group = ({ found, words }: { readonly found: Found; readonly words: string
       {found.hits.map(({ path, name, texts }) => (
         <li key={path}>
           <a href={href(path)}>
-            <bdi>{cut(name, 200)}</bdi>
+            <bdi>
+              <Marked text={name} />
+            </bdi>
           </a>
           {texts.slice(0, 2).map(({ field, text }) => (
             <p key={field} class="small">
@@ -110,9 +120,7 @@ const Group = ({ found, words }: { readonly found: Found; readonly words: string
                 <bdi>{field}</bdi>:
               </span>{' '}
               <bdi>
-                {piecesOf(text).map(([piece, isFound], at) =>
-                  isFound ? <mark key={at}>{piece}</mark> : <span key={at}>{piece}</span>,
-                )}
+                <Marked text={text} />
               </bdi>
             </p>
           ))}

@@ -1,5 +1,13 @@
 import { service } from '../../api.ts'
-import { type DataRecord, type Entity, entityPath, keyOf, pathOf, recordPath } from '../../entities.ts'
+import {
+  type DataRecord,
+  type Entity,
+  entityPath,
+  type Json,
+  keyOf,
+  pathOf,
+  recordPath,
+} from '../../entities.ts'
 import { readExactly } from '../../exact.ts'
 import { withQuery } from '../../router.ts'
 import { written } from '../entity/pql.ts'
@@ -8,6 +16,7 @@ import { nameField } from '../entity/view.ts'
 /** A record in which all words were found. */
 export interface Hit {
   readonly path: string
+  /** The name of the record; words that were found in it are marked as in `texts`. */
   readonly name: string
   /** Texts in which words were found; these are between U+0002 and U+0003. */
   readonly texts: readonly { readonly field: string; readonly text: string }[]
@@ -71,12 +80,12 @@ export const allPath = ({ name }: Entity, words: string): string =>
 async function searchIn(entity: Entity, words: string, signal: AbortSignal): Promise<Found> {
   const keys = keyOf(entity)
   const name = nameField(entity)?.name
-  const texts = entity.fields.filter(({ type }) => type === 'text').slice(0, mostTexts)
-  const columns = [
-    ...keys.map(written),
-    ...(name === undefined ? [] : [written(name)]),
-    ...texts.map(one => `highlight(${written(one.name)})`),
-  ]
+  // The name comes first, so that it is among those that are looked at.
+  const texts = entity.fields
+    .filter(({ type }) => type === 'text')
+    .toSorted((a, b) => Number(b.name === name) - Number(a.name === name))
+    .slice(0, mostTexts)
+  const columns = [...keys.map(written), ...texts.map(one => `highlight(${written(one.name)})`)]
   const query = `${entity.name}[${columns.join(', ')}] { ${conditionFor(words)} order by relevance desc }`
   const asked = { query, limit: mostHits, include_total: true, timeout: patience }
   const response = await service.value.request('GET', pathOf(), { query: asked, signal })
@@ -89,20 +98,21 @@ async function searchIn(entity: Entity, words: string, signal: AbortSignal): Pro
       const marked = Object.values(row).slice(-texts.length)
       return {
         path: pathFor(entity, row),
-        name: titleIn(row, name) ?? keys.map(key => String(row[key])).join(', '),
+        name:
+          titleIn(marked[texts.findIndex(one => one.name === name)]) ??
+          keys.map(key => String(row[key])).join(', '),
         texts: texts.flatMap(({ name: field }, at) => {
           const text = marked[at]
-          return typeof text === 'string' && text.includes('\u0002') ? [{ field, text }] : []
+          const isFound = typeof text === 'string' && text.includes('\u0002') && field !== name
+          return isFound ? [{ field, text }] : []
         }),
       }
     }),
   }
 }
 
-function titleIn(row: DataRecord, name: string | undefined): string | undefined {
-  const value = name === undefined ? undefined : row[name]
-  return typeof value === 'string' && value.trim() !== '' ? value : undefined
-}
+const titleIn = (value: Json | undefined) =>
+  typeof value === 'string' && value.trim() !== '' ? value : undefined
 
 /** Items, people and groups have pages of their own. */
 const pathFor = (entity: Entity, row: DataRecord) => {
@@ -118,7 +128,7 @@ const [before, after] = [60, 160]
 
 /** Cuts a text around the first word that was found in it. */
 export function piecesOf(text: string): readonly Piece[] {
-  const place = text.indexOf('\u0002')
+  const place = Math.max(0, text.indexOf('\u0002'))
   const from = Math.max(0, place - before)
   const cut = text.slice(from, place + after)
   const pieces = cut.split('\u0002').flatMap((part, at): readonly Piece[] => {
