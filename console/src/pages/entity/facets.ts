@@ -105,8 +105,11 @@ export function facetsShown(
   return chosen.length > 0 ? chosen.slice(0, mostFacets) : usualFacets(facets)
 }
 
-export const rememberFacets = (entity: Entity, names: string): void =>
+/** Who chooses facets wants to see them, in the next table, too. */
+export function rememberFacets(entity: Entity, names: string): void {
   remember(`facets.${entity.name}`, names)
+  remember('facets', 'open')
+}
 
 export interface Count {
   readonly value: Value
