@@ -6,8 +6,10 @@ export type { HalPage } from '@carrel/client'
 /** The console's access to the service; this is the only file that creates a client. */
 export { CarrelNetworkError, CarrelProblem }
 
-const { query: queryBase = '/api/query/v4', csrf: csrfHeader = 'DSPACE-XSRF-TOKEN' } =
+const { query: base = '/api/query/v4', csrf: csrfHeader = 'DSPACE-XSRF-TOKEN' } =
   document.querySelector<HTMLMetaElement>('meta[name="carrel"]')?.dataset ?? {}
+
+export const queryBase = base
 
 /**
  * Set while a login dialog lies over the open page; calling it ends the wait of the requests that need the

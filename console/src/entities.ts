@@ -1,6 +1,6 @@
 import type { Description, ExactJson, Page } from '@carrel/client'
 import { computed, signal } from '@preact/signals'
-import { service } from './api.ts'
+import { queryBase, service } from './api.ts'
 import { readExactly } from './exact.ts'
 
 /** An entity as the service describes it. */
@@ -25,8 +25,8 @@ export async function loadEntities(signal?: AbortSignal): Promise<readonly Entit
   return list
 }
 
-/** True if records can be sorted by the field. JSON has no order, nor have some types of a database. */
-export const isSortable = ({ sortable, type }: EntityField): boolean => sortable !== false && type !== 'json'
+/** True if records can be sorted by the field. Some types of a database have no order, and lists have none that says much. */
+export const isSortable = ({ sortable, list }: EntityField): boolean => sortable !== false && !list
 
 export const keyOf = ({ key }: Entity): readonly string[] => [key].flat() as readonly string[]
 
@@ -94,9 +94,6 @@ export async function loadPage(
   }
 }
 
-const { query: base = '/api/query/v4' } =
-  document.querySelector<HTMLMetaElement>('meta[name="carrel"]')?.dataset ?? {}
-
 /** Returns a path below the query base, with each part encoded. */
 export const pathOf = (...parts: readonly string[]): string =>
-  [base, ...parts.map(encodeURIComponent)].join('/')
+  [queryBase, ...parts.map(encodeURIComponent)].join('/')

@@ -148,9 +148,10 @@ testOn('sqlite', 'CO4 filters by hand, columns, pages and downloads: the address
   await other.page.goto(address)
   await settled(other.page)
   await assertCount(other.page.getByRole('row'), shown)
-  // The link shows the records, with the condition in one line.
+  // The link shows the records, with what must hold in one line.
   assert.equal(await other.page.getByLabel('Value of condition 1').count(), 0)
-  await other.page.locator('.applied', { hasText: condition }).waitFor()
+  await other.page.locator('.applied', { hasText: 'year: ≥ 1790' }).waitFor()
+  await other.page.locator('.applied', { hasText: 'title ~ "(?i)aarhus"' }).waitFor()
 
   await desk.open('entities/letters?size=25')
   await page.getByLabel('Page', { exact: true }).fill('12')

@@ -23,12 +23,26 @@ function openedBy({ key, ctrlKey, metaKey, altKey, target }: KeyboardEvent): key
   return key === '?' && !ctrlKey && !metaKey && !isTyped ? 'keys' : undefined
 }
 
+/** Puts the cursor into the search box of the page; a page without one searches everywhere. */
+function goesToSearch(event: KeyboardEvent): boolean {
+  const { key, ctrlKey, metaKey, altKey, target } = event
+  const isTyped = (target as Element | null)?.closest('input, textarea, select, [contenteditable]')
+  if (key !== '/' || ctrlKey || metaKey || altKey || isTyped || document.querySelector('dialog[open]'))
+    return false
+  const box = document.querySelector<HTMLInputElement>('main input[type="search"]')
+  event.preventDefault()
+  if (box) box.focus()
+  else opened.value = 'go'
+  return true
+}
+
 /** Listens for the keys that work on every page, and shows what they open. */
 export function Keyboard(): JSX.Element | null {
   const now = opened.value
   const [shown, setShown] = useState<{ readonly of: typeof now; readonly Part: Part }>()
   useEffect(() => {
     const onKeyDown = (event: KeyboardEvent) => {
+      if (goesToSearch(event)) return
       const next = openedBy(event)
       if (!next) return
       event.preventDefault()

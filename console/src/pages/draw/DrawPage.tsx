@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { type Entity, type EntityField, entityPath, keyOf } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { Table2 } from '../../icons.ts'
+import { AsRequest } from '../../parts/AsRequest.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
@@ -15,7 +16,16 @@ import { FilterPanel } from '../entity/FilterPanel.tsx'
 import { QueryFault } from '../entity/QueryFault.tsx'
 import { RefusedCondition } from '../entity/refused.ts'
 import { Figure, type Kind } from './Figure.tsx'
-import { type Axis, isOrdered, loadGroups, type Measure, queryOf, type Unit, units } from './groups.ts'
+import {
+  type Axis,
+  isOrdered,
+  loadGroups,
+  type Measure,
+  queryOf,
+  requestOf,
+  type Unit,
+  units,
+} from './groups.ts'
 import '../entity/entity.css'
 import './draw.css'
 
@@ -158,10 +168,12 @@ function Drawing({ entity }: { readonly entity: Entity }): JSX.Element {
           />
         </div>
       )}
-      <details>
-        <summary>{t('draw.query')}</summary>
-        <code>{text}</code>
-      </details>
+      <div class="row">
+        <AsRequest requested={() => requestOf(asked)} />
+        <a class="button" href={href(withQuery('questions', { q: text }))}>
+          {t('questions.as')}
+        </a>
+      </div>
     </section>
   )
 }

@@ -3,6 +3,7 @@ import { type Entity, type EntityField, type Json, pathOf } from '../../entities
 import { type Amount, isAmount, printExactly, readExactly } from '../../exact.ts'
 import { written } from '../entity/pql.ts'
 import { asking } from '../entity/refused.ts'
+import type { Requested } from '../request/texts.ts'
 
 /** A query for a drawing: a measure of the records, grouped by one axis or by each pair of values of two. */
 export interface Asked {
@@ -80,9 +81,14 @@ export function queryOf({ entity, condition, by, within, measure }: Asked): stri
     .join(' ')
 }
 
+/** Returns what a drawing shows, as a request. */
+export const requestOf = (asked: Asked): Requested => ({
+  query: queryOf(asked),
+  limit: asked.within ? mostPairs : isOrdered(asked.by) ? mostTimes : mostGroups,
+})
+
 export async function loadGroups(asked: Asked, signal: AbortSignal): Promise<Groups> {
-  const query = queryOf(asked)
-  const limit = asked.within ? mostPairs : isOrdered(asked.by) ? mostTimes : mostGroups
+  const { query, limit } = requestOf(asked)
   const parameters = { query, limit, include_total: true }
   const prefix = query.slice(0, query.indexOf('{') + 2)
   const response = await asking(asked.entity, asked.condition, prefix, () =>

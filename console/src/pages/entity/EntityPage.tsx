@@ -2,13 +2,15 @@ import type { JSX } from 'preact'
 import { CarrelProblem } from '../../api.ts'
 import { type Entity, entityPath, loadEntities } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
-import { ChartColumn } from '../../icons.ts'
+import { ChartColumn, MessageCircleQuestionMark } from '../../icons.ts'
+import { AsRequest } from '../../parts/AsRequest.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { type Loaded, useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Loading, ProblemView } from '../../parts/states.tsx'
 import { href, type Parameters, query, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
+import { questionOf, requestOf } from '../questions/questions.ts'
 import { Records } from './Records.tsx'
 import './entity.css'
 import { DownloadMenu } from '../../parts/DownloadMenu.tsx'
@@ -30,6 +32,11 @@ function EntityPage({ parameters }: { readonly parameters: Parameters }): JSX.El
               <Icon of={ChartColumn} />
               {t('draw')}
             </a>
+            <a class="button" href={href(withQuery('questions', { q: questionOf(entity, viewOf(entity)) }))}>
+              <Icon of={MessageCircleQuestionMark} />
+              {t('questions.as')}
+            </a>
+            <AsRequest requested={() => requestOf(entity, viewOf(entity))} />
             <Downloads entity={entity} />
           </>
         )

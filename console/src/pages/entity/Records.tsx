@@ -2,20 +2,27 @@ import type { JSX } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { type DataRecord, type Entity, isSortable, keyOf, keyPath, recordPath } from '../../entities.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
-import { ListFilter, X } from '../../icons.ts'
+import { ListFilter, SlidersHorizontal } from '../../icons.ts'
+import { Dialog } from '../../parts/Dialog.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Pager } from '../../parts/Pager.tsx'
+import { SearchBox } from '../../parts/SearchBox.tsx'
 import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { Value } from '../../parts/Value.tsx'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { step } from '../../shell/tour.ts'
+import { hasWord } from '../search/search.ts'
+import { Applied } from './Applied.tsx'
 import { Columns } from './Columns.tsx'
+import { Facets } from './Facets.tsx'
 import { FilterPanel } from './FilterPanel.tsx'
+import { useFacetsOpen } from './facets.ts'
 import { QueryFault } from './QueryFault.tsx'
 import { RefusedCondition } from './refused.ts'
+import { joined, requirementsOf, searchedIn, withSearch } from './requirements.ts'
 import { Sorting } from './Sorting.tsx'
 import { loadRecords, showCondition, showOrder, usualSize, type View, viewOf } from './view.ts'
 
@@ -30,10 +37,32 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
   // the tour.
   const open =
     chosen ?? (condition !== '' && (problem instanceof RefusedCondition || step.value !== undefined))
+  const all = requirementsOf(condition, entity.fields)
+  const facets = useFacetsOpen()
   return (
     <section class="stack" aria-busy={loaded.loading}>
       <Progress busy={loaded.loading && loaded.value !== undefined} />
       <div class="toolbar">
+        {all && isSearchable(entity) && (
+          <SearchBox
+            label={t('entity.search')}
+            value={searchedIn(all)}
+            onSearch={words =>
+              showCondition(joined(withSearch(all, hasWord(words) ? words.trim() : '')), { replace: true })
+            }
+          />
+        )}
+        {all && (
+          <button
+            type="button"
+            class="button"
+            aria-expanded={facets.isOpen}
+            onClick={() => facets.open(!facets.isOpen)}
+          >
+            <Icon of={SlidersHorizontal} />
+            {t('facets')}
+          </button>
+        )}
         <button
           type="button"
           class="button"
@@ -46,28 +75,30 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
         </button>
         <Columns entity={entity} shown={view.columns} />
         <Sorting entity={entity} order={view.order} />
-        {condition !== '' && !open && (
-          <span class="applied">
-            <code>{condition}</code>
-            <button
-              type="button"
-              class="button quiet icon"
-              aria-label={t('entity.clear')}
-              title={t('entity.clear')}
-              onClick={() => showCondition('')}
-            >
-              <Icon of={X} size={16} />
-            </button>
-          </span>
-        )}
       </div>
+      {condition !== '' && !open && <Applied entity={entity} condition={condition} />}
       <div id="filter" hidden={!open}>
         {open && <FilterPanel entity={entity} condition={condition} problem={problem} />}
       </div>
-      <Shown entity={entity} view={view} isFiltering={open} {...loaded} />
+      <div class={`explore ${all && facets.isOpen && facets.isBeside ? 'with-facets' : ''}`}>
+        {all && facets.isOpen && facets.isBeside && (
+          <section class="facets-beside" aria-label={t('facets')}>
+            <Facets entity={entity} all={all} isBeside />
+          </section>
+        )}
+        <Shown entity={entity} view={view} isFiltering={open} {...loaded} />
+      </div>
+      {all && facets.isOpen && !facets.isBeside && (
+        <Dialog title={t('facets')} onClose={() => facets.open(false)}>
+          <Facets entity={entity} all={all} isBeside={false} />
+        </Dialog>
+      )}
     </section>
   )
 }
+
+/** True if the entity has text, in which words can be searched. */
+const isSearchable = ({ fields }: Entity) => fields.some(({ type }) => type === 'text' || type === 'json')
 
 type ShownParts = ReturnType<typeof useLoad<Awaited<ReturnType<typeof loadRecords>>>> & {
   readonly entity: Entity
@@ -95,12 +126,20 @@ function Shown({
   if (problem instanceof RefusedCondition) return isFiltering ? null : <QueryFault fault={problem.fault} />
   if (problem) return <ProblemView problem={problem} retry={reload} />
   if (!value || isPast) return <Loading />
+  const all = requirementsOf(condition, entity.fields) ?? { list: [], clauses: '' }
+  const words = searchedIn(all)
+  const begun = words === '' || /[*"]$/.test(words) ? undefined : `${words}*`
   if (value.total === 0 && condition !== '')
     return (
       <Empty title={t('entity.none.filtered')} help={t('entity.none.filtered.help')}>
         <button type="button" class="button" onClick={() => showCondition('')}>
           {t('entity.clear')}
         </button>
+        {begun && (
+          <button type="button" class="button" onClick={() => showCondition(joined(withSearch(all, begun)))}>
+            {t('search.prefix', { words: begun })}
+          </button>
+        )}
       </Empty>
     )
   if (value.total === 0)

@@ -36,7 +36,8 @@ export const operatorsFor = (type: EntityField['type']): readonly Operator[] => 
   const nulls = ['null', 'not-null'] as const
   if (type === 'boolean') return ['equal', ...nulls]
   if (type === 'text') return ['equal', 'unequal', 'contains', 'begins', 'words', 'less', 'more', ...nulls]
-  if (type === 'json') return ['equal', 'contains', 'begins', 'words', ...nulls]
+  if (type === 'json')
+    return ['equal', 'contains', 'begins', 'words', 'less', 'at-most', 'more', 'at-least', ...nulls]
   return ['equal', 'unequal', 'less', 'at-most', 'more', 'at-least', ...nulls]
 }
 
@@ -61,9 +62,18 @@ function printCondition({ field, operator, value }: Condition, fields: readonly 
   if (operator === 'words') return `${name} match ${JSON.stringify(value)}`
   if (operator === 'contains') return `${name} ~ ${JSON.stringify(`(?i)${literally(value)}`)}`
   if (operator === 'begins') return `${name} ~ ${JSON.stringify(`(?i)^${literally(value)}`)}`
+  if (type === 'json') return `${name} ${signs[operator]} ${inJson(value)}`
   const isBare = type === 'integer' || type === 'number' || type === 'boolean'
   // Text that is not a number goes into quotes, so that the service reports it.
   return `${name} ${signs[operator]} ${isBare && /^[\w.+-]+$/.test(value) ? value : JSON.stringify(value)}`
+}
+
+const isNumber = (text: string) => /^-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?$/i.test(text)
+
+/** Writes a value of JSON: a number as one, and in quotes what is typed in quotes or is no number. */
+function inJson(value: string): string {
+  const isQuoted = /^"(?:[^"\\]|\\.)*"$/.test(value)
+  return isNumber(value) || value === 'true' || value === 'false' || isQuoted ? value : JSON.stringify(value)
 }
 
 /** Returns the index of the condition at an offset in the printed filter. */
@@ -90,6 +100,8 @@ export function wrongValue(
   const type = fields.find(({ name }) => name === field)?.type
   if (!needsValue(operator) || value === '') return undefined
   if (type === 'integer' || type === 'number') return numeric.test(value) ? undefined : type
+  const isCompared = ['less', 'at-most', 'more', 'at-least'].includes(operator)
+  if (type === 'json') return isCompared && !isNumber(value) ? 'number' : undefined
   return type === 'date-time' && !/^[+-]?\d{4}/.test(value) ? type : undefined
 }
 
@@ -132,5 +144,9 @@ function readCondition([name, sign, value, last]: readonly Token[], fields: read
     }
   }
   const operator = sign.text === 'match' ? 'words' : compared[sign.text]
+  const type = fields.find(one => one.name === field)?.type
+  // Quotes tell a text in JSON from a number.
+  if (type === 'json' && value.kind === 'text' && operator && operator !== 'words' && inJson(text) === text)
+    return { condition: { field, operator, value: JSON.stringify(text) }, length: 3 }
   return operator && { condition: { field, operator, value: text }, length: 3 }
 }

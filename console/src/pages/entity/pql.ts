@@ -83,7 +83,8 @@ export function placeAt(text: string, cursor: number, fields: readonly EntityFie
   return { expected: expectedAfter(done, fields), begun, start: isBegun ? last.start : cursor }
 }
 
-function expectedAfter(tokens: readonly Token[], fields: readonly EntityField[]): Expected {
+/** Returns what may follow the tokens of a condition. */
+export function expectedAfter(tokens: readonly Token[], fields: readonly EntityField[]): Expected {
   let state: Expected = { kind: 'condition' }
   let field: EntityField | undefined
   let isList = false
@@ -120,7 +121,7 @@ export const operatorsOf = (type: EntityField['type'] | undefined): readonly str
     : type === 'text'
       ? ['=', '!=', '~', 'match', 'in [', '<', '<=', '>', '>=', '!~', 'is null', 'is not null']
       : type === 'json'
-        ? ['=', '~', '~>', 'match', 'in [', 'is null', 'is not null']
+        ? ['=', '~', '<', '<=', '>', '>=', '~>', 'match', 'in [', 'is null', 'is not null']
         : ['=', '!=', '<', '<=', '>', '>=', 'in [', 'is null', 'is not null']
 
 /** Returns the suggestions that need no request. Values come from the service. */

@@ -37,7 +37,28 @@ export class RefusedCondition extends Error {
 
   /** Describes the fault in the current language where possible. */
   get fault(): Fault {
-    return faultOf(this.#refusal, this.#entity, this.condition)
+    const { fields } = this.#entity
+    return (
+      wholeQuery(this.#entity, this.condition) ??
+      faultOf(this.#refusal, this.condition, { fields, isWhole: false })
+    )
+  }
+}
+
+/** Thrown when a whole query that the user has typed is wrong. */
+export class RefusedQuery extends Error {
+  readonly text: string
+  readonly #refusal: Refusal
+
+  constructor(text: string, refusal: Refusal) {
+    super(refusal.message)
+    this.text = text
+    this.#refusal = refusal
+  }
+
+  /** Describes the fault in the current language where possible. */
+  get fault(): Fault {
+    return faultOf(this.#refusal, this.text, { fields: [], isWhole: true })
   }
 }
 
@@ -96,11 +117,18 @@ function isAbout({ members }: CarrelProblem, condition: string, prefix: string):
   return column > start && column - 1 - start <= (lines[line - 1]?.length ?? 0) + 1
 }
 
-function faultOf(refusal: Refusal, entity: Entity, condition: string): Fault {
+/** The text that a fault is in: a condition on records with these fields, or a whole query. */
+interface Context {
+  readonly fields: Entity['fields']
+  readonly isWhole: boolean
+}
+
+function faultOf(refusal: Refusal, condition: string, context: Context): Fault {
   const { message: said, line, column, nearest } = refusal
-  const whole = wholeQuery(entity, condition)
-  if (whole) return whole
-  if (line === undefined || column === undefined) return { message: said, lang: 'en' }
+  if (line === undefined || column === undefined) {
+    const own = inOwnWords(refusal, context, { condition, at: 0, word: refusal.found ?? '' })
+    return own ? { message: own.text, lang: language.value } : { message: said, lang: 'en' }
+  }
   const lines = condition.split('\n')
   const text = lines[line - 1] ?? ''
   const place = [...text].slice(0, column - 1).join('').length
@@ -109,7 +137,7 @@ function faultOf(refusal: Refusal, entity: Entity, condition: string): Fault {
   const isEnd = line > lines.length || (line === lines.length && place >= text.length)
   const at = Math.min(before + place, condition.length)
   const word = isEnd ? '' : wordAt(condition, at)
-  const own = inOwnWords(refusal, entity, { condition, at, word })
+  const own = inOwnWords(refusal, context, { condition, at, word })
   const instead = nearest ?? (refusal.mistake === 'quotes' && own?.isText ? JSON.stringify(word) : undefined)
   return {
     ...(own === undefined ? { message: said, lang: 'en' } : { message: own.text, lang: language.value }),
@@ -140,6 +168,7 @@ const kinds = {
   '<number>': 'fault.number',
   '<whole number>': 'fault.number',
   '<entity>': 'fault.entity',
+  '<end>': 'fault.nothing',
 } as const
 const types = {
   text: 'fault.text',
@@ -165,10 +194,15 @@ interface Where {
 /** @returns undefined if the English message of the service says more */
 function inOwnWords(
   { mistake, found = '', expected, legal = [], nearest }: Refusal,
-  { fields }: Entity,
+  { fields, isWhole }: Context,
   { condition, at, word }: Where,
 ): { readonly text: string; readonly isText?: boolean } | undefined {
-  if (mistake === 'field') return { text: t('fault.field', { name: word }) }
+  if (mistake === 'field' || mistake === 'entity')
+    return { text: t(mistake === 'field' ? 'fault.field' : 'fault.entity.none', { name: word }) }
+  if (mistake === 'type') {
+    const type = named(types, legal[0] ?? '')
+    return type && { text: t('fault.type', { found, type: t(type) }) }
+  }
   if (mistake === 'quotes' || mistake === 'letters') {
     const before = placeAt(condition, at, fields).expected
     const type = before.kind === 'value' && before.field && named(types, before.field.type)
@@ -180,13 +214,18 @@ function inOwnWords(
   if (expected) {
     if (word !== '' && nearest !== undefined) return { text: t('fault.nearest', { found: word, nearest }) }
     const wanted = expected
-      .filter(one => !behind.has(one))
+      .filter(one => isWhole || !behind.has(one))
       .map(one => {
         const kind = named(kinds, one)
         return kind ? t(kind) : one
       })
       .join(', ')
-    return { text: t(word === '' ? 'fault.end' : 'fault.unexpected', { found: word, expected: wanted }) }
+    return {
+      text: t(word !== '' ? 'fault.unexpected' : isWhole ? 'fault.end.query' : 'fault.end', {
+        found: word,
+        expected: wanted,
+      }),
+    }
   }
   if (language.value === 'en') return undefined
   const isField = fields.some(({ name }) => name === word || word.startsWith(`${name}.`))

@@ -24,7 +24,7 @@ export const usualSize = 50
 /** Maximum number of columns shown unless others are chosen; more would not be readable. */
 const usualColumns = 12
 
-const whole = (text: string | null, fallback: number, most: number) => {
+export const whole = (text: string | null, fallback: number, most: number) => {
   const value = Number(text)
   return Number.isInteger(value) && value > 0 ? Math.min(most, value) : fallback
 }
@@ -41,12 +41,12 @@ export function viewOf(entity: Entity): View {
 }
 
 /** Splits a list of names at commas. A comma in a name is doubled. */
-const readNames = (text: string | null) =>
+export const readNames = (text: string | null) =>
   (text ?? '')
     .split(/(?<!,),(?!,)/)
     .filter(Boolean)
     .map(one => one.replaceAll(',,', ','))
-const printNames = (names: readonly string[]) => names.map(one => one.replaceAll(',', ',,')).join(',')
+export const printNames = (names: readonly string[]) => names.map(one => one.replaceAll(',', ',,')).join(',')
 
 const readOrder = (text: string | null): readonly Order[] =>
   readNames(text).map(one =>
@@ -76,7 +76,8 @@ export const showColumns = (entity: Entity, names: readonly string[]): void => {
   setQuery({ columns: isUsual ? null : printNames(names) }, { replace: true })
 }
 
-export const showCondition = (condition: string): void => setQuery({ q: condition.trim(), page: null })
+export const showCondition = (condition: string, how?: { readonly replace?: boolean }): void =>
+  setQuery({ q: condition.trim(), page: null }, how)
 
 /** Returns the path and the parameters for a query endpoint: an entity, or a query in PQL. */
 export function askedBy(

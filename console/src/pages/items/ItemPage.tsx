@@ -1,5 +1,6 @@
 import type { JSX } from 'preact'
 import { t } from '../../i18n/i18n.ts'
+import { AsRequest } from '../../parts/AsRequest.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
 import { Loading, ProblemView } from '../../parts/states.tsx'
@@ -24,6 +25,14 @@ function ItemPage({ parameters }: { readonly parameters: Parameters }): JSX.Elem
         [t('nav.home'), href('')],
         [t('items.title'), href('items')],
       ]}
+      actions={
+        <AsRequest
+          requested={() => ({
+            query: `items { uuid = ${JSON.stringify(uuid)} }`,
+            record: { entity: 'items', key: [uuid] },
+          })}
+        />
+      }
     >
       {item.problem ? (
         <ProblemView problem={item.problem} retry={item.reload} />

@@ -2,6 +2,7 @@ import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import { t } from '../../i18n/i18n.ts'
 import { Library, Search } from '../../icons.ts'
+import { AsRequest } from '../../parts/AsRequest.tsx'
 import { Field } from '../../parts/Field.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
@@ -11,7 +12,7 @@ import { Empty, Loading, loginHref, ProblemView, Progress } from '../../parts/st
 import { cut } from '../../parts/Value.tsx'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
-import { type Item, itemsPerPage, loadItems } from './load.ts'
+import { type Item, itemsAsked, itemsPerPage, loadItems } from './load.ts'
 import './items.css'
 
 /** The items that the caller may read. */
@@ -23,7 +24,11 @@ function Items(): JSX.Element {
     [search, page, who.value],
   )
   return (
-    <Page title={t('items.title')} lead={t('items.lead')}>
+    <Page
+      title={t('items.title')}
+      lead={t('items.lead')}
+      actions={<AsRequest requested={() => itemsAsked(search, page)} />}
+    >
       <Progress busy={loading && value !== undefined} />
       <SearchForm search={search} />
       {problem ? (

@@ -1,5 +1,6 @@
 import { service } from '../../api.ts'
 import { pathOf } from '../../entities.ts'
+import type { Requested } from '../request/texts.ts'
 
 /** An item as the query endpoints return it to the caller. */
 export interface Item {
@@ -44,15 +45,19 @@ export const itemsPerPage = 25
  * @param search words, each of which must appear in the title, the authors, the year, the type or the
  * identifier
  */
-export function loadItems(search: string, page: number, signal: AbortSignal) {
+export function itemsAsked(search: string, page: number) {
   const words = search.split(/\s+/).filter(Boolean).slice(0, 10)
   const condition = words.map(one => {
     const expression = JSON.stringify(`(?i)${one.replaceAll(/[\\.+*?()|[\]{}^$]/g, '\\$&')}`)
     return `(${['title', 'authors', 'issued', 'type', 'identifier'].map(name => `${name} ~ ${expression}`).join(' or ')})`
   })
   const query = `items { ${[condition.join(' and '), 'order by issued desc, title'].filter(Boolean).join(' ')} }`
-  const asked = { limit: itemsPerPage, offset: (page - 1) * itemsPerPage, include_total: true }
-  return ask<Item>(query, asked, signal)
+  return { query, limit: itemsPerPage, offset: (page - 1) * itemsPerPage } satisfies Requested
+}
+
+export function loadItems(search: string, page: number, signal: AbortSignal) {
+  const { query, ...window } = itemsAsked(search, page)
+  return ask<Item>(query, { ...window, include_total: true }, signal)
 }
 
 export const loadItem = (uuid: string, signal: AbortSignal): Promise<Item> =>

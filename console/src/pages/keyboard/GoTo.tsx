@@ -7,7 +7,7 @@ import { useLoad } from '../../parts/load.ts'
 import { cut } from '../../parts/Value.tsx'
 import { go } from '../../router.ts'
 import { who } from '../../session.ts'
-import { placesFound, placesNamed, type Shelf } from './places.ts'
+import { placesFound, placesNamed, type Shelf, searchFor } from './places.ts'
 import './keyboard.css'
 
 /** Time in ms without typing after which the service is asked. */
@@ -20,7 +20,8 @@ function GoTo({ onClose }: { readonly onClose: () => void }): JSX.Element {
   const [chosen, setChosen] = useState(0)
   const named = useLoad(() => placesNamed(text), [text, who.value])
   const found = useFound(text.trim())
-  const shelves = [...(named.value ?? []), ...found].filter(({ places }) => places.length > 0)
+  const everywhere = text.trim() === '' ? [] : [searchFor(text.trim())]
+  const shelves = [...(named.value ?? []), ...found, ...everywhere].filter(({ places }) => places.length > 0)
   const all = shelves.flatMap(({ places }) => places)
   const at = Math.min(chosen, Math.max(0, all.length - 1))
   const open = (path: string) => {

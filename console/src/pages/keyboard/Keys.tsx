@@ -6,6 +6,7 @@ import './keyboard.css'
 /** Keys, with what they do. Alternatives are separated by a comma. */
 const keys = [
   ['key.go', 'keys.go'],
+  ['key.search', 'keys.search'],
   ['key.keys', 'keys.keys'],
   ['key.tab', 'keys.tab'],
   ['key.escape', 'keys.escape'],

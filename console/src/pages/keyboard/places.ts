@@ -7,13 +7,16 @@ import {
   House,
   KeyRound,
   Library,
+  MessageCircleQuestionMark,
   MonitorSmartphone,
+  Search,
   Settings,
   Table2,
   Users,
   UsersRound,
 } from '../../icons.ts'
 import { navigation } from '../../pages.tsx'
+import { withQuery } from '../../router.ts'
 import { eperson, isAdministrator } from '../../session.ts'
 import { type Group, groupPath, groups } from '../groups/groups.ts'
 import { loadItems } from '../items/load.ts'
@@ -55,6 +58,8 @@ async function furtherPages(): Promise<readonly Place[]> {
 const pages = (): readonly Place[] => [
   { path: '', name: t('nav.home'), icon: House },
   { path: 'items', name: t('nav.items'), icon: Library },
+  { path: 'search', name: t('search.title'), icon: Search },
+  { path: 'questions', name: t('questions'), icon: MessageCircleQuestionMark },
   ...(isAdministrator.value
     ? navigation.map(({ path, icon, name }) => ({
         path,
@@ -92,6 +97,14 @@ export async function placesNamed(text: string): Promise<readonly Shelf[]> {
     { title: t('nav.records'), places: known.filter(fits).slice(0, 3 * most) },
   ]
 }
+
+/** The search in everything, for what is no name of a page. */
+export const searchFor = (text: string): Shelf => ({
+  title: t('search.title'),
+  places: [
+    { path: withQuery('search', { q: text }), name: t('search.everywhere', { words: text }), icon: Search },
+  ],
+})
 
 const plain = (text: string) => text.normalize('NFD').replaceAll(/\p{M}/gu, '').toLowerCase()
 

@@ -5,7 +5,9 @@ import {
   type Entity,
   entities,
   entityPath,
+  keyIn,
   keyInPath,
+  keyOf,
   keyPath,
   pathOf,
   type Relation,
@@ -14,6 +16,7 @@ import {
 import { printExactly, readExactly } from '../../exact.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
 import { Copy } from '../../icons.ts'
+import { AsRequest } from '../../parts/AsRequest.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
 import { Page } from '../../parts/Page.tsx'
@@ -27,6 +30,7 @@ import { who } from '../../session.ts'
 import { useEntity } from '../entity/EntityPage.tsx'
 import { written } from '../entity/pql.ts'
 import { nameField, usual } from '../entity/view.ts'
+import type { Requested } from '../request/texts.ts'
 import './record.css'
 
 /** One record, and the records related to it. */
@@ -53,7 +57,15 @@ function RecordPage({ parameters }: { readonly parameters: Parameters }): JSX.El
         [t('nav.home'), href('')],
         [tOf('entity', name), href(entityPath(name))],
       ]}
-      actions={record.value && <CopyAddress />}
+      actions={
+        entity &&
+        record.value && (
+          <>
+            <CopyAddress />
+            <AsRequest requested={() => requestFor(entity, record.value ?? {})} />
+          </>
+        )
+      }
     >
       {problem ? (
         <ProblemView problem={problem} retry={found.problem ? found.reload : record.reload} />
@@ -76,6 +88,14 @@ const titleOf = (entity: Entity, record: DataRecord, key: string): string => {
   const value = field && record[field.name]
   return typeof value === 'string' && value.trim() !== '' ? cut(value, 200) : key
 }
+
+/** Returns the record as a request: by its key, or as a query. */
+const requestFor = (entity: Entity, record: DataRecord): Requested => ({
+  query: `${entity.name} { ${keyOf(entity)
+    .map(name => `${written(name)} = ${printExactly(record[name])}`)
+    .join(' and ')} }`,
+  record: { entity: entity.name, key: keyIn(entity, record) },
+})
 
 const CopyAddress = (): JSX.Element => (
   <button

@@ -1,0 +1,158 @@
+import type { JSX } from 'preact'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import type { Entity } from '../../entities.ts'
+import { formatNumber, t } from '../../i18n/i18n.ts'
+import { X } from '../../icons.ts'
+import { Field } from '../../parts/Field.tsx'
+import { Icon } from '../../parts/Icon.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { Loading } from '../../parts/states.tsx'
+import { Value } from '../../parts/Value.tsx'
+import { query, setQuery } from '../../router.ts'
+import { who } from '../../session.ts'
+import { type Facet, facetsShown, loadCounts, loadFacets, mostFacets, rememberFacets } from './facets.ts'
+import { Histogram } from './Histogram.tsx'
+import {
+  type Value as Choice,
+  chosenIn,
+  joined,
+  type Requirements,
+  withChoice,
+  withoutField,
+} from './requirements.ts'
+import { scaleOf } from './scale.ts'
+import { printNames, showCondition } from './view.ts'
+import './facets.css'
+
+interface FacetsParts {
+  readonly entity: Entity
+  /** The requirements of the condition of the view. */
+  readonly all: Requirements
+}
+
+/** Fields beside a table: a click on a value, or a range of a histogram, narrows the records down. */
+export function Facets({ entity, all, isBeside }: FacetsParts & { readonly isBeside: boolean }): JSX.Element {
+  const { value: facets } = useLoad(signal => loadFacets(entity, signal), [entity.name, who.value])
+  const inAddress = query.value.get('facets')
+  const shown = facets ? facetsShown(entity, facets, inAddress) : []
+  const names = printNames(shown.map(({ field }) => field.name))
+  // The address is what is shown; over the page, facets are only a way to choose.
+  useEffect(() => {
+    if (isBeside && inAddress === null && names !== '') setQuery({ facets: names }, { replace: true })
+  }, [isBeside, inAddress, names])
+  if (!facets) return <Loading lines={6} />
+  const show = (list: readonly Facet[]) => {
+    const next = printNames(list.map(({ field }) => field.name))
+    rememberFacets(entity, next)
+    setQuery({ facets: next }, { replace: true })
+  }
+  const others = facets.filter(one => !shown.includes(one))
+  return (
+    <div class="facets">
+      {shown.length === 0 && <p class="soft small">{t('facets.none')}</p>}
+      {shown.map(facet => (
+        <fieldset key={facet.field.name} class="facet">
+          <legend>
+            <bdi>{facet.field.name}</bdi>
+          </legend>
+          <button
+            type="button"
+            class="button quiet icon facet-close"
+            aria-label={t('facets.hide', { name: facet.field.name })}
+            title={t('facets.hide', { name: facet.field.name })}
+            onClick={() => show(shown.filter(one => one !== facet))}
+          >
+            <Icon of={X} size={14} />
+          </button>
+          <Choices entity={entity} facet={facet} all={all} />
+        </fieldset>
+      ))}
+      {others.length > 0 && shown.length < mostFacets && (
+        <Field label={t('facets.add')}>
+          <select
+            value=""
+            onChange={event => {
+              const name = event.currentTarget.value
+              const facet = others.find(({ field }) => field.name === name)
+              if (facet) show([...shown, facet])
+            }}
+          >
+            <option value="">{t('facets.choose')}</option>
+            {others.map(({ field }) => (
+              <option key={field.name} value={field.name}>
+                {field.name}
+              </option>
+            ))}
+          </select>
+        </Field>
+      )}
+    </div>
+  )
+}
+
+function Choices(parts: FacetsParts & { readonly facet: Facet }): JSX.Element {
+  const { facet } = parts
+  const scale = useMemo(
+    () => (facet.kind === 'range' ? scaleOf(facet) : undefined),
+    [facet.field.name, facet.kind, facet.min, facet.max],
+  )
+  return scale ? <Histogram {...parts} scale={scale} /> : <ValueFacet {...parts} />
+}
+
+/** Numbers of values shown at first, and after a click. */
+const [atFirst, atMost] = [8, 100]
+
+/** The most frequent values of a field among the records that meet the other requirements. */
+function ValueFacet({ entity, facet: { field }, all }: FacetsParts & { readonly facet: Facet }): JSX.Element {
+  const [most, setMost] = useState(atFirst)
+  const chosen = chosenIn(all, field.name)
+  const condition = joined({ list: withoutField(all, field.name).list, clauses: '' })
+  const { value, problem, loading } = useLoad(
+    signal => loadCounts({ entity, field, condition, most }, chosen, signal),
+    [entity.name, field.name, condition, most, chosen.join(), who.value],
+  )
+  if (problem) return <p class="soft small">{t('facets.failed')}</p>
+  if (!value) return <Loading lines={3} />
+  const highest = Math.max(1, ...value.counts.map(({ count }) => count))
+  const choose = (one: Choice, on: boolean) =>
+    showCondition(
+      joined(withChoice(all, field.name, on ? [...chosen, one] : chosen.filter(other => other !== one))),
+    )
+  return (
+    <>
+      <ul class={loading ? 'stale' : ''}>
+        {value.counts.map(({ value: one, shown, count }) => (
+          <li key={String(one)} ref={element => element?.style.setProperty('--share', `${count / highest}`)}>
+            <label class="check">
+              <input
+                type="checkbox"
+                checked={chosen.includes(one)}
+                onChange={event => choose(one, event.currentTarget.checked)}
+              />
+              <span class="facet-value">
+                {one === null ? (
+                  <span class="soft">{t('null')}</span>
+                ) : (
+                  <Value value={shown} type={field.type} plain />
+                )}
+              </span>
+              <span class="number soft">{formatNumber(count)}</span>
+            </label>
+          </li>
+        ))}
+      </ul>
+      {value.counts.length === 0 && <p class="soft small">{t('facets.empty')}</p>}
+      {value.total > value.counts.length && (
+        <p class="small">
+          {most < atMost ? (
+            <button type="button" class="link-button" onClick={() => setMost(atMost)}>
+              {t('facets.more', { n: value.total - value.counts.length })}
+            </button>
+          ) : (
+            <span class="soft">{t('facets.rest', { n: value.total - value.counts.length })}</span>
+          )}
+        </p>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,236 @@
+import { useEffect, useState } from 'preact/hooks'
+import { service } from '../../api.ts'
+import { type Entity, type EntityField, type Json, keyOf, pathOf } from '../../entities.ts'
+import { type Amount, isAmount, printExactly, readExactly } from '../../exact.ts'
+import { query, setQuery } from '../../router.ts'
+import { recall, remember } from '../../settings.ts'
+import { written } from './pql.ts'
+import type { Value } from './requirements.ts'
+import type { Scale } from './scale.ts'
+import { readNames } from './view.ts'
+
+/** A field that records can be narrowed down by: by its frequent values, or by a range of a histogram. */
+export interface Facet {
+  readonly field: EntityField
+  readonly kind: 'values' | 'range'
+  /** The number of different values among all records; undefined if it isn't known. */
+  readonly distinct?: number
+  /** The smallest and the largest value among all records. */
+  readonly min?: Amount
+  readonly max?: Amount
+}
+
+/** Maximum number of fields that are looked at, with up to three functions of the service each. */
+const mostFields = 30
+/** Maximum number of different values of a field that is a facet unless others are chosen. */
+const few = 60
+/** Number of different numbers from which on they are a histogram. */
+const many = 12
+/** Number of facets of each kind unless others are chosen. */
+const usual = { values: 4, range: 2 } as const
+/** Maximum number of facets at a time. */
+export const mostFacets = 12
+/** Time in seconds after which the service gives up; facets are an offer. */
+const patience = 10
+
+const canBeFacet = (entity: Entity) => {
+  const [only, ...more] = keyOf(entity)
+  return (field: EntityField) =>
+    field.sortable !== false && !field.list && !(more.length === 0 && field.name === only)
+}
+
+const isScale = ({ type }: EntityField) => type === 'integer' || type === 'number' || type === 'date-time'
+
+async function ask(query: string, signal: AbortSignal) {
+  const asked = { query, timeout: patience, include_total: true }
+  const response = await service.value.request('GET', pathOf(), { query: asked, signal })
+  return {
+    rows: readExactly(await response.text()) as readonly Readonly<Record<string, Json>>[],
+    total: Number(response.headers.get('x-records')),
+  }
+}
+
+/** Asks for what is known of the fields of all records; where that takes too long, by their types alone. */
+export async function loadFacets(entity: Entity, signal: AbortSignal): Promise<readonly Facet[]> {
+  const fields = entity.fields.filter(canBeFacet(entity)).slice(0, mostFields)
+  if (fields.length === 0) return []
+  const hasEnds = (field: EntityField) => isScale(field) || field.type === 'json'
+  const columns = fields.flatMap(field => {
+    const name = written(field.name)
+    return [`count_distinct(${name})`, ...(hasEnds(field) ? [`min(${name})`, `max(${name})`] : [])]
+  })
+  try {
+    const { rows } = await ask(`${entity.name}[${columns.join(', ')}] { }`, signal)
+    // The columns have the order of the query, whatever their names are.
+    const values = Object.values(rows[0] ?? {})
+    return fields.map((field): Facet => {
+      const distinct = Number(values.shift())
+      if (!hasEnds(field)) return { field, kind: 'values', distinct }
+      const [min, max] = [values.shift(), values.shift()]
+      if (!isAmount(min) || !isAmount(max)) return { field, kind: 'values', distinct }
+      const isNumber = typeof min !== 'string' && typeof max !== 'string'
+      const isRange = field.type === 'date-time' || (isNumber && distinct > many && distinct < mostGroups)
+      return { field, kind: isRange ? 'range' : 'values', distinct, min, max }
+    })
+  } catch (error) {
+    if (signal.aborted) throw error
+    return fields.flatMap(field => (isScale(field) ? [] : [{ field, kind: 'values' as const }]))
+  }
+}
+
+/** Returns the facets that an entity has unless others are chosen: fields with few values first. */
+function usualFacets(facets: readonly Facet[]): readonly Facet[] {
+  const isUseful = ({ kind, distinct = 0 }: Facet) => distinct > 1 && (kind === 'range' || distinct <= few)
+  const byNumber = facets.filter(isUseful).toSorted((a, b) => (a.distinct ?? 0) - (b.distinct ?? 0))
+  const ranges = facets.filter(one => one.kind === 'range' && isUseful(one))
+  return [
+    ...byNumber.filter(({ kind }) => kind === 'values').slice(0, usual.values),
+    ...ranges.slice(0, usual.range),
+  ]
+}
+
+/**
+ * Returns the facets that are shown: those of the address, those that were chosen in this browser before, or
+ * the usual ones.
+ *
+ * @param address names in the form of the address
+ */
+export function facetsShown(
+  entity: Entity,
+  facets: readonly Facet[],
+  address: string | null,
+): readonly Facet[] {
+  const names = readNames(address ?? recall(`facets.${entity.name}`))
+  const chosen = names.flatMap(name => facets.find(({ field }) => field.name === name) ?? [])
+  return chosen.length > 0 ? chosen.slice(0, mostFacets) : usualFacets(facets)
+}
+
+/** Who chooses facets wants to see them, in the next table, too. */
+export function rememberFacets(entity: Entity, names: string): void {
+  remember(`facets.${entity.name}`, names)
+  remember('facets', 'open')
+}
+
+export interface Count {
+  readonly value: Value
+  readonly shown: Json
+  readonly count: number
+}
+
+export interface Counts {
+  readonly counts: readonly Count[]
+  /** The number of different values, including those not loaded. */
+  readonly total: number
+}
+
+const literalOf = (value: Json | undefined): Value =>
+  value === null || value === undefined ? null : printExactly(value)
+
+/**
+ * Counts the most frequent values among the records that meet a condition.
+ *
+ * @param chosen values that are counted in any case
+ */
+export async function loadCounts(
+  {
+    entity,
+    field,
+    condition,
+    most,
+  }: {
+    readonly entity: Entity
+    readonly field: EntityField
+    readonly condition: string
+    readonly most: number
+  },
+  chosen: readonly Value[],
+  signal: AbortSignal,
+): Promise<Counts> {
+  const name = written(field.name)
+  const grouped = (where: string, limit: number) =>
+    ask(
+      `${entity.name}[${name}, count()] { ${where} group by ${name} order by count() desc, ${name} limit ${limit} }`,
+      signal,
+    )
+  const countsOf = ({ rows }: Awaited<ReturnType<typeof ask>>) =>
+    rows.map((row): Count => {
+      const [shown = null, count] = Object.values(row)
+      return { value: literalOf(shown), shown, count: Number(count) }
+    })
+  const frequent = await grouped(condition, most)
+  const counts = countsOf(frequent)
+  const missing = chosen.filter(one => one !== null && counts.every(({ value }) => value !== one))
+  if (missing.length === 0) return { counts, total: frequent.total }
+  const parts = [condition, `${name} in [${missing.join(', ')}]`].filter(Boolean).join(' and ')
+  const more = countsOf(await grouped(parts, missing.length))
+  const none = missing
+    .filter(one => more.every(({ value }) => value !== one))
+    .map((value): Count => ({ value, shown: JSON.parse(value ?? 'null') as Json, count: 0 }))
+  return { counts: [...counts, ...more, ...none], total: frequent.total }
+}
+
+/** Maximum number of groups of a histogram that are put together here. */
+const mostGroups = 4_000
+
+export interface Steps {
+  /** Numbers of records, for each step of the scale. */
+  readonly steps: readonly number[]
+  /** The number of records without a value on the scale. */
+  readonly without: number
+}
+
+/** Counts the records that meet a condition along a scale. */
+export async function loadSteps(
+  {
+    entity,
+    scale,
+    condition,
+  }: { readonly entity: Entity; readonly scale: Scale; readonly condition: string },
+  signal: AbortSignal,
+): Promise<Steps> {
+  const { column, edges, placeOf } = scale
+  const { rows } = await ask(
+    `${entity.name}[${column}, count()] { ${condition} group by ${column} limit ${mostGroups} }`,
+    signal,
+  )
+  const steps = edges.slice(1).map(() => 0)
+  let without = 0
+  for (const row of rows) {
+    const [value, count] = Object.values(row)
+    const place = placeOf(value)
+    const at = edges.findLastIndex(edge => edge <= place)
+    if (Number.isNaN(place)) without += Number(count)
+    else if (at >= 0 && at < steps.length) steps[at] = (steps[at] ?? 0) + Number(count)
+  }
+  return { steps, without }
+}
+
+/** Width in which there is room for facets beside a table. */
+const beside = '(min-width: 60rem)'
+
+/**
+ * The panel of facets: beside the table, where this browser remembers it, and over the page where there is no
+ * room beside it.
+ */
+export function useFacetsOpen(): {
+  readonly isOpen: boolean
+  readonly isBeside: boolean
+  readonly open: (isOpen: boolean) => void
+} {
+  const [isBeside, setBeside] = useState(() => matchMedia(beside).matches)
+  const [isOver, setOver] = useState(false)
+  const [isOpen, setOpen] = useState(() => query.peek().has('facets') || recall('facets') === 'open')
+  useEffect(() => {
+    const media = matchMedia(beside)
+    const onChange = () => setBeside(media.matches)
+    media.addEventListener('change', onChange)
+    return () => media.removeEventListener('change', onChange)
+  }, [])
+  if (!isBeside) return { isOpen: isOver, isBeside, open: setOver }
+  const open = (next: boolean) => {
+    remember('facets', next ? 'open' : 'closed')
+    setOpen(next)
+    if (!next) setQuery({ facets: null }, { replace: true })
+  }
+  return { isOpen, isBeside, open }
+}

@@ -1,0 +1,166 @@
+import type { EntityField } from '../../entities.ts'
+import type { Amount } from '../../exact.ts'
+import { written } from './pql.ts'
+import type { Bound } from './requirements.ts'
+
+/**
+ * The scale of a histogram: numbers, or times in ms since 1970, cut into steps of equal size. The end of a
+ * range is the first place behind it, so that ranges meet without gaps.
+ */
+export interface Scale {
+  /** The ends of all steps; one more than there are steps. */
+  readonly edges: readonly number[]
+  /** The column that is grouped, in PQL. */
+  readonly column: string
+  /** Returns the place of a value of that column. */
+  readonly placeOf: (value: unknown) => number
+  /** Writes an end of a range as people do; the second end as the last value inside. */
+  readonly print: (place: number, isEnd: boolean) => string
+  /** @returns undefined if the text is no value */
+  readonly parse: (text: string, isEnd: boolean) => number | undefined
+  readonly boundsOf: (from: number | undefined, to: number | undefined) => readonly Bound[]
+  readonly read: (bounds: readonly Bound[]) => Range
+}
+
+/** Both ends of a range; an end that is undefined is open. */
+export type Range = readonly [from: number | undefined, to: number | undefined]
+
+/** Maximum number of steps; more could not be told apart beside a table. */
+const mostSteps = 30
+const day = 86_400_000
+
+/** A field with the smallest and the largest of its values. */
+interface Span {
+  readonly field: EntityField
+  readonly min?: Amount
+  readonly max?: Amount
+}
+
+/** @returns undefined if there is nothing to cut into steps, or if the numbers are too large to be exact */
+export function scaleOf(span: Span): Scale | undefined {
+  const { field, min, max } = span
+  if (min === undefined || max === undefined) return undefined
+  if (field.type === 'date-time')
+    return timesBetween(field.name, Date.parse(String(min)), Date.parse(String(max)))
+  const [low, high] = [Number(min), Number(max)]
+  if (!(high > low) || Math.max(Math.abs(low), Math.abs(high)) > Number.MAX_SAFE_INTEGER) return undefined
+  return numbersBetween(field.name, low, high, [min, max].every(isWhole))
+}
+
+const isWhole = (value: Amount) => Number.isInteger(Number(value))
+
+/** Returns a round step, so that there are at most as many as fit. */
+function roundStep(least: number): number {
+  const power = 10 ** Math.floor(Math.log10(least))
+  return ([1, 2, 5, 10].find(one => one * power >= least * 0.999_999) ?? 10) * power
+}
+
+function edgesBetween(low: number, high: number, step: number): readonly number[] {
+  const first = Math.floor(low / step)
+  const count = Math.max(1, Math.floor(high / step) - first + 1)
+  // A multiple of the step, without the error that adding up steps would make.
+  return Array.from({ length: count + 1 }, (_, at) => Number(((first + at) * step).toPrecision(12)))
+}
+
+function numbersBetween(name: string, low: number, high: number, areWhole: boolean): Scale {
+  const least = (high - low) / mostSteps
+  const step = areWhole ? Math.max(1, roundStep(least)) : roundStep(least)
+  const behind = areWhole ? 1 : 0
+  const numberIn = (bound: Bound | undefined) => (bound === undefined ? undefined : Number(bound.value))
+  return {
+    edges: edgesBetween(low, high, step),
+    column: written(name),
+    placeOf: value => (typeof value === 'number' || typeof value === 'bigint' ? Number(value) : Number.NaN),
+    print: (place, isEnd) => String(isEnd ? place - behind : place),
+    parse: (text, isEnd) => {
+      const value = Number(text)
+      return text.trim() === '' || !Number.isFinite(value) ? undefined : isEnd ? value + behind : value
+    },
+    boundsOf: (from, to) => [
+      ...(from === undefined ? [] : [{ sign: '>=' as const, value: String(from) }]),
+      ...(to === undefined ? [] : [{ sign: '<=' as const, value: String(to - behind) }]),
+    ],
+    read: bounds => {
+      const lower = bounds.find(({ sign }) => sign.startsWith('>'))
+      const upper = bounds.find(({ sign }) => sign.startsWith('<'))
+      const [from, to] = [numberIn(lower), numberIn(upper)]
+      return [
+        from === undefined ? undefined : lower?.sign === '>' ? from + behind : from,
+        to === undefined ? undefined : upper?.sign === '<=' ? to + behind : to,
+      ]
+    },
+  }
+}
+
+/** Steps of time: years, months or days. */
+type Unit = readonly [mask: string, months: number, length: number]
+const units: readonly Unit[] = [
+  ['YYYY-MM-DD', 0, day],
+  ['YYYY-MM', 1, 30.4 * day],
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500].map((years): Unit => ['YYYY', 12 * years, 365.25 * years * day]),
+]
+
+function timesBetween(name: string, low: number, high: number): Scale | undefined {
+  if (!(high >= low)) return undefined
+  const [mask, months] = units.find(([, , length]) => (high - low) / length <= mostSteps) ??
+    units.at(-1) ?? ['YYYY', 12]
+  const start = new Date(low)
+  const edges: number[] = []
+  const first =
+    months === 0 ? 0 : Math.floor((start.getUTCFullYear() * 12 + start.getUTCMonth()) / months) * months
+  for (let at = 0; at <= mostSteps + 2; at++) {
+    const edge = months === 0 ? Math.floor(low / day) * day + at * day : monthAt(first + at * months)
+    edges.push(edge)
+    if (edge > high) break
+  }
+  const read = (bound: Bound | undefined) => {
+    const time = bound === undefined ? Number.NaN : Date.parse(spelled(JSON.parse(bound.value) as string))
+    return Number.isNaN(time) ? undefined : time
+  }
+  return {
+    edges,
+    column: `to_string(${written(name)}, "${mask}")`,
+    placeOf: value => (typeof value === 'string' ? Date.parse(spelled(value)) : Number.NaN),
+    print: (place, isEnd) => printed(isEnd ? place - 1 : place, isEnd),
+    parse: (text, isEnd) => parsed(text.trim(), isEnd),
+    boundsOf: (from, to) => [
+      ...(from === undefined ? [] : [{ sign: '>=' as const, value: inQuotes(from) }]),
+      ...(to === undefined ? [] : [{ sign: '<' as const, value: inQuotes(to) }]),
+    ],
+    read: bounds => [
+      read(bounds.find(({ sign }) => sign.startsWith('>'))),
+      read(bounds.find(({ sign }) => sign.startsWith('<'))),
+    ],
+  }
+}
+
+/** Date.UTC takes years below 100 for those of the last century. */
+function monthAt(months: number): number {
+  const date = new Date(0)
+  date.setUTCFullYear(Math.floor(months / 12), months % 12, 1)
+  return date.getTime()
+}
+
+/** Completes a year or a month to a date, which Date.parse reads as UTC. */
+const spelled = (text: string) => (/^\d{4}$/.test(text) ? `${text}-01-01` : text)
+
+const inQuotes = (time: number) => {
+  const text = new Date(time).toISOString()
+  return JSON.stringify(text.endsWith('T00:00:00.000Z') ? text.slice(0, 10) : text)
+}
+
+/** Writes a day; a year where the day is its first or its last one. */
+function printed(time: number, isEnd: boolean): string {
+  const text = new Date(time).toISOString().slice(0, 10)
+  return text.endsWith(isEnd ? '-12-31' : '-01-01') ? text.slice(0, -6) : text
+}
+
+/** Reads a year, a month or a day; the end of a range is behind all of it. */
+function parsed(text: string, isEnd: boolean): number | undefined {
+  const [, year, month, date] = /^(\d{4})(?:-(\d\d)(?:-(\d\d))?)?$/.exec(text) ?? []
+  const time = Date.parse(spelled(text))
+  if (year === undefined || Number.isNaN(time)) return undefined
+  if (!isEnd) return time
+  const months = Number(year) * 12 + Number(month ?? 1) - 1
+  return date === undefined ? monthAt(months + (month === undefined ? 12 : 1)) : time + day
+}

@@ -1,0 +1,236 @@
+import type { JSX } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { entities, keyOf, keyPath, ownEntities, pathOf, recordPath } from '../../entities.ts'
+import { t } from '../../i18n/i18n.ts'
+import { ChartColumn, Play, Table2 } from '../../icons.ts'
+import { AsRequest } from '../../parts/AsRequest.tsx'
+import { DownloadMenu } from '../../parts/DownloadMenu.tsx'
+import { useDraft } from '../../parts/draft.ts'
+import { Icon } from '../../parts/Icon.tsx'
+import { useLoad } from '../../parts/load.ts'
+import { Page } from '../../parts/Page.tsx'
+import { Pager } from '../../parts/Pager.tsx'
+import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
+import { type Column, Table } from '../../parts/Table.tsx'
+import { Value } from '../../parts/Value.tsx'
+import { href, query, setQuery } from '../../router.ts'
+import { who } from '../../session.ts'
+import { QueryEditor } from '../entity/QueryEditor.tsx'
+import { QueryFault } from '../entity/QueryFault.tsx'
+import { isAst } from '../entity/reading.ts'
+import { RefusedQuery } from '../entity/refused.ts'
+import { usualSize, whole } from '../entity/view.ts'
+import { suggestInQuery } from './completion.ts'
+import { examplesFor } from './examples.ts'
+import { KeptQuestions } from './KeptQuestions.tsx'
+import { keepAsked } from './kept.ts'
+import {
+  type Answer,
+  checkQuestion,
+  drawingIn,
+  loadAnswer,
+  type Question,
+  readQuestion,
+  requestOfPage,
+  viewIn,
+} from './questions.ts'
+import '../entity/entity.css'
+import './questions.css'
+
+/** Whole queries of any shape. The address of this page holds the question. */
+function QuestionsPage(): JSX.Element {
+  const text = query.value.get('q') ?? ''
+  const draft = useDraft('question', text)
+  const page = whole(query.value.get('page'), 1, Number.MAX_SAFE_INTEGER)
+  const size = whole(query.value.get('size'), usualSize, 1_000)
+  const known = entities.value
+  const asked = useLoad(
+    async signal => {
+      if (text.trim() === '' || !known) return undefined
+      const question = readQuestion(text, known)
+      const answer = await loadAnswer(question, { page, size }, signal)
+      keepAsked(text)
+      return { question, answer }
+    },
+    [text, page, size, who.value, known !== undefined],
+  )
+  const { value, problem, loading, reload } = asked
+  const fault = useFault(draft.value, problem)
+  const ask = (next: string) => {
+    draft.set(next)
+    draft.done()
+    setQuery({ q: next.trim(), page: null })
+    // The same question is asked again.
+    if (next.trim() === text) reload()
+  }
+  const view = value && viewIn(value.question)
+  const drawing = value && drawingIn(value.question)
+  return (
+    <Page
+      title={t('questions')}
+      lead={t('questions.lead')}
+      crumbs={[[t('nav.home'), href('')]]}
+      actions={
+        value && (
+          <>
+            {view && (
+              <a class="button" href={href(view)}>
+                <Icon of={Table2} />
+                {t('questions.view')}
+              </a>
+            )}
+            {drawing && (
+              <a class="button" href={href(drawing)}>
+                <Icon of={ChartColumn} />
+                {t('questions.drawing')}
+              </a>
+            )}
+            <AsRequest requested={() => requestOfPage(value.question, { page, size })} />
+            <DownloadMenu
+              name={value.question.entity?.name ?? 'question'}
+              choices={[{ asked: () => ({ path: pathOf(), parameters: { query: text } }) }]}
+            />
+          </>
+        )
+      }
+    >
+      <form
+        class="question"
+        aria-label={t('questions.ask')}
+        onSubmit={event => {
+          event.preventDefault()
+          ask(draft.value)
+        }}
+      >
+        <QueryEditor
+          label={t('questions.text')}
+          hint={t('questions.hint')}
+          placeholder={examplesFor(ownEntities.value)[0] ?? ''}
+          value={draft.value}
+          onInput={draft.set}
+          onApply={() => ask(draft.value)}
+          applies="ctrl-enter"
+          fault={fault}
+          suggestAt={(typed, cursor) =>
+            isAst(typed) ? { start: cursor, list: [] } : suggestInQuery(typed, cursor, known ?? [])
+          }
+        />
+        <div class="row">
+          <button type="submit" class="button primary">
+            <Icon of={Play} />
+            {t('questions.ask')}
+          </button>
+          <KeptQuestions text={draft.value} onChoose={ask} />
+        </div>
+      </form>
+      <section class="stack" aria-busy={loading && text !== ''} aria-label={t('questions.answer')}>
+        <Progress busy={loading && value !== undefined} />
+        {problem instanceof RefusedQuery ? (
+          problem.text === draft.value ? null : (
+            <QueryFault fault={problem.fault} />
+          )
+        ) : problem ? (
+          <ProblemView problem={problem} retry={reload} />
+        ) : text === '' ? (
+          <Examples onChoose={ask} />
+        ) : !value ? (
+          <Loading />
+        ) : (
+          <div class={loading ? 'stale' : ''}>
+            <Shown {...value} page={page} size={size} />
+          </div>
+        )}
+      </section>
+    </Page>
+  )
+}
+
+/** Time in ms without typing after which the service looks for faults. */
+const patience = 350
+
+/** Looks for a fault while a question is typed. What needs no request to be found is found at once. */
+function useFault(text: string, problem: unknown) {
+  const [refused, setRefused] = useState<unknown>()
+  const known = entities.value
+  useEffect(() => {
+    if (text.trim() === '' || !known) return
+    const controller = new AbortController()
+    const { signal } = controller
+    const check = async () => checkQuestion(readQuestion(text, known), signal)
+    const timer = setTimeout(() => check().catch(error => signal.aborted || setRefused(error)), patience)
+    return () => {
+      clearTimeout(timer)
+      controller.abort()
+    }
+  }, [text, known])
+  const found = [problem, refused].find(one => one instanceof RefusedQuery && one.text === text)
+  return found instanceof RefusedQuery ? found.fault : undefined
+}
+
+function Examples({ onChoose }: { readonly onChoose: (text: string) => void }): JSX.Element | null {
+  const examples = examplesFor(ownEntities.value)
+  return examples.length === 0 ? null : (
+    <section class="section">
+      <h2>{t('questions.examples')}</h2>
+      <ul class="examples">
+        {examples.map(one => (
+          <li key={one}>
+            <button type="button" class="example" onClick={() => onChoose(one)}>
+              <code>{one}</code>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}
+
+function Shown({
+  question: { entity, isWhole },
+  answer: { rows, total },
+  page,
+  size,
+}: {
+  readonly question: Question
+  readonly answer: Answer
+  readonly page: number
+  readonly size: number
+}): JSX.Element {
+  if (total === 0) return <Empty title={t('questions.none')} help={t('questions.none.help')} />
+  const names = Object.keys(rows[0] ?? {})
+  const keys = new Set(isWhole && entity ? keyOf(entity) : [])
+  const columns = names.map((name): Column<Answer['rows'][number]> => {
+    const type = entity?.fields.find(one => one.name === name)?.type
+    const isNumber = rows.every(row => ['number', 'bigint'].includes(typeof row[name]) || row[name] === null)
+    return {
+      id: name,
+      label: <bdi>{name}</bdi>,
+      numeric: isNumber && rows.some(row => row[name] !== null),
+      cell: row => {
+        const shown = <Value value={row[name]} {...(type ? { type } : {})} plain={keys.has(name)} />
+        return entity && keys.has(name) ? <a href={href(recordPath(entity, row))}>{shown}</a> : shown
+      },
+    }
+  })
+  const places = new Map(rows.map((row, at) => [row, at]))
+  return (
+    <>
+      <Table
+        label={t('questions.rows')}
+        columns={columns}
+        rows={rows}
+        idOf={row => (isWhole && entity ? keyPath(entity, row) : String(places.get(row)))}
+        pathOf={row => (isWhole && entity ? recordPath(entity, row) : undefined)}
+      />
+      <Pager
+        page={page}
+        size={size}
+        total={total}
+        onPage={next => setQuery({ page: next === 1 ? null : String(next) })}
+        onSize={next => setQuery({ size: next === usualSize ? null : String(next), page: null })}
+      />
+    </>
+  )
+}
+
+export default QuestionsPage
