@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { reservedEntities } from '../model/built-in-entities.ts'
 import type { Entity, Field, FieldType, ReadRule } from '../model/entities.ts'
+import type { Recipe } from '../model/recipes.ts'
 import type { Agreed, Entities, NewEntity } from '../storage/entities.ts'
 import type { Findings } from './field-list.ts'
 import { ImportError } from './import-error.ts'
@@ -10,6 +11,7 @@ import type { ReadRecord } from './json-lines.ts'
 import { agreedTo, type Loss, lossOf, lossRefused } from './loss.ts'
 import { addAll, readInto } from './read-into.ts'
 import { type HowRead, nothingSeen, type ReadingOptions, type Seen, withLooks } from './reading-options.ts'
+import { shapingOf } from './shapes.ts'
 import { type GivenFile, openSource, unlessWrapped } from './source.ts'
 import { createStaging, type Staged, type Staging } from './staging.ts'
 
@@ -30,6 +32,8 @@ export interface ImportOptions {
   /** The fields with a declared type that are lists; if absent, their values decide. */
   readonly lists?: ReadonlySet<string>
   readonly reading?: ReadingOptions
+  /** The recipe to keep with the entity; null: none; undefined: the one that it has. */
+  readonly recipe?: Recipe | null
   /** The event for the audit trail, which says who imports. */
   readonly event: AuditEvent
   /** Aborts the import with the signal's reason, unless everything has been written. */
@@ -120,12 +124,14 @@ export async function importStaged(
     types = new Map(),
     collations = new Map(),
     lists,
+    reading,
+    recipe,
   } = options
   checkName(name)
   const start = performance.now()
   const staging = createStaging(
     temporaryName(entities),
-    { types, collations, ...(lists && { lists }) },
+    { types, collations, ...(lists && { lists }), ...(reading && { shaping: shapingOf(reading) }) },
     [key].flat(),
     entities.keepsFields,
   )
@@ -169,6 +175,7 @@ export async function importStaged(
         ...(replaces !== undefined ? { replaces } : replace ? {} : { agree: measure }),
         ...(keepsNewer && { keepsNewer }),
         ...(declare && { declare }),
+        ...(recipe !== undefined && { recipe }),
       },
       recordsWith(written, staged),
       event,

@@ -12,6 +12,7 @@ import { type Loss, lossOf } from './loss.ts'
 import { readInto } from './read-into.ts'
 import { type HowRead, nothingSeen, type Seen, withLooks } from './reading-options.ts'
 import { importedEntity } from './revise-entity.ts'
+import { shapingOf } from './shapes.ts'
 import { type Format, type GivenFile, openSource, type Source, unlessWrapped } from './source.ts'
 import { createStaging } from './staging.ts'
 
@@ -93,10 +94,14 @@ async function ofAll(
   options: PreviewOptions,
   progress: Progress,
 ): Promise<Found> {
-  const { key, types = new Map(), collations = new Map(), signal } = options
+  const { key, types = new Map(), collations = new Map(), reading, signal } = options
   let loss: Loss | undefined
   let whole: readonly Findings[] | undefined
-  const staging = createStaging(temporaryName(entities), { types, collations }, [key].flat())
+  const staging = createStaging(
+    temporaryName(entities),
+    { types, collations, ...(reading && { shaping: shapingOf(reading) }) },
+    [key].flat(),
+  )
   try {
     let seen: Seen = nothingSeen
     const read = async () => {

@@ -82,7 +82,7 @@ export function createStaging(
   key: readonly string[],
   withFields = false,
 ): Staging {
-  const pool = createWorkerPool(file, declarations.types)
+  const pool = createWorkerPool(file, declarations)
   const list = new FieldList(declarations)
   const faults = new Faults()
   const encoder = new Encoder(pool.spool, declarations.types, error => faults.add(error))

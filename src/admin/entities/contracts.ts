@@ -22,7 +22,9 @@ import {
 import { delimiters } from '../../import/delimiters.ts'
 import { encodings } from '../../import/encodings.ts'
 import { maxFields } from '../../import/field-list.ts'
+import { maxEmpty, maxSeparator, maxText } from '../../import/recipe.ts'
 import { fieldTypes } from '../../import/types.ts'
+import { ways } from '../../model/recipes.ts'
 import { FieldDescription, Key, Relation } from '../../query/schemas.ts'
 import { Process } from '../processes/schemas.ts'
 
@@ -39,6 +41,28 @@ const Field = closed(FieldDescription)
 const rule = Type.String({ description: 'anonymous, eperson, admin or group:<name>.' })
 const table = closed({ schema: text, name: text })
 
+const name = Type.String({ minLength: 1, maxLength: 1_000, format: 'text' })
+const names = (maxItems: number) => Type.Array(name, { minItems: 1, maxItems })
+
+const texts = Type.Array(Type.String({ maxLength: maxText }), { maxItems: maxEmpty })
+const FieldRecipe = named('FieldRecipe', {
+  read: Type.Optional(oneOf(...ways)),
+  separator: Type.Optional(Type.String({ minLength: 1, maxLength: maxSeparator })),
+  collation: Type.Optional(text),
+  empty: Type.Optional(texts),
+  rename: Type.Optional(name),
+  leaveOut: Type.Optional(Type.Boolean()),
+})
+const Recipe = named('Recipe', {
+  delimiter: Type.Optional(text),
+  encoding: Type.Optional(text),
+  decimalComma: Type.Optional(Type.Boolean()),
+  dayFirst: Type.Optional(Type.Boolean()),
+  empty: Type.Optional(texts),
+  key: Type.Optional(Type.Union([name, names(maxFields)])),
+  fields: Type.Optional(Type.Record(text, FieldRecipe)),
+})
+
 const entity = {
   name: text,
   source: oneOf('imported', 'exposed', 'built-in'),
@@ -54,6 +78,7 @@ const entity = {
   relations: Type.Array(Relation),
   related: Type.Array(Relation),
   defaultCondition: Json,
+  recipe: orNull(Recipe),
   _links: closed({
     ...{ self: Link, records: Link },
     import: Type.Optional(Link),
@@ -99,8 +124,6 @@ const ExposableTables = pageOf(
 
 /** A member that only an answer has: a client may send back what it got. */
 const ignored = Type.Optional(Type.Unknown({ readOnly: true, description: 'Ignored.' }))
-const name = Type.String({ minLength: 1, maxLength: 1_000, format: 'text' })
-const names = (maxItems: number) => Type.Array(name, { minItems: 1, maxItems })
 const pairs = names(20)
 
 const declared = {
@@ -114,6 +137,7 @@ const declared = {
     ),
   ),
   defaultCondition: Type.Optional(orNull(Type.Union([text, Type.Array(Json)]))),
+  recipe: Type.Optional(orNull(Recipe)),
 }
 const WantedField = closed({
   name,
@@ -297,6 +321,10 @@ export const contracts = {
       delimiter: parameter(text, 'Between the cells of a table: `comma`, `semicolon`, `tab` or `pipe`.'),
       encoding: parameter(oneOf(...encodings), 'Of a file that is not UTF-8.'),
       'decimal-comma': parameter(Type.Boolean(), 'Whether numbers of a table may be such as `1.234,5`.'),
+      recipe: parameter(
+        text,
+        'A `Recipe` as JSON: how the file is read. It is kept with the entity, and read by again at the next import without such options. `{}` reads the file as it looks, and keeps none.',
+      ),
       'day-first': parameter(Type.Boolean(), 'Whether dates of a table may be such as `31.12.2024`.'),
     },
     body: records,
