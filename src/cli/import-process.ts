@@ -65,10 +65,11 @@ async function work(
 }
 
 /** Shortens a report for the list of processes, because fields can be read at the entity. */
-const withoutMix = ({ fields, loss, ...rest }: ImportReport) => ({
+const withoutMix = ({ fields, loss, differences, ...rest }: ImportReport) => ({
   ...rest,
   fields: fields.length,
   ...(loss && { gone: loss.records.gone, goneFields: loss.fields.gone.length }),
+  ...differences?.counts,
 })
 
 serveChild<Job>((job, running) => withStoreOf(job.config, storage => work(job, storage.entities, running)))

@@ -5,10 +5,11 @@ import { reservedEntities } from '../model/built-in-entities.ts'
 import type { Entity, Field, FieldType, ReadRule } from '../model/entities.ts'
 import type { Recipe } from '../model/recipes.ts'
 import type { Agreed, Entities, NewEntity } from '../storage/entities.ts'
+import type { Differences } from './differences.ts'
 import type { Findings } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import type { ReadRecord } from './json-lines.ts'
-import { agreedTo, type Loss, lossOf, lossRefused } from './loss.ts'
+import { agreedTo, effectOf, type Loss, lossRefused } from './loss.ts'
 import { addAll, readInto } from './read-into.ts'
 import { type HowRead, nothingSeen, type ReadingOptions, type Seen, withLooks } from './reading-options.ts'
 import { shapingOf } from './shapes.ts'
@@ -49,6 +50,8 @@ export interface ImportReport {
   readonly fields: readonly (Field & Findings)[]
   /** The records and fields that were removed; undefined: there were no records before. */
   readonly loss?: Loss
+  /** What has changed; undefined: there were no records before, or they had another key. */
+  readonly differences?: Differences
   readonly milliseconds: number
 }
 
@@ -152,9 +155,12 @@ export async function importStaged(
       progress('writing', share)
     }
     let loss: Loss | undefined
+    let differences: Differences | undefined
     const measure = async (): Promise<Agreed> => {
       const before = (await entities.all()).get(name)
-      loss = await lossOf(before, staged, key, entities)
+      const found = await effectOf(before, staged, key, entities, signal)
+      loss = found.loss
+      differences = found.differences
       signal?.throwIfAborted()
       if (loss?.needsReplace && !replace) throw new ImportError(lossRefused(name, loss))
       if (loss && (loss.records.gone > 0 || loss.fields.gone.length > 0)) losing(loss)
@@ -192,6 +198,7 @@ export async function importStaged(
       records: staged.count,
       fields: staged.fields.map((field, at) => ({ ...field, ...(findings[at] ?? { nulls: 0 }) })),
       ...(loss && { loss }),
+      ...(differences && { differences }),
       milliseconds: Math.round(performance.now() - start),
     }
   } catch (error) {
@@ -219,7 +226,7 @@ const reportStep = 1_000
  */
 function* recordsWith(written: (share: number) => void, { count, fields, records }: Staged) {
   let n = 0
-  for (const record of records()) {
+  for (const record of records(true)) {
     if (n++ % reportStep === 0) written(n / Math.max(count, 1) / (fields.length + 1))
     yield record
   }

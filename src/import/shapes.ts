@@ -78,12 +78,34 @@ const listIn = (text: string, separator: string): readonly string[] =>
 /**
  * Returns a function that gives records of JSON the shape that a recipe wants; undefined if it wants none.
  */
-export function shapeOfRecords(
-  shaping: Shaping,
-): ((one: ReadRecord, refuse: (error: ImportError) => void) => ReadRecord) | undefined {
+export function shapeOfRecords(shaping: Shaping): ShapeRecord | undefined {
   const shapes = shapesOf(shaping)
   if (!shapes) return undefined
-  return ({ line, record }, refuse) => {
+  const named = [...(shaping.fields ?? new Map<string, FieldRecipe>()).keys()]
+  const hasNames = named.some(
+    name => name === '__proto__' || shapes(name).isLeftOut || shapes(name).name !== name,
+  )
+  if (hasNames || shaping.empty) return anew(shapes)
+  const changed = named.map(name => ({ name, shape: shapes(name) }))
+  // Only values change, so the record itself can be changed.
+  return (one, refuse) => {
+    const record = one.record as Record<string, unknown>
+    for (const { name, shape } of changed) {
+      if (!Object.hasOwn(record, name)) continue
+      const value = record[name]
+      const next = shapedValue(value, shape, one.line, refuse)
+      if (next !== value) record[name] = next
+    }
+    return one
+  }
+}
+
+type ShapeRecord = (one: ReadRecord, refuse: (error: ImportError) => void) => ReadRecord
+
+/** Returns a function that makes new records, because names change. */
+const anew =
+  (shapes: (name: string) => Shape): ShapeRecord =>
+  ({ line, record }, refuse) => {
     const members = new Map<string, unknown>()
     for (const name of Object.keys(record)) {
       const shape = shapes(name)
@@ -99,15 +121,16 @@ export function shapeOfRecords(
     }
     return { line, record: Object.fromEntries(members) }
   }
-}
 
 function shapedValue(
   value: unknown,
-  { empty, convert }: Shape,
+  { empty, type, convert }: Shape,
   line: number,
   refuse: (error: ImportError) => void,
 ): unknown {
   const text = typeof value === 'number' ? String(value) : (exactText(value) ?? value)
   if (typeof text === 'string' && empty?.has(text)) return null
-  return typeof value === 'string' && convert ? convert(value, line, refuse) : value
+  if (typeof value !== 'string') return value
+  if (convert) return convert(value, line, refuse)
+  return (type === 'number' || type === 'integer') && isJsonNumber(value) ? numberWritten(value) : value
 }

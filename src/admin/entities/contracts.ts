@@ -41,16 +41,14 @@ const Field = closed(FieldDescription)
 const rule = Type.String({ description: 'anonymous, eperson, admin or group:<name>.' })
 const table = closed({ schema: text, name: text })
 
-const name = Type.String({ minLength: 1, maxLength: 1_000, format: 'text' })
-const names = (maxItems: number) => Type.Array(name, { minItems: 1, maxItems })
-
+const fieldName = Type.String({ minLength: 1, maxLength: maxText })
 const texts = Type.Array(Type.String({ maxLength: maxText }), { maxItems: maxEmpty })
 const FieldRecipe = named('FieldRecipe', {
   read: Type.Optional(oneOf(...ways)),
   separator: Type.Optional(Type.String({ minLength: 1, maxLength: maxSeparator })),
   collation: Type.Optional(text),
   empty: Type.Optional(texts),
-  rename: Type.Optional(name),
+  rename: Type.Optional(fieldName),
   leaveOut: Type.Optional(Type.Boolean()),
 })
 const Recipe = named('Recipe', {
@@ -59,7 +57,7 @@ const Recipe = named('Recipe', {
   decimalComma: Type.Optional(Type.Boolean()),
   dayFirst: Type.Optional(Type.Boolean()),
   empty: Type.Optional(texts),
-  key: Type.Optional(Type.Union([name, names(maxFields)])),
+  key: Type.Optional(Type.Union([fieldName, Type.Array(fieldName, { minItems: 1, maxItems: maxFields })])),
   fields: Type.Optional(Type.Record(text, FieldRecipe)),
 })
 
@@ -78,7 +76,7 @@ const entity = {
   relations: Type.Array(Relation),
   related: Type.Array(Relation),
   defaultCondition: Json,
-  recipe: orNull(Recipe),
+  recipe: Type.Optional(Recipe),
   _links: closed({
     ...{ self: Link, records: Link },
     import: Type.Optional(Link),
@@ -124,6 +122,8 @@ const ExposableTables = pageOf(
 
 /** A member that only an answer has: a client may send back what it got. */
 const ignored = Type.Optional(Type.Unknown({ readOnly: true, description: 'Ignored.' }))
+const name = Type.String({ minLength: 1, maxLength: 1_000, format: 'text' })
+const names = (maxItems: number) => Type.Array(name, { minItems: 1, maxItems })
 const pairs = names(20)
 
 const declared = {
@@ -183,6 +183,29 @@ const Loss = closed({
 })
 const Alike = closed({ count, lines: Type.Array(count) })
 const Fault = closed({ line: orNull(count), field: orNull(text), message: text, alike: Type.Optional(Alike) })
+const RecordKey = { key: Type.Array(text, { description: 'The values of the key fields.' }) }
+const changed = { name: text, before: text, after: text }
+const Differences = named('ImportDifferences', {
+  counts: closed({ inserted: count, replaced: count, deleted: count, unchanged: count }),
+  first: closed(
+    {
+      inserted: Type.Array(closed(RecordKey)),
+      replaced: Type.Array(
+        closed({
+          ...RecordKey,
+          fields: Type.Array(closed(changed), { description: 'Values before and after, as JSON.' }),
+        }),
+      ),
+      deleted: Type.Array(closed(RecordKey)),
+    },
+    { description: 'The first records of each kind.' },
+  ),
+  fields: closed({
+    inserted: Type.Array(closed({ name: text, type: text })),
+    retyped: Type.Array(closed(changed)),
+    deleted: Type.Array(text),
+  }),
+})
 const Preview = named('ImportPreview', {
   entity: text,
   format: orNull(oneOf('csv', 'ndjson', 'json')),
@@ -197,11 +220,23 @@ const Preview = named('ImportPreview', {
       mix: Type.Optional(Mix),
       looks: Type.Optional(oneOf('decimal-comma', 'day-first')),
       digits: Type.Optional(Digits),
+      from: Type.Optional(Type.String({ description: 'The name in the file, if the recipe renames it.' })),
+      kinds: Type.Optional(
+        Type.Array(closed({ kind: text, count, line: count, example: text }), {
+          description: 'Kinds of values that make it what it is, the most frequent first.',
+        }),
+      ),
+      texts: Type.Optional(Type.Array(closed({ text, count, line: count }))),
+      moreTexts: Type.Optional(count),
+      offers: Type.Optional(
+        Type.Array(FieldRecipe, { description: 'Changes of its recipe that would give it another type.' }),
+      ),
     }),
   ),
   sample: Type.Array(Type.Record(text, Json)),
   changes: Type.Optional(closed(counts)),
   loss: Type.Optional(Loss),
+  differences: Type.Optional(Differences),
   faults: Type.Array(Fault),
   moreFaults: count,
 })
