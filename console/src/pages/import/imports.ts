@@ -1,6 +1,6 @@
 import type { Schemas } from '@carrel/client'
 import type { Process } from '@carrel/client/processes'
-import { service } from '../../api.ts'
+import { CarrelProblem, service } from '../../api.ts'
 import { addressOf } from '../entities-admin/declared.ts'
 
 export const modes = ['replace', 'update', 'delete'] as const
@@ -96,12 +96,20 @@ const queryOf = (wanted: Wanted, upload: string) => ({
 
 const addressFor = ({ entity }: Wanted) => `${addressOf(entity)}/import`
 
+/** Time in ms until a preview is tried again while the service makes others, such as one given up just before. */
+const patience = 700
+
 /** The readers matter to no preview. */
-export const preview = (wanted: Wanted, upload: string, signal: AbortSignal): Promise<Preview> =>
-  service.value.post<Preview>(addressFor(wanted), {
-    query: { ...queryOf({ ...wanted, read: '' }, upload), preview: true },
-    signal,
-  })
+export async function preview(wanted: Wanted, upload: string, signal: AbortSignal): Promise<Preview> {
+  const query = { ...queryOf({ ...wanted, read: '' }, upload), preview: true }
+  for (;;)
+    try {
+      return await service.value.post<Preview>(addressFor(wanted), { query, signal })
+    } catch (error) {
+      if (!(error instanceof CarrelProblem) || error.status !== 503 || signal.aborted) throw error
+      await new Promise(resolve => setTimeout(resolve, patience))
+    }
+}
 
 /** @param replace true if all existing data of the entity may be removed */
 export const beginImport = (wanted: Wanted, upload: string, replace: boolean): Promise<Process> =>
