@@ -42,6 +42,7 @@ export const examples: Readonly<Record<string, string>> = {
   'entity writers': 'carrel entity writers letters group:curators',
   'entity relate': 'carrel entity relate letters.sender people.name',
   'entity unrelate': 'carrel entity unrelate letters people',
+  'entity recipe': 'carrel entity recipe artworks > artworks.recipe.json',
   'entity default': `carrel entity default letters '["=", "published", true]'`,
   'entity drop': 'carrel entity drop letters',
   query: `carrel query 'letters { year = 1790 order by place }' --format csv`,

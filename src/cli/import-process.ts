@@ -2,6 +2,7 @@ import type { Job } from '../admin/entities/import-job.ts'
 import { type ImportReport, importFile } from '../import/import-entity.ts'
 import { lossInWords } from '../import/loss.ts'
 import { preview } from '../import/preview.ts'
+import { keptBy, optionsOf } from '../import/recipe.ts'
 import { recollate, reviseFile } from '../import/revise-entity.ts'
 import { fileDescriptor, type Report, type Running } from '../lib/threads/child.ts'
 import type { Entities } from '../storage/entities.ts'
@@ -25,7 +26,8 @@ async function work(
       withoutMix(await recollate(entities, { name, collations: asked.collations, event, signal }, progress)),
     )
   const input = { name: file, descriptor: fileDescriptor, ...(format && { format }) }
-  const { kind, key, read, replace, types, collations, reading } = asked
+  const { kind, key, read, replace, chosen } = asked
+  const { types, collations, reading } = optionsOf(chosen.recipe)
   if (asked.preview) {
     const change = kind === 'import' ? {} : { kind }
     return report(
@@ -45,6 +47,7 @@ async function work(
           entities,
           {
             ...{ name, key: key ?? [], read, replace, types, collations, reading, event, signal },
+            ...keptBy(chosen),
             losing: loss => log?.(`${lossInWords(name, loss)}.`),
           },
           progress,
@@ -62,10 +65,11 @@ async function work(
 }
 
 /** Shortens a report for the list of processes, because fields can be read at the entity. */
-const withoutMix = ({ fields, loss, ...rest }: ImportReport) => ({
+const withoutMix = ({ fields, loss, differences, ...rest }: ImportReport) => ({
   ...rest,
   fields: fields.length,
   ...(loss && { gone: loss.records.gone, goneFields: loss.fields.gone.length }),
+  ...differences?.counts,
 })
 
 serveChild<Job>((job, running) => withStoreOf(job.config, storage => work(job, storage.entities, running)))

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { Command, InvalidArgumentError } from 'commander'
 import { percent } from '../admin/processes/processes.ts'
 import type { ChangeKind } from '../import/change-plan.ts'
@@ -9,11 +10,14 @@ import type { Looks } from '../import/local-forms.ts'
 import { type Loss, lossInWords } from '../import/loss.ts'
 import * as options from '../import/options.ts'
 import type { HowRead } from '../import/reading-options.ts'
+import { chooseRecipe, keptBy, optionsOf, parseRecipe } from '../import/recipe.ts'
 import { type ReviseReport, reviseFile } from '../import/revise-entity.ts'
 import { Interrupted } from '../lib/errors.ts'
+import { systemReason } from '../lib/system-errors.ts'
 import type { Field, FieldType } from '../model/entities.ts'
 import type { Run } from '../model/processes.ts'
-import { Misuse } from './failures.ts'
+import type { Recipe } from '../model/recipes.ts'
+import { Failure, Misuse } from './failures.ts'
 import { givenPath } from './given-path.ts'
 import { asProcess, showProgress } from './long-work.ts'
 import { printable, say, table } from './output.ts'
@@ -33,6 +37,7 @@ interface Options {
   readonly encoding?: Encoding
   readonly decimalComma?: boolean
   readonly dayFirst?: boolean
+  readonly recipe?: string
   readonly json?: boolean
 }
 
@@ -77,6 +82,10 @@ export function importCommand(): Command {
     )
     .option('--decimal-comma', 'read columns of numbers such as 1.234,5 as numbers')
     .option('--day-first', 'read columns of dates such as 31.12.2024 as 2024-12-31')
+    .option(
+      '--recipe <file>',
+      'a recipe that says how the file is read, kept with the entity for its next imports (default: the one that it has, unless options say how the file is read)',
+    )
     .option(...entityReadOption)
     .option('--json', 'print the report as JSON')
     .action((file: string, options: Options) => {
@@ -85,8 +94,6 @@ export function importCommand(): Command {
         checkChangeOptions(options)
         return run(file, options, options.delete ? 'delete' : 'update')
       }
-      if (options.key === undefined)
-        throw new Misuse('--key is missing: it names the field that identifies a record, or several')
       return run(file, options)
     })
 }
@@ -105,8 +112,9 @@ function checkChangeOptions(options: Options): void {
 }
 
 /** @param kind undefined if the file has all records */
-const run = (file: string, options: Options, kind?: ChangeKind): Promise<void> =>
-  withStoreOrNew(async (storage, { keptVersions }) => {
+function run(file: string, options: Options, kind?: ChangeKind): Promise<void> {
+  const given = options.recipe === undefined ? undefined : recipeOfFile(options.recipe)
+  return withStoreOrNew(async (storage, { keptVersions }) => {
     const { people, entities } = storage
     const interruption = new AbortController()
     const interrupt = () => interruption.abort(new Interrupted('interrupted; nothing was imported'))
@@ -116,9 +124,15 @@ const run = (file: string, options: Options, kind?: ChangeKind): Promise<void> =
     const progress = showProgress()
     try {
       const path = file === '-' ? file : givenPath(file)
-      const reading = readingOf(options)
-      const [first, ...more] = options.key ?? []
-      const key = first !== undefined && more.length === 0 ? first : (options.key ?? [])
+      const before = (await entities.all()).get(options.entity)
+      const chosen = chooseRecipe(given, flagsOf(options), before?.recipe)
+      const { types, collations, reading } = optionsOf(chosen.recipe)
+      const keys = options.key ?? (kind === undefined || given ? chosen.recipe.key : undefined)
+      if (kind === undefined && keys === undefined)
+        throw new Misuse('--key is missing: it names the field that identifies a record, or several')
+      const [first, ...more] = keys ?? []
+      const key = first !== undefined && more.length === 0 ? first : (keys ?? [])
+      if (chosen.isKept) progress.note(`${options.entity} has a recipe, by which the file is read.`)
       const work = ({ signal, ...run }: Run): Promise<(ImportReport & HowRead) | ReviseReport> => {
         const common = {
           ...{ name: options.entity, read, reading, signal: AbortSignal.any([interruption.signal, signal]) },
@@ -129,18 +143,21 @@ const run = (file: string, options: Options, kind?: ChangeKind): Promise<void> =
           progress.update(step, share)
         }
         if (kind !== undefined)
-          return reviseFile(path, entities, { ...common, kind, ...(options.key && { key }) }, both)
+          return reviseFile(path, entities, { ...common, kind, ...(keys && { key }) }, both)
         const losing = (loss: Loss) => {
           const words = `${lossInWords(options.entity, loss)}.`
           run.log(words)
           progress.note(words)
         }
-        const given = {
-          ...(options.type && { types: options.type }),
-          ...(options.collation && { collations: options.collation }),
-          ...{ replace: options.replace ?? false, losing },
-        }
-        return importFile(path, entities, { ...common, key, ...given }, both)
+        return importFile(
+          path,
+          entities,
+          {
+            ...{ ...common, key, types, collations, replace: options.replace ?? false, losing },
+            ...keptBy(chosen),
+          },
+          both,
+        )
       }
       const parameters = { entity: options.entity, file, ...(kind && { kind }) }
       const report = await asProcess(storage, { kind: 'import', parameters }, work, countsOf)
@@ -156,6 +173,24 @@ const run = (file: string, options: Options, kind?: ChangeKind): Promise<void> =
       process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
     }
   })
+}
+
+/** @throws Failure for a file that is not a recipe */
+export function recipeOfFile(path: string): Recipe {
+  let text: string
+  try {
+    text = readFileSync(givenPath(path), 'utf8')
+  } catch (error) {
+    throw new Failure(`${path} can't be read (${systemReason(error) ?? error})`, { cause: error })
+  }
+  try {
+    return parseRecipe(text)
+  } catch (error) {
+    if (error instanceof options.OptionFault)
+      throw new Failure(`${path} is not a recipe. ${error.message.replace(/\.$/, '')}`, { cause: error })
+    throw error
+  }
+}
 
 /** True if there was a version before, and it may be another one. */
 const hasReplaced = (report: ImportReport | ReviseReport) =>
@@ -171,11 +206,8 @@ const countsOf = (report: (ImportReport & HowRead) | ReviseReport) =>
       }
     : { entity: report.entity, records: report.records, ...wayOf(report) }
 
-const readingOf = ({ delimiter, encoding, decimalComma, dayFirst }: Options) => ({
-  ...(delimiter && { delimiter }),
-  ...(encoding && { encoding }),
-  ...(decimalComma && { decimalComma }),
-  ...(dayFirst && { dayFirst }),
+const flagsOf = ({ type, collation, delimiter, encoding, decimalComma, dayFirst }: Options) => ({
+  ...{ types: type, collations: collation, delimiter, encoding, decimalComma, dayFirst },
 })
 
 function describe(report: ImportReport & HowRead): string {

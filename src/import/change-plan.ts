@@ -1,8 +1,11 @@
 import { parseWritten } from '../lib/json.ts'
+import type { Field } from '../model/entities.ts'
 import type { Edit } from '../storage/columns/edited.ts'
 import { type Origins, originsOf } from '../storage/columns/revised-ranks.ts'
 import type { OpenVersion, RecordEntity } from '../storage/entities.ts'
 import { type Change, compareKeys, keysOf } from './changes.ts'
+import { maxFields } from './field-list.ts'
+import { ImportError } from './import-error.ts'
 
 /**
  * A kind of change. `update` inserts records, or replaces those with the same key;
@@ -45,6 +48,8 @@ export async function planOf(
 ): Promise<{
   plan: ChangePlan
   counts: Counts
+  /** The changes that delete a record. */
+  deleted: readonly Change[]
 }> {
   const slots = await version.slots()
   const compare = compareKeys(entity)
@@ -65,6 +70,7 @@ export async function planOf(
   const replaced: ChangePlan['replaced'][number][] = []
   const counts = { inserted: 0, replaced: 0, deleted: 0, unchanged: 0 }
   const edits: Edit[] = []
+  const deleted: Change[] = []
   for (const [n, change] of changes.entries()) {
     const { at, isThere } = places[n] as (typeof places)[number]
     const record = isThere ? known.get(slots[at] as number) : undefined
@@ -75,8 +81,10 @@ export async function planOf(
       continue
     }
     edits.push({ at, isThere: record !== undefined, written: kind === 'delete' ? -1 : written.length })
-    if (kind === 'delete') counts.deleted++
-    else {
+    if (kind === 'delete') {
+      counts.deleted++
+      deleted.push(change)
+    } else {
       if (record) counts.replaced++
       else counts.inserted++
       written.push(change)
@@ -84,7 +92,23 @@ export async function planOf(
     }
   }
   const origins = originsOf(slots.length, edits)
-  return { plan: { entity, version, slots, written, replaced, edits, origins }, counts }
+  return { plan: { entity, version, slots, written, replaced, edits, origins }, counts, deleted }
+}
+
+/** Returns the fields of the entity, followed by new ones in the order of the file. */
+export function fieldsOf({ entity, written }: Pick<ChangePlan, 'entity' | 'written'>): Field[] {
+  const known = new Set(entity.fields.map(({ name }) => name))
+  const added = new Set<string>()
+  for (const { record, line } of written.toSorted((one, other) => one.line - other.line))
+    for (const name in record) {
+      if (known.has(name)) continue
+      added.add(name)
+      if (known.size + added.size > maxFields)
+        throw new ImportError(
+          `line ${line}: more than ${maxFields} different fields; put those that vary into one field, as an object`,
+        )
+    }
+  return [...entity.fields, ...[...added].map(name => ({ name, type: 'text', nullable: true }) as const)]
 }
 
 /** A search among sorted values, each of which occurs in some record. */

@@ -9,6 +9,7 @@ import { ImportError, shown } from './import-error.ts'
 import { arrayPieces, ndjsonPieces, type ReadRecord, recordsOf } from './json-lines.ts'
 import { FileChanged } from './open-file.ts'
 import type { ReadingOptions } from './reading-options.ts'
+import { shapeOfRecords } from './shapes.ts'
 import {
   type GivenFile,
   openSource,
@@ -58,10 +59,11 @@ export async function readChanges(
     )
   const source = shortSource(await openSource(input, scratchFolder, signal, reading?.encoding), tooMany)
   const changes: ReadRecord[] = []
-  const add = (records: Iterable<ReadRecord>) => {
+  const refuse = (error: ImportError) => faults.add(error)
+  const add = (records: Iterable<ReadRecord>, shaped = shapeOfRecords({})) => {
     signal?.throwIfAborted()
     for (const record of records) {
-      changes.push(record)
+      changes.push(shaped ? shaped(record, refuse) : record)
       if (changes.length > maxChanges) throw tooMany()
     }
   }
@@ -73,8 +75,8 @@ export async function readChanges(
       for await (const records of table.records(types, faults, progress)) add(records)
     } else {
       const pieces = source.format === 'json' ? arrayPieces : ndjsonPieces
-      for await (const piece of pieces(source.open(progress)))
-        add(recordsOf(piece, error => faults.add(error)))
+      const shaped = shapeOfRecords(reading ?? {})
+      for await (const piece of pieces(source.open(progress))) add(recordsOf(piece, refuse), shaped)
       if (changes.length <= 1 || faults.found().faults.length > 0) await refuseWrapped(source, entity.key)
     }
   }

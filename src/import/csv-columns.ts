@@ -14,10 +14,14 @@ import {
   type Looks,
 } from './local-forms.ts'
 import type { ReadingOptions } from './reading-options.ts'
+import type { Shape } from './shapes.ts'
 
 /** A column of a table, with what its cells have in common. */
 export interface Column {
+  /** The name in the file. */
   readonly name: string
+  /** What the recipe makes of it; undefined: nothing. */
+  readonly shape: Shape | undefined
   /** True if the type is declared, so that values don't change it. */
   declared: boolean
   kind: 'unknown' | FieldType
@@ -29,7 +33,12 @@ export interface Column {
   isSure: boolean
 }
 
-export function readHeader(cells: readonly string[], line: number, delimiter: Delimiter): Column[] {
+export function readHeader(
+  cells: readonly string[],
+  line: number,
+  delimiter: Delimiter,
+  shapes: ((name: string) => Shape) | undefined,
+): Column[] {
   if (cells.length > maxFields)
     throw new ImportError(
       `line ${line}: there are ${cells.length.toLocaleString('en')} columns, and at most ${maxFields.toLocaleString('en')} are taken; put those that vary into one column, as JSON`,
@@ -43,8 +52,27 @@ export function readHeader(cells: readonly string[], line: number, delimiter: De
         `line ${line}: two columns are called ${shown(name)}; give each a name of its own`,
       )
     places.set(name, at)
-    return { name, declared: false, kind: 'unknown', hasCommas: true, hasDays: true, isSure: false }
+    const shape = shapes?.(name)
+    return { name, shape, declared: false, kind: 'unknown', hasCommas: true, hasDays: true, isSure: false }
   })
+}
+
+/** The name of a column's field in the entity. */
+export const fieldOf = ({ name, shape }: Pick<Column, 'name' | 'shape'>): string => shape?.name ?? name
+
+/** @throws ImportError if two columns get one name */
+export function refuseSameNames(columns: readonly Column[]): void {
+  const names = new Map<string, string>()
+  for (const column of columns) {
+    const name = fieldOf(column)
+    const other = names.get(name)
+    if (other !== undefined)
+      throw new ImportError(
+        `the recipe gives the columns ${shown(other)} and ${shown(column.name)} one name, ${shown(name)}; give each a name of its own`,
+        { field: column.name },
+      )
+    names.set(name, column.name)
+  }
 }
 
 function unnamed(cells: readonly string[], at: number, delimiter: Delimiter): string {
@@ -56,7 +84,7 @@ function unnamed(cells: readonly string[], at: number, delimiter: Delimiter): st
 }
 
 export function narrow(column: Column | undefined, cell: string): void {
-  if (!column || cell === '') return
+  if (!column || cell === '' || column.shape?.empty?.has(cell)) return
   if (column.kind === 'text' && !column.hasCommas && !column.hasDays) return
   const kind = kindOf(cell)
   if (column.hasCommas && kind !== 'integer') column.hasCommas = isDecimalComma(cell)
@@ -77,10 +105,10 @@ export function looksOf(
   { decimalComma, dayFirst }: ReadingOptions,
 ): ReadonlyMap<string, Looks> {
   const found = new Map<string, Looks>()
-  for (const { name, kind, declared, hasCommas, hasDays, isSure } of columns)
+  for (const { kind, declared, hasCommas, hasDays, isSure, ...column } of columns)
     if (kind === 'text' && !declared)
-      if (hasCommas && !decimalComma) found.set(name, 'decimal-comma')
-      else if (hasDays && isSure && !dayFirst) found.set(name, 'day-first')
+      if (hasCommas && !decimalComma) found.set(fieldOf(column), 'decimal-comma')
+      else if (hasDays && isSure && !dayFirst) found.set(fieldOf(column), 'day-first')
   return found
 }
 
@@ -100,10 +128,14 @@ function kindOf(cell: string): 'integer' | 'number' | 'boolean' | 'text' {
  * text, and is refused later.
  */
 export function converterOf(
-  { name, kind, declared, hasCommas, hasDays }: Column,
+  { name, shape, kind, declared, hasCommas, hasDays }: Column,
   { decimalComma, dayFirst }: Required<Pick<ReadingOptions, 'decimalComma' | 'dayFirst'>>,
   refuse: (error: ImportError) => void,
 ): (cell: string, line: number) => unknown {
+  const convert = shape?.convert
+  // In an update, the entity's type decides: its texts stay texts.
+  if (convert && (shape.type === kind || (shape.type === 'number' && kind === 'integer')))
+    return (cell, line) => convert(cell, line, refuse)
   if (declared && kind === 'json') return (cell, line) => parseCell(name, cell, line, refuse)
   if (kind === 'boolean') return cell => /^true$/i.test(cell) || (/^false$/i.test(cell) ? false : cell)
   if (decimalComma && declared && (kind === 'number' || kind === 'integer'))

@@ -1,5 +1,13 @@
 import type { FieldType } from '../model/entities.ts'
-import { type Column, converterOf, looksOf, narrow, readHeader } from './csv-columns.ts'
+import {
+  type Column,
+  converterOf,
+  fieldOf,
+  looksOf,
+  narrow,
+  readHeader,
+  refuseSameNames,
+} from './csv-columns.ts'
 import { csvRows } from './csv-rows.ts'
 import type { Delimiter } from './delimiters.ts'
 import type { Faults } from './faults.ts'
@@ -8,14 +16,17 @@ import type { ImportError } from './import-error.ts'
 import type { ReadRecord } from './json-lines.ts'
 import type { Looks } from './local-forms.ts'
 import type { ReadingOptions } from './reading-options.ts'
+import { shapesOf } from './shapes.ts'
 import type { Source } from './source.ts'
 import { NotUtf8, utf8Text } from './utf8.ts'
 
 /** A table in CSV, or in another format whose rows are lines. */
 export interface Table {
   readonly delimiter: Delimiter
-  /** The names of the columns, also if there are no rows. */
+  /** The names of the columns in the file, also if there are no rows. */
   readonly names: readonly string[]
+  /** The names of the fields that the recipe makes of them. */
+  readonly fields: readonly string[]
   /**
    * Reads the records. Cells have no types, so the file is read twice: first to determine the type of each
    * column, then to make the records. An empty cell is null.
@@ -45,18 +56,22 @@ export async function openTable(
   options: ReadingOptions = {},
 ): Promise<Table> {
   const { text, isWhole } = await beginningOf(source)
-  const delimiter = options.delimiter ?? guessDelimiter(text, isWhole, key)
+  const delimiter = options.delimiter ?? guessDelimiter(text, isWhole, namesInFile(key, options))
+  const shapes = shapesOf(options)
   const rows = (refuse: (error: ImportError) => void, progress?: (share: number) => void) =>
     csvRows(source.open(progress), { delimiter, refuse })
   let columns: Column[] = []
   for await (const [header] of rows(() => {}))
     if (header) {
-      columns = readHeader(header.cells, header.line, delimiter)
+      columns = readHeader(header.cells, header.line, delimiter, shapes)
       break
     }
+  const taken = columns.filter(({ shape }) => !shape?.isLeftOut)
+  if (shapes) refuseSameNames(taken)
   return {
     delimiter,
     names: columns.map(({ name }) => name),
+    fields: taken.map(fieldOf),
     records: (types, faults, progress) => readRecords(columns, options, types, rows, faults, progress),
     looks: () => looksOf(columns, options),
     rows: async function* () {
@@ -64,6 +79,12 @@ export async function openTable(
     },
   }
 }
+
+/** Returns the names that key fields have in the file, before they are renamed. */
+const namesInFile = (key: readonly string[], { fields }: ReadingOptions): readonly string[] =>
+  fields === undefined
+    ? key
+    : key.map(name => [...fields].find(([, { rename }]) => rename === name)?.[0] ?? name)
 
 /** Number of characters from which the delimiter is guessed. */
 const leastBeginning = 64 * 1024
@@ -98,8 +119,8 @@ async function* readRecords(
 ): AsyncIterable<ReadRecord[]> {
   const refuse = (error: ImportError) => faults.add(error)
   for (const column of columns) {
-    column.declared = types.has(column.name)
-    column.kind = types.get(column.name) ?? 'unknown'
+    column.declared = types.has(fieldOf(column))
+    column.kind = types.get(fieldOf(column)) ?? 'unknown'
   }
   let read = 0
   let isHeader = true
@@ -112,8 +133,13 @@ async function* readRecords(
     faults.throwIfEnough(read)
   }
 
-  const convert = columns.map(column => converterOf(column, { decimalComma, dayFirst }, refuse))
-  const names = columns.map(({ name }) => name)
+  /** The columns that the records have, and their places among the cells. */
+  const taken = columns.flatMap((column, at) => (column.shape?.isLeftOut ? [] : [{ column, at }]))
+  const convert = taken.map(({ column, at }) => {
+    const value = converterOf(column, { decimalComma, dayFirst }, refuse)
+    return { at, empty: column.shape?.empty, value }
+  })
+  const names = taken.map(({ column }) => fieldOf(column))
   // Assigning to `__proto__` would change the prototype.
   const isOdd = names.includes('__proto__')
   isHeader = true
@@ -125,9 +151,9 @@ async function* readRecords(
     const records: ReadRecord[] = []
     for (const { line, cells } of rows) {
       if (!isHeader) {
-        const values = convert.map((value, at) => {
+        const values = convert.map(({ at, empty, value }) => {
           const cell = cells[at] ?? ''
-          return cell === '' ? null : value(cell, line)
+          return cell === '' || empty?.has(cell) ? null : value(cell, line)
         })
         records.push({ line, record: isOdd ? oddRecord(names, values) : recordOf(names, values) })
       }

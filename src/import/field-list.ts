@@ -3,6 +3,7 @@ import type { BatchField } from './batches.ts'
 import type { Digits } from './equal-numbers.ts'
 import { ImportError, shown } from './import-error.ts'
 import type { Looks } from './local-forms.ts'
+import type { Shaping } from './shapes.ts'
 import { type FieldStatistics, fieldOf, type Mix, mixOf } from './types.ts'
 
 /** Declarations of the operator, by names of fields. */
@@ -11,6 +12,8 @@ export interface Declarations {
   readonly collations: ReadonlyMap<string, string>
   /** The declared fields that are lists; if absent, their values decide. */
   readonly lists?: ReadonlySet<string>
+  /** What a recipe makes of fields of JSON; those of tables have their shape before they are staged. */
+  readonly shaping?: Shaping
 }
 
 /** An import's findings about a field. */

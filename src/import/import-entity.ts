@@ -3,13 +3,16 @@ import { join } from 'node:path'
 import type { AuditEvent } from '../model/audit-events.ts'
 import { reservedEntities } from '../model/built-in-entities.ts'
 import type { Entity, Field, FieldType, ReadRule } from '../model/entities.ts'
+import type { Recipe } from '../model/recipes.ts'
 import type { Agreed, Entities, NewEntity } from '../storage/entities.ts'
+import type { Differences } from './differences.ts'
 import type { Findings } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import type { ReadRecord } from './json-lines.ts'
-import { agreedTo, type Loss, lossOf, lossRefused } from './loss.ts'
+import { agreedTo, effectOf, type Loss, lossRefused } from './loss.ts'
 import { addAll, readInto } from './read-into.ts'
 import { type HowRead, nothingSeen, type ReadingOptions, type Seen, withLooks } from './reading-options.ts'
+import { shapingOf } from './shapes.ts'
 import { type GivenFile, openSource, unlessWrapped } from './source.ts'
 import { createStaging, type Staged, type Staging } from './staging.ts'
 
@@ -30,6 +33,8 @@ export interface ImportOptions {
   /** The fields with a declared type that are lists; if absent, their values decide. */
   readonly lists?: ReadonlySet<string>
   readonly reading?: ReadingOptions
+  /** The recipe to keep with the entity; null: none; undefined: the one that it has. */
+  readonly recipe?: Recipe | null
   /** The event for the audit trail, which says who imports. */
   readonly event: AuditEvent
   /** Aborts the import with the signal's reason, unless everything has been written. */
@@ -45,6 +50,8 @@ export interface ImportReport {
   readonly fields: readonly (Field & Findings)[]
   /** The records and fields that were removed; undefined: there were no records before. */
   readonly loss?: Loss
+  /** What has changed; undefined: there were no records before, or they had another key. */
+  readonly differences?: Differences
   readonly milliseconds: number
 }
 
@@ -120,12 +127,14 @@ export async function importStaged(
     types = new Map(),
     collations = new Map(),
     lists,
+    reading,
+    recipe,
   } = options
   checkName(name)
   const start = performance.now()
   const staging = createStaging(
     temporaryName(entities),
-    { types, collations, ...(lists && { lists }) },
+    { types, collations, ...(lists && { lists }), ...(reading && { shaping: shapingOf(reading) }) },
     [key].flat(),
     entities.keepsFields,
   )
@@ -146,9 +155,12 @@ export async function importStaged(
       progress('writing', share)
     }
     let loss: Loss | undefined
+    let differences: Differences | undefined
     const measure = async (): Promise<Agreed> => {
       const before = (await entities.all()).get(name)
-      loss = await lossOf(before, staged, key, entities)
+      const found = await effectOf(before, staged, key, entities, signal)
+      loss = found.loss
+      differences = found.differences
       signal?.throwIfAborted()
       if (loss?.needsReplace && !replace) throw new ImportError(lossRefused(name, loss))
       if (loss && (loss.records.gone > 0 || loss.fields.gone.length > 0)) losing(loss)
@@ -169,6 +181,7 @@ export async function importStaged(
         ...(replaces !== undefined ? { replaces } : replace ? {} : { agree: measure }),
         ...(keepsNewer && { keepsNewer }),
         ...(declare && { declare }),
+        ...(recipe !== undefined && { recipe }),
       },
       recordsWith(written, staged),
       event,
@@ -185,6 +198,7 @@ export async function importStaged(
       records: staged.count,
       fields: staged.fields.map((field, at) => ({ ...field, ...(findings[at] ?? { nulls: 0 }) })),
       ...(loss && { loss }),
+      ...(differences && { differences }),
       milliseconds: Math.round(performance.now() - start),
     }
   } catch (error) {
@@ -212,7 +226,7 @@ const reportStep = 1_000
  */
 function* recordsWith(written: (share: number) => void, { count, fields, records }: Staged) {
   let n = 0
-  for (const record of records()) {
+  for (const record of records(true)) {
     if (n++ % reportStep === 0) written(n / Math.max(count, 1) / (fields.length + 1))
     yield record
   }

@@ -2,6 +2,7 @@ import { parseWritten } from '../lib/json.ts'
 import type { Entity } from '../model/entities.ts'
 import { keyValues } from '../model/record-changes.ts'
 import type { Agreed, Entities, RecordEntity } from '../storage/entities.ts'
+import { type Differences, differencesOf } from './differences.ts'
 import type { Staged } from './staging.ts'
 
 /**
@@ -25,6 +26,12 @@ export interface Loss {
   readonly needsReplace: boolean
 }
 
+/** The effect of an import on what there is. */
+export interface Effect {
+  readonly loss?: Loss
+  readonly differences?: Differences
+}
+
 /**
  * Maximum number of records whose keys are looked up. If there are more, an evenly spread
  * sample of this size is used.
@@ -41,27 +48,39 @@ const sampleBytes = 256 * 1024 * 1024
 /** An import needs `--replace` if it removes more than one record in this many. */
 const share = 10
 
-/** @returns undefined if there is nothing to lose */
-export async function lossOf(
+/**
+ * Compares what there is with the records that are to replace it.
+ * @returns no loss if there is nothing to lose
+ */
+export async function effectOf(
   before: Entity | undefined,
   staged: Staged,
   key: Entity['key'],
   entities: Pick<Entities, 'openVersion'>,
-): Promise<Loss | undefined> {
-  if (!isImported(before) || before.source.count === 0) return undefined
+  signal: AbortSignal | undefined,
+): Promise<Effect> {
+  if (!isImported(before) || before.source.count === 0) return {}
+  const differences = await differencesOf(before, staged, key, entities, signal)
   const { count } = before.source
   const names = new Set(staged.fields.map(field => field.name))
   const gone = before.fields.map(field => field.name).filter(name => !names.has(name))
-  const records = { before: count, after: staged.count, ...(await goneOf(before, staged, key, entities)) }
+  const counted = differences
+    ? { gone: differences.counts.deleted, isEstimate: false }
+    : await goneOf(before, staged, key, entities)
+  const records = { before: count, after: staged.count, ...counted }
   return {
-    records,
-    fields: { before: before.fields.length, after: names.size, gone },
-    needsReplace: records.gone * share > count || gone.length > 0,
+    loss: {
+      records,
+      fields: { before: before.fields.length, after: names.size, gone },
+      needsReplace: records.gone * share > count || gone.length > 0,
+    },
+    ...(differences && { differences }),
   }
 }
 
 const isImported = (entity: Entity | undefined): entity is RecordEntity => entity?.source.kind === 'records'
 
+/** Counts the records that go where the key or its type changes, so that the two can't be compared in order. */
 async function goneOf(
   before: RecordEntity,
   staged: Staged,

@@ -47,12 +47,15 @@ export function addCollation(
   known: ReadonlyMap<string, string> = new Map(),
 ): ReadonlyMap<string, string> {
   const [field, tag] = assignment(text, known, '<field>=<language tag>')
+  return new Map([...known, [field, readCollation(tag)]])
+}
+
+export function readCollation(tag: string): string {
   const collation = canonicalCollation(tag)
-  if (collation === undefined)
-    throw new OptionFault(
-      `There is no collation for ${JSON.stringify(tag)}; it takes a language tag such as en, sv or de-u-co-phonebk, or und for no language in particular.`,
-    )
-  return new Map([...known, [field, collation]])
+  if (collation !== undefined) return collation
+  throw new OptionFault(
+    `There is no collation for ${JSON.stringify(tag)}; it takes a language tag such as en, sv or de-u-co-phonebk, or und for no language in particular.`,
+  )
 }
 
 /**

@@ -60,12 +60,19 @@ export function batchIndexes(batches: readonly Stored[], numbers: Uint32Array): 
   return indexes
 }
 
-/** Merges batches whose records are in the order of their numbers. @param indexes is freed at the end */
-export function* mergeRecords(batches: readonly Stored[], indexes: BatchIndexes): Iterable<string> {
+/**
+ * Merges batches whose records are in the order of their numbers.
+ * @param isLast true to free the indexes at the end
+ */
+export function* mergeRecords(
+  batches: readonly Stored[],
+  indexes: BatchIndexes,
+  isLast: boolean,
+): Iterable<string> {
   const ahead = Math.min(mostAhead, Math.max(leastAhead, Math.floor(readAhead / batches.length)))
   const cursors = batches.map(batch => new RecordCursor(batch, ahead))
   for (let n = 0; n < indexes.length; n++) yield (cursors[indexes[n] as number] as RecordCursor).next()
-  release(indexes)
+  if (isLast) release(indexes)
 }
 
 /** @returns the index of the batch that contains the record at this position of the file */

@@ -4,14 +4,17 @@ import type { Entities } from '../storage/entities.ts'
 import { type ChangeKind, type Counts, planOf } from './change-plan.ts'
 import { checkChanges, readChanges } from './changes.ts'
 import { openTable, type Table } from './csv.ts'
+import { type Differences, differencesOfPlan } from './differences.ts'
+import type { Evidence } from './evidence.ts'
 import { type Fault, Faults, foundIn } from './faults.ts'
 import type { Findings } from './field-list.ts'
 import { type ImportOptions, type Progress, temporaryName } from './import-entity.ts'
 import { arrayPieces, ndjsonPieces, recordsOf } from './json-lines.ts'
-import { type Loss, lossOf } from './loss.ts'
+import { type Effect, effectOf, type Loss } from './loss.ts'
 import { readInto } from './read-into.ts'
 import { type HowRead, nothingSeen, type Seen, withLooks } from './reading-options.ts'
 import { importedEntity } from './revise-entity.ts'
+import { shapingOf } from './shapes.ts'
 import { type Format, type GivenFile, openSource, type Source, unlessWrapped } from './source.ts'
 import { createStaging } from './staging.ts'
 
@@ -27,21 +30,30 @@ export interface Preview {
   /** Number of records read: all of them, unless a fault ended the reading. */
   readonly records: number
   /** The fields found so far; all of them, unless a fault ended the reading. */
-  readonly fields: readonly (Field & Partial<Findings>)[]
+  readonly fields: readonly PreviewField[]
   /** The first records as they are in the file; cells of CSV are texts. */
   readonly sample: readonly Readonly<Record<string, unknown>>[]
-  /** The changes that an update or deletion would make. */
+  /** The numbers of records that would change, unless there are none yet. */
   readonly changes?: Counts
   /**
    * The loss that an import of all records would cause; undefined if there are no records
    * yet, or the file has faults.
    */
   readonly loss?: Loss
+  /** What would change, unless there are no records yet, or those there are have another key. */
+  readonly differences?: Differences
   /** The first faults, in the order of the file. */
   readonly faults: readonly Fault[]
   /** Number of further faults. */
   readonly moreFaults: number
 }
+
+export type PreviewField = Field &
+  Partial<Findings> &
+  Partial<Evidence> & {
+    /** The name in the file, if the recipe renames it. */
+    readonly from?: string
+  }
 
 export interface PreviewOptions
   extends Pick<ImportOptions, 'name' | 'key' | 'types' | 'collations' | 'reading' | 'signal'> {
@@ -85,7 +97,10 @@ export async function preview(
   }
 }
 
-type Found = Pick<Preview, 'records' | 'fields' | 'changes' | 'loss' | 'faults' | 'moreFaults'>
+type Found = Pick<
+  Preview,
+  'records' | 'fields' | 'changes' | 'loss' | 'differences' | 'faults' | 'moreFaults'
+>
 
 async function ofAll(
   source: Source,
@@ -93,10 +108,14 @@ async function ofAll(
   options: PreviewOptions,
   progress: Progress,
 ): Promise<Found> {
-  const { key, types = new Map(), collations = new Map(), signal } = options
-  let loss: Loss | undefined
+  const { key, types = new Map(), collations = new Map(), reading, signal } = options
+  let effect: Effect = {}
   let whole: readonly Findings[] | undefined
-  const staging = createStaging(temporaryName(entities), { types, collations }, [key].flat())
+  const staging = createStaging(
+    temporaryName(entities),
+    { types, collations, ...(reading && { shaping: shapingOf(reading) }) },
+    [key].flat(),
+  )
   try {
     let seen: Seen = nothingSeen
     const read = async () => {
@@ -105,20 +124,35 @@ async function ofAll(
         progress('sorting', share)
         signal?.throwIfAborted()
       })
-      loss = await lossOf((await entities.all()).get(options.name), staged, key, entities)
+      effect = await effectOf((await entities.all()).get(options.name), staged, key, entities, signal)
       whole = await staged.findings()
     }
     const faults = await faultsOf(signal, () => unlessWrapped(source, key, read))
     const { count, fields, findings: early } = staging.found()
     const findings = whole ?? early
+    const evidence = staging.evidence()
+    const inFile = new Map(
+      [...(reading?.fields ?? [])].flatMap(([name, { rename }]) =>
+        rename === undefined || rename === name ? [] : [[rename, name] as const],
+      ),
+    )
     return {
       records: count,
       fields: withLooks(
-        fields.map((field, at) => ({ ...field, ...(findings[at] ?? { nulls: 0 }) })),
+        fields.map((field, at) => {
+          const from = inFile.get(field.name)
+          return {
+            ...field,
+            ...(findings[at] ?? { nulls: 0 }),
+            ...evidence[at],
+            ...(from !== undefined && { from }),
+          }
+        }),
         seen,
       ),
       ...faults,
-      ...(loss && { loss }),
+      ...effect,
+      ...(effect.differences && { changes: effect.differences.counts }),
     }
   } finally {
     await staging.close()
@@ -133,7 +167,7 @@ async function ofChanges(
 ): Promise<Found> {
   const entity = await importedEntity(entities, { name, key })
   let records = 0
-  let changes: Counts | undefined
+  let differences: Differences | undefined
   const faults = await faultsOf(signal, async () => {
     const { scratchFolder } = entities
     const faults = new Faults()
@@ -144,12 +178,16 @@ async function ofChanges(
     const checked = checkChanges(read, entity, kind === 'delete', faults)
     const version = await entities.openVersion(entity)
     try {
-      changes = (await planOf(entity, version, checked, kind)).counts
+      const { plan, counts, deleted } = await planOf(entity, version, checked, kind)
+      differences = differencesOfPlan(plan, counts, deleted)
     } finally {
       await version.close()
     }
   })
-  return { records, fields: entity.fields, ...faults, ...(changes && { changes }) }
+  return {
+    ...{ records, fields: entity.fields, ...faults },
+    ...(differences && { changes: differences.counts, differences }),
+  }
 }
 
 type WhatIsWrong = Pick<Preview, 'faults' | 'moreFaults'>

@@ -43,7 +43,7 @@ export const readInto = (
     let seen = nothingSeen
     if (source.format === 'csv') {
       const table = await openTable(source, [options.key].flat(), options.reading)
-      staging.declare(table.names)
+      staging.declare(table.fields)
       await addAll(staging, table.records(types, staging.faults, read), options).catch(error => {
         throw error instanceof FileChanged ? error : staging.faults.endedBy(asImportError(error))
       })

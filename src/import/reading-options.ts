@@ -1,4 +1,5 @@
 import type { Field } from '../model/entities.ts'
+import type { FieldRecipe } from '../model/recipes.ts'
 import type { Delimiter } from './delimiters.ts'
 import type { Encoding } from './encodings.ts'
 import type { Looks } from './local-forms.ts'
@@ -13,6 +14,10 @@ export interface ReadingOptions {
   readonly decimalComma?: boolean
   /** True if dates in a table may have the day first. They become YYYY-MM-DD. */
   readonly dayFirst?: boolean
+  /** Texts that mean empty in every field. */
+  readonly empty?: readonly string[]
+  /** Rules for fields, by their names in the file. */
+  readonly fields?: ReadonlyMap<string, FieldRecipe>
 }
 
 /** The encoding and delimiter with which a file was read. */

@@ -8,11 +8,9 @@ import {
   revisedRanks,
 } from '../storage/columns/revised-ranks.ts'
 import type { Entities } from '../storage/entities.ts'
-import { type ChangePlan, type Place, searchAll } from './change-plan.ts'
+import { type ChangePlan, fieldsOf, type Place, searchAll } from './change-plan.ts'
 import { fieldValue } from './changes.ts'
-import { maxFields } from './field-list.ts'
 import { type ImportOptions, importStaged, type Progress } from './import-entity.ts'
-import { ImportError } from './import-error.ts'
 import type { Piece } from './json-lines.ts'
 import { isTextList, kindOf, typeOf } from './types.ts'
 
@@ -45,22 +43,6 @@ export async function reviseFields(plan: ChangePlan, descriptor: number, progres
 
 /** True unless the field never had a value. Such a field is text until it has one. */
 const hasType = ({ type }: Field, { distinct }: FieldRanks): boolean => type !== 'text' || distinct > 0
-
-/** Returns the fields of the entity, followed by new ones in the order of the file. */
-export function fieldsOf({ entity, written }: Pick<ChangePlan, 'entity' | 'written'>): Field[] {
-  const known = new Set(entity.fields.map(({ name }) => name))
-  const added = new Set<string>()
-  for (const { record, line } of written.toSorted((one, other) => one.line - other.line))
-    for (const name in record) {
-      if (known.has(name)) continue
-      added.add(name)
-      if (known.size + added.size > maxFields)
-        throw new ImportError(
-          `line ${line}: more than ${maxFields} different fields; put those that vary into one field, as an object`,
-        )
-    }
-  return [...entity.fields, ...[...added].map(name => ({ name, type: 'text', nullable: true }) as const)]
-}
 
 /** @param field index of the field in the new version */
 async function oldRanks({ entity, version }: ChangePlan, field: number): Promise<FieldRanks> {

@@ -8,6 +8,7 @@ import { fieldPath } from '../storage/columns/field-files.ts'
 import type { Batch } from './batches.ts'
 import { lineOf, numberByKey, type Records, refuseKeyless } from './check-key.ts'
 import { countKnown } from './count-known.ts'
+import { type Evidence, evidenceOf } from './evidence.ts'
 import { Faults } from './faults.ts'
 import { type Declarations, FieldList, type Findings } from './field-list.ts'
 import { ImportError } from './import-error.ts'
@@ -44,6 +45,8 @@ export interface Staging {
   readonly faults: Faults
   /** Facts about the records added so far. */
   found(): Pick<Staged, 'count' | 'fields'> & { readonly findings: readonly Findings[] }
+  /** Explains the types of the fields, as far as the records are read. */
+  evidence(): readonly (Evidence | undefined)[]
   close(): Promise<void>
 }
 
@@ -57,8 +60,11 @@ export interface Staged {
    * @param keys the values of each, in the order of the key fields
    */
   countKnown(keys: readonly (readonly unknown[])[]): number
-  /** Iterates over the records as JSON, in the order of the key. This can be done once. */
-  records(): Iterable<string>
+  /**
+   * Iterates over the records as JSON, in the order of the key.
+   * @param isLast false to be able to do it again
+   */
+  records(isLast: boolean): Iterable<string>
   /** Returns the ranks of a field. The array is reused for the next field. */
   ranks(field: number): Promise<Uint32Array>
   /** See `NewEntity`. */
@@ -82,11 +88,13 @@ export function createStaging(
   key: readonly string[],
   withFields = false,
 ): Staging {
-  const pool = createWorkerPool(file, declarations.types)
+  const pool = createWorkerPool(file, declarations)
   const list = new FieldList(declarations)
   const faults = new Faults()
   const encoder = new Encoder(pool.spool, declarations.types, error => faults.add(error))
   let batches: StagedBatch[] = []
+  /** The batches as they were read, whose runs are where they were written. */
+  const read: readonly StagedBatch[] = batches
   /** Number of batches whose keys have been checked. */
   let checked = 0
 
@@ -107,7 +115,7 @@ export function createStaging(
       refuseKeyless(batches[checked] as StagedBatch, key, error => faults.add(error))
   }
 
-  async function read(pieces: AsyncIterable<Piece>, signal: AbortSignal | undefined): Promise<void> {
+  async function readPieces(pieces: AsyncIterable<Piece>, signal: AbortSignal | undefined): Promise<void> {
     /**
      * The first piece, which is read in this thread if it stays the only one: that is faster than
      * starting another thread.
@@ -191,8 +199,6 @@ export function createStaging(
       progress(0.5 + at / batches.length / 2)
       await turn()
     }
-    /** The batches as they were read, whose runs are where they were written. */
-    const read = batches
     batches = ordered
     const indexes = batchIndexes(read, numbers)
     let column: Uint32Array | undefined
@@ -213,7 +219,7 @@ export function createStaging(
           keyPlaces.map(place => ({ place, type: fields[place]?.type ?? 'text' })),
           keys,
         ),
-      records: () => mergeRecords(ordered, indexes),
+      records: isLast => mergeRecords(ordered, indexes, isLast),
       ranks: async place => {
         // The engine needs several times the memory of many ranks, and so do the threads that write files.
         if (count > manyRecords) await writing?.catch(() => {})
@@ -231,7 +237,7 @@ export function createStaging(
   }
 
   return {
-    read,
+    read: readPieces,
     add: records => {
       for (const record of records) take(encoder.add(record))
     },
@@ -241,6 +247,8 @@ export function createStaging(
     finish,
     faults,
     found: () => ({ count: list.count, fields: list.fields, findings: list.findings }),
+    evidence: () =>
+      list.fields.map((field, place) => evidenceOf(read, place, field, declarations.types.has(field.name))),
     close: async () => {
       await pool.close()
       // Values of fields that got no file are left, and all files if the import failed.

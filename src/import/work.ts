@@ -7,6 +7,7 @@ import { maxFields, tooManyFields } from './field-list.ts'
 import { ImportError } from './import-error.ts'
 import { type Piece, type ReadRecord, recordsOf } from './json-lines.ts'
 import { type RankedField, type RankTask, rankField } from './rank-field.ts'
+import { type Shaping, shapeOfRecords } from './shapes.ts'
 import type { Appender } from './spool.ts'
 
 /** The parts of an import that its threads share (pool.ts). */
@@ -21,10 +22,11 @@ export interface Encoded {
 export type Ranking = RankedField | { readonly refused: string }
 
 /** @param spool a spool that no other thread writes */
-export function createWork(spool: Appender, types: ReadonlyMap<string, FieldType>) {
+export function createWork(spool: Appender, types: ReadonlyMap<string, FieldType>, shaping: Shaping) {
   let faults = new Faults()
   const refuse = (error: ImportError) => faults.add(error)
   const encoder = new Encoder(spool, types, refuse)
+  const shaped = shapeOfRecords(shaping)
   return {
     encode(piece: Piece): Encoded {
       const batches: Batch[] = []
@@ -35,7 +37,7 @@ export function createWork(spool: Appender, types: ReadonlyMap<string, FieldType
       let end: RefusedImport | undefined
       try {
         const records = recordsOf({ ...piece, bytes: asBuffer(piece.bytes) }, refuse)
-        for (const record of records) take(encoder.add(record))
+        for (const record of records) take(encoder.add(shaped ? shaped(record, refuse) : record))
       } catch (error) {
         end = faults.endedBy(asImportError(error))
       }

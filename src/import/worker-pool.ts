@@ -1,8 +1,8 @@
 import { availableParallelism } from 'node:os'
 import { setFlagsFromString } from 'node:v8'
 import { startThread, type Thread } from '../lib/threads/thread.ts'
-import type { FieldType } from '../model/entities.ts'
 import type { FieldFileTask } from './field-file.ts'
+import type { Declarations } from './field-list.ts'
 import type { Piece } from './json-lines.ts'
 import type { RankTask } from './rank-field.ts'
 import { Appender, openSpool } from './spool.ts'
@@ -40,7 +40,10 @@ export interface WorkerPool {
 }
 
 /** @param file prefix for the names of temporary files */
-export function createWorkerPool(file: string, types: ReadonlyMap<string, FieldType>): WorkerPool {
+export function createWorkerPool(
+  file: string,
+  { types, shaping = {} }: Pick<Declarations, 'types' | 'shaping'>,
+): WorkerPool {
   const size = Math.max(1, Math.min(availableParallelism(), maxThreads))
   const ranks = openSpool(`${file}-ranks.staging`)
   const own = openSpool(`${file}-own.staging`)
@@ -60,7 +63,7 @@ export function createWorkerPool(file: string, types: ReadonlyMap<string, FieldT
     setFlagsFromString(`--heap-growing-percent=${heapGrowth}`)
     const { descriptor, close } = openSpool(`${file}-${threads.length}.staging`)
     spools.push({ descriptor, close })
-    const data: WorkData = { descriptor, types }
+    const data: WorkData = { descriptor, types, shaping }
     threads.push(startThread<WorkHandlers>('import/worker', data))
   }
   function leastBusy(): Thread<WorkHandlers> {
@@ -72,7 +75,7 @@ export function createWorkerPool(file: string, types: ReadonlyMap<string, FieldT
 
   return {
     size,
-    here: createWork(spool, types),
+    here: createWork(spool, types, shaping),
     spool,
     ranks: ranks.descriptor,
     encode: piece => leastBusy().call('encode', piece),

@@ -1,5 +1,6 @@
 import { serveThread } from '../lib/threads/thread.ts'
 import type { FieldType } from '../model/entities.ts'
+import type { Shaping } from './shapes.ts'
 import { Appender } from './spool.ts'
 import { createWork } from './work.ts'
 
@@ -9,9 +10,10 @@ export interface WorkData {
   /** Descriptor of the spool of this thread. */
   readonly descriptor: number
   readonly types: ReadonlyMap<string, FieldType>
+  readonly shaping: Shaping
 }
 
-serveThread(({ descriptor, types }: WorkData) => ({
-  handlers: createWork(new Appender(descriptor), types),
+serveThread(({ descriptor, types, shaping }: WorkData) => ({
+  handlers: createWork(new Appender(descriptor), types, shaping),
   close: () => {},
 }))

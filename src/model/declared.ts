@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { differences } from '../lib/differences.ts'
 import type { Changes } from './audit-events.ts'
 import type { Entity } from './entities.ts'
+import type { Recipe } from './recipes.ts'
 import { type Description, descriptionOf } from './relations.ts'
 
 /**
@@ -14,7 +15,7 @@ export const declaredOf = (entity: Entity): Declared => ({ read: entity.read, ..
 
 /** Returns the entity with all its declared parts replaced. */
 export function withDeclared<E extends Entity>(entity: E, { read, ...description }: Declared): E {
-  const { relations: _, defaultCondition: __, description: ___, write: ____, ...rest } = entity
+  const { relations: _, defaultCondition: __, description: ___, write: ____, recipe: _____, ...rest } = entity
   return { ...rest, read, ...descriptionOf(description) } as E
 }
 
@@ -31,6 +32,7 @@ export function entityTag(entity: Entity): string {
     defaultCondition = null,
     description = null,
     write = null,
+    recipe,
   } = declaredOf(entity)
   const text = JSON.stringify([
     key,
@@ -46,6 +48,7 @@ export function entityTag(entity: Entity): string {
     defaultCondition,
     description,
     write,
+    ...(recipe ? [recipe] : []),
   ])
   return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
 }
@@ -71,6 +74,7 @@ function membersOf(entity: Entity): Readonly<Record<string, unknown>> {
     defaultCondition = null,
     description = null,
     write = null,
+    recipe,
   } = declaredOf(entity)
   const names = fields.slice(0, maxNames).map(({ name }) => name)
   return {
@@ -86,5 +90,15 @@ function membersOf(entity: Entity): Readonly<Record<string, unknown>> {
     defaultCondition,
     description,
     write,
+    ...(recipe && { recipe: JSON.stringify(recipe).length > maxRecipe ? recipeInShort(recipe) : recipe }),
   }
 }
+
+/** Maximum characters of a recipe that an event has. */
+const maxRecipe = 4_000
+
+const recipeInShort = ({ fields = {}, ...rest }: Recipe) => ({
+  ...rest,
+  empty: rest.empty?.length ?? 0,
+  fields: Object.keys(fields).length,
+})

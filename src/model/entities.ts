@@ -1,3 +1,5 @@
+import type { Recipe } from './recipes.ts'
+
 /** Entities, and pages of their records (contract section 9). */
 
 export type FieldType = 'integer' | 'number' | 'boolean' | 'date-time' | 'text' | 'json'
@@ -32,6 +34,8 @@ export interface Entity {
   readonly write?: WriteRule
   /** A description for people. */
   readonly description?: string
+  /** The recipe by which its records were imported, for the next import (docs/decisions/0075). */
+  readonly recipe?: Recipe
 }
 
 /** A relation to another entity. Records are related if their values in these fields are equal. */

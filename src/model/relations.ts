@@ -1,4 +1,5 @@
 import type { Entity, Field, Relation, WriteRule } from './entities.ts'
+import type { Recipe } from './recipes.ts'
 
 /** Relations between entities, and the fields that join them (docs/decisions/0037). */
 
@@ -58,7 +59,7 @@ export function areComparable(one: Pick<Field, 'type'>, other: Pick<Field, 'type
  * The parts of an entity that an operator declares, besides its records. Importing or
  * exposing it again keeps them.
  */
-export type Description = Pick<Entity, 'relations' | 'defaultCondition' | 'description' | 'write'>
+export type Description = Pick<Entity, 'relations' | 'defaultCondition' | 'description' | 'write' | 'recipe'>
 
 export type DescriptionChange =
   /** Replaces the relation to the same entity. */
@@ -69,6 +70,8 @@ export type DescriptionChange =
   | { readonly defaultCondition: string | null }
   /** The new write rule; null: single records can't be written. */
   | { readonly write: WriteRule | null }
+  /** The recipe for the next import; null removes it. */
+  | { readonly recipe: Recipe | null }
 
 /** Returns the description without empty members. */
 export const descriptionOf = ({
@@ -76,11 +79,13 @@ export const descriptionOf = ({
   defaultCondition,
   description,
   write,
+  recipe,
 }: Partial<Description>): Description => ({
   ...(relations !== undefined && relations.length > 0 && { relations }),
   ...(defaultCondition !== undefined && { defaultCondition }),
   ...(description !== undefined && { description }),
   ...(write !== undefined && { write }),
+  ...(recipe !== undefined && { recipe }),
 })
 
 /**
@@ -98,6 +103,10 @@ export function changedDescription(before: Description, change: DescriptionChang
   if ('write' in change) {
     const { write: _, ...rest } = before
     return descriptionOf({ ...rest, ...(change.write !== null && { write: change.write }) })
+  }
+  if ('recipe' in change) {
+    const { recipe: _, ...rest } = before
+    return descriptionOf({ ...rest, ...(change.recipe !== null && { recipe: change.recipe }) })
   }
   const other = 'relate' in change ? change.relate.to.entity : change.unrelate
   const others = (before.relations ?? []).filter(({ to }) => to.entity !== other)

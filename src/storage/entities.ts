@@ -7,6 +7,7 @@ import type { Entity, Field, ReadRule, Relation, WriteRule } from '../model/enti
 import type { KeptVersion, Restored } from '../model/kept-versions.ts'
 import type { Plan } from '../model/plan.ts'
 import type { Viewer } from '../model/readers.ts'
+import type { Recipe } from '../model/recipes.ts'
 import type { RecordChange } from '../model/record-changes.ts'
 import type { RecordFormat } from '../model/record-format.ts'
 import type { Description, DescriptionChange } from '../model/relations.ts'
@@ -220,6 +221,8 @@ export interface NewEntity {
   readonly keepsNewer?: boolean
   /** The declarations of the entity from now on; without it, the existing ones stay. */
   readonly declare?: Description
+  /** The recipe of the entity from now on; null: none; undefined: the existing one stays. */
+  readonly recipe?: Recipe | null
   /**
    * For each record, by number, the rank of its value among the field's distinct values; nulls last. The
    * array may be used again for the next field.
@@ -282,7 +285,7 @@ export interface WrittenRecord {
 }
 
 /** A version that shares its other records with the one that it is made from. */
-export interface Revision extends Omit<NewEntity, 'replaces' | 'agree' | 'declare'> {
+export interface Revision extends Omit<NewEntity, 'replaces' | 'agree' | 'declare' | 'recipe'> {
   readonly of: RecordEntity
   /** The slot of each record, in the order of the key. */
   readonly slots: Uint32Array

@@ -316,6 +316,7 @@ export interface Schemas {
     readonly relations: readonly (Schemas['Relation'])[]
     readonly related: readonly (Schemas['Relation'])[]
     readonly defaultCondition: Json
+    readonly recipe?: Schemas['Recipe']
     readonly _links: {
       readonly self: Schemas['Link']
       readonly records: Schemas['Link']
@@ -337,6 +338,7 @@ export interface Schemas {
       }
     })[] | null)
     readonly defaultCondition?: ((string | readonly (Json)[]) | null)
+    readonly recipe?: (Schemas['Recipe'] | null)
     readonly collations?: { readonly [name: string]: (string | null) }
   }
   readonly EntityDescription: {
@@ -454,6 +456,14 @@ export interface Schemas {
     readonly sortable?: false
     readonly collation?: string
     readonly list?: true
+  }
+  readonly FieldRecipe: {
+    readonly read?: 'text' | 'integer' | 'number' | 'boolean' | 'date-time' | 'json' | 'decimal-comma' | 'day-first' | 'list'
+    readonly separator?: string
+    readonly collation?: string
+    readonly empty?: readonly (string)[]
+    readonly rename?: string
+    readonly leaveOut?: boolean
   }
   readonly Figures: {
     readonly time: string
@@ -591,6 +601,42 @@ export interface Schemas {
       readonly self: Schemas['Link']
     }
   }
+  readonly ImportDifferences: {
+    readonly counts: {
+      readonly inserted: number
+      readonly replaced: number
+      readonly deleted: number
+      readonly unchanged: number
+    }
+    readonly first: {
+      readonly inserted: readonly ({
+        readonly key: readonly (string)[]
+      })[]
+      readonly replaced: readonly ({
+        readonly key: readonly (string)[]
+        readonly fields: readonly ({
+          readonly name: string
+          readonly before: string
+          readonly after: string
+        })[]
+      })[]
+      readonly deleted: readonly ({
+        readonly key: readonly (string)[]
+      })[]
+    }
+    readonly fields: {
+      readonly inserted: readonly ({
+        readonly name: string
+        readonly type: string
+      })[]
+      readonly retyped: readonly ({
+        readonly name: string
+        readonly before: string
+        readonly after: string
+      })[]
+      readonly deleted: readonly (string)[]
+    }
+  }
   readonly ImportPreview: {
     readonly entity: string
     readonly format: ('csv' | 'ndjson' | 'json' | null)
@@ -623,6 +669,20 @@ export interface Schemas {
           readonly text: string
         }
       }
+      readonly from?: string
+      readonly kinds?: readonly ({
+        readonly kind: string
+        readonly count: number
+        readonly line: number
+        readonly example: string
+      })[]
+      readonly texts?: readonly ({
+        readonly text: string
+        readonly count: number
+        readonly line: number
+      })[]
+      readonly moreTexts?: number
+      readonly offers?: readonly (Schemas['FieldRecipe'])[]
     })[]
     readonly sample: readonly ({ readonly [name: string]: Json })[]
     readonly changes?: {
@@ -645,6 +705,7 @@ export interface Schemas {
       }
       readonly needsReplace: boolean
     }
+    readonly differences?: Schemas['ImportDifferences']
     readonly faults: readonly ({
       readonly line: (number | null)
       readonly field: (string | null)
@@ -774,6 +835,7 @@ export interface Schemas {
     readonly relations: readonly (Schemas['Relation'])[]
     readonly related: readonly (Schemas['Relation'])[]
     readonly defaultCondition: Json
+    readonly recipe?: Schemas['Recipe']
     readonly _links: {
       readonly self: Schemas['Link']
       readonly records: Schemas['Link']
@@ -988,6 +1050,15 @@ export interface Schemas {
     readonly active_alerts: readonly (unknown)[]
   }
   readonly QueryParameters: { readonly [name: string]: unknown }
+  readonly Recipe: {
+    readonly delimiter?: string
+    readonly encoding?: string
+    readonly decimalComma?: boolean
+    readonly dayFirst?: boolean
+    readonly empty?: readonly (string)[]
+    readonly key?: (string | readonly (string)[])
+    readonly fields?: { readonly [name: string]: Schemas['FieldRecipe'] }
+  }
   readonly Registration: {
     readonly email: string
     readonly user: (string | null)
@@ -1285,6 +1356,7 @@ export interface Schemas {
       }
     })[] | null)
     readonly defaultCondition?: ((string | readonly (Json)[]) | null)
+    readonly recipe?: (Schemas['Recipe'] | null)
     readonly key?: ((string | readonly (string)[]) | null)
     readonly fields?: (readonly ((string | {
       readonly name: string
@@ -2321,7 +2393,7 @@ export interface Routes {
     readonly '/api/query/v4/items/{key}': { path: { readonly key: string }; answer: Schemas['records.items'] }
   }
   readonly post: {
-    readonly '/api/admin/entities/{name}/import': { path: { readonly name: string }; query: { readonly mode?: 'replace' | 'update' | 'delete'; readonly preview?: boolean; readonly format?: 'csv' | 'ndjson' | 'json'; readonly upload?: string; readonly read?: string; readonly replace?: boolean; readonly key?: readonly (string)[]; readonly type?: readonly (string)[]; readonly collation?: readonly (string)[]; readonly delimiter?: string; readonly encoding?: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1250' | 'windows-1251' | 'windows-1252' | 'windows-1253' | 'windows-1254' | 'windows-1257' | 'iso-8859-2' | 'iso-8859-15' | 'macintosh'; readonly 'decimal-comma'?: boolean; readonly 'day-first'?: boolean }; json: string; answer: Schemas['ImportPreview'] | Schemas['Process'] }
+    readonly '/api/admin/entities/{name}/import': { path: { readonly name: string }; query: { readonly mode?: 'replace' | 'update' | 'delete'; readonly preview?: boolean; readonly format?: 'csv' | 'ndjson' | 'json'; readonly upload?: string; readonly read?: string; readonly replace?: boolean; readonly key?: readonly (string)[]; readonly type?: readonly (string)[]; readonly collation?: readonly (string)[]; readonly delimiter?: string; readonly encoding?: 'utf-8' | 'utf-16le' | 'utf-16be' | 'windows-1250' | 'windows-1251' | 'windows-1252' | 'windows-1253' | 'windows-1254' | 'windows-1257' | 'iso-8859-2' | 'iso-8859-15' | 'macintosh'; readonly 'decimal-comma'?: boolean; readonly recipe?: string; readonly 'day-first'?: boolean }; json: string; answer: Schemas['ImportPreview'] | Schemas['Process'] }
     readonly '/api/admin/entities/{name}/versions/{version}/restore': { path: { readonly name: string; readonly version: number }; answer: undefined }
     readonly '/api/admin/ingest': { query: { readonly upload?: string; readonly read?: string; readonly from?: string; readonly until?: string; readonly addOnly?: boolean; readonly dryRun?: boolean; readonly name?: string }; answer: Schemas['Process'] }
     readonly '/api/admin/secret/rotate': { answer: {

@@ -22,7 +22,9 @@ import {
 import { delimiters } from '../../import/delimiters.ts'
 import { encodings } from '../../import/encodings.ts'
 import { maxFields } from '../../import/field-list.ts'
+import { maxEmpty, maxSeparator, maxText } from '../../import/recipe.ts'
 import { fieldTypes } from '../../import/types.ts'
+import { ways } from '../../model/recipes.ts'
 import { FieldDescription, Key, Relation } from '../../query/schemas.ts'
 import { Process } from '../processes/schemas.ts'
 
@@ -39,6 +41,26 @@ const Field = closed(FieldDescription)
 const rule = Type.String({ description: 'anonymous, eperson, admin or group:<name>.' })
 const table = closed({ schema: text, name: text })
 
+const fieldName = Type.String({ minLength: 1, maxLength: maxText })
+const texts = Type.Array(Type.String({ maxLength: maxText }), { maxItems: maxEmpty })
+const FieldRecipe = named('FieldRecipe', {
+  read: Type.Optional(oneOf(...ways)),
+  separator: Type.Optional(Type.String({ minLength: 1, maxLength: maxSeparator })),
+  collation: Type.Optional(text),
+  empty: Type.Optional(texts),
+  rename: Type.Optional(fieldName),
+  leaveOut: Type.Optional(Type.Boolean()),
+})
+const Recipe = named('Recipe', {
+  delimiter: Type.Optional(text),
+  encoding: Type.Optional(text),
+  decimalComma: Type.Optional(Type.Boolean()),
+  dayFirst: Type.Optional(Type.Boolean()),
+  empty: Type.Optional(texts),
+  key: Type.Optional(Type.Union([fieldName, Type.Array(fieldName, { minItems: 1, maxItems: maxFields })])),
+  fields: Type.Optional(Type.Record(text, FieldRecipe)),
+})
+
 const entity = {
   name: text,
   source: oneOf('imported', 'exposed', 'built-in'),
@@ -54,6 +76,7 @@ const entity = {
   relations: Type.Array(Relation),
   related: Type.Array(Relation),
   defaultCondition: Json,
+  recipe: Type.Optional(Recipe),
   _links: closed({
     ...{ self: Link, records: Link },
     import: Type.Optional(Link),
@@ -114,6 +137,7 @@ const declared = {
     ),
   ),
   defaultCondition: Type.Optional(orNull(Type.Union([text, Type.Array(Json)]))),
+  recipe: Type.Optional(orNull(Recipe)),
 }
 const WantedField = closed({
   name,
@@ -159,6 +183,29 @@ const Loss = closed({
 })
 const Alike = closed({ count, lines: Type.Array(count) })
 const Fault = closed({ line: orNull(count), field: orNull(text), message: text, alike: Type.Optional(Alike) })
+const RecordKey = { key: Type.Array(text, { description: 'The values of the key fields.' }) }
+const changed = { name: text, before: text, after: text }
+const Differences = named('ImportDifferences', {
+  counts: closed({ inserted: count, replaced: count, deleted: count, unchanged: count }),
+  first: closed(
+    {
+      inserted: Type.Array(closed(RecordKey)),
+      replaced: Type.Array(
+        closed({
+          ...RecordKey,
+          fields: Type.Array(closed(changed), { description: 'Values before and after, as JSON.' }),
+        }),
+      ),
+      deleted: Type.Array(closed(RecordKey)),
+    },
+    { description: 'The first records of each kind.' },
+  ),
+  fields: closed({
+    inserted: Type.Array(closed({ name: text, type: text })),
+    retyped: Type.Array(closed(changed)),
+    deleted: Type.Array(text),
+  }),
+})
 const Preview = named('ImportPreview', {
   entity: text,
   format: orNull(oneOf('csv', 'ndjson', 'json')),
@@ -173,11 +220,23 @@ const Preview = named('ImportPreview', {
       mix: Type.Optional(Mix),
       looks: Type.Optional(oneOf('decimal-comma', 'day-first')),
       digits: Type.Optional(Digits),
+      from: Type.Optional(Type.String({ description: 'The name in the file, if the recipe renames it.' })),
+      kinds: Type.Optional(
+        Type.Array(closed({ kind: text, count, line: count, example: text }), {
+          description: 'Kinds of values that make it what it is, the most frequent first.',
+        }),
+      ),
+      texts: Type.Optional(Type.Array(closed({ text, count, line: count }))),
+      moreTexts: Type.Optional(count),
+      offers: Type.Optional(
+        Type.Array(FieldRecipe, { description: 'Changes of its recipe that would give it another type.' }),
+      ),
     }),
   ),
   sample: Type.Array(Type.Record(text, Json)),
   changes: Type.Optional(closed(counts)),
   loss: Type.Optional(Loss),
+  differences: Type.Optional(Differences),
   faults: Type.Array(Fault),
   moreFaults: count,
 })
@@ -297,6 +356,10 @@ export const contracts = {
       delimiter: parameter(text, 'Between the cells of a table: `comma`, `semicolon`, `tab` or `pipe`.'),
       encoding: parameter(oneOf(...encodings), 'Of a file that is not UTF-8.'),
       'decimal-comma': parameter(Type.Boolean(), 'Whether numbers of a table may be such as `1.234,5`.'),
+      recipe: parameter(
+        text,
+        'A `Recipe` as JSON: how the file is read. It is kept with the entity, and read by again at the next import without such options. `{}` reads the file as it looks, and keeps none.',
+      ),
       'day-first': parameter(Type.Boolean(), 'Whether dates of a table may be such as `31.12.2024`.'),
     },
     body: records,

@@ -39,6 +39,9 @@ function declaredWith(wanted: Wanted, before: Declared, entity: Described, all: 
   const { write = before.write ?? null } = wanted
   if (write !== null && entity.source.kind !== 'records')
     throw refused('/write', `Only records of imported entities can be written; ${entity.name} shows a table.`)
+  const { recipe = before.recipe ?? null } = wanted
+  if (recipe !== null && entity.source.kind !== 'records')
+    throw refused('/recipe', `Only imported entities have a recipe; ${entity.name} shows a table.`)
   if (wanted.relations) checkRelations(wanted.relations, entity, all)
   return {
     read,
@@ -46,6 +49,7 @@ function declaredWith(wanted: Wanted, before: Declared, entity: Described, all: 
       relations,
       ...(description !== null && { description }),
       ...(write !== null && { write }),
+      ...(recipe !== null && { recipe }),
       ...(defaultCondition !== null && {
         defaultCondition:
           defaultCondition === before.defaultCondition

@@ -237,6 +237,7 @@ function entityBody(entity: Entity, all: ReadonlyMap<string, Entity>, addresses:
     description = null,
     source,
     write = null,
+    recipe,
   } = entity
   const self = entityAddress(addresses, name)
   return {
@@ -256,6 +257,7 @@ function entityBody(entity: Entity, all: ReadonlyMap<string, Entity>, addresses:
     /** All relations, whichever entity declares them. */
     related: relationsOf(entity, all),
     defaultCondition: defaultCondition === undefined ? null : parseExact(defaultCondition),
+    ...(recipe && { recipe }),
     _links: {
       self: { href: self },
       records: { href: `${addresses.query}/${name}` },

@@ -1,9 +1,9 @@
 import type { Config } from '../../config/config.ts'
 import type { ChangeKind } from '../../import/change-plan.ts'
-import type { ReadingOptions } from '../../import/reading-options.ts'
+import type { ChosenRecipe } from '../../import/recipe.ts'
 import type { Format } from '../../import/source.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
-import type { Entity, FieldType, ReadRule } from '../../model/entities.ts'
+import type { Entity, ReadRule } from '../../model/entities.ts'
 
 /** A job on the records of an entity, done by a process of its own (docs/decisions/0044). */
 export interface Job {
@@ -27,9 +27,7 @@ export interface ImportWork {
   readonly read: ReadRule | null
   /** True if the import may remove any number of records and fields (docs/decisions/0058). */
   readonly replace: boolean
-  readonly types: ReadonlyMap<string, FieldType>
-  readonly collations: ReadonlyMap<string, string>
-  readonly reading: ReadingOptions
+  readonly chosen: ChosenRecipe
 }
 
 export interface CollateWork {

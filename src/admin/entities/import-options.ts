@@ -7,10 +7,11 @@ import {
   readDelimiter,
   readEncoding,
 } from '../../import/options.ts'
-import type { ReadingOptions } from '../../import/reading-options.ts'
+import { parseRecipe, type ReadingFlags } from '../../import/recipe.ts'
 import type { Format } from '../../import/source.ts'
 import type { FieldType, ReadRule } from '../../model/entities.ts'
 import { readRuleForms, readRuleIn } from '../../model/readers.ts'
+import type { Recipe } from '../../model/recipes.ts'
 
 /** The parameters of an import: the options of `carrel import`, and those that only the address has. */
 export interface ImportQuery {
@@ -22,9 +23,9 @@ export interface ImportQuery {
   readonly read: ReadRule | null
   /** True if the import may remove any number of records and fields (docs/decisions/0058). */
   readonly replace: boolean
-  readonly types: ReadonlyMap<string, FieldType>
-  readonly collations: ReadonlyMap<string, string>
-  readonly reading: ReadingOptions
+  readonly recipe: Recipe | null
+  /** Options beside the recipe that say how the file is read. */
+  readonly flags: ReadingFlags
 }
 
 const modes = ['replace', 'update', 'delete'] as const
@@ -36,10 +37,14 @@ const maxRepeated = 1_900
 
 /** Parameters that say how the file is read. */
 const ofReading = ['delimiter', 'encoding', 'decimal-comma', 'day-first'] as const
-const single = ['mode', 'preview', 'format', 'upload', 'read', 'replace', ...ofReading] as const
+const single = ['mode', 'preview', 'format', 'upload', 'read', 'replace', 'recipe', ...ofReading] as const
 const repeated = ['key', 'type', 'collation'] as const
 /** Parameters that a resumed import has again. */
-export const repeatable = ['mode', 'format', 'read', 'replace', ...ofReading, ...repeated] as const
+export const repeatable = [
+  ...(['mode', 'format', 'read', 'replace', 'recipe'] as const),
+  ...ofReading,
+  ...repeated,
+] as const
 
 /** Reads the parameters of an import. @throws Problem 400 naming the wrong parameter */
 export function importQuery(query: Query): ImportQuery {
@@ -76,24 +81,20 @@ export function importQuery(query: Query): ImportQuery {
     key: all(query, 'key', addKey) ?? null,
     read: given.read === undefined ? null : ruleIn(given.read),
     replace,
-    types,
-    collations,
-    reading: readingIn(query, given),
+    recipe: all(query, 'recipe', parseRecipe) ?? null,
+    flags: {
+      types,
+      collations,
+      delimiter: all(query, 'delimiter', readDelimiter),
+      encoding: all(query, 'encoding', readEncoding),
+      decimalComma: flag('decimal-comma', given['decimal-comma']),
+      dayFirst: flag('day-first', given['day-first']),
+    },
   }
 }
 
-function readingIn(query: Query, given: Given): ReadingOptions {
-  const delimiter = all(query, 'delimiter', readDelimiter)
-  const encoding = all(query, 'encoding', readEncoding)
-  return {
-    ...(delimiter && { delimiter }),
-    ...(encoding && { encoding }),
-    decimalComma: isTrue('decimal-comma', given['decimal-comma']),
-    dayFirst: isTrue('day-first', given['day-first']),
-  }
-}
-
-type Given = Partial<Record<(typeof single)[number], string>>
+const flag = (name: string, text: string | undefined): boolean | undefined =>
+  text === undefined ? undefined : isTrue(name, text)
 
 const isTrue = (name: string, text: string | undefined): boolean =>
   oneOf(name, text, ['true', 'false']) === 'true'

@@ -5,9 +5,11 @@ import { badParameter, type Query } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
 import { checkName } from '../../import/import-entity.ts'
 import { ImportError } from '../../import/import-error.ts'
+import { chooseRecipe } from '../../import/recipe.ts'
 import { detached } from '../../model/audit-events.ts'
 import type { Entity } from '../../model/entities.ts'
 import type { Process } from '../../model/processes.ts'
+import type { Recipe } from '../../model/recipes.ts'
 import { known, requireOwn } from './declarations.ts'
 import type { Input } from './import-input.ts'
 import type { ImportWork, Job } from './import-job.ts'
@@ -22,7 +24,7 @@ import { refused } from './refused.ts'
  */
 export function workOf(name: string, asked: ImportQuery, all: ReadonlyMap<string, Entity>): ImportWork {
   requireOwn(name)
-  const { mode, key, read, replace, types, collations, reading, preview } = asked
+  const { mode, key: named, read, replace, recipe, flags, preview } = asked
   const kind = mode === 'replace' ? 'import' : mode
   const before = kind === 'import' ? all.get(name) : known(all, name)
   if (before && before.source.kind !== 'records')
@@ -36,6 +38,8 @@ export function workOf(name: string, asked: ImportQuery, all: ReadonlyMap<string
     if (error instanceof ImportError) throw refused('', `${error.message}.`)
     throw error
   }
+  const chosen = chooseRecipe(recipe ?? undefined, flags, before?.recipe)
+  const key = named ?? (kind === 'import' || recipe ? chosen.recipe.key : undefined) ?? null
   const own = before && [before.key].flat()
   if (kind !== 'import' && key && JSON.stringify(key) !== JSON.stringify(own))
     throw badParameter(
@@ -52,7 +56,8 @@ export function workOf(name: string, asked: ImportQuery, all: ReadonlyMap<string
     )
   const [first, ...more] = wanted
   return {
-    ...{ kind, preview, name, read, replace, types, collations, reading },
+    ...{ kind, preview, name, read, replace },
+    chosen,
     key: first !== undefined && more.length === 0 ? first : wanted,
   }
 }
@@ -73,7 +78,7 @@ export const jobOf = (config: Config, request: FastifyRequest, input: Input, wor
 
 /** The parameters that the process shows. With `upload` and `query`, it can be resumed. */
 export function parametersOf(query: Query, asked: ImportQuery, input: Input): Process['parameters'] {
-  const { key, read, replace, mode, upload } = asked
+  const { key, read, replace, recipe, mode, upload } = asked
   return {
     mode,
     file: input.name,
@@ -81,8 +86,17 @@ export function parametersOf(query: Query, asked: ImportQuery, input: Input): Pr
     ...(key && { key: key.join(', ') }),
     ...(read && { read }),
     ...(replace && { replace: 'true' }),
+    ...(recipe && { recipe: recipeInWords(recipe) }),
     ...(upload !== null && { upload, query: textOf(query) }),
   }
+}
+
+/** Maximum characters of a recipe in the list of processes. */
+const maxRecipe = 1_000
+
+function recipeInWords(recipe: Recipe): string {
+  const json = JSON.stringify(recipe)
+  return json.length > maxRecipe ? `${json.slice(0, maxRecipe)}…` : json
 }
 
 /** The parameters that are needed to resume, and no others: a token may be among them. */

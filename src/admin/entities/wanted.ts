@@ -1,9 +1,11 @@
 import type { BodyOf } from '../../http/check-body.ts'
 import { commaList, quote, suggestion } from '../../http/parameters.ts'
+import { RecipeFault, readRecipe } from '../../import/recipe.ts'
 import { canonicalCollation } from '../../lib/collation.ts'
 import { pointer } from '../../lib/json-pointer.ts'
 import type { FieldType, ReadRule, Relation, WriteRule } from '../../model/entities.ts'
 import { readRuleForms, readRuleIn } from '../../model/readers.ts'
+import type { Recipe } from '../../model/recipes.ts'
 import type { contracts } from './contracts.ts'
 import { refused } from './refused.ts'
 
@@ -19,6 +21,7 @@ export interface Wanted {
   readonly relations?: readonly Relation[]
   /** The AST, not checked yet. */
   readonly defaultCondition?: string | null
+  readonly recipe?: Recipe | null
   readonly key?: readonly string[] | null
   readonly fields?: readonly WantedField[] | null
   readonly table?: { readonly schema: string; readonly name: string } | null
@@ -71,6 +74,7 @@ const readers: { readonly [M in keyof Wanted]-?: (value: Exclude<Given[M], undef
   description: value => value,
   relations: value => relationsIn(value ?? []),
   defaultCondition: orNull(conditionIn),
+  recipe: orNull(recipeIn),
   key: orNull(value => differentNames('/key', [value].flat())),
   fields: orNull(fieldsIn),
   table: orNull(({ schema = 'public', name }) => ({ schema, name })),
@@ -112,6 +116,15 @@ function conditionIn(value: Value<'defaultCondition'>): string {
   } catch {
     // The value is nested more deeply than the stack allows.
     throw refused('/defaultCondition', 'defaultCondition is nested too deep.')
+  }
+}
+
+function recipeIn(value: Value<'recipe'>): Recipe {
+  try {
+    return readRecipe(value)
+  } catch (error) {
+    if (!(error instanceof RecipeFault)) throw error
+    throw refused(`/recipe${error.member}`, `recipe${error.member === '' ? '' : ': '}${error.message}`)
   }
 }
 

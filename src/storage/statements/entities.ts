@@ -130,7 +130,10 @@ export function* pointEntity(
     imported: now(),
   }
   // Without new declarations, the existing ones stay (Q21, Q25).
-  const after = { name, key, fields, read, source, ...(published.declare ?? descriptionOf(before ?? {})) }
+  const stays = published.declare ?? descriptionOf(before ?? {})
+  const declared =
+    published.recipe === undefined ? stays : changedDescription(stays, { recipe: published.recipe })
+  const after = { name, key, fields, read, source, ...declared }
   yield* putEntity(after)
   if (keeps) yield* trimKept(limits)
   if (event) yield* record({ ...event, object: name, changes: entityChanges(before, after) })

@@ -2,7 +2,7 @@ import { uploadInPieces } from '@carrel/client/uploads'
 import type { JSX } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { service } from '../../api.ts'
-import { loadEntities } from '../../entities.ts'
+import { isBuiltIn, loadEntities } from '../../entities.ts'
 import { a } from '../../i18n/admin.ts'
 import { formatBytes, t } from '../../i18n/i18n.ts'
 import { Table2 } from '../../icons.ts'
@@ -17,16 +17,18 @@ import { href, query } from '../../router.ts'
 import { adminPath, type Declared, loadDeclared } from '../entities-admin/declared.ts'
 import { Follow } from '../processes/Follow.tsx'
 import {
-  asItLooks,
   beginImport,
   firstFields,
   guessKey,
+  isName,
   nameFrom,
   type Preview,
   preview,
+  sentRecipe,
   takesMuch,
   type Wanted,
 } from './imports.ts'
+import { KeptRecipe } from './KeptRecipe.tsx'
 import { Look } from './Look.tsx'
 import { LossInWords } from './LossInWords.tsx'
 import { Options } from './Options.tsx'
@@ -37,7 +39,10 @@ interface Sent {
   readonly upload: string
 }
 
-const start: Wanted = { entity: '', mode: 'replace', key: [], types: {}, read: '', ...asItLooks }
+const start: Wanted = { entity: '', mode: 'replace', read: '', recipe: {} }
+
+/** Time in ms after a change before the file is checked again. */
+const pause = 300
 
 /** Imports a file as records. The service previews it first, and nothing changes until the user confirms. */
 function Import(): JSX.Element {
@@ -47,56 +52,75 @@ function Import(): JSX.Element {
   const [sent, setSent] = useState<Sent>()
   const [sending, setSending] = useState<{ readonly file: File; readonly done: number }>()
   const [seen, setSeen] = useState<{ readonly of: string; readonly preview: Preview }>()
+  const [round, setRound] = useState(0)
+  const [problem, setProblem] = useState<unknown>()
   const [process, setProcess] = useState<{ readonly id: string; readonly ended: boolean }>()
   const [asking, setAsking] = useState(false)
   const stopper = useStopper()
 
-  /** Looks up the entity. If it exists, its key is used. */
+  /** Looks up the entity, if it exists. */
   const find = async (name: string) => {
-    const isThere = (await loadEntities()).some(one => one.name === name)
+    const isThere = isName(name) && (await loadEntities()).some(one => one.name === name)
     const found = isThere ? (await loadDeclared(name)).entity : undefined
     setKnown(found)
     return found
   }
   useEffect(() => {
-    if (fixed !== '') find(fixed).catch(() => {})
-  }, [fixed])
+    const timer = setTimeout(
+      () => find(wanted.entity).catch(() => {}),
+      known?.name === wanted.entity ? 0 : pause,
+    )
+    return () => clearTimeout(timer)
+  }, [wanted.entity])
 
-  const look = async (asked: Wanted, upload: string, signal: AbortSignal) => {
-    const found = await preview(asked, upload, signal)
-    setSeen({ of: JSON.stringify(asked), preview: found })
-  }
+  const fault = faultIn(wanted.entity, known)
+  const isKnown = known !== undefined && known.name === wanted.entity
+  /** What a preview depends on: neither the readers nor the name of something new. */
+  const asked = JSON.stringify([sent?.upload, wanted.mode, sentRecipe(wanted), isKnown && known.name, round])
+  useEffect(() => {
+    if (!sent || fault !== undefined || seen?.of === asked) return
+    const controller = new AbortController()
+    const { signal } = controller
+    const timer = setTimeout(async () => {
+      setProblem(undefined)
+      try {
+        const found = await preview(wanted, sent.upload, signal)
+        if (!signal.aborted) setSeen({ of: asked, preview: found })
+      } catch (error) {
+        if (!signal.aborted) setProblem(error)
+      }
+    }, pause)
+    return () => {
+      clearTimeout(timer)
+      controller.abort()
+    }
+  }, [asked, fault === undefined])
+
   const chosen = useRef<File | undefined>(undefined)
   const take = useWork(async () => {
     const file = chosen.current
     if (!file) return
     const signal = stopper.begin()
     setSeen(undefined)
+    setSent(undefined)
     setProcess(undefined)
     setSending({ file, done: 0 })
     try {
       const name = wanted.entity || nameFrom(file.name)
       const found = known?.name === name ? known : await find(name)
+      const kept = found?.recipe ?? {}
       const key = found ? [found.key].flat() : guessKey(await firstFields(file))
-      const asked = { ...wanted, ...asItLooks, entity: name, key, types: {} }
-      setWanted(asked)
+      setWanted({ ...wanted, entity: name, recipe: { ...kept, ...(key.length > 0 && { key: [...key] }) } })
       const upload = await uploadInPieces(service.value, file, {
         signal,
         onProgress: ({ done }) => setSending({ file, done }),
       })
       setSent({ file, upload })
-      await look(asked, upload, signal)
     } catch (error) {
       if (!signal.aborted) throw error
     } finally {
       setSending(undefined)
     }
-  })
-  const again = useWork(async () => {
-    if (!sent) return
-    const signal = stopper.begin()
-    await find(wanted.entity)
-    await look(wanted, sent.upload, signal)
   })
   const beginNow = async (replace: boolean) => {
     if (!sent) return
@@ -108,12 +132,15 @@ function Import(): JSX.Element {
     setSent(undefined)
     setSeen(undefined)
     setProcess(undefined)
+    setKnown(undefined)
     setWanted({ ...start, entity: fixed })
+    if (fixed !== '') find(fixed).catch(() => {})
   }
 
-  const isSeen = seen?.of === JSON.stringify(wanted)
+  const isSeen = seen?.of === asked
   const isFaulty = (seen?.preview.faults.length ?? 0) > 0
-  const isMuch = seen !== undefined && takesMuch(seen.preview, known?.records ?? 0)
+  const isReady = isSeen && !isFaulty && fault === undefined
+  const isMuch = isSeen && takesMuch(seen.preview, known?.records ?? 0)
   return (
     <Page
       title={fixed === '' ? a('import.title') : a('import.title.of', { name: fixed })}
@@ -139,6 +166,11 @@ function Import(): JSX.Element {
                 <Icon of={Table2} />
                 {a('entity.show')}
               </a>
+              {isKnown && (
+                <a class="button" href={href(adminPath(wanted.entity))}>
+                  {a('import.versions')}
+                </a>
+              )}
               <button type="button" class="button" onClick={restart}>
                 {a('import.another')}
               </button>
@@ -164,33 +196,50 @@ function Import(): JSX.Element {
             <>
               <Options
                 wanted={wanted}
-                known={known}
+                known={isKnown ? known : undefined}
                 fixed={fixed !== ''}
                 fields={seen?.preview.fields.map(({ name }) => name) ?? []}
+                fault={fault}
                 onChange={setWanted}
               />
-              <ProblemNotice problem={again.problem} />
-              {seen && <Look preview={seen.preview} wanted={wanted} onChange={setWanted} />}
-              <ProblemNotice problem={begin.problem} />
-              <div class="row">
-                <button
-                  type="button"
-                  class={`button ${wanted.mode === 'delete' || isMuch ? 'danger' : isSeen && !isFaulty ? 'primary' : ''}`}
-                  aria-disabled={!isSeen || isFaulty}
-                  aria-busy={begin.busy}
-                  onClick={() => {
-                    if (!isSeen || isFaulty) return
-                    if (isMuch) setAsking(true)
-                    else begin.run()
-                  }}
-                >
-                  {a(`import.do.${wanted.mode}`, { name: wanted.entity })}
-                </button>
-                {!isSeen && (
-                  <button type="button" class="button primary" aria-busy={again.busy} onClick={again.run}>
-                    {a('import.look')}
+              {seen && <Look preview={seen.preview} wanted={wanted} isOld={!isSeen} onChange={setWanted} />}
+              {wanted.mode === 'replace' && (
+                <KeptRecipe
+                  wanted={wanted}
+                  isKept={isKnown && known.recipe !== undefined}
+                  onChange={recipe => setWanted({ ...wanted, recipe })}
+                />
+              )}
+              <div class="act-bar">
+                <ProblemNotice problem={problem ?? begin.problem} />
+                <div class="row">
+                  <button
+                    type="button"
+                    class={`button ${wanted.mode === 'delete' || isMuch ? 'danger' : isReady ? 'primary' : ''}`}
+                    aria-disabled={!isReady}
+                    aria-busy={begin.busy}
+                    onClick={() => {
+                      if (!isReady) return
+                      if (isMuch) setAsking(true)
+                      else begin.run()
+                    }}
+                  >
+                    {a(`import.do.${wanted.mode}`, { name: wanted.entity })}
                   </button>
-                )}
+                  {problem !== undefined && (
+                    <button type="button" class="button" onClick={() => setRound(round + 1)}>
+                      {a('import.look')}
+                    </button>
+                  )}
+                  <span class="soft" role="status">
+                    {fault ??
+                      (isSeen
+                        ? isFaulty
+                          ? a('import.has-faults')
+                          : a('import.records', { n: seen.preview.records })
+                        : problem === undefined && a('import.looking'))}
+                  </span>
+                </div>
               </div>
               {asking && seen && (
                 <Confirm
@@ -213,6 +262,13 @@ function Import(): JSX.Element {
       )}
     </Page>
   )
+}
+
+/** Says what is wrong with a name. @param known the entity that was found last */
+function faultIn(name: string, known: Declared | undefined): string | undefined {
+  if (!isName(name)) return a('import.entity.bad')
+  if (isBuiltIn(name)) return a('import.entity.built-in', { name })
+  return known?.name === name && known.source === 'exposed' ? a('import.entity.table', { name }) : undefined
 }
 
 function Sending({

@@ -4,7 +4,7 @@ import { Check } from '../../parts/Check.tsx'
 import { Field } from '../../parts/Field.tsx'
 import type { Declared } from '../entities-admin/declared.ts'
 import { RuleField, readChoices } from '../entities-admin/RuleField.tsx'
-import { delimiterWords, encodings, type Mode, modes, type Wanted } from './imports.ts'
+import { delimiterWords, encodings, keyOf, type Mode, modes, type Recipe, type Wanted } from './imports.ts'
 
 interface Parts {
   readonly wanted: Wanted
@@ -12,13 +12,21 @@ interface Parts {
   readonly known: Declared | undefined
   readonly fixed: boolean
   readonly fields: readonly string[]
+  /** What is wrong with the name. */
+  readonly fault: string | undefined
   readonly onChange: (wanted: Wanted) => void
 }
 
-/** Options of an import: the entity, the mode, the key and the readers. */
-export function Options({ wanted, known, fixed, fields, onChange }: Parts): JSX.Element {
+/** Options of an import: the entity, the mode, the key and the readers, and how the file is read. */
+export function Options({ wanted, known, fixed, fields, fault, onChange }: Parts): JSX.Element {
   const set = (change: Partial<Wanted>) => onChange({ ...wanted, ...change })
-  const { entity, mode, key, read } = wanted
+  const { entity, mode, read, recipe } = wanted
+  const setRecipe = (change: { readonly [M in keyof Recipe]?: Recipe[M] | undefined }) =>
+    set({
+      recipe: Object.fromEntries(
+        Object.entries({ ...recipe, ...change }).filter(([, value]) => value !== undefined),
+      ),
+    })
   return (
     <section class="section">
       <h2>{a('import.options')}</h2>
@@ -43,6 +51,7 @@ export function Options({ wanted, known, fixed, fields, onChange }: Parts): JSX.
       <div class="fields">
         <Field
           label={a('import.entity')}
+          fault={fault}
           hint={known ? a('import.entity.known', { n: known.records ?? 0 }) : a('import.entity.new')}
         >
           <input
@@ -60,15 +69,14 @@ export function Options({ wanted, known, fixed, fields, onChange }: Parts): JSX.
               spellcheck={false}
               autoComplete="off"
               list="import-fields"
-              value={key.join(', ')}
-              onInput={event =>
-                set({
-                  key: event.currentTarget.value
-                    .split(',')
-                    .map(one => one.trim())
-                    .filter(Boolean),
-                })
-              }
+              value={keyOf(recipe).join(', ')}
+              onChange={event => {
+                const key = event.currentTarget.value
+                  .split(',')
+                  .map(one => one.trim())
+                  .filter(Boolean)
+                setRecipe({ key: key.length > 0 ? [...new Set(key)] : undefined })
+              }}
             />
           </Field>
         )}
@@ -86,8 +94,8 @@ export function Options({ wanted, known, fixed, fields, onChange }: Parts): JSX.
         <div class="fields">
           <Field label={a('import.delimiter')}>
             <select
-              value={wanted.delimiter}
-              onChange={event => set({ delimiter: event.currentTarget.value })}
+              value={recipe.delimiter ?? ''}
+              onChange={event => setRecipe({ delimiter: event.currentTarget.value || undefined })}
             >
               <option value="">{a('import.asItLooks')}</option>
               {Object.values(delimiterWords).map(word => (
@@ -98,7 +106,10 @@ export function Options({ wanted, known, fixed, fields, onChange }: Parts): JSX.
             </select>
           </Field>
           <Field label={a('import.encoding')}>
-            <select value={wanted.encoding} onChange={event => set({ encoding: event.currentTarget.value })}>
+            <select
+              value={recipe.encoding ?? ''}
+              onChange={event => setRecipe({ encoding: event.currentTarget.value || undefined })}
+            >
               <option value="">{a('import.asItLooks')}</option>
               {encodings.map(one => (
                 <option key={one} value={one}>
@@ -108,10 +119,16 @@ export function Options({ wanted, known, fixed, fields, onChange }: Parts): JSX.
             </select>
           </Field>
         </div>
-        <Check checked={wanted.decimalComma} onChange={isChecked => set({ decimalComma: isChecked })}>
+        <Check
+          checked={recipe.decimalComma ?? false}
+          onChange={isChecked => setRecipe({ decimalComma: isChecked || undefined })}
+        >
           {a('import.decimalComma')}
         </Check>
-        <Check checked={wanted.dayFirst} onChange={isChecked => set({ dayFirst: isChecked })}>
+        <Check
+          checked={recipe.dayFirst ?? false}
+          onChange={isChecked => setRecipe({ dayFirst: isChecked || undefined })}
+        >
           {a('import.dayFirst')}
         </Check>
       </details>

@@ -1,6 +1,6 @@
 import type { Schemas } from '@carrel/client'
 import type { Process } from '@carrel/client/processes'
-import { service } from '../../api.ts'
+import { CarrelProblem, service } from '../../api.ts'
 import { addressOf } from '../entities-admin/declared.ts'
 
 export const modes = ['replace', 'update', 'delete'] as const
@@ -12,22 +12,65 @@ export type Preview = Schemas['ImportPreview']
 
 export type PreviewField = Preview['fields'][number]
 
+export type Recipe = Schemas['Recipe']
+export type FieldRecipe = Schemas['FieldRecipe']
+
+/** Ways to read a field: as a type, or as texts that become one. */
+export const ways = [...types, 'decimal-comma', 'day-first', 'list'] as const
+export type Way = (typeof ways)[number]
+
 export interface Wanted {
   readonly entity: string
   readonly mode: Mode
-  readonly key: readonly string[]
-  readonly types: Readonly<Record<string, string>>
   /** A rule for readers; the empty string keeps that of the entity. */
   readonly read: string
-  /** The empty string lets the service detect it. */
-  readonly delimiter: string
-  readonly encoding: string
-  readonly decimalComma: boolean
-  readonly dayFirst: boolean
+  readonly recipe: Recipe
 }
 
-/** The reading options that are reset when another file is chosen. */
-export const asItLooks = { delimiter: '', encoding: '', decimalComma: false, dayFirst: false } as const
+export const keyOf = ({ key = [] }: Recipe): readonly string[] => [key].flat()
+
+/** Returns the recipe of a field, by its name in the file. */
+export const fieldOf = (recipe: Recipe, name: string): FieldRecipe => recipe.fields?.[name] ?? {}
+
+/** Returns the recipe with another one for a field. A key field that gets another name stays one. */
+export function withField(recipe: Recipe, name: string, field: FieldRecipe): Recipe {
+  const { [name]: before = {}, ...others } = recipe.fields ?? {}
+  const said = Object.fromEntries(
+    Object.entries(field).filter(([, value]) => value !== undefined && value !== false),
+  ) as FieldRecipe
+  const fields = Object.keys(said).length === 0 ? others : { ...others, [name]: said }
+  const [was, is] = [before.rename ?? name, field.rename ?? name]
+  const { fields: _, ...rest } = recipe
+  const key = keyOf(recipe).map(one => (one === was ? is : one))
+  return {
+    ...rest,
+    ...(key.length > 0 && { key }),
+    ...(Object.keys(fields).length > 0 && { fields }),
+  }
+}
+
+/** Returns the recipe with another way to read a field. @param way the empty string: as it looks */
+export function withWay(recipe: Recipe, name: string, way: Way | ''): Recipe {
+  const { read: _, separator, collation: __, ...field } = fieldOf(recipe, name)
+  return withField(recipe, name, {
+    ...field,
+    ...(way !== '' && { read: way }),
+    ...(way === 'list' && { separator: separator ?? ';' }),
+  })
+}
+
+/** Returns the recipe with an offer of the preview. Texts that mean empty are added to those that do. */
+export function withOffer(recipe: Recipe, name: string, offer: FieldRecipe): Recipe {
+  const { empty = [], ...field } = fieldOf(recipe, name)
+  const all = [...new Set([...empty, ...(offer.empty ?? [])])]
+  return withField(recipe, name, { ...field, ...offer, ...(all.length > 0 && { empty: all }) })
+}
+
+/** The recipe as it is sent. Changes use the key of the entity. */
+export function sentRecipe({ mode, recipe }: Wanted): Recipe {
+  const { key: _, ...rest } = recipe
+  return mode === 'replace' ? recipe : rest
+}
 
 /** Delimiters of CSV files, with their names in the query parameters of the API. */
 export const delimiterWords = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'pipe' } as const
@@ -44,32 +87,38 @@ const share = 10
 export const takesMuch = ({ loss, changes }: Preview, before: number): boolean =>
   loss?.needsReplace === true || (changes?.deleted ?? 0) * share > before
 
-const queryOf = ({ mode, key, types: wanted, read, ...reading }: Wanted, upload: string) => ({
-  mode,
+const queryOf = (wanted: Wanted, upload: string) => ({
+  mode: wanted.mode,
   upload,
-  // An import of changes uses the key of the entity.
-  key: mode === 'replace' && key.length > 0 ? key : undefined,
-  type: mode === 'replace' ? Object.entries(wanted).map(([name, type]) => `${name}=${type}`) : undefined,
-  read: mode === 'replace' && read !== '' ? read : undefined,
-  delimiter: reading.delimiter || undefined,
-  encoding: reading.encoding || undefined,
-  'decimal-comma': reading.decimalComma || undefined,
-  'day-first': reading.dayFirst || undefined,
+  recipe: JSON.stringify(sentRecipe(wanted)),
+  read: wanted.mode === 'replace' && wanted.read !== '' ? wanted.read : undefined,
 })
 
 const addressFor = ({ entity }: Wanted) => `${addressOf(entity)}/import`
 
-export const preview = (wanted: Wanted, upload: string, signal: AbortSignal): Promise<Preview> =>
-  service.value.post<Preview>(addressFor(wanted), {
-    query: { ...queryOf(wanted, upload), preview: true },
-    signal,
-  })
+/** Time in ms until a preview is tried again while the service makes others, such as one given up just before. */
+const patience = 700
+
+/** The readers matter to no preview. */
+export async function preview(wanted: Wanted, upload: string, signal: AbortSignal): Promise<Preview> {
+  const query = { ...queryOf({ ...wanted, read: '' }, upload), preview: true }
+  for (;;)
+    try {
+      return await service.value.post<Preview>(addressFor(wanted), { query, signal })
+    } catch (error) {
+      if (!(error instanceof CarrelProblem) || error.status !== 503 || signal.aborted) throw error
+      await new Promise(resolve => setTimeout(resolve, patience))
+    }
+}
 
 /** @param replace true if all existing data of the entity may be removed */
 export const beginImport = (wanted: Wanted, upload: string, replace: boolean): Promise<Process> =>
   service.value.post<Process>(addressFor(wanted), {
     query: { ...queryOf(wanted, upload), replace: replace && wanted.mode === 'replace' ? true : undefined },
   })
+
+/** True for a name that a collection of records can have. */
+export const isName = (name: string): boolean => /^[a-z][a-z0-9_-]{0,62}$/.test(name)
 
 /** Derives a name for an entity from that of a file. */
 export const nameFrom = (file: string): string =>

@@ -1,0 +1,71 @@
+import type { JSX } from 'preact'
+import { useRef, useState } from 'preact/hooks'
+import { a } from '../../i18n/admin.ts'
+import { save } from '../../parts/save.ts'
+import { ProblemNotice } from '../../parts/states.tsx'
+import type { Recipe, Wanted } from './imports.ts'
+
+interface Parts {
+  readonly wanted: Wanted
+  /** True if the entity has a recipe, which was taken as the beginning. */
+  readonly isKept: boolean
+  readonly onChange: (recipe: Recipe) => void
+}
+
+/** The recipe that all choices make: shown, saved as a file, taken from one, and begun anew. */
+export function KeptRecipe({ wanted, isKept, onChange }: Parts): JSX.Element {
+  const { recipe, entity } = wanted
+  const input = useRef<HTMLInputElement>(null)
+  const [problem, setProblem] = useState<unknown>()
+  const json = JSON.stringify(recipe, null, 2)
+  const take = async (file: File | undefined) => {
+    setProblem(undefined)
+    try {
+      if (file) onChange(JSON.parse(await file.text()) as Recipe)
+    } catch {
+      setProblem(new Error(a('import.recipe.bad')))
+    }
+  }
+  const anew = () => {
+    const { key } = recipe
+    onChange(key === undefined ? {} : { key })
+  }
+  return (
+    <section class="section">
+      <h2>{a('import.recipe')}</h2>
+      <p class="soft">{isKept ? a('import.recipe.kept', { name: entity }) : a('import.recipe.lead')}</p>
+      <details>
+        <summary>{a('import.recipe.show')}</summary>
+        <pre class="recipe">{json}</pre>
+      </details>
+      <div class="row">
+        <button
+          type="button"
+          class="button"
+          onClick={() => save(new Blob([`${json}\n`], { type: 'application/json' }), `${entity}.recipe.json`)}
+        >
+          {a('import.recipe.save')}
+        </button>
+        <button type="button" class="button" onClick={() => input.current?.click()}>
+          {a('import.recipe.take')}
+        </button>
+        <button type="button" class="button" onClick={anew}>
+          {a('import.recipe.anew')}
+        </button>
+        <input
+          ref={input}
+          class="sr-only"
+          type="file"
+          tabIndex={-1}
+          aria-hidden="true"
+          accept=".json,application/json"
+          onChange={event => {
+            void take(event.currentTarget.files?.[0])
+            event.currentTarget.value = ''
+          }}
+        />
+      </div>
+      <ProblemNotice problem={problem} />
+    </section>
+  )
+}

@@ -1,0 +1,136 @@
+import { exactText, numberWritten } from '../lib/json.ts'
+import { isJsonNumber } from '../lib/json-numbers.ts'
+import type { FieldType } from '../model/entities.ts'
+import { type FieldRecipe, typeOfWay, type Way } from '../model/recipes.ts'
+import { ImportError, shown } from './import-error.ts'
+import type { ReadRecord } from './json-lines.ts'
+import { fromDayFirst, fromDecimalComma, isDayFirst } from './local-forms.ts'
+import type { ReadingOptions } from './reading-options.ts'
+
+/** What a recipe makes of the values of a field of the file. */
+export interface Shape {
+  /** The name in the entity. */
+  readonly name: string
+  readonly isLeftOut: boolean
+  /** Texts that mean empty; undefined if there are none. */
+  readonly empty: ReadonlySet<string> | undefined
+  /** The type of the values that `convert` makes. */
+  readonly type: FieldType | undefined
+  /** Converts other texts; undefined: they stay as they are. */
+  readonly convert:
+    | ((text: string, line: number, refuse: (error: ImportError) => void) => unknown)
+    | undefined
+}
+
+export type Shaping = Pick<ReadingOptions, 'empty' | 'fields'>
+
+/** Returns the part of the options that threads need. */
+export const shapingOf = ({ empty, fields }: ReadingOptions): Shaping => ({
+  ...(empty && { empty }),
+  ...(fields && { fields }),
+})
+
+/** Returns a function that gives the shape of a field by its name in the file; undefined if a recipe changes none. */
+export function shapesOf({ empty = [], fields = new Map() }: Shaping): ((name: string) => Shape) | undefined {
+  if (empty.length === 0 && fields.size === 0) return undefined
+  const all = empty.length === 0 ? undefined : new Set(empty)
+  const known = new Map([...fields].map(([name, field]) => [name, shapeOf(name, field, empty)]))
+  return name =>
+    known.get(name) ?? { name, isLeftOut: false, empty: all, type: undefined, convert: undefined }
+}
+
+function shapeOf(name: string, field: FieldRecipe, everywhere: readonly string[]): Shape {
+  const { rename = name, leaveOut = false, read, separator = '', empty = [] } = field
+  const all = [...everywhere, ...empty]
+  return {
+    name: rename,
+    isLeftOut: leaveOut,
+    empty: all.length === 0 ? undefined : new Set(all),
+    type: typeOfWay(read),
+    convert: converterOf(name, read, separator),
+  }
+}
+
+function converterOf(name: string, read: Way | undefined, separator: string): Shape['convert'] {
+  if (read === 'list') return text => listIn(text, separator)
+  // A text that is no number is refused later, since the field is declared as one.
+  if (read === 'decimal-comma')
+    return text => fromDecimalComma(text) ?? (isJsonNumber(text) ? numberWritten(text) : text)
+  if (read !== 'day-first') return undefined
+  return (text, line, refuse) => {
+    if (!isDayFirst(text) && !/^\d{4}-\d\d-\d\d$/.test(text))
+      refuse(
+        new ImportError(
+          `line ${line}: the field ${shown(name)} is read as dates with the day first and has the value ${shown(text)}; correct the value, or let the recipe read it as empty`,
+          { field: name },
+        ),
+      )
+    return fromDayFirst(text)
+  }
+}
+
+const listIn = (text: string, separator: string): readonly string[] =>
+  text
+    .split(separator)
+    .map(part => part.trim())
+    .filter(part => part !== '')
+
+/**
+ * Returns a function that gives records of JSON the shape that a recipe wants; undefined if it wants none.
+ */
+export function shapeOfRecords(shaping: Shaping): ShapeRecord | undefined {
+  const shapes = shapesOf(shaping)
+  if (!shapes) return undefined
+  const named = [...(shaping.fields ?? new Map<string, FieldRecipe>()).keys()]
+  const hasNames = named.some(
+    name => name === '__proto__' || shapes(name).isLeftOut || shapes(name).name !== name,
+  )
+  if (hasNames || shaping.empty) return anew(shapes)
+  const changed = named.map(name => ({ name, shape: shapes(name) }))
+  // Only values change, so the record itself can be changed.
+  return (one, refuse) => {
+    const record = one.record as Record<string, unknown>
+    for (const { name, shape } of changed) {
+      if (!Object.hasOwn(record, name)) continue
+      const value = record[name]
+      const next = shapedValue(value, shape, one.line, refuse)
+      if (next !== value) record[name] = next
+    }
+    return one
+  }
+}
+
+type ShapeRecord = (one: ReadRecord, refuse: (error: ImportError) => void) => ReadRecord
+
+/** Returns a function that makes new records, because names change. */
+const anew =
+  (shapes: (name: string) => Shape): ShapeRecord =>
+  ({ line, record }, refuse) => {
+    const members = new Map<string, unknown>()
+    for (const name of Object.keys(record)) {
+      const shape = shapes(name)
+      if (shape.isLeftOut) continue
+      if (members.has(shape.name))
+        refuse(
+          new ImportError(
+            `line ${line}: two fields are called ${shown(shape.name)} by the recipe; give each a name of its own`,
+            { field: shape.name },
+          ),
+        )
+      members.set(shape.name, shapedValue(record[name], shape, line, refuse))
+    }
+    return { line, record: Object.fromEntries(members) }
+  }
+
+function shapedValue(
+  value: unknown,
+  { empty, type, convert }: Shape,
+  line: number,
+  refuse: (error: ImportError) => void,
+): unknown {
+  const text = typeof value === 'number' ? String(value) : (exactText(value) ?? value)
+  if (typeof text === 'string' && empty?.has(text)) return null
+  if (typeof value !== 'string') return value
+  if (convert) return convert(value, line, refuse)
+  return (type === 'number' || type === 'integer') && isJsonNumber(value) ? numberWritten(value) : value
+}
