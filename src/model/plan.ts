@@ -1,3 +1,4 @@
+import type { TimeUnit } from '../lib/periods.ts'
 import type { Entity, FieldType, Page } from './entities.ts'
 
 /**
@@ -107,18 +108,31 @@ export type PathElement = number | { readonly expression: string; readonly index
  */
 export type TextQuery = readonly { readonly words: readonly string[]; readonly prefix: boolean }[]
 
-/** A field, or a member inside one that is JSON. */
+/** A field, a member inside one that is JSON, or what is computed of such a value. */
 export interface FieldRef {
   readonly name: string
   /**
    * The path from the value to the member: keys of objects and indexes of arrays; empty: the value itself.
    */
   readonly path: readonly (string | number)[]
-  /** The type of the field; `json` for a member. */
+  /** The type of the field; `json` for a member; of a computed value its own. */
   readonly type: FieldType
   /** True if the field itself is a list; never for a member. */
   readonly list?: true
+  /** What is computed of the value; absent: the value itself. */
+  readonly computed?: Computed
 }
+
+/** A value that is computed of another one of the same record; none of null (docs/decisions/0074). */
+export type Computed =
+  /** The greatest multiple of the width that is not above the number. */
+  | { readonly kind: 'interval'; readonly width: string }
+  /** The instant at which the year, month or other period of the instant began, in UTC. */
+  | { readonly kind: 'period'; readonly unit: TimeUnit }
+
+/** True for a field itself: neither a member inside it nor a value that is computed of it. */
+export const isWholeField = ({ path, computed }: FieldRef): boolean =>
+  path.length === 0 && computed === undefined
 
 /**
  * True if a missing value differs from every other value, as within JSON. Elsewhere the
@@ -165,6 +179,11 @@ export interface Rows {
   readonly having: Condition | null
   /** True if equal rows are listed once. */
   readonly distinct: boolean
+  /**
+   * True if the buckets without records between the first and the last one have a row, too. There is one group,
+   * which is a bucket and the column by which rows are sorted, and no `having`.
+   */
+  readonly withEmpty?: true
   /**
    * The sort keys: a column by its index, or a value that isn't shown. The engine makes the order total, by
    * the key of the records, by all groups, or by all columns if rows are distinct.

@@ -5,6 +5,7 @@ import { readAst } from '../language/read-ast.ts'
 import { type From, readExtract, readFrom, readPaging } from './clauses.ts'
 import { allColumns } from './columns.ts'
 import { checkCondition } from './conditions.ts'
+import { readComputed } from './functions.ts'
 import { plainOrder, type RowOrder, readOrder, sortable } from './order.ts'
 import { type Projection, readProjection } from './projection.ts'
 import { entityScope, findEntity, type Scope, type Shared, sharedBy } from './scope.ts'
@@ -39,7 +40,7 @@ export interface Given {
  * @throws QueryError that names the place and what would be right there
  */
 export function check(query: Node | null, { entities, mayRead, entity, given }: Context): Plan {
-  const shared = sharedBy({ entities, mayRead, condition: checkCondition })
+  const shared = sharedBy({ entities, mayRead, condition: checkCondition, computed: readComputed })
   const outermost = readOutermost(query, entity, shared)
   const scope = entityScope(outermost.entity, shared, 0)
   const paging = readPaging(outermost.clauses)
@@ -70,11 +71,12 @@ const isEverything = ({ columns, clauses }: ReturnType<typeof readExtract>) =>
 const nameNode = (text: string): Node => ({ kind: 'text', text, at: { pointer: '' } })
 
 function rowsOf(projection: Projection | null, order: RowOrder, scope: Scope): Rows {
-  const { columns, groups, having, distinct } = projection ?? {
+  const { columns, groups, having, distinct, withEmpty } = projection ?? {
     columns: allColumns(nameNode(''), scope),
     groups: null,
     having: null,
     distinct: false,
+    withEmpty: false,
   }
   return {
     kind: 'rows',
@@ -82,6 +84,7 @@ function rowsOf(projection: Projection | null, order: RowOrder, scope: Scope): R
     groups: groups?.map(({ value }) => value) ?? null,
     having,
     distinct,
+    ...(withEmpty && { withEmpty }),
     order,
   }
 }

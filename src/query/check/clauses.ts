@@ -19,7 +19,7 @@ export interface Extract {
 }
 
 const fromClauses = ['limit', 'offset', 'order_by'] as const
-const extractClauses = ['group_by', 'having', 'distinct'] as const
+const extractClauses = ['group_by', 'having', 'distinct', 'with_empty'] as const
 
 type FromClause = (typeof fromClauses)[number]
 type ExtractClause = (typeof extractClauses)[number]

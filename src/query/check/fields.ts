@@ -15,7 +15,7 @@ export type Subject = Found & { readonly lower?: true }
  * @throws QueryError for anything else
  */
 export function subjectOf(node: Node, scope: Scope): Subject {
-  const subject = shorthand(node, scope) ?? findField(node, scope)
+  const subject = shorthand(node, scope) ?? scope.shared.computed(node, scope) ?? findField(node, scope)
   scope.mentioned.add(subject.field.name)
   return subject
 }
@@ -33,11 +33,7 @@ function shorthand(node: Node, scope: Scope): Subject | undefined {
       node,
       `There is no ["node", "active"] here, because nodes have no state of their own. ${fieldsOf(scope)}`,
     )
-  if (operator === 'function')
-    throw wrong(
-      node,
-      'A condition has no functions. Compare results in ["having", condition], by the name of their column.',
-    )
+  if (operator === 'function') return undefined
   throw wrong(node, `This condition takes one field. ${fieldsOf(scope)}`, {
     legal: listed(scope.fields.map(({ name }) => name)),
   })

@@ -1,11 +1,13 @@
-import { quote, suggestion } from '../../http/parameters.ts'
+import { commaList, quote, suggestion } from '../../http/parameters.ts'
+import { isWholeWidth, maxWidthPower, readWidth } from '../../lib/intervals.ts'
+import { isTimeUnit, timeUnits } from '../../lib/periods.ts'
 import { checkMask } from '../../lib/to-char.ts'
 import type { FieldType } from '../../model/entities.ts'
 import type { Aggregate, Scalar } from '../../model/plan.ts'
 import type { Node } from '../language/node.ts'
 import { type Found, findField, typeNames } from './fields.ts'
 import type { Match, Scope } from './scope.ts'
-import { type ArrayNode, argumentsOf, described, wrong } from './wrong.ts'
+import { type ArrayNode, argumentsOf, described, operatorOf, wrong } from './wrong.ts'
 
 /** The result of a function. Its name becomes the name of the column. */
 interface Called {
@@ -24,7 +26,9 @@ interface Call {
 
 const numbers: readonly FieldType[] = ['integer', 'number', 'json']
 
-const functions: ReadonlyMap<string, (call: Call) => Omit<Called, 'name'>> = new Map([
+type Read = Omit<Called, 'name'> & Partial<Pick<Called, 'name'>>
+
+const functions: ReadonlyMap<string, (call: Call) => Read> = new Map<string, (call: Call) => Read>([
   ['count', count],
   ['count_distinct', countDistinct],
   ['avg', (call: Call) => aggregate(call, 'avg', numbers, () => 'number')],
@@ -32,6 +36,7 @@ const functions: ReadonlyMap<string, (call: Call) => Omit<Called, 'name'>> = new
   ['min', (call: Call) => extreme(call, 'min')],
   ['max', (call: Call) => extreme(call, 'max')],
   ['to_string', toText],
+  ['bucket', bucket],
   ['highlight', highlight],
   ['relevance', relevance],
 ])
@@ -53,6 +58,29 @@ export function readFunction(node: ArrayNode, scope: Scope): Called {
   }
   return { name: named.text, ...read({ node, name: named.text, args, scope }) }
 }
+
+/**
+ * Reads a function in a condition. Only those that compute a value of one record stand there.
+ * @returns undefined for a node that is no function
+ */
+export function readComputed(node: Node, scope: Scope): Found | undefined {
+  if (operatorOf(node) !== 'function' || node.kind !== 'array') return undefined
+  const [named, field] = argumentsOf(node)
+  const name = named?.kind === 'text' ? named.text : ''
+  if (scope.entity === null || !ofRecords.includes(name))
+    throw wrong(
+      node,
+      `A condition has no function but ${commaList(ofRecords)}. Compare results in ["having", condition], by the name of their column.`,
+      { legal: ofRecords },
+    )
+  const { value } = readFunction(node, scope)
+  if (value.kind !== 'field' || field === undefined) throw new Error('a function of records computes a field')
+  const { sortable: _, ...known } = findField(field, scope).field
+  return { ref: value.field, field: known }
+}
+
+/** The functions that conditions may have. */
+const ofRecords: readonly string[] = ['bucket']
 
 function count(call: Call): Omit<Called, 'name'> {
   if (call.args.length === 0) return aggregated('count', null, 'integer')
@@ -125,6 +153,44 @@ function toText(call: Call): Omit<Called, 'name'> {
   const reason = checkMask(mask.text, found.ref.type === 'date-time' ? 'instant' : 'number')
   if (reason !== undefined) throw wrong(mask, `The mask ${quote(mask.text)} can't be used: ${reason}.`)
   return scalar({ kind: 'to_string', field: found.ref, mask: mask.text }, 'text')
+}
+
+/** `["function", "bucket", field, width or unit]`; its column has the name of the field. */
+function bucket(call: Call): Read {
+  const [field, by, more] = call.args
+  if (!field || !by || more)
+    throw wrong(
+      more ?? call.node,
+      'bucket takes a field, and the width of a bucket or a unit of time: ["function", "bucket", "field", 10] or ["function", "bucket", "field", "month"].',
+    )
+  const found = findField(field, call.scope)
+  requireType(call, found, ['date-time', 'integer', 'number', 'json'])
+  const { ref } = found
+  const named = { name: field.kind === 'text' ? field.text : ref.name }
+  if (ref.type === 'date-time') {
+    if (by.kind !== 'text' || !isTimeUnit(by.text))
+      throw wrong(
+        by,
+        `A time is put into buckets by one of ${timeUnits.join(', ')}, not by ${described(by)}.`,
+        {
+          legal: timeUnits,
+        },
+      )
+    const computed = { kind: 'period', unit: by.text } as const
+    return { ...named, ...scalar({ kind: 'field', field: { ...ref, computed } }, 'date-time') }
+  }
+  const width = by.kind === 'number' ? readWidth(by.text) : undefined
+  if (width === undefined)
+    throw wrong(
+      by,
+      by.kind === 'number'
+        ? `The width of a bucket is above 0, has at most ${maxWidthPower} digits, and lies between 1e-${maxWidthPower} and 1e${maxWidthPower}; ${described(by)} doesn't.`
+        : `A number is put into buckets by their width, such as 10, not by ${described(by)}.`,
+    )
+  const type = ref.type === 'integer' && isWholeWidth(width) ? 'integer' : 'number'
+  const { list: _, ...plain } = ref
+  const computed = { kind: 'interval', width } as const
+  return { ...named, ...scalar({ kind: 'field', field: { ...plain, type, computed } }, type) }
 }
 
 function highlight(call: Call): Omit<Called, 'name'> {

@@ -40,7 +40,8 @@ function wrongValues(node: Node): Error {
 
 /** Reads the compared fields: one, or a list. */
 function subjects(node: Node, scope: Scope): readonly Subject[] {
-  if (node.kind !== 'array' || isParameter(node, scope)) return [subjectOf(node, scope)]
+  if (node.kind !== 'array' || isParameter(node, scope) || operatorOf(node) === 'function')
+    return [subjectOf(node, scope)]
   if (node.items.length === 0 || node.items.length > most.fields)
     throw wrong(node, `in compares 1 to ${most.fields} fields.`, {
       legal: listed(scope.fields.map(({ name }) => name)),
@@ -106,7 +107,11 @@ function fromPlan(node: ArrayNode, outer: readonly Found[], scope: Scope) {
       'A subquery says by which fields it is compared: ["from", "entity", ["extract", "field", condition]].',
     )
   const extract = readExtract(query)
-  const grouped = extract.clauses.group_by ?? extract.clauses.having ?? extract.clauses.distinct
+  const grouped =
+    extract.clauses.group_by ??
+    extract.clauses.having ??
+    extract.clauses.distinct ??
+    extract.clauses.with_empty
   if (grouped) throw wrong(grouped, `A subquery has no ${operatorOf(grouped)}: equal rows count once anyway.`)
   return innerPlan(query, outer, innerFields(extract.columns, inner), {
     query: extract.where,

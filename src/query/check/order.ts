@@ -1,6 +1,6 @@
 import { commaList, listed, quote, suggestion } from '../../http/parameters.ts'
 import type { Entity, Field, Order } from '../../model/entities.ts'
-import type { Rows, Scalar } from '../../model/plan.ts'
+import { isWholeField, type Rows, type Scalar } from '../../model/plan.ts'
 import type { Node } from '../language/node.ts'
 import type { OrderEntry } from './clauses.ts'
 import { fieldNamed, findField } from './fields.ts'
@@ -26,11 +26,19 @@ export function readOrder(
   const order = new Map<string, RowOrder[number]>()
   for (const { by: node, descending } of entries) {
     const by = orderedBy(node, projection, scope)
+    if (projection?.withEmpty) requireBucket(by, projection, node)
     const key = JSON.stringify(by)
     // A repeated entry can't break a tie (Q17).
     if (!order.has(key)) order.set(key, { by, descending })
   }
   return [...order.values()]
+}
+
+/** With empty buckets, rows are sorted by the bucket alone. */
+function requireBucket(by: By, { columns, groups }: Projection, node: Node): void {
+  const value = typeof by === 'number' ? columns[by]?.value : by
+  if (JSON.stringify(value) === JSON.stringify(groups?.[0]?.value)) return
+  throw wrong(node, 'With empty buckets, rows are sorted by the bucket alone, upwards or downwards.')
 }
 
 function orderedBy(node: Node, projection: Projection | null, scope: Scope): By {
@@ -134,4 +142,4 @@ export function plainOrder(order: RowOrder): readonly Order[] | undefined {
 }
 
 const isPlain = (by: By): by is Extract<Scalar, { kind: 'field' }> =>
-  typeof by === 'object' && by.kind === 'field' && by.field.path.length === 0
+  typeof by === 'object' && by.kind === 'field' && isWholeField(by.field)

@@ -15,6 +15,7 @@ export interface Projection {
   readonly groups: readonly Group[] | null
   readonly having: Condition | null
   readonly distinct: boolean
+  readonly withEmpty: boolean
   /** True if each row summarizes a group of records. */
   readonly isGrouped: boolean
 }
@@ -38,15 +39,18 @@ export function readProjection({ columns: listed, clauses }: Extract, scope: Sco
       clauses.having,
       'having filters groups, and there are none: add group_by or a function such as count.',
     )
-  if (clauses.distinct && clauses.distinct.items.length > 1)
-    throw wrong(clauses.distinct, 'distinct takes no arguments. Write ["distinct"].', {
-      form: '["distinct"]',
-    })
+  for (const clause of [clauses.distinct, clauses.with_empty])
+    if (clause && clause.items.length > 1)
+      throw wrong(clause, `${operatorOf(clause)} takes no arguments. Write ["${operatorOf(clause)}"].`, {
+        form: `["${operatorOf(clause)}"]`,
+      })
+  if (clauses.with_empty) requireBuckets(clauses.with_empty, columns, groups ?? [], clauses)
   return {
     columns,
     groups,
     having: clauses.having ? readHaving(clauses.having, columns, scope) : null,
     distinct: clauses.distinct !== undefined,
+    withEmpty: clauses.with_empty !== undefined,
     isGrouped,
   }
 }
@@ -78,6 +82,28 @@ function readGroup(node: Node, columns: readonly Shown[], scope: Scope): Group {
   if (column && column.value.kind !== 'aggregate') return { ...column, value: column.value }
   const { ref, field } = findField(node, scope)
   return { name: node.text, value: { kind: 'field', field: ref }, isSortable: field.sortable !== false }
+}
+
+/** Buckets without records are added to the rows of one group, in its order. */
+function requireBuckets(
+  clause: ArrayNode,
+  columns: readonly Shown[],
+  [group, more]: readonly Group[],
+  { having, distinct }: Extract['clauses'],
+): void {
+  const isBucket = group?.value.kind === 'field' && group.value.field.computed !== undefined
+  if (!group || more || !isBucket)
+    throw wrong(
+      clause,
+      'with empty adds the buckets without records, so rows are grouped by one bucket alone, such as year by 10.',
+    )
+  if (!columns.some(({ value }) => JSON.stringify(value) === JSON.stringify(group.value)))
+    throw wrong(
+      clause,
+      `with empty shows the buckets: add ${quote(group.name)} and its width to the columns.`,
+    )
+  const other = having ?? distinct
+  if (other) throw wrong(other, `${operatorOf(other)} can't stand beside with empty.`)
 }
 
 /** A row of many records can show only values that all of them share. */

@@ -35,6 +35,8 @@ export interface Shared {
   readonly mayRead: (entity: Entity) => boolean
   /** Checks a condition. It is here so that the operators can check their arguments. */
   readonly condition: (node: Node, negated: boolean, scope: Scope) => Checked
+  /** Reads a function of one record as the field that it computes; undefined for any other node. */
+  readonly computed: (node: Node, scope: Scope) => Computed | undefined
   /** Number of comparisons that the query may still have. */
   leavesLeft: number
   /** Number of subqueries that the query may still have. */
@@ -44,6 +46,12 @@ export interface Shared {
    * else.
    */
   expressionTextLeft: number
+}
+
+/** A value that is computed of a field, and that field. */
+interface Computed {
+  readonly ref: FieldRef
+  readonly field: Field
 }
 
 /** A checked condition; null if every record matches. */
@@ -77,7 +85,7 @@ export interface Match {
   readonly words: TextQuery
 }
 
-export const sharedBy = (parts: Pick<Shared, 'entities' | 'mayRead' | 'condition'>): Shared => ({
+export const sharedBy = (parts: Pick<Shared, 'entities' | 'mayRead' | 'condition' | 'computed'>): Shared => ({
   ...parts,
   leavesLeft: most.leaves,
   plansLeft: most.plans,

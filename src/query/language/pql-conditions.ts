@@ -78,8 +78,8 @@ function refuse(scanner: PqlScanner): never {
  * function.
  */
 function readTarget(scanner: PqlScanner, { columns }: Around): Node {
-  if (!startsFunction(scanner)) return readField(scanner)
   const { at } = scanner.token
+  if (!startsFunction(scanner)) return columns ? readField(scanner) : readItem(scanner)
   if (!columns)
     throw inPql(scanner.pql, at, 'a condition can only compare functions behind "having".', {}, 'function')
   return readColumn(scanner, columns)

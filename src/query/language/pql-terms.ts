@@ -1,3 +1,4 @@
+import { isTimeUnit, timeUnits } from '../../lib/periods.ts'
 import { type Node, printAst } from './node.ts'
 import { type Hint, inPql } from './pql-errors.ts'
 import type { PqlScanner, Token } from './pql-scanner.ts'
@@ -65,9 +66,12 @@ function quotedEnd(pql: string, from: number): number | undefined {
   return undefined
 }
 
-/** Reads a field, or a function such as `count()` and `to_string(time, "YYYY")`. */
+/**
+ * Reads a field, a bucket such as `year by 10` and `changed by month`, or a function such as `count()` and
+ * `to_string(time, "YYYY")`.
+ */
 export function readItem(scanner: PqlScanner): Node {
-  if (!startsFunction(scanner)) return readField(scanner)
+  if (!startsFunction(scanner)) return readBucket(scanner, readField(scanner))
   const name = scanner.next()
   const items = [scanner.text('function', name.at), scanner.text(name.text, name.at)]
   scanner.expect('(')
@@ -77,6 +81,16 @@ export function readItem(scanner: PqlScanner): Node {
     scanner.expect(')')
   }
   return scanner.array(items, name.at)
+}
+
+/** Reads the width of buckets after a field, if there is one. */
+function readBucket(scanner: PqlScanner, field: Node): Node {
+  if (!scanner.accepts('by')) return field
+  const { kind, text, at } = scanner.token
+  if (kind !== 'number' && !(kind === 'word' && isTimeUnit(text)))
+    throw scanner.expecting('<number>', ...timeUnits).fail()
+  const by = kind === 'number' ? readNumber(scanner) : scanner.text(scanner.next().text, at)
+  return scanner.call('function', field.at, [scanner.text('bucket', field.at), field, by])
 }
 
 export const startsFunction = (scanner: PqlScanner) =>
@@ -171,7 +185,13 @@ export class Columns {
   }
 }
 
+/** A bucket has the name of its field. */
 function baseOf(item: Node): string {
-  const name = item.kind === 'array' ? item.items[1] : item
+  const [, called, field] = item.kind === 'array' ? item.items : [undefined, item]
+  const name = isBucket(item) ? field : called
   return name?.kind === 'text' ? name.text : ''
 }
+
+/** True for a bucket, as `readItem` returns it. */
+export const isBucket = (item: Node): boolean =>
+  item.kind === 'array' && item.items[1]?.kind === 'text' && item.items[1].text === 'bucket'

@@ -2,13 +2,13 @@ import { bounds, type Node, QueryError, tooMuch } from './node.ts'
 import { readColumn, readCondition } from './pql-conditions.ts'
 import { inPql, markerOf } from './pql-errors.ts'
 import { PqlScanner } from './pql-scanner.ts'
-import { Columns, isOperator, readField, readItem, readWholeNumber, startsFunction } from './pql-terms.ts'
+import { Columns, isOperator, readItem, readWholeNumber, startsFunction } from './pql-terms.ts'
 
 /**
  * Reads a query in PQL, PuppetDB's other language, as the AST that means the same:
  *
  *     query      = entity [ "[" [ "distinct" ] items "]" ] "{" [ condition ] { clause } "}"
- *     clause     = "group by" items | "having" condition | "limit" n | "offset" n | "order by" column [ "asc" | "desc" ], …
+ *     clause     = "group by" items | "with empty" | "having" condition | "limit" n | "offset" n | "order by" column [ "asc" | "desc" ], …
  *
  * @throws QueryError that says what was found, and what was expected
  */
@@ -82,6 +82,7 @@ function atClause(scanner: PqlScanner): boolean {
   const { kind, text } = scanner.token
   if (scanner.sees('}')) return true
   if (kind !== 'word') return false
+  if (text === 'with') return scanner.isFollowedBy(/empty(?![\w-])/y)
   if (text === 'order' || text === 'group') return scanner.isFollowedBy(/by(?![\w-])/y)
   return ['limit', 'offset', 'having'].includes(text) && !scanner.isFollowedBy(isOperator)
 }
@@ -98,8 +99,8 @@ function readClauses(scanner: PqlScanner, projection: Projection | null) {
     const { at } = scanner.next()
     if (seen.has(word)) throw inPql(scanner.pql, at, `there is a second "${name}"; it may be there once.`)
     seen.add(word)
-    if (name !== word) scanner.expect('by')
-    const isGrouping = word === 'group' || word === 'having'
+    if (name !== word) scanner.expect(name.slice(word.length + 1))
+    const isGrouping = word === 'group' || word === 'having' || word === 'with'
     if (isGrouping && !projection) {
       const example = 'artworks[artist, count()] { group by artist }'
       throw inPql(scanner.pql, at, `"${name}" needs columns after the entity, as in ${example}.`)
@@ -119,6 +120,7 @@ interface Clause {
 
 const clauses: readonly Clause[] = [
   { word: 'group', name: 'group by', read: scanner => listOf(scanner, readItem) },
+  { word: 'with', name: 'with empty', read: () => [] },
   {
     word: 'having',
     name: 'having',
@@ -143,7 +145,7 @@ const clauses: readonly Clause[] = [
 
 function readOrder(scanner: PqlScanner, columns: Columns): Node {
   const { at } = scanner.token
-  const by = startsFunction(scanner) ? readColumn(scanner, columns) : readField(scanner)
+  const by = startsFunction(scanner) ? readColumn(scanner, columns) : readItem(scanner)
   const direction = scanner.accepts('asc') ?? scanner.accepts('desc')
   return direction ? scanner.array([by, scanner.text(direction.text, direction.at)], at) : by
 }

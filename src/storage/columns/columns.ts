@@ -12,7 +12,7 @@ import { type Column, type Postings, postingsIn, StoredColumn } from './stored-c
 import { FileNumbers, MemoryNumbers, type Numbers, type Ranks, type StoredField } from './stored-field.ts'
 import { jsonAt, openValues, type PackedValues, Packer, typedAt } from './values.ts'
 
-/** The source of a column: a field, a member inside it, or, with a mask, its text by `to_string`. */
+/** The source of a column: a field, a member inside it, what is computed of it, or, with a mask, its text by `to_string`. */
 export type ColumnRef = FieldRef & { readonly mask?: string }
 
 /** Highlighted text counts without marks. @throws Error for relevance, which is made of several fields */
@@ -32,12 +32,20 @@ export function columnOf(scalar: Scalar): ColumnRef {
 export const indexOf = ({ fields }: RecordEntity, { name }: ColumnRef): number =>
   fields.findIndex(field => field.name === name)
 
-export const isDerived = ({ path, mask }: ColumnRef): boolean => path.length > 0 || mask !== undefined
+export const isDerived = ({ path, mask, computed }: ColumnRef): boolean =>
+  path.length > 0 || mask !== undefined || computed !== undefined
+
+/** The source of the column from which a column is derived. */
+export function baseOf(entity: RecordEntity, { name, path, mask, computed }: ColumnRef): ColumnRef {
+  const isMember = path.length > 0 && (mask !== undefined || computed !== undefined)
+  const type = isMember ? 'json' : (entity.fields.find(field => field.name === name)?.type ?? 'json')
+  return { name, path: isMember ? path : [], type }
+}
 
 /** Names a column within its entity. */
 export function nameOf(entity: RecordEntity, ref: ColumnRef): string {
   const at = `${indexOf(entity, ref)}`
-  return isDerived(ref) ? `${at} ${JSON.stringify([ref.path, ref.mask])}` : at
+  return isDerived(ref) ? `${at} ${JSON.stringify([ref.path, ref.mask, ref.computed])}` : at
 }
 
 interface ColumnType {
@@ -48,6 +56,7 @@ interface ColumnType {
 /** The type and collation by which the values of a column compare. */
 export function typeOf(entity: RecordEntity, ref: ColumnRef): ColumnType {
   if (ref.mask !== undefined) return { type: 'text', collation: undefined }
+  if (ref.computed !== undefined) return { type: ref.type, collation: undefined }
   if (ref.path.length > 0) return { type: 'json', collation: undefined }
   const field = entity.fields[indexOf(entity, ref)]
   return { type: field?.type ?? ref.type, collation: field?.collation }

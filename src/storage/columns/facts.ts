@@ -2,6 +2,7 @@ import type { RecordEntity } from '../entities.ts'
 import { whilePresent } from '../runtime/limits.ts'
 import { baseEntity, changesOf } from './changed-entities.ts'
 import {
+  baseOf,
   type ColumnRef,
   distinctIn,
   type GivenColumn,
@@ -205,16 +206,18 @@ export class Facts extends FieldsAtHand {
     )
   }
 
-  /** Derives a column of a member inside a JSON field, or of texts by `to_string`, and caches both parts. */
+  /**
+   * Derives a column of a member inside a JSON field, of computed values, or of texts by `to_string`, and caches
+   * both parts.
+   */
   async #derive(turn: Turn, entity: RecordEntity, ref: ColumnRef) {
-    const { mask, ...field } = ref
-    const base: ColumnRef = mask === undefined ? { ...field, path: [], type: 'json' } : field
+    const base = baseOf(entity, ref)
     const column = await this.#column(turn, entity, base)
     const { version } = entity.source
     const made =
-      mask === undefined
+      ref.mask === undefined && ref.computed === undefined
         ? await this.#members(turn, entity, ref, column)
-        : await this.#masked(turn, entity, base, column, mask)
+        : await this.#made(turn, entity, base, column, ref)
     const name = nameOf(entity, ref)
     await this.keep(version, `column ${name}`, made.column)
     await this.keep(version, `values ${name}`, made.values)
@@ -229,11 +232,18 @@ export class Facts extends FieldsAtHand {
     )
   }
 
-  async #masked(turn: Turn, entity: RecordEntity, ref: ColumnRef, base: GivenColumn, mask: string) {
-    const values = await this.#values(turn, entity, ref, base)
-    const { type } = typeOf(entity, ref)
-    const task = { base, count: entity.source.count, values, type, mask }
-    return whilePresent(turn.client, stop => turn.work.call('masked', task, stop))
+  /** Derives a column of a value of each distinct one. */
+  async #made(
+    turn: Turn,
+    entity: RecordEntity,
+    base: ColumnRef,
+    column: GivenColumn,
+    { mask, computed, type }: ColumnRef,
+  ) {
+    const values = await this.#values(turn, entity, base, column)
+    const made = { base: column, count: entity.source.count, values, from: typeOf(entity, base).type }
+    const task = computed ? { ...made, type, computed } : { ...made, type: 'text' as const, mask: mask ?? '' }
+    return whilePresent(turn.client, stop => turn.work.call('computed', task, stop))
   }
 
   /** Reads the field in one record for each distinct value of the column. */

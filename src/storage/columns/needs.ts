@@ -1,5 +1,5 @@
 import type { Entity } from '../../model/entities.ts'
-import type { Condition, FieldRef } from '../../model/plan.ts'
+import { type Condition, type FieldRef, isWholeField } from '../../model/plan.ts'
 import type { RecordEntity } from '../entities.ts'
 import { nameOf, typeOf } from './columns.ts'
 import type { Need } from './facts.ts'
@@ -102,5 +102,5 @@ export const isSameColumn = (entity: Entity, field: FieldRef, other: Entity, inn
   entity.source.version === other.source.version &&
   field.type !== 'json' &&
   field.name === inner.name &&
-  inner.path.length === 0 &&
-  field.path.length === 0
+  isWholeField(inner) &&
+  isWholeField(field)

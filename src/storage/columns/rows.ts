@@ -6,6 +6,7 @@ import type { Field, FieldType } from '../../model/entities.ts'
 import type { Column, FieldRef, Rows, Scalar } from '../../model/plan.ts'
 import { csvLines, joinPieces, type RecordFormat, separators } from '../../model/record-format.ts'
 import { highlight, relevanceOf, searchable, textsIn } from '../../model/text-query.ts'
+import { computedOf } from '../plans/computed.ts'
 import { memberAt } from '../plans/json-values.ts'
 
 /** A column of rows that show one record each. */
@@ -64,10 +65,15 @@ function readerOf(scalar: Scalar): (record: Readonly<Record<string, unknown>>) =
 
 type ValueOf = (record: Readonly<Record<string, unknown>>) => unknown
 
-const readField =
-  ({ name, path }: FieldRef): ValueOf =>
-  record =>
-    Object.hasOwn(record, name) ? memberAt(record[name], path) : undefined
+function readField({ name, path, computed }: FieldRef): ValueOf {
+  const read: ValueOf = record => (Object.hasOwn(record, name) ? memberAt(record[name], path) : undefined)
+  if (computed === undefined) return read
+  return record => {
+    const value = read(record) ?? null
+    const json = value === null ? undefined : computedOf(computed, comparable(value))
+    return json === undefined ? undefined : parseWritten(json)
+  }
+}
 
 /** Returns the searchable texts of the fields that have a value. */
 function searchedTexts(

@@ -14,9 +14,9 @@ import {
   postingsOf,
   postingsOfFile,
 } from './columns.ts'
+import { type ComputedTask, computedColumn } from './computed-column.ts'
 import { storeField } from './field-writer.ts'
 import { type GroupTask, groupRows, type PackedRows } from './group-rows.ts'
-import { type MaskedTask, maskedColumn } from './masked-column.ts'
 import { packValues, type ReadableRecords, recordsIn, type Way } from './readable-records.ts'
 import { allSlots, type GivenSlots, toSlots } from './record-slots.ts'
 import { placesInFile, reviseField } from './revise-field.ts'
@@ -119,7 +119,7 @@ export const recordWork = closingFiles({
       places,
     ),
 
-  masked: (task: MaskedTask, stop: Stop) => limited(stop, () => maskedColumn(task, mayGoOn)),
+  computed: (task: ComputedTask, stop: Stop) => limited(stop, () => computedColumn(task, mayGoOn)),
 
   groups: (task: GroupTask, stop: Stop): PackedRows => limited(stop, () => groupRows(task, mayGoOn)),
 

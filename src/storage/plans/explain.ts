@@ -1,4 +1,4 @@
-import type { Condition, Plan } from '../../model/plan.ts'
+import { type Condition, isWholeField, type Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
 
 /** The explanation of a plan (Q26), as plain JSON. */
@@ -81,6 +81,6 @@ function adviceOn({ entity, where }: Plan): string | null {
 function selectiveField(condition: Condition): readonly string[] {
   const isEqual = condition.kind === 'in' || (condition.kind === 'compare' && condition.operator === '=')
   if (!isEqual || condition.negated) return []
-  const { name, path, type } = condition.field
-  return path.length > 0 || type === 'json' || type === 'boolean' ? [] : [name]
+  const { name, type } = condition.field
+  return !isWholeField(condition.field) || type === 'json' || type === 'boolean' ? [] : [name]
 }

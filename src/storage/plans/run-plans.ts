@@ -8,6 +8,7 @@ import type { Column, Condition, FieldRef, Plan } from '../../model/plan.ts'
 import type { Viewer } from '../../model/readers.ts'
 import type { RecordFormat } from '../../model/record-format.ts'
 import type { Entities, Listing, RecordPlan } from '../entities.ts'
+import { hasEmptyBuckets, withEmptyBuckets } from './empty-buckets.ts'
 import { type Explanation, explanationOf } from './explain.ts'
 
 /** Runs plans on imported records. */
@@ -31,6 +32,8 @@ export function createPlanRunner(
   tables: OnTables,
 ): Pick<Entities, 'list' | 'explain'> {
   const list: Entities['list'] = (given, viewer, format, client) => {
+    if (hasEmptyBuckets(given))
+      return withEmptyBuckets(given, format, plan => list(plan, viewer, 'ndjson', client))
     const run = (plan: Plan) =>
       isOnRecords(plan) ? records.list(plan, format, client) : tables.list(plan, viewer, format, client)
     return hasPlans(given) ? resolvePlans(given, listInner(viewer, client)).then(run) : run(given)

@@ -1,3 +1,4 @@
+import type { TimeUnit } from '../../lib/periods.ts'
 import { plainMask } from '../../lib/to-char.ts'
 import type { Field } from '../../model/entities.ts'
 import { numericBound } from '../tables/bounds.ts'
@@ -55,6 +56,10 @@ export function postgresDialect(bind: Bind<Value>): Dialect {
       const value = isTime ? `CAST(${cell.sql} AS TIMESTAMPTZ) AT TIME ZONE 'UTC'` : numeric(cell)
       return `to_char(${value}, ${text})`
     },
+    computed: (cell, computed) =>
+      computed.kind === 'interval'
+        ? { kind: 'numeric', sql: intervalOf(numeric(cell), computed.width), nullable: true }
+        : { kind: 'time', sql: byCodePoint(periodOf(cell.sql, computed.unit)), nullable: true },
     relevance: (cells, words) =>
       relevance(
         cells.map(cell => ({ sql: keyOf(cell, dialect), isJson: cell.kind === 'json' })),
@@ -199,6 +204,18 @@ function numeric({ kind, sql }: Cell): string {
   if (kind === 'json') return numberOf(asJsonb(sql))
   return kind === 'numeric' ? sql : keyOfNumber(sql)
 }
+
+/** SQL of the greatest multiple of the width that is not above the number. Division would round; `mod` doesn't. */
+function intervalOf(number: string, width: string): string {
+  const by = `CAST('${width}' AS NUMERIC)`
+  return `(SELECT CASE WHEN abs(n.v) < 1e1000 THEN n.v - mod(n.v, ${by}) - CASE WHEN mod(n.v, ${by}) < 0 THEN ${by} ELSE 0 END END
+    FROM (SELECT ${number} AS v OFFSET 0) AS n)`
+}
+
+/** SQL of the instant at which a period began, as the built-in tables write it. */
+const periodOf = (instant: string, unit: TimeUnit): string =>
+  `(SELECT CASE WHEN p.v >= TIMESTAMP '0001-01-01' AND p.v < TIMESTAMP '10000-01-01' THEN to_char(p.v, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') END
+    FROM (SELECT date_trunc('${unit}', CAST(${instant} AS TIMESTAMPTZ) AT TIME ZONE 'UTC') AS v OFFSET 0) AS p)`
 
 /** SQL that is true if a double can hold the number. For others, the conversion would be an error. */
 const isDouble = (number: string) =>

@@ -62,6 +62,10 @@ export function sqliteDialect(bind: Bind<number | string>): Dialect {
     json,
     toChar: ({ kind, sql }, mask) =>
       `${kind === 'time' ? 'carrel_time_to_char' : 'carrel_number_to_char'}(${sql}, ${bind(mask)})`,
+    computed: ({ sql }, computed) =>
+      computed.kind === 'interval'
+        ? { kind: 'number', sql: `carrel_interval(${sql}, ${literal(computed.width)})`, nullable: true }
+        : { kind: 'time', sql: `carrel_period(${sql}, ${literal(computed.unit)})`, nullable: true },
     // A number from JavaScript is a REAL, which would be written with a decimal point.
     relevance: (cells, words) => {
       const values = cells.map(({ sql, kind }) => ({ sql, isJson: kind === 'json' }))

@@ -1,8 +1,10 @@
 import { printNumber } from '../../lib/decimals.ts'
 import { compileExpression } from '../../lib/expressions.ts'
+import { intervalOf } from '../../lib/intervals.ts'
 import { parseExact } from '../../lib/json.ts'
 import { numberText } from '../../lib/json-text.ts'
 import { RecentlyUsed } from '../../lib/memo.ts'
+import { periodOf, type TimeUnit } from '../../lib/periods.ts'
 import { decimalKey } from '../../lib/sort-keys.ts'
 import { toChar } from '../../lib/to-char.ts'
 import type { FieldRef, TextQuery } from '../../model/plan.ts'
@@ -139,6 +141,14 @@ const functions = {
     const number = numberIn(value)
     return number === undefined ? null : toChar({ number }, String(mask))
   },
+  /** @returns the greatest multiple of the width that is not above the number, as JSON */
+  carrel_interval: (value, width) => {
+    const number = numberIn(value)
+    return number === undefined ? null : (intervalOf(number, String(width)) ?? null)
+  },
+  /** @returns the instant at which the period began */
+  carrel_period: (text, unit) =>
+    text === null ? null : (periodOf(String(text), String(unit) as TimeUnit) ?? null),
   ...searchFunctions,
 } satisfies OpenOptions['functions']
 

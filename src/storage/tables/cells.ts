@@ -1,5 +1,5 @@
 import type { FieldType } from '../../model/entities.ts'
-import type { FieldRef, Scalar } from '../../model/plan.ts'
+import type { Scalar } from '../../model/plan.ts'
 
 /** A value in a statement: SQL, and what it needs to be compared, sorted and shown. */
 export interface Cell {
@@ -61,7 +61,5 @@ export function joinBalanced(terms: readonly string[], operator: 'AND' | 'OR' | 
     .map(part => (part.length === 1 ? part[0] : `(${joinBalanced(part, operator)})`))
     .join(` ${operator} `)
 }
-
-export const isWhole = ({ path }: FieldRef): boolean => path.length === 0
 
 export const quoteName = (name: string): string => `"${name.replaceAll('"', '""')}"`

@@ -61,12 +61,14 @@ function select(
   const { once, own, from } = dialect.read({ table, way, isFiltered: isFiltered(plan), key, first })
   const field = (name: string) => fieldCell(entity, name, columnOf(name), table, dialect)
   const inner = (plan: Plan) => compileInner(plan, tableOf, dialect)
-  const cell = ({ name }: FieldRef) => field(name)
+  const writer = createValueWriter({ dialect, table, field, once })
+  const cell = (ref: FieldRef) =>
+    ref.computed === undefined ? field(ref.name) : writer.scalar({ kind: 'field', field: ref })
   const parsed = ({ name }: FieldRef) => dialect.parsed(field(name).sql, once)
   const filter = where === null ? '' : `(${compileCondition(where, { dialect, cell, parsed, inner, own })})`
   return {
     entity,
-    writer: createValueWriter({ dialect, table, field, once }),
+    writer,
     from: (order = '') => from(filter, order),
     condition: (one, cell) => {
       const parsed = (ref: FieldRef) => dialect.parsed(cell(ref).sql, sql => sql)

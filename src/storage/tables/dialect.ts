@@ -1,5 +1,5 @@
 import type { Field, FieldType } from '../../model/entities.ts'
-import type { Aggregate, Condition, FieldRef, TextQuery } from '../../model/plan.ts'
+import type { Aggregate, Computed, Condition, FieldRef, TextQuery } from '../../model/plan.ts'
 import type { Bound, Comparison } from './bounds.ts'
 import type { Cell } from './cells.ts'
 import type { VisibleRows, Way } from './row-visibility.ts'
@@ -112,6 +112,7 @@ export interface Dialect {
   /** The value as JSON. */
   json(cell: Cell, table: ReadTable): string
   toChar(cell: Cell, mask: string): string
+  computed(cell: Cell, computed: Computed): Cell
   /** The relevance, a whole number. */
   relevance(cells: readonly Cell[], words: TextQuery): string
   /** An aggregate of those values that are numbers. */

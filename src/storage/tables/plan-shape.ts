@@ -1,6 +1,6 @@
 import { parseWritten } from '../../lib/json.ts'
 import type { Entity, Field, Page } from '../../model/entities.ts'
-import type { Condition, Plan, TextQuery } from '../../model/plan.ts'
+import { type Condition, isWholeField, type Plan, type TextQuery } from '../../model/plan.ts'
 import { highlight } from '../../model/text-query.ts'
 import type { Listing } from '../entities.ts'
 
@@ -54,7 +54,7 @@ const names = (condition: Condition, field: string, most: number): boolean =>
     (condition.kind === 'in' && condition.values.length <= most)) &&
   !condition.negated &&
   condition.field.name === field &&
-  condition.field.path.length === 0
+  isWholeField(condition.field)
 
 /** True if the condition reads nothing but its record. */
 function isCheap(condition: Condition): boolean {

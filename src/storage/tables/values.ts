@@ -1,7 +1,7 @@
 import type { Entity } from '../../model/entities.ts'
 import { summaryFields } from '../../model/items.ts'
 import type { Aggregate, FieldRef, Scalar } from '../../model/plan.ts'
-import { type Cell, isWhole } from './cells.ts'
+import type { Cell } from './cells.ts'
 import type { Dialect, Mask, ReadTable, Source } from './dialect.ts'
 
 /** Writes the values of a select. */
@@ -66,9 +66,10 @@ interface Parts {
 }
 
 export function createValueWriter({ dialect, table, field, once }: Parts): ValueWriter {
-  function cellFor(ref: FieldRef): Cell {
+  function cellFor({ computed, ...ref }: FieldRef): Cell {
+    if (computed) return dialect.computed(cellFor(ref), computed)
     const whole = field(ref.name)
-    if (isWhole(ref)) return whole
+    if (ref.path.length === 0) return whole
     return { kind: 'json', sql: dialect.member(whole.sql, ref.path, once), nullable: true }
   }
 

@@ -89,7 +89,7 @@ test('Q14 an unknown field is answered with those that there are', () => {
     ],
     [['and', ['=', 'name', 'x'], ['not', ['<', 'sise', 1]]], '/2/1/1', /Did you mean "size"/, 'size'],
     [['=', 5, 5], '/1', /name of a field is text, not 5/],
-    [['=', ['function', 'count'], 5], '/1', /A condition has no functions/],
+    [['=', ['function', 'count'], 5], '/1', /A condition has no function but/],
     [['=', ['node', 'active'], true], '/1', /no \["node", "active"\]/],
     [['=', ['name', 'size'], true], '/1', /takes one field/],
     [['=', ['parameter', 'x'], true], '/1', /needs a field "parameters"/],

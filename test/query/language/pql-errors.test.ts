@@ -20,12 +20,12 @@ test('Q23 an error says what was found where, and what was expected', () => {
   const error = errorOf('nodes {\n  certname = 5\n  AND b = 1 }')
   assert.equal(
     error.message,
-    'Line 3, column 3: found "AND", expected one of: and  or  group by  having  limit  offset  order by  }. Did you mean "and"?',
+    'Line 3, column 3: found "AND", expected one of: and  or  group by  with empty  having  limit  offset  order by  }. Did you mean "and"?',
   )
   assert.deepEqual(error.at, { line: 3, column: 3 })
   assert.deepEqual(error.members, {
     found: 'AND',
-    expected: ['and', 'or', 'group by', 'having', 'limit', 'offset', 'order by', '}'],
+    expected: ['and', 'or', 'group by', 'with empty', 'having', 'limit', 'offset', 'order by', '}'],
     nearest: 'and',
     marker: '  AND b = 1 }\n  ^',
   })
@@ -37,12 +37,13 @@ test('Q23 wherever a query breaks off or goes on, the error lists what may stand
     ['"nodes" {}', 1, ['<entity>']],
     ['nodes', 6, ['[', '{']],
     ['nodes[', 7, ['distinct', ']', '<field>']],
-    ['nodes[a', 8, [',', ']']],
+    ['nodes[a', 8, ['by', ',', ']']],
+    ['nodes[a by ', 12, ['<number>', 'year', 'quarter', 'month', 'week', 'day', 'hour']],
     ['nodes[count(', 13, [')', '<field>']],
     ['nodes[f(a, b)] {}', 12, ['<text>']],
     ['nodes {', 8, ['}', '!', '(', '[', '*', '<field>', '<entity> {']],
     ['nodes { !', 10, ['!', '(', '[', '*', '<field>', '<entity> {']],
-    ['nodes { a', 10, operators],
+    ['nodes { a', 10, ['by', ...operators]],
     ['nodes { [a] = 1 }', 13, ['in', 'match']],
     ['nodes { * = 1 }', 11, ['match']],
     ['nodes { a =', 12, ['[', 'true', 'false', '<text>', '<number>']],
@@ -51,6 +52,7 @@ test('Q23 wherever a query breaks off or goes on, the error lists what may stand
     ['nodes { a is 5 }', 14, ['not', 'null']],
     ['nodes { a is not 5 }', 18, ['null']],
     ['nodes { a in 5 }', 14, ['[', '<entity>']],
+    ['nodes { a by 10', 16, operators],
     ['nodes { a in [1 2] }', 17, [',', ']']],
     ['nodes { (a = 1 }', 16, ['and', 'or', ')']],
     ['nodes { x { a = 1 limit 5 } }', 19, ['and', 'or', '}']],

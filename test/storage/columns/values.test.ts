@@ -7,10 +7,10 @@ import { inUtc } from '../../../src/lib/instants.ts'
 import { toChar } from '../../../src/lib/to-char.ts'
 import { orderOf } from '../../../src/model/value-order.ts'
 import { columnsOfRows, openColumn, packColumn } from '../../../src/storage/columns/columns.ts'
+import { computedColumn } from '../../../src/storage/columns/computed-column.ts'
 import { finishField } from '../../../src/storage/columns/field-writer.ts'
 import { groupBy } from '../../../src/storage/columns/groups.ts'
 import { placesIn } from '../../../src/storage/columns/look-up.ts'
-import { maskedColumn } from '../../../src/storage/columns/masked-column.ts'
 import { inParts } from '../../../src/storage/columns/ranks-in-order.ts'
 import { packValues } from '../../../src/storage/columns/readable-records.ts'
 import { rowsOf } from '../../../src/storage/columns/rows.ts'
@@ -143,9 +143,9 @@ test('Q22 a column of masked instants has the text of each, whichever mask it is
     fc.property(instants, fc.constantFrom(...masks), (times, mask) => {
       const texts = times.toSorted((one, other) => one - other).map(time => new Date(time).toISOString())
       const ranks = Uint32Array.from([...texts.keys(), texts.length, 0])
-      const { column, values } = maskedColumn(
+      const { column, values } = computedColumn(
         {
-          ...{ base: packColumn(ranks, true), count: ranks.length, type: 'date-time', mask },
+          ...{ base: packColumn(ranks, true), count: ranks.length, from: 'date-time', type: 'text', mask },
           values: packValues(
             texts.map(text => JSON.stringify({ at: text })),
             texts.length,

@@ -11,7 +11,7 @@ import {
   subjectsOf,
 } from './arbitrary-conditions.ts'
 import type { Kind } from './oracle.ts'
-import { masks } from './query-functions.ts'
+import { bucketsBy, masks } from './query-functions.ts'
 import type { KnownEntity, World } from './query-oracle.ts'
 import { type AskedPage, answerOf } from './query-oracle-rows.ts'
 import { readJson } from './raw-json.ts'
@@ -154,8 +154,19 @@ function scalars(entity: KnownEntity): readonly Choice[] {
       }),
     ),
   )
+  const buckets = subjectsOf(entity).flatMap(({ name, type }) =>
+    (bucketsBy[type] ?? []).map(
+      (json): Choice => ({
+        ast: ['function', 'bucket', name, { json }],
+        base: name,
+        field: name,
+        type: type === 'date-time' ? 'date-time' : 'number',
+        sortable: true,
+      }),
+    ),
+  )
   const fields = plain.filter(({ base }) => !/[.[]/.test(base))
-  return [...plain, ...fields, ...fields, ...formatted]
+  return [...plain, ...fields, ...fields, ...formatted, ...buckets]
 }
 
 const isSortable = ({ fields }: KnownEntity, name: string) =>

@@ -25,7 +25,7 @@ function from(query: Json): string {
   const [, columns, ...parts] = operatorOf(body) === 'extract' ? partsOf(body) : []
   const part = (name: string) => parts.find(one => operatorOf(one) === name)
   const where = columns
-    ? parts.find(one => !['group_by', 'having', 'distinct'].includes(operatorOf(one) ?? ''))
+    ? parts.find(one => !['group_by', 'having', 'distinct', 'with_empty'].includes(operatorOf(one) ?? ''))
     : body
   const groups = partsOf(part('group_by')).slice(1)
   const shown = columns ? list(columns).map(item) : []
@@ -55,6 +55,7 @@ const list = (columns: Json): readonly Json[] =>
 function item(node: Json): string {
   if (node.kind === 'text') return field(node)
   const [, name, about, ...more] = partsOf(node)
+  if (textOf(name as Json) === 'bucket') return `${field(about as Json)} by ${textOf(more[0] as Json)}`
   return `${textOf(name as Json)}(${[...(about ? [field(about)] : []), ...more.map(({ raw }) => raw)].join(', ')})`
 }
 
@@ -63,7 +64,8 @@ function entry(node: Json, shown: readonly string[]): string {
   const isPair = node.kind === 'array' && operatorOf(node) !== 'function'
   const [by, direction] = isPair ? node.items : [node]
   const name = item(by as Json)
-  if (by?.kind === 'array' && !shown.includes(name)) throw new Unsayable()
+  const isBucket = by?.kind === 'array' && textOf(by.items[1] as Json) === 'bucket'
+  if (by?.kind === 'array' && !isBucket && !shown.includes(name)) throw new Unsayable()
   return `${name}${direction ? ` ${textOf(direction)}` : ''}`
 }
 

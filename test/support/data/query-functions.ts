@@ -97,3 +97,42 @@ export const masks: Readonly<Partial<Record<Kind, readonly string[]>>> = {
   integer: ['999'],
   number: ['FM9999'],
 }
+
+/** The lower bound of the bucket of a value; null for what has none. */
+export function bucketOf(value: Json, by: Json): Json {
+  if (by.kind === 'number') return value.kind === 'number' ? intervalOf(value.raw, by.raw) : jsonNull
+  return value.kind === 'text' ? periodOf(value.text, textOf(by)) : jsonNull
+}
+
+function intervalOf(raw: string, width: string): Json {
+  const [number, step] = [decimalOf(raw), decimalOf(width)]
+  const exponent = Math.min(number.exponent, step.exponent)
+  const units = number.digits * 10n ** BigInt(number.exponent - exponent)
+  const by = step.digits * 10n ** BigInt(step.exponent - exponent)
+  const times = units / by - (units % by < 0n ? 1n : 0n)
+  return { kind: 'number', raw: `${times * by}e${exponent}` }
+}
+
+function periodOf(text: string, unit: string): Json {
+  const units = instantOf(text) ?? 0n
+  const at = new Date(Number(units / 10n ** 12n - (units % 10n ** 12n < 0n ? 1n : 0n)) * 1000)
+  const [year, month, day] = [at.getUTCFullYear(), at.getUTCMonth(), at.getUTCDate()]
+  const starts: Readonly<Record<string, number>> = {
+    year: Date.UTC(year, 0),
+    quarter: Date.UTC(year, month - (month % 3)),
+    month: Date.UTC(year, month),
+    week: Date.UTC(year, month, day - ((at.getUTCDay() + 6) % 7)),
+    day: Date.UTC(year, month, day),
+    hour: Date.UTC(year, month, day, at.getUTCHours()),
+  }
+  const start = new Date(starts[unit] ?? Number.NaN).toISOString()
+  return { kind: 'text', raw: JSON.stringify(start), text: start }
+}
+
+/** Widths and units of buckets that the generators use, as JSON, by the type of the field. */
+export const bucketsBy: Readonly<Partial<Record<Kind, readonly string[]>>> = {
+  'date-time': ['"year"', '"quarter"', '"month"', '"week"', '"day"', '"hour"'],
+  integer: ['1', '2', '10', '0.3', '3e3'],
+  number: ['1', '0.1', '0.7', '1e-30', '1e5'],
+  json: ['2', '0.1'],
+}

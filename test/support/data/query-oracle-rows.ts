@@ -1,5 +1,5 @@
 import { compareCodePoints, type Kind, type RawOrder } from './oracle.ts'
-import { aggregateOf, toText } from './query-functions.ts'
+import { aggregateOf, bucketOf, toText } from './query-functions.ts'
 import {
   condition,
   type InnerRow,
@@ -147,6 +147,8 @@ const aggregates = ['count', 'count_distinct', 'avg', 'sum', 'min', 'max']
 function sourceOf(node: Json): Source {
   const [, name] = operatorOf(node) === 'function' ? partsOf(node) : [undefined, node]
   const text = textOf(name as Json)
+  if (text === 'bucket' && node.kind === 'array')
+    return { name: textOf(node.items[2] as Json), node, isAggregate: false }
   return { name: text, node, isAggregate: node.kind === 'array' && aggregates.includes(text) }
 }
 
@@ -167,7 +169,7 @@ function madeRows(world: World, entity: KnownEntity, body: Json | undefined, isP
   const [, chosen, ...rest] = isExtract ? partsOf(body) : []
   const clause = (operator: string) => rest.find(one => operatorOf(one) === operator)
   const where = isExtract
-    ? rest.find(one => !['group_by', 'having', 'distinct'].includes(operatorOf(one) ?? ''))
+    ? rest.find(one => !['group_by', 'having', 'distinct', 'with_empty'].includes(operatorOf(one) ?? ''))
     : body
   const test = where ? condition(where, { world, fields, entity: name }) : () => true
   const rank = relevance(where, { fields })
@@ -219,6 +221,15 @@ function scalar(node: Json, record: Ranked, { fields }: KnownEntity, exact: bool
   const [, called, field, mask] = node.kind === 'array' ? partsOf(node) : [undefined, node]
   if (textOf(called as Json) === 'relevance')
     return { type: 'number', json: { kind: 'number', raw: String(record.relevance) }, exact }
+  if (node.kind === 'array' && textOf(called as Json) === 'bucket') {
+    const place = placeOf(textOf(field as Json), fields)
+    const value = valueAt(record, place)
+    return {
+      type: place.type === 'date-time' ? 'date-time' : 'number',
+      json: value ? bucketOf(value, mask as Json) : jsonNull,
+      exact: false,
+    }
+  }
   if (node.kind === 'array') {
     const value = valueAt(record, placeOf(textOf(field as Json), fields))
     return { type: 'text', json: value ? toText(value, textOf(mask as Json)) : jsonNull, exact }

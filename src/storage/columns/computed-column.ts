@@ -1,42 +1,43 @@
 import { inUtc } from '../../lib/instants.ts'
 import { isGradual } from '../../lib/to-char.ts'
 import type { FieldType } from '../../model/entities.ts'
+import type { Computed } from '../../model/plan.ts'
+import { computedOf, isGradual as isGradualValue } from '../plans/computed.ts'
 import { type DerivedColumn, type GivenColumn, openColumn, packDerived } from './columns.ts'
 import { orderIn } from './look-up.ts'
 import { textBy } from './rows.ts'
 import type { Values } from './stored-values.ts'
-import { type GivenValues, openValues, valueAt } from './values.ts'
+import { type GivenValues, openValues, typedValue, valueAt } from './values.ts'
 
-/** A column as a mask of `to_string` writes its values. */
-export interface MaskedTask {
+/** A column of values that are computed of another one's, or that a mask of `to_string` writes. */
+export type ComputedTask = {
   readonly base: GivenColumn
   readonly count: number
   readonly values: GivenValues
+  /** The type of the values of the other column. */
+  readonly from: FieldType
+  /** The type of the new values. */
   readonly type: FieldType
-  readonly mask: string
-}
+} & ({ readonly mask: string } | { readonly computed: Computed })
 
 /** @param tick called now and then; it may throw to stop */
-export function maskedColumn(
-  { base, count, values: given, type, mask }: MaskedTask,
-  tick: () => void,
-): DerivedColumn {
-  const { distinct, ranks } = openColumn(base, count)
-  const values = openValues(given, distinct)
+export function computedColumn(task: ComputedTask, tick: () => void): DerivedColumn {
+  const { distinct, ranks } = openColumn(task.base, task.count)
+  const values = openValues(task.values, distinct)
   let written = 0
   // The text after a run was already read to find its end.
   let last: { readonly rank: number; readonly text: string | undefined } | undefined
   const textAt = (rank: number) => {
     if (last?.rank === rank) return last.text
     if ((written++ & 0xfff) === 0) tick()
-    const text = textBy(mask, type, valueAt(values, rank))
+    const text = jsonOf(task, valueAt(values, rank))
     last = { rank, text }
     return text
   }
   const known = new Map<string, number>()
   /** For each rank, the number of its text from 1; 0: none. */
   const numbers = new Uint32Array(distinct + 1)
-  const endOf = type === 'date-time' && isGradual(mask) && isAfterChrist(values) ? endOfText : nextRank
+  const endOf = isInRuns(task, values) ? endOfText : nextRank
   for (let rank = 0; rank < distinct; ) {
     const text = textAt(rank)
     const end = text === undefined ? rank + 1 : endOf(rank, text, distinct, textAt)
@@ -48,9 +49,22 @@ export function maskedColumn(
     rank = end
   }
   const texts = [...known.keys()]
-  const order = orderIn({ type: 'text' })
-  return packDerived(ranks, numbers, texts.map(order.key), order, at => JSON.stringify(texts[at]))
+  const order = orderIn(task)
+  const keys = texts.map(text => order.key(typedValue(text, task.type)))
+  return packDerived(ranks, numbers, keys, order, at => texts[at] as string)
 }
+
+function jsonOf(task: ComputedTask, value: unknown): string | undefined {
+  if ('computed' in task) return computedOf(task.computed, value)
+  const text = textBy(task.mask, task.from, value)
+  return text === undefined ? undefined : JSON.stringify(text)
+}
+
+/** True if all values of which the same is made lie between two of them. */
+const isInRuns = (task: ComputedTask, values: Values): boolean =>
+  'computed' in task
+    ? isGradualValue(task.computed)
+    : task.from === 'date-time' && isGradual(task.mask) && isAfterChrist(values)
 
 /** True if no instant is before the year 1, which masks show as they show the year 0. */
 const isAfterChrist = (values: Values) => values.length === 0 || inUtc(String(valueAt(values, 0))) >= '0001'
