@@ -42,6 +42,7 @@ export const examples: Readonly<Record<string, string>> = {
   'entity relate': 'carrel entity relate letters.sender people.name',
   'entity unrelate': 'carrel entity unrelate letters people',
   'entity default': `carrel entity default letters '["=", "published", true]'`,
+  'entity field': 'carrel entity field artworks height --label Height --unit mm',
   'entity drop': 'carrel entity drop letters',
   query: `carrel query 'letters { year = 1790 order by place }' --format csv`,
   'secret rotate': 'carrel secret rotate',

@@ -1,3 +1,5 @@
+import type { DeclaredField } from './declared-fields.ts'
+
 /** Entities, and pages of their records (contract section 9). */
 
 export type FieldType = 'integer' | 'number' | 'boolean' | 'date-time' | 'text' | 'json'
@@ -32,6 +34,8 @@ export interface Entity {
   readonly write?: WriteRule
   /** A description for people. */
   readonly description?: string
+  /** Declarations of fields, by name (docs/decisions/0076). `describedFields` adds them to the fields. */
+  readonly declaredFields?: readonly DeclaredField[]
 }
 
 /** A relation to another entity. Records are related if their values in these fields are equal. */

@@ -58,7 +58,10 @@ export function areComparable(one: Pick<Field, 'type'>, other: Pick<Field, 'type
  * The parts of an entity that an operator declares, besides its records. Importing or
  * exposing it again keeps them.
  */
-export type Description = Pick<Entity, 'relations' | 'defaultCondition' | 'description' | 'write'>
+export type Description = Pick<
+  Entity,
+  'relations' | 'defaultCondition' | 'description' | 'write' | 'declaredFields'
+>
 
 export type DescriptionChange =
   /** Replaces the relation to the same entity. */
@@ -76,11 +79,13 @@ export const descriptionOf = ({
   defaultCondition,
   description,
   write,
+  declaredFields,
 }: Partial<Description>): Description => ({
   ...(relations !== undefined && relations.length > 0 && { relations }),
   ...(defaultCondition !== undefined && { defaultCondition }),
   ...(description !== undefined && { description }),
   ...(write !== undefined && { write }),
+  ...(declaredFields !== undefined && declaredFields.length > 0 && { declaredFields }),
 })
 
 /**

@@ -305,6 +305,15 @@ export interface Schemas {
       readonly sortable?: false
       readonly collation?: string
       readonly list?: true
+      readonly label?: string
+      readonly help?: string
+      readonly unit?: string
+      readonly format?: 'link' | 'image' | 'e-mail' | 'year' | 'identifier' | 'paragraphs' | 'json'
+      readonly required?: true
+      readonly default?: (string | number | boolean)
+      readonly unique?: true
+      readonly oneOf?: readonly ((string | number | boolean))[]
+      readonly references?: string
     })[]
     readonly records: (number | null)
     readonly bytes: (number | null)
@@ -338,6 +347,17 @@ export interface Schemas {
     })[] | null)
     readonly defaultCondition?: ((string | readonly (Json)[]) | null)
     readonly collations?: { readonly [name: string]: (string | null) }
+    readonly fields?: { readonly [name: string]: ({
+      readonly label?: (string | null)
+      readonly help?: (string | null)
+      readonly unit?: (string | null)
+      readonly format?: ('link' | 'image' | 'e-mail' | 'year' | 'identifier' | 'paragraphs' | 'json' | null)
+      readonly required?: (boolean | null)
+      readonly default?: ((string | number | boolean) | null)
+      readonly unique?: (boolean | null)
+      readonly oneOf?: (readonly ((string | number | boolean))[] | null)
+      readonly references?: (string | null)
+    } | null) }
   }
   readonly EntityDescription: {
     readonly name: string
@@ -421,6 +441,15 @@ export interface Schemas {
       readonly sortable?: false
       readonly collation?: string
       readonly list?: true
+      readonly label?: string
+      readonly help?: string
+      readonly unit?: string
+      readonly format?: 'link' | 'image' | 'e-mail' | 'year' | 'identifier' | 'paragraphs' | 'json'
+      readonly required?: true
+      readonly default?: (string | number | boolean)
+      readonly unique?: true
+      readonly oneOf?: readonly ((string | number | boolean))[]
+      readonly references?: string
     })[]
     readonly entities: readonly (string)[]
   }
@@ -454,6 +483,15 @@ export interface Schemas {
     readonly sortable?: false
     readonly collation?: string
     readonly list?: true
+    readonly label?: string
+    readonly help?: string
+    readonly unit?: string
+    readonly format?: 'link' | 'image' | 'e-mail' | 'year' | 'identifier' | 'paragraphs' | 'json'
+    readonly required?: true
+    readonly default?: (string | number | boolean)
+    readonly unique?: true
+    readonly oneOf?: readonly ((string | number | boolean))[]
+    readonly references?: string
   }
   readonly Figures: {
     readonly time: string
@@ -605,6 +643,15 @@ export interface Schemas {
       readonly sortable?: false
       readonly collation?: string
       readonly list?: true
+      readonly label?: string
+      readonly help?: string
+      readonly unit?: string
+      readonly format?: 'link' | 'image' | 'e-mail' | 'year' | 'identifier' | 'paragraphs' | 'json'
+      readonly required?: true
+      readonly default?: (string | number | boolean)
+      readonly unique?: true
+      readonly oneOf?: readonly ((string | number | boolean))[]
+      readonly references?: string
       readonly nulls?: number
       readonly mix?: {
         readonly line: number
@@ -763,6 +810,15 @@ export interface Schemas {
       readonly sortable?: false
       readonly collation?: string
       readonly list?: true
+      readonly label?: string
+      readonly help?: string
+      readonly unit?: string
+      readonly format?: 'link' | 'image' | 'e-mail' | 'year' | 'identifier' | 'paragraphs' | 'json'
+      readonly required?: true
+      readonly default?: (string | number | boolean)
+      readonly unique?: true
+      readonly oneOf?: readonly ((string | number | boolean))[]
+      readonly references?: string
     })[]
     readonly records: (number | null)
     readonly bytes: (number | null)
@@ -1292,6 +1348,15 @@ export interface Schemas {
       readonly list?: boolean
       readonly nullable?: unknown
       readonly sortable?: unknown
+      readonly label?: (string | null)
+      readonly help?: (string | null)
+      readonly unit?: (string | null)
+      readonly format?: ('link' | 'image' | 'e-mail' | 'year' | 'identifier' | 'paragraphs' | 'json' | null)
+      readonly required?: (boolean | null)
+      readonly default?: ((string | number | boolean) | null)
+      readonly unique?: (boolean | null)
+      readonly oneOf?: (readonly ((string | number | boolean))[] | null)
+      readonly references?: (string | null)
     }))[] | null)
     readonly table?: ({
       readonly schema?: string

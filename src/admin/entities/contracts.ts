@@ -23,7 +23,8 @@ import { delimiters } from '../../import/delimiters.ts'
 import { encodings } from '../../import/encodings.ts'
 import { maxFields } from '../../import/field-list.ts'
 import { fieldTypes } from '../../import/types.ts'
-import { FieldDescription, Key, Relation } from '../../query/schemas.ts'
+import { declarationLimits } from '../../model/declared-fields.ts'
+import { FieldDescription, formats, Key, PlainValue, Relation } from '../../query/schemas.ts'
 import { Process } from '../processes/schemas.ts'
 
 const tag = 'Administration of entities'
@@ -115,6 +116,18 @@ const declared = {
   ),
   defaultCondition: Type.Optional(orNull(Type.Union([text, Type.Array(Json)]))),
 }
+/** Members that say what is declared of a field; null takes one back. */
+const declarations = {
+  label: Type.Optional(orNull(text)),
+  help: Type.Optional(orNull(text)),
+  unit: Type.Optional(orNull(text)),
+  format: Type.Optional(orNull(oneOf(...formats))),
+  required: Type.Optional(orNull(Type.Boolean())),
+  default: Type.Optional(orNull(PlainValue)),
+  unique: Type.Optional(orNull(Type.Boolean())),
+  oneOf: Type.Optional(orNull(Type.Array(PlainValue, { minItems: 1, maxItems: declarationLimits.values }))),
+  references: Type.Optional(orNull(text)),
+}
 const WantedField = closed({
   name,
   type: Type.Optional(oneOf(...fieldTypes)),
@@ -124,6 +137,7 @@ const WantedField = closed({
   ),
   nullable: ignored,
   sortable: ignored,
+  ...declarations,
 })
 const WantedEntity = named('WantedEntity', {
   ...declared,
@@ -143,6 +157,11 @@ const WantedEntity = named('WantedEntity', {
 const EntityChange = named('EntityChange', {
   ...declared,
   collations: Type.Optional(Type.Record(text, orNull(text))),
+  fields: Type.Optional(
+    Type.Record(text, orNull(closed(declarations)), {
+      description: 'What is declared of fields, by their names; null takes back all that is declared of one.',
+    }),
+  ),
 })
 
 /** Counts of changes that an import has made, or would make. */
