@@ -127,8 +127,10 @@ function membersOf(entity: Entity, of: readonly string[]): Readonly<Record<strin
     defaultCondition,
     description,
     write,
-    declarations: Object.fromEntries(
-      declaredFields.filter(({ name }) => of.includes(name)).map(field => [field.name, shortened(field)]),
-    ),
+    ...(of.length > 0 && {
+      declarations: Object.fromEntries(
+        declaredFields.filter(({ name }) => of.includes(name)).map(field => [field.name, shortened(field)]),
+      ),
+    }),
   }
 }
