@@ -1,10 +1,12 @@
 import { Command } from 'commander'
 import { reservedEntities } from '../model/built-in-entities.ts'
+import { declarationMembers, describedFields } from '../model/declared-fields.ts'
 import type { Entity, WriteRule } from '../model/entities.ts'
 import { relationsOf } from '../model/relations.ts'
 import { defaultConditionOf } from '../query/check/check.ts'
 import { QueryError } from '../query/language/node.ts'
 import type { RecordEntity } from '../storage/entities.ts'
+import { fieldCommand } from './entity-field.ts'
 import { relateCommand, unrelateCommand } from './entity-relations.ts'
 import { Failure, Misuse } from './failures.ts'
 import { recipeOfFile } from './import.ts'
@@ -81,6 +83,7 @@ export function entityCommand(): Command {
   command.addCommand(unrelateCommand())
   command.addCommand(defaultCommand())
   command.addCommand(recipeCommand())
+  command.addCommand(fieldCommand())
 
   command.addCommand(versionsCommand())
   command.addCommand(restoreCommand())
@@ -105,7 +108,8 @@ const shown = (entity: Entity, all: ReadonlyMap<string, Entity>) => ({
   write: entity.write ?? null,
   records: entity.source.kind === 'records' ? entity.source.count : null,
   table: entity.source.kind === 'exposed' ? `${entity.source.schema}.${entity.source.table}` : null,
-  fields: entity.fields,
+  description: entity.description ?? null,
+  fields: describedFields(entity),
   relations: relationsOf(entity, all),
   defaultCondition: entity.defaultCondition ?? null,
   recipe: entity.recipe ?? null,
@@ -118,6 +122,7 @@ function inLines(one: ReturnType<typeof shown>): string {
   )
   const facts = [
     ['Entity', name],
+    ...(one.description === null ? [] : [['Description', one.description]]),
     ['Key', [key].flat().join(', ')],
     ['Read by', read],
     ['Written by', write ?? nobody],
@@ -131,8 +136,20 @@ function inLines(one: ReturnType<typeof shown>): string {
     field.type,
     field.nullable ? 'may be empty' : '',
     field.collation ?? '',
+    declarationMembers
+      .filter(member => field[member] !== undefined)
+      .map(member => (field[member] === true ? member : `${member}: ${shortened(field[member])}`))
+      .join('; '),
   ])
-  return `${facts.map(([what, value = '']) => `${what}: ${printable(value)}`).join('\n')}\n\n${table(['FIELD', 'TYPE', '', 'SORTED AS'], fields)}`
+  return `${facts.map(([what, value = '']) => `${what}: ${printable(value)}`).join('\n')}\n\n${table(['FIELD', 'TYPE', '', 'SORTED AS', 'DECLARED'], fields)}`
+}
+
+/** Maximum number of characters of a declared value in a table. */
+const maxShown = 60
+
+function shortened(value: unknown): string {
+  const text = Array.isArray(value) ? value.join(', ') : String(value)
+  return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text
 }
 
 const unknown = (name: string) =>

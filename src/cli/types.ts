@@ -94,7 +94,18 @@ async function ask(address: string, token: string | undefined): Promise<unknown>
 interface Described {
   readonly name: string
   readonly key: string | readonly string[]
-  readonly fields: readonly { readonly name: string; readonly type: string; readonly nullable: boolean }[]
+  readonly description?: string
+  readonly fields: readonly DescribedField[]
+}
+
+interface DescribedField {
+  readonly name: string
+  readonly type: string
+  readonly nullable: boolean
+  readonly label?: string
+  readonly help?: string
+  readonly unit?: string
+  readonly oneOf?: readonly (string | number | boolean)[]
 }
 
 /**
@@ -127,13 +138,29 @@ ${list.map(line => `${line}\n`).join('')}}
 
 type Types = Readonly<Record<string, string>>
 
-function interfaceOf({ name, key, fields }: Described, type: string, types: Types): string {
+function interfaceOf({ name, key, fields, description }: Described, type: string, types: Types): string {
   const keys = [key].flat()
   const members = fields.map(
     field =>
-      `  readonly ${property(field.name)}: ${types[field.type] ?? types.json}${field.nullable ? ' | null' : ''}\n`,
+      `${wordsOf(field)}  readonly ${property(field.name)}: ${typeOf(field, types)}${field.nullable ? ' | null' : ''}\n`,
   )
-  return `/** ${comment(name)}, by ${comment(keys.join(', '))}. */\nexport interface ${type} {\n${members.join('')}}\n`
+  const what = description === undefined ? '' : ` ${comment(description)}`
+  return `/** ${comment(name)}, by ${comment(keys.join(', '))}.${what} */\nexport interface ${type} {\n${members.join('')}}\n`
+}
+
+/** A comment with what is declared of a field for people. */
+function wordsOf({ label, help, unit }: DescribedField): string {
+  const words = [label, unit && `in ${unit}`].filter(Boolean).join(', ')
+  const all = [words, help].filter(Boolean).join('. ')
+  return all === '' ? '' : `  /** ${comment(all)} */\n`
+}
+
+/** Maximum number of values of a list that become a type. */
+const maxValues = 100
+
+function typeOf({ type, oneOf }: DescribedField, types: Types): string {
+  const literals = oneOf && oneOf.length <= maxValues && (type === 'text' || type === 'integer')
+  return literals ? oneOf.map(value => JSON.stringify(value)).join(' | ') : (types[type] ?? types.json ?? '')
 }
 
 const usualTypes: Types = {

@@ -261,6 +261,11 @@ export const problems = {
     title: 'The record is refused',
     help: 'The entity can’t have the record that the request makes: the detail says which field, or which operation of a patch, is wrong, and the members `pointer`, `operation` and `nearest` say it to programs. Nothing was changed.',
   },
+  'record-referenced': {
+    status: 409,
+    title: 'Other records reference the record',
+    help: 'A field of another record has the key of this one, and is declared to reference it. The member `referenced` names the entity, the field and the first of these records; change or delete them first.',
+  },
   'upload-offset': {
     status: 409,
     title: 'The upload goes on at another offset',

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { differences } from '../lib/differences.ts'
 import type { Changes } from './audit-events.ts'
+import type { DeclaredField } from './declared-fields.ts'
 import type { Entity } from './entities.ts'
 import type { Recipe } from './recipes.ts'
 import { type Description, descriptionOf } from './relations.ts'
@@ -15,7 +16,15 @@ export const declaredOf = (entity: Entity): Declared => ({ read: entity.read, ..
 
 /** Returns the entity with all its declared parts replaced. */
 export function withDeclared<E extends Entity>(entity: E, { read, ...description }: Declared): E {
-  const { relations: _, defaultCondition: __, description: ___, write: ____, recipe: _____, ...rest } = entity
+  const {
+    relations: _,
+    defaultCondition: __,
+    description: ___,
+    write: ____,
+    recipe: _____,
+    declaredFields: ______,
+    ...rest
+  } = entity
   return { ...rest, read, ...descriptionOf(description) } as E
 }
 
@@ -33,6 +42,7 @@ export function entityTag(entity: Entity): string {
     description = null,
     write = null,
     recipe,
+    declaredFields,
   } = declaredOf(entity)
   const text = JSON.stringify([
     key,
@@ -48,7 +58,9 @@ export function entityTag(entity: Entity): string {
     defaultCondition,
     description,
     write,
+    // The tags of entities without these stay as they were.
     ...(recipe ? [recipe] : []),
+    ...(declaredFields ? [declaredFields] : []),
   ])
   return `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`
 }
@@ -59,14 +71,43 @@ export function entityTag(entity: Entity): string {
  * @param after undefined if it no longer exists
  */
 export function entityChanges(before: Entity | undefined, after: Entity | undefined): Changes {
-  const [was, is] = [before && membersOf(before), after && membersOf(after)]
+  const fields = changedDeclarations(before, after)
+  const [was, is] = [before && membersOf(before, fields), after && membersOf(after, fields)]
   return differences(was ?? null, is ?? null, (one, other) => JSON.stringify(one) === JSON.stringify(other))
 }
 
 /** Maximum number of field names that an event lists. */
 const maxNames = 50
+/** Maximum number of fields with changed declarations that an event shows, of values of a list, and of characters. */
+const maxDeclared = 20
+const maxValues = 20
+const maxText = 300
 
-function membersOf(entity: Entity): Readonly<Record<string, unknown>> {
+/** The first fields whose declarations differ. */
+function changedDeclarations(before: Entity | undefined, after: Entity | undefined): readonly string[] {
+  const [was, is] = [before, after].map(
+    entity => new Map((entity?.declaredFields ?? []).map(one => [one.name, JSON.stringify(one)])),
+  )
+  const names = new Set([...(was?.keys() ?? []), ...(is?.keys() ?? [])])
+  return [...names].filter(name => was?.get(name) !== is?.get(name)).slice(0, maxDeclared)
+}
+
+function shortened({ name: _, oneOf, ...declared }: DeclaredField): object {
+  const cut = (value: unknown) =>
+    typeof value === 'string' && value.length > maxText ? `${value.slice(0, maxText)}…` : value
+  return {
+    ...Object.fromEntries(Object.entries(declared).map(([member, value]) => [member, cut(value)])),
+    ...(oneOf && {
+      oneOf: [
+        ...oneOf.slice(0, maxValues).map(cut),
+        ...(oneOf.length > maxValues ? [`and ${oneOf.length - maxValues} more`] : []),
+      ],
+    }),
+  }
+}
+
+/** @param of fields whose declarations are shown */
+function membersOf(entity: Entity, of: readonly string[]): Readonly<Record<string, unknown>> {
   const { key, fields, source } = entity
   const {
     read,
@@ -75,6 +116,7 @@ function membersOf(entity: Entity): Readonly<Record<string, unknown>> {
     description = null,
     write = null,
     recipe,
+    declaredFields = [],
   } = declaredOf(entity)
   const names = fields.slice(0, maxNames).map(({ name }) => name)
   return {
@@ -91,6 +133,11 @@ function membersOf(entity: Entity): Readonly<Record<string, unknown>> {
     description,
     write,
     ...(recipe && { recipe: JSON.stringify(recipe).length > maxRecipe ? recipeInShort(recipe) : recipe }),
+    ...(of.length > 0 && {
+      declarations: Object.fromEntries(
+        declaredFields.filter(({ name }) => of.includes(name)).map(field => [field.name, shortened(field)]),
+      ),
+    }),
   }
 }
 

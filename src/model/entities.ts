@@ -1,3 +1,4 @@
+import type { DeclaredField } from './declared-fields.ts'
 import type { Recipe } from './recipes.ts'
 
 /** Entities, and pages of their records (contract section 9). */
@@ -36,6 +37,8 @@ export interface Entity {
   readonly description?: string
   /** The recipe by which its records were imported, for the next import (docs/decisions/0075). */
   readonly recipe?: Recipe
+  /** Declarations of fields, by name (docs/decisions/0076). `describedFields` adds them to the fields. */
+  readonly declaredFields?: readonly DeclaredField[]
 }
 
 /** A relation to another entity. Records are related if their values in these fields are equal. */

@@ -59,7 +59,10 @@ export function areComparable(one: Pick<Field, 'type'>, other: Pick<Field, 'type
  * The parts of an entity that an operator declares, besides its records. Importing or
  * exposing it again keeps them.
  */
-export type Description = Pick<Entity, 'relations' | 'defaultCondition' | 'description' | 'write' | 'recipe'>
+export type Description = Pick<
+  Entity,
+  'relations' | 'defaultCondition' | 'description' | 'write' | 'recipe' | 'declaredFields'
+>
 
 export type DescriptionChange =
   /** Replaces the relation to the same entity. */
@@ -80,12 +83,14 @@ export const descriptionOf = ({
   description,
   write,
   recipe,
+  declaredFields,
 }: Partial<Description>): Description => ({
   ...(relations !== undefined && relations.length > 0 && { relations }),
   ...(defaultCondition !== undefined && { defaultCondition }),
   ...(description !== undefined && { description }),
   ...(write !== undefined && { write }),
   ...(recipe !== undefined && { recipe }),
+  ...(declaredFields !== undefined && declaredFields.length > 0 && { declaredFields }),
 })
 
 /**

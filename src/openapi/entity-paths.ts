@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto'
 import { memo } from '../lib/memo.ts'
 import type { Caller } from '../model/caller.ts'
-import type { Entity, Field } from '../model/entities.ts'
+import { type DescribedField, describedFields } from '../model/declared-fields.ts'
+import type { Entity } from '../model/entities.ts'
 import { mayReadEntity, mayWriteEntity } from '../query/readable.ts'
 import { type Json, Names } from './components.ts'
 import type { Taken } from './document.ts'
@@ -44,9 +45,11 @@ export function shownTo(all: ReadonlyMap<string, Entity>, caller: Caller): reado
 }
 
 /** A hash of everything in an entity that the document shows, computed once for each entity. */
-const identityOf = memo(({ name, description, key, fields }: Entity) =>
-  hash('sha256', JSON.stringify([name, description, key, fields]), 'base64url'),
-)
+const identityOf = memo((entity: Entity) => {
+  const { name, description, key } = entity
+  const shown = [name, description, key, describedFields(entity)]
+  return hash('sha256', JSON.stringify(shown), 'base64url')
+})
 
 /** @returns a text that is the same for readers who are shown the same */
 export const identityOfAll = (shown: readonly Shown[]): string =>
@@ -101,12 +104,36 @@ const inPascalCase = (name: string) =>
 const recordOf = (entity: Entity): Json => ({
   type: 'object',
   ...(entity.description === undefined ? {} : { description: entity.description }),
-  properties: Object.fromEntries(entity.fields.map(field => [field.name, schemaOf(field)])),
-  required: [entity.key].flat(),
+  properties: Object.fromEntries(
+    describedFields(entity).map(field => [field.name, { ...schemaOf(field), ...wordsOf(field) }]),
+  ),
+  required: requiredIn(entity),
   additionalProperties: false,
 })
 
-function schemaOf({ type, nullable }: Field): Json {
+/** The key, and fields in which every record has a value without a default. */
+function requiredIn(entity: Entity): readonly string[] {
+  const needed = describedFields(entity).filter(one => one.required && one.default === undefined)
+  return [...new Set([...[entity.key].flat(), ...needed.map(({ name }) => name)])]
+}
+
+/** What is declared of a field, as far as JSON Schema has words for it. */
+function wordsOf({ label, help, unit, nullable, oneOf, ...field }: DescribedField): Json {
+  const words = [
+    help,
+    unit && `In ${unit}.`,
+    field.references && `The key of a record of ${field.references}.`,
+  ]
+  const description = words.filter(Boolean).join(' ')
+  return {
+    ...(label !== undefined && { title: label }),
+    ...(description !== '' && { description }),
+    ...(field.default !== undefined && { default: field.default }),
+    ...(oneOf && { enum: nullable && !field.required ? [...oneOf, null] : oneOf }),
+  }
+}
+
+function schemaOf({ type, nullable }: DescribedField): Json {
   const or = (name: string) => ({ type: nullable ? [name, 'null'] : name })
   switch (type) {
     case 'json':

@@ -6,6 +6,7 @@ import { contractsIn } from '../http/contract.ts'
 import { badParameter, parseBoolean, type Query, tokenParameter } from '../http/parameters.ts'
 import type { Threads } from '../lib/threads/thread.ts'
 import type { Caller } from '../model/caller.ts'
+import { describedFields } from '../model/declared-fields.ts'
 import type { Entity } from '../model/entities.ts'
 import type { Limits } from '../model/limits.ts'
 import type { Measures } from '../model/measures.ts'
@@ -100,6 +101,12 @@ function refuseOthers({ values }: Query): void {
       )
 }
 
+/** The fields with their declarations. A reference to an entity that the caller may not read is left out. */
+const fieldsFor = (entity: Entity, readable: ReadonlyMap<string, Entity>) =>
+  describedFields(entity).map(({ references, ...field }) =>
+    references === undefined || !readable.has(references) ? field : { ...field, references },
+  )
+
 /** Describes the entities that the caller may read, and what can be asked of them (Q12). */
 function describeEntities(
   all: ReadonlyMap<string, Entity>,
@@ -108,13 +115,13 @@ function describeEntities(
 ) {
   const readable = new Map([...all].filter(([, entity]) => mayReadEntity(caller, entity)))
   return [...readable.values()].map(entity => {
-    const { name, description, key, fields } = entity
+    const { name, description, key } = entity
     // A relation to an entity that the caller may not read is as unknown as the entity.
     const relations = relationsOf(entity, readable)
     return {
       name,
       ...(description !== undefined && { description }),
-      ...{ key, fields },
+      ...{ key, fields: fieldsFor(entity, readable) },
       ...(relations.length > 0 && { relations }),
       ...(mayWriteEntity(caller, entity) && { writable: true }),
       href: `${query}/${name}`,

@@ -1,4 +1,5 @@
 import { closed, count, flag, Json, named, oneOf, orNull, Type, text, uri } from '../http/schema.ts'
+import { type FieldFormat, fieldFormats } from '../model/declared-fields.ts'
 import type { FieldType } from '../model/entities.ts'
 
 /** Entities, and records of any of them. */
@@ -12,6 +13,8 @@ const types = [
   'json',
 ] as const satisfies readonly FieldType[]
 
+export const formats = Object.keys(fieldFormats) as FieldFormat[]
+export const PlainValue = Type.Union([text, Type.Number(), Type.Boolean()])
 export const FieldDescription = {
   name: text,
   type: oneOf(...types),
@@ -20,6 +23,17 @@ export const FieldDescription = {
   collation: Type.Optional(Type.String({ description: 'BCP 47: how text is sorted.' })),
   list: Type.Optional(
     Type.Boolean({ const: true, description: 'The values are lists, and comparisons ask their elements.' }),
+  ),
+  label: Type.Optional(Type.String({ description: 'The name that people read.' })),
+  help: Type.Optional(Type.String({ description: 'What it holds, in words for people.' })),
+  unit: Type.Optional(Type.String({ description: 'Of numbers, such as `mm`.' })),
+  format: Type.Optional(oneOf(...formats)),
+  required: Type.Optional(Type.Boolean({ const: true, description: 'Every record has a value.' })),
+  default: Type.Optional(PlainValue),
+  unique: Type.Optional(Type.Boolean({ const: true, description: 'No two records have the same value.' })),
+  oneOf: Type.Optional(Type.Array(PlainValue, { description: 'The only values that records have.' })),
+  references: Type.Optional(
+    Type.String({ description: 'The entity that has a record with the value as its key.' }),
   ),
 }
 export const Field = named('Field', FieldDescription)

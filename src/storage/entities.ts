@@ -145,6 +145,28 @@ export interface RecordWrite extends Omit<RecordChange, 'seq'> {
   readonly entity: RecordEntity
   /** The `seq` of the record that was read. */
   readonly before: number
+  /** What was seen of other records, which must still hold. */
+  readonly relies?: readonly Reliance[]
+}
+
+/**
+ * A state of an entity that a change was checked against: it is made only if nothing that matters has been written since
+ * (docs/decisions/0076). Any new version of the entity matters.
+ */
+export interface Reliance {
+  readonly entity: string
+  /** The version in its source, single records included. */
+  readonly version: string
+  /** `kept`: no record was deleted. `unwritten`: none was written with this value, except the one with this name. */
+  readonly since:
+    | { readonly kind: 'kept' }
+    | {
+        readonly kind: 'unwritten'
+        readonly field: Pick<Field, 'name' | 'type' | 'collation'>
+        /** As `orderOf` names it. */
+        readonly value: string
+        readonly except?: string
+      }
 }
 
 /** A foreign key, as a relation between the entities that show its tables. */

@@ -1,7 +1,8 @@
 import type { JSX } from 'preact'
-import type { Json as Data } from '../entities.ts'
+import type { Json as Data, EntityField } from '../entities.ts'
 import { printExactly } from '../exact.ts'
-import { formatTime, t } from '../i18n/i18n.ts'
+import { formatTime, t, tOf } from '../i18n/i18n.ts'
+import './value.css'
 
 /** Maximum number of characters shown of a value in a line. */
 const longest = 240
@@ -9,11 +10,14 @@ const longest = 240
 /** One value in a line, of a cell or of a list. It is always shown as text, never as markup. */
 export function Value({
   value,
-  type,
+  field,
+  type = field?.type,
   plain,
 }: {
   readonly value: Data | undefined
-  readonly type?: string
+  /** The field that the value is of, which says how it is shown. */
+  readonly field?: Pick<EntityField, 'type' | 'format' | 'unit'> | undefined
+  readonly type?: string | undefined
   /** True inside a link, where an address must not become a link of its own. */
   readonly plain?: boolean
 }): JSX.Element {
@@ -25,14 +29,26 @@ export function Value({
     )
   if (typeof value === 'boolean') return <span>{value ? t('yes') : t('no')}</span>
   if (typeof value === 'number' || typeof value === 'bigint')
-    return <span class="number">{String(value)}</span>
+    return (
+      <span class="number">
+        {String(value)}
+        {field?.unit !== undefined && <bdi class="soft unit">{field.unit}</bdi>}
+      </span>
+    )
   if (typeof value === 'string') {
     if (type === 'date-time') return <time dateTime={value}>{formatTime(value)}</time>
+    const picture = field?.format === 'image' ? ownAddress(value) : undefined
+    if (picture) return <Picture address={picture} text={value} plain={plain} />
     const shown = <bdi title={value.length > 40 ? cut(value, 1_000) : undefined}>{cut(value, longest)}</bdi>
-    return !plain && isAddress(value) ? (
-      <a href={value} target="_blank" rel="noopener noreferrer">
-        {shown}
-      </a>
+    if (plain) return shown
+    if (isAddress(value))
+      return (
+        <a href={value} target="_blank" rel="noopener noreferrer">
+          {shown}
+        </a>
+      )
+    return field?.format === 'e-mail' && isMailAddress(value) ? (
+      <a href={`mailto:${value}`}>{shown}</a>
     ) : (
       shown
     )
@@ -43,6 +59,49 @@ export function Value({
   }
   return <bdi class="json">{cut(printExactly(value), longest)}</bdi>
 }
+
+/** The head of a field: its label with the name in the field's tooltip, or its name. */
+export function FieldName({
+  field: { name, label, type, unit },
+}: {
+  readonly field: Pick<EntityField, 'name' | 'label' | 'type' | 'unit'>
+}): JSX.Element {
+  const words = [label === undefined ? '' : name, tOf('type', type), unit ?? '']
+  return <bdi title={words.filter(Boolean).join(' · ')}>{label ?? name}</bdi>
+}
+
+/**
+ * A picture as a thumbnail. It comes from this service only (CO3): others would learn who looks at which record.
+ */
+const Picture = ({
+  address,
+  text,
+  plain,
+}: {
+  readonly address: string
+  readonly text: string
+  readonly plain: boolean | undefined
+}): JSX.Element => {
+  const picture = <img class="thumbnail" src={address} alt={cut(text, longest)} loading="lazy" />
+  return plain ? (
+    picture
+  ) : (
+    <a href={address} target="_blank" rel="noopener noreferrer">
+      {picture}
+    </a>
+  )
+}
+
+/** The address of something that this service has; undefined for any other. */
+function ownAddress(text: string): string | undefined {
+  if (text.length > 2_000 || !/^(https?:\/\/|\/(?!\/))[^\s<>"\\]+$/i.test(text)) return undefined
+  const url = URL.parse(text, location.href)
+  return url?.origin === location.origin ? url.href : undefined
+}
+
+/** True for a plain e-mail address, without anything that a mail program would take as an instruction. */
+const isMailAddress = (text: string): boolean =>
+  text.length <= 254 && /^[\w.+'-]+@[\p{L}\p{N}.-]+$/u.test(text)
 
 /** True for a web address. Any other text, whatever its scheme, never becomes a link. */
 export const isAddress = (text: string): boolean =>

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Json } from '../entities.ts'
-import { printExactly } from '../exact.ts'
+import type { EntityField, Json } from '../entities.ts'
+import { printExactly, readExactly } from '../exact.ts'
 import { formatNumber, t } from '../i18n/i18n.ts'
 import { cut, isAddress, Value } from './Value.tsx'
 import './whole.css'
@@ -12,21 +12,28 @@ const first = 2_000
 /** A single value, shown in full. */
 export function Whole({
   value,
-  type,
+  field,
+  type = field?.type ?? 'text',
 }: {
   readonly value: Json | undefined
-  readonly type: string
+  /** The field that the value is of, which says how it is shown. */
+  readonly field?: EntityField | undefined
+  readonly type?: string
 }): JSX.Element {
+  const read = typeof value === 'string' && field?.format === 'json' ? treeIn(value) : undefined
+  if (read !== undefined) return <Tree value={read} isOpen areOpen={false} />
   if (Array.isArray(value) && value.length > 0 && !isBranch(value))
     return (
       <ul>
         {value.slice(0, 500).map((one, at) => (
           <li key={at}>
-            <Whole value={one} type="text" />
+            <Whole value={one} type="text" field={field && { ...field, type: 'text' }} />
           </li>
         ))}
       </ul>
     )
+  if (typeof value === 'string' && (field?.format === 'image' || field?.format === 'e-mail'))
+    return <Value value={value} field={field} />
   if (typeof value === 'string' && type !== 'date-time') return <Long text={value} />
   if (typeof value === 'object' && value !== null && Object.keys(value).length > 0) {
     const isSmall = printExactly(value, 1).split('\n').length <= mostLines
@@ -38,7 +45,17 @@ export function Whole({
         <Value value={value} type={type} /> <span class="soft small">{value}</span>
       </span>
     )
-  return <Value value={value} type={type} />
+  return <Value value={value} type={type} field={field} />
+}
+
+/** Reads JSON within a text; undefined if it isn't an object or a list. */
+function treeIn(text: string): object | undefined {
+  if (!/^\s*[[{]/.test(text)) return undefined
+  try {
+    return Object(readExactly(text))
+  } catch {
+    return undefined
+  }
 }
 
 /** Maximum number of lines of JSON that are shown unfolded. */

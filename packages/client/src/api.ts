@@ -305,6 +305,15 @@ export interface Schemas {
       readonly sortable?: false
       readonly collation?: string
       readonly list?: true
+      readonly label?: string
+      readonly help?: string
+      readonly unit?: string
+      readonly format?: 'link' | 'image' | 'e-mail' | 'year' | 'identifier' | 'paragraphs' | 'json'
+      readonly required?: true
+      readonly default?: (string | number | boolean)
+      readonly unique?: true
+      readonly oneOf?: readonly ((string | number | boolean))[]
+      readonly references?: string
     })[]
     readonly records: (number | null)
     readonly bytes: (number | null)
@@ -340,6 +349,17 @@ export interface Schemas {
     readonly defaultCondition?: ((string | readonly (Json)[]) | null)
     readonly recipe?: (Schemas['Recipe'] | null)
     readonly collations?: { readonly [name: string]: (string | null) }
+    readonly fields?: { readonly [name: string]: ({
+      readonly label?: (string | null)
+      readonly help?: (string | null)
+      readonly unit?: (string | null)
+      readonly format?: ('link' | 'image' | 'e-mail' | 'year' | 'identifier' | 'paragraphs' | 'json' | null)
+      readonly required?: (boolean | null)
+      readonly default?: ((string | number | boolean) | null)
+      readonly unique?: (boolean | null)
+      readonly oneOf?: (readonly ((string | number | boolean))[] | null)
+      readonly references?: (string | null)
+    } | null) }
   }
   readonly EntityDescription: {
     readonly name: string
@@ -423,6 +443,15 @@ export interface Schemas {
       readonly sortable?: false
       readonly collation?: string
       readonly list?: true
+      readonly label?: string
+      readonly help?: string
+      readonly unit?: string
+      readonly format?: 'link' | 'image' | 'e-mail' | 'year' | 'identifier' | 'paragraphs' | 'json'
+      readonly required?: true
+      readonly default?: (string | number | boolean)
+      readonly unique?: true
+      readonly oneOf?: readonly ((string | number | boolean))[]
+      readonly references?: string
     })[]
     readonly entities: readonly (string)[]
   }
@@ -456,6 +485,15 @@ export interface Schemas {
     readonly sortable?: false
     readonly collation?: string
     readonly list?: true
+    readonly label?: string
+    readonly help?: string
+    readonly unit?: string
+    readonly format?: 'link' | 'image' | 'e-mail' | 'year' | 'identifier' | 'paragraphs' | 'json'
+    readonly required?: true
+    readonly default?: (string | number | boolean)
+    readonly unique?: true
+    readonly oneOf?: readonly ((string | number | boolean))[]
+    readonly references?: string
   }
   readonly FieldRecipe: {
     readonly read?: 'text' | 'integer' | 'number' | 'boolean' | 'date-time' | 'json' | 'decimal-comma' | 'day-first' | 'list'
@@ -651,6 +689,15 @@ export interface Schemas {
       readonly sortable?: false
       readonly collation?: string
       readonly list?: true
+      readonly label?: string
+      readonly help?: string
+      readonly unit?: string
+      readonly format?: 'link' | 'image' | 'e-mail' | 'year' | 'identifier' | 'paragraphs' | 'json'
+      readonly required?: true
+      readonly default?: (string | number | boolean)
+      readonly unique?: true
+      readonly oneOf?: readonly ((string | number | boolean))[]
+      readonly references?: string
       readonly nulls?: number
       readonly mix?: {
         readonly line: number
@@ -787,7 +834,7 @@ export interface Schemas {
     readonly _links: Schemas['PageLinks']
   }
   readonly KnownProblem: {
-    readonly code: 'bad-request' | 'bad-parameter' | 'bad-on-behalf-of' | 'reason-required' | 'redirect-not-allowed' | 'sign-on-not-begun' | 'logout-not-understood' | 'sign-on-refused' | 'account-refused' | 'provider-unavailable' | 'login-failed' | 'logins-closed' | 'authentication-required' | 'csrf-cookie-missing' | 'csrf-header-missing' | 'csrf-mismatch' | 'csrf-not-ours' | 'origin-not-allowed' | 'short-lived-token-refused' | 'on-behalf-of-refused' | 'wrong-password' | 'access-denied' | 'not-found' | 'unknown-entity' | 'method-not-allowed' | 'not-acceptable' | 'request-timeout' | 'precondition-failed' | 'body-too-large' | 'unsupported-media-type' | 'range-not-satisfiable' | 'expectation-failed' | 'host-not-allowed' | 'mail-token-refused' | 'registration-refused' | 'patch-refused' | 'change-refused' | 'access-token-refused' | 'access-token-invalid' | 'password-refused' | 'headers-too-large' | 'too-many-attempts' | 'internal-error' | 'busy' | 'query-timeout' | 'directory-unavailable' | 'store-unavailable' | 'files-full' | 'not-writable' | 'record-refused' | 'upload-offset' | 'tus-version' | 'process-state' | 'upload-in-use' | 'no-room' | 'secret-set' | 'explanation-refused' | 'entity-conflict' | 'entity-refused'
+    readonly code: 'bad-request' | 'bad-parameter' | 'bad-on-behalf-of' | 'reason-required' | 'redirect-not-allowed' | 'sign-on-not-begun' | 'logout-not-understood' | 'sign-on-refused' | 'account-refused' | 'provider-unavailable' | 'login-failed' | 'logins-closed' | 'authentication-required' | 'csrf-cookie-missing' | 'csrf-header-missing' | 'csrf-mismatch' | 'csrf-not-ours' | 'origin-not-allowed' | 'short-lived-token-refused' | 'on-behalf-of-refused' | 'wrong-password' | 'access-denied' | 'not-found' | 'unknown-entity' | 'method-not-allowed' | 'not-acceptable' | 'request-timeout' | 'precondition-failed' | 'body-too-large' | 'unsupported-media-type' | 'range-not-satisfiable' | 'expectation-failed' | 'host-not-allowed' | 'mail-token-refused' | 'registration-refused' | 'patch-refused' | 'change-refused' | 'access-token-refused' | 'access-token-invalid' | 'password-refused' | 'headers-too-large' | 'too-many-attempts' | 'internal-error' | 'busy' | 'query-timeout' | 'directory-unavailable' | 'store-unavailable' | 'files-full' | 'not-writable' | 'record-refused' | 'record-referenced' | 'upload-offset' | 'tus-version' | 'process-state' | 'upload-in-use' | 'no-room' | 'secret-set' | 'explanation-refused' | 'entity-conflict' | 'entity-refused'
     readonly type: string
     readonly status: number
     readonly title: string
@@ -824,6 +871,15 @@ export interface Schemas {
       readonly sortable?: false
       readonly collation?: string
       readonly list?: true
+      readonly label?: string
+      readonly help?: string
+      readonly unit?: string
+      readonly format?: 'link' | 'image' | 'e-mail' | 'year' | 'identifier' | 'paragraphs' | 'json'
+      readonly required?: true
+      readonly default?: (string | number | boolean)
+      readonly unique?: true
+      readonly oneOf?: readonly ((string | number | boolean))[]
+      readonly references?: string
     })[]
     readonly records: (number | null)
     readonly bytes: (number | null)
@@ -939,7 +995,7 @@ export interface Schemas {
     readonly type: string
     readonly title: string
     readonly status: number
-    readonly code: 'bad-request' | 'bad-parameter' | 'bad-on-behalf-of' | 'reason-required' | 'redirect-not-allowed' | 'sign-on-not-begun' | 'logout-not-understood' | 'sign-on-refused' | 'account-refused' | 'provider-unavailable' | 'login-failed' | 'logins-closed' | 'authentication-required' | 'csrf-cookie-missing' | 'csrf-header-missing' | 'csrf-mismatch' | 'csrf-not-ours' | 'origin-not-allowed' | 'short-lived-token-refused' | 'on-behalf-of-refused' | 'wrong-password' | 'access-denied' | 'not-found' | 'unknown-entity' | 'method-not-allowed' | 'not-acceptable' | 'request-timeout' | 'precondition-failed' | 'body-too-large' | 'unsupported-media-type' | 'range-not-satisfiable' | 'expectation-failed' | 'host-not-allowed' | 'mail-token-refused' | 'registration-refused' | 'patch-refused' | 'change-refused' | 'access-token-refused' | 'access-token-invalid' | 'password-refused' | 'headers-too-large' | 'too-many-attempts' | 'internal-error' | 'busy' | 'query-timeout' | 'directory-unavailable' | 'store-unavailable' | 'files-full' | 'not-writable' | 'record-refused' | 'upload-offset' | 'tus-version' | 'process-state' | 'upload-in-use' | 'no-room' | 'secret-set' | 'explanation-refused' | 'entity-conflict' | 'entity-refused'
+    readonly code: 'bad-request' | 'bad-parameter' | 'bad-on-behalf-of' | 'reason-required' | 'redirect-not-allowed' | 'sign-on-not-begun' | 'logout-not-understood' | 'sign-on-refused' | 'account-refused' | 'provider-unavailable' | 'login-failed' | 'logins-closed' | 'authentication-required' | 'csrf-cookie-missing' | 'csrf-header-missing' | 'csrf-mismatch' | 'csrf-not-ours' | 'origin-not-allowed' | 'short-lived-token-refused' | 'on-behalf-of-refused' | 'wrong-password' | 'access-denied' | 'not-found' | 'unknown-entity' | 'method-not-allowed' | 'not-acceptable' | 'request-timeout' | 'precondition-failed' | 'body-too-large' | 'unsupported-media-type' | 'range-not-satisfiable' | 'expectation-failed' | 'host-not-allowed' | 'mail-token-refused' | 'registration-refused' | 'patch-refused' | 'change-refused' | 'access-token-refused' | 'access-token-invalid' | 'password-refused' | 'headers-too-large' | 'too-many-attempts' | 'internal-error' | 'busy' | 'query-timeout' | 'directory-unavailable' | 'store-unavailable' | 'files-full' | 'not-writable' | 'record-refused' | 'record-referenced' | 'upload-offset' | 'tus-version' | 'process-state' | 'upload-in-use' | 'no-room' | 'secret-set' | 'explanation-refused' | 'entity-conflict' | 'entity-refused'
     readonly detail: string
     readonly message: string
     readonly path: string
@@ -1365,6 +1421,15 @@ export interface Schemas {
       readonly list?: boolean
       readonly nullable?: unknown
       readonly sortable?: unknown
+      readonly label?: (string | null)
+      readonly help?: (string | null)
+      readonly unit?: (string | null)
+      readonly format?: ('link' | 'image' | 'e-mail' | 'year' | 'identifier' | 'paragraphs' | 'json' | null)
+      readonly required?: (boolean | null)
+      readonly default?: ((string | number | boolean) | null)
+      readonly unique?: (boolean | null)
+      readonly oneOf?: (readonly ((string | number | boolean))[] | null)
+      readonly references?: (string | null)
     }))[] | null)
     readonly table?: ({
       readonly schema?: string

@@ -14,6 +14,16 @@ export interface Description {
     readonly collation?: string
     readonly sortable?: false
     readonly list?: true
+    /** What an administrator has declared of the field: how values are shown, and what they must be. */
+    readonly label?: string
+    readonly help?: string
+    readonly unit?: string
+    readonly format?: 'link' | 'image' | 'e-mail' | 'year' | 'identifier' | 'paragraphs' | 'json'
+    readonly required?: true
+    readonly default?: string | number | boolean
+    readonly unique?: true
+    readonly oneOf?: readonly (string | number | boolean)[]
+    readonly references?: string
   }[]
   readonly relations?: readonly {
     readonly fields: readonly string[]

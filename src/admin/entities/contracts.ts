@@ -24,8 +24,9 @@ import { encodings } from '../../import/encodings.ts'
 import { maxFields } from '../../import/field-list.ts'
 import { maxEmpty, maxSeparator, maxText } from '../../import/recipe.ts'
 import { fieldTypes } from '../../import/types.ts'
+import { declarationLimits } from '../../model/declared-fields.ts'
 import { ways } from '../../model/recipes.ts'
-import { FieldDescription, Key, Relation } from '../../query/schemas.ts'
+import { FieldDescription, formats, Key, PlainValue, Relation } from '../../query/schemas.ts'
 import { Process } from '../processes/schemas.ts'
 
 const tag = 'Administration of entities'
@@ -139,6 +140,18 @@ const declared = {
   defaultCondition: Type.Optional(orNull(Type.Union([text, Type.Array(Json)]))),
   recipe: Type.Optional(orNull(Recipe)),
 }
+/** Members that say what is declared of a field; null takes one back. */
+const declarations = {
+  label: Type.Optional(orNull(text)),
+  help: Type.Optional(orNull(text)),
+  unit: Type.Optional(orNull(text)),
+  format: Type.Optional(orNull(oneOf(...formats))),
+  required: Type.Optional(orNull(Type.Boolean())),
+  default: Type.Optional(orNull(PlainValue)),
+  unique: Type.Optional(orNull(Type.Boolean())),
+  oneOf: Type.Optional(orNull(Type.Array(PlainValue, { minItems: 1, maxItems: declarationLimits.values }))),
+  references: Type.Optional(orNull(text)),
+}
 const WantedField = closed({
   name,
   type: Type.Optional(oneOf(...fieldTypes)),
@@ -148,6 +161,7 @@ const WantedField = closed({
   ),
   nullable: ignored,
   sortable: ignored,
+  ...declarations,
 })
 const WantedEntity = named('WantedEntity', {
   ...declared,
@@ -167,6 +181,11 @@ const WantedEntity = named('WantedEntity', {
 const EntityChange = named('EntityChange', {
   ...declared,
   collations: Type.Optional(Type.Record(text, orNull(text))),
+  fields: Type.Optional(
+    Type.Record(text, orNull(closed(declarations)), {
+      description: 'What is declared of fields, by their names; null takes back all that is declared of one.',
+    }),
+  ),
 })
 
 /** Counts of changes that an import has made, or would make. */

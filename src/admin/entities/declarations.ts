@@ -1,8 +1,10 @@
 import { commaList, quote, suggestion } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
+import { DeclarationRefused, declarationsAfter } from '../../import/declare-fields.ts'
 import { pointer } from '../../lib/json-pointer.ts'
 import { reservedEntities } from '../../model/built-in-entities.ts'
 import type { Declared } from '../../model/declared.ts'
+import type { DeclaredField } from '../../model/declared-fields.ts'
 import { type Entity, newEntityRule, type ReadRule, type Relation } from '../../model/entities.ts'
 import { groupOf } from '../../model/readers.ts'
 import { areComparable, descriptionOf } from '../../model/relations.ts'
@@ -26,7 +28,16 @@ export type Described = Omit<Entity, 'read'>
  * entity. @throws Problem 422
  */
 export const declaredAnew = (wanted: Wanted, entity: Described, all: Known): Declared =>
-  declaredWith(wanted, { read: newEntityRule }, entity, all)
+  declaredWith(
+    wanted,
+    // Fields that aren't named stay as they are, and so does what is declared of them.
+    {
+      read: newEntityRule,
+      ...(!wanted.fields && entity.declaredFields && { declaredFields: entity.declaredFields }),
+    },
+    entity,
+    all,
+  )
 
 /** The declarations after a PATCH, which changes only the members that it has. @throws Problem 422 */
 export const declaredAfter = (wanted: Wanted, entity: Entity, all: Known): Declared =>
@@ -43,10 +54,12 @@ function declaredWith(wanted: Wanted, before: Declared, entity: Described, all: 
   if (recipe !== null && entity.source.kind !== 'records')
     throw refused('/recipe', `Only imported entities have a recipe; ${entity.name} shows a table.`)
   if (wanted.relations) checkRelations(wanted.relations, entity, all)
+  const declaredFields = declaredFieldsWith(wanted, before.declaredFields ?? [], entity, all)
   return {
     read,
     ...descriptionOf({
       relations,
+      declaredFields,
       ...(description !== null && { description }),
       ...(write !== null && { write }),
       ...(recipe !== null && { recipe }),
@@ -57,6 +70,34 @@ function declaredWith(wanted: Wanted, before: Declared, entity: Described, all: 
             : checkedCondition(defaultCondition, entity),
       }),
     }),
+  }
+}
+
+/**
+ * The declarations of fields: a PATCH changes some, and a PUT that names fields replaces all. Without fields, both leave
+ * them.
+ */
+function declaredFieldsWith(
+  { declarations, fields }: Wanted,
+  before: readonly DeclaredField[],
+  entity: Described,
+  all: Known,
+): readonly DeclaredField[] {
+  if (!declarations && !fields) return before
+  const changes =
+    declarations ??
+    new Map((fields ?? []).flatMap(({ name, declared }) => (declared ? [[name, declared]] : [])))
+  try {
+    return declarationsAfter({ ...entity, declaredFields: declarations ? before : [] }, changes, all)
+  } catch (error) {
+    if (!(error instanceof DeclarationRefused)) throw error
+    const [name = '', ...path] = error.path
+    const at = declarations ? name : (fields ?? []).findIndex(field => field.name === name)
+    throw refused(
+      error.path.length === 0 ? '/fields' : pointer('fields', at, ...path),
+      `${error.message[0]?.toUpperCase()}${error.message.slice(1)}.`,
+      error.legal && { legal: error.legal.slice(0, 100) },
+    )
   }
 }
 

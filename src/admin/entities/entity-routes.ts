@@ -15,6 +15,7 @@ import { parseExact } from '../../lib/json.ts'
 import { pointer } from '../../lib/json-pointer.ts'
 import { type AuditEvent, detached } from '../../model/audit-events.ts'
 import { declaredOf, entityTag } from '../../model/declared.ts'
+import { describedFields } from '../../model/declared-fields.ts'
 import type { Entity } from '../../model/entities.ts'
 import type { Process } from '../../model/processes.ts'
 import { relationsOf } from '../../model/relations.ts'
@@ -230,7 +231,6 @@ function entityBody(entity: Entity, all: ReadonlyMap<string, Entity>, addresses:
   const {
     name,
     key,
-    fields,
     read,
     relations = [],
     defaultCondition,
@@ -247,7 +247,7 @@ function entityBody(entity: Entity, all: ReadonlyMap<string, Entity>, addresses:
     read,
     write,
     key,
-    fields,
+    fields: describedFields(entity),
     records: source.kind === 'records' ? source.count : null,
     bytes: source.kind === 'records' ? source.bytes : null,
     imported: source.kind === 'records' ? (source.imported ?? null) : null,

@@ -1,8 +1,10 @@
 import type { BodyOf } from '../../http/check-body.ts'
 import { commaList, quote, suggestion } from '../../http/parameters.ts'
+import type { FieldChange } from '../../import/declare-fields.ts'
 import { RecipeFault, readRecipe } from '../../import/recipe.ts'
 import { canonicalCollation } from '../../lib/collation.ts'
 import { pointer } from '../../lib/json-pointer.ts'
+import { declarationMembers } from '../../model/declared-fields.ts'
 import type { FieldType, ReadRule, Relation, WriteRule } from '../../model/entities.ts'
 import { readRuleForms, readRuleIn } from '../../model/readers.ts'
 import type { Recipe } from '../../model/recipes.ts'
@@ -27,6 +29,8 @@ export interface Wanted {
   readonly table?: { readonly schema: string; readonly name: string } | null
   /** Collations by field; null for code point order. */
   readonly collations?: ReadonlyMap<string, string | null>
+  /** Changes of declarations by field; null takes all of one back. */
+  readonly declarations?: ReadonlyMap<string, FieldChange | null>
 }
 
 export interface WantedField {
@@ -34,10 +38,13 @@ export interface WantedField {
   readonly type?: FieldType
   readonly collation?: string
   readonly list?: true
+  readonly declared?: FieldChange
 }
 
 /** A body that its schema describes. */
-type Given = BodyOf<typeof contracts.putEntity> & BodyOf<typeof contracts.changeEntity>
+type Given = BodyOf<typeof contracts.putEntity> & Omit<BodyOf<typeof contracts.changeEntity>, 'fields'>
+/** The body of a PATCH, whose fields are changes by name. */
+type GivenChange = Omit<Given, 'fields'> & Pick<BodyOf<typeof contracts.changeEntity>, 'fields'>
 
 /** A caller without a login may never write (R2). */
 const writeRuleForms = readRuleForms.filter(form => form !== 'anonymous')
@@ -47,20 +54,31 @@ const writeRuleForms = readRuleForms.filter(form => form !== 'anonymous')
  * @param name the entity in the address
  * @throws Problem 422 naming the member with a value that the entity can't have
  */
-export function wantedIn(given: Given, name: string): Wanted {
+export function wantedIn(given: Given | GivenChange, name: string): Wanted {
+  if (given.fields === undefined || given.fields === null || Array.isArray(given.fields))
+    return readersOf(given as Given, name)
+  const { fields, ...others } = given
+  return {
+    ...readersOf(others, name),
+    declarations: new Map(Object.entries(fields as NonNullable<GivenChange['fields']>)),
+  }
+}
+
+function readersOf(given: Given, name: string): Wanted {
   if (given.name !== undefined && given.name !== name)
     throw refused('/name', `The address names the entity ${name}, and the body another one.`, {
       legal: [name],
     })
   const wanted: Record<string, unknown> = {}
   for (const [member, read] of Object.entries(readers)) {
-    const value: unknown = given[member as keyof Wanted]
+    const value: unknown = given[member as Read]
     if (value !== undefined) wanted[member] = (read as (value: unknown) => unknown)(value)
   }
   return wanted as Wanted
 }
 
-type Value<M extends keyof Wanted> = NonNullable<Given[M]>
+type Read = Exclude<keyof Wanted, 'declarations'>
+type Value<M extends Read> = NonNullable<Given[M]>
 
 const orNull =
   <V, T>(read: (value: V) => T) =>
@@ -68,7 +86,7 @@ const orNull =
     value === null ? null : read(value)
 
 /** Readers of members by name. Each returns the value, or throws a Problem 422. */
-const readers: { readonly [M in keyof Wanted]-?: (value: Exclude<Given[M], undefined>) => Wanted[M] } = {
+const readers: { readonly [M in Read]-?: (value: Exclude<Given[M], undefined>) => Wanted[M] } = {
   read: value => ruleIn('/read', value, readRuleForms),
   write: orNull(value => ruleIn('/write', value, writeRuleForms) as WriteRule),
   description: value => value,
@@ -142,6 +160,9 @@ function fieldsIn(fields: Value<'fields'>): readonly WantedField[] {
       ...(type !== undefined && { type }),
       ...(collation !== undefined && { collation: collationIn(`/fields/${at}/collation`, collation) }),
       ...(list && { list }),
+      ...(declarationMembers.some(member => one[member] !== undefined) && {
+        declared: Object.fromEntries(declarationMembers.map(member => [member, one[member] ?? null])),
+      }),
     }
   })
   differentNames(

@@ -2,13 +2,15 @@ import type { FastifyRequest } from 'fastify'
 import { exactBody } from '../../http/json-body.ts'
 import { quote, suggestion } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
+import { checkerOf, constraintsOf } from '../../import/constraints.ts'
 import { fits, kindOf } from '../../import/types.ts'
 import { isObject, type Members, parseWritten } from '../../lib/json.ts'
+import { memo } from '../../lib/memo.ts'
 import type { Entity } from '../../model/entities.ts'
 import { keyValues, recordKey } from '../../model/record-changes.ts'
 
 /**
- * Checks a changed record by the rules of an import (D12). It may only have the fields of its entity: a new
+ * Checks a changed record by the rules of an import (D12), and fills in the defaults of its entity. It may only have the fields of its entity: a new
  * one would change the entity for every reader.
  * @param key key of the record, which can't change
  * @returns the JSON to store
@@ -16,8 +18,7 @@ import { keyValues, recordKey } from '../../model/record-changes.ts'
  */
 export function checkedJson(entity: Entity, record: unknown, key: string): string {
   if (!isObject(record)) throw new Problem('record-refused', 'A record is a JSON object.')
-  const json = printed(record)
-  requireFlat(json, 'record-refused')
+  requireFlat(printed(record), 'record-refused')
   const known = new Map(entity.fields.map(field => [field.name, field]))
   for (const [name, value] of Object.entries(record)) {
     const field = known.get(name)
@@ -30,11 +31,20 @@ export function checkedJson(entity: Entity, record: unknown, key: string): strin
         { members: { pointer: pointerTo(name), legal: [field.type] } },
       )
   }
+  constrained(entity)(record as Record<string, unknown>, ({ field, message, legal }) => {
+    throw new Problem('record-refused', `${message[0]?.toUpperCase()}${message.slice(1)}.`, {
+      members: { pointer: pointerTo(field), ...(legal && { legal }) },
+    })
+  })
   requireKey(entity, record, key)
+  const json = printed(record)
   if (Buffer.byteLength(json) > maxRecord)
     throw new Problem('body-too-large', 'The record would be larger than 1 MiB.')
   return json
 }
+
+/** The checks of an entity's constraints, made once for each state of its declarations. */
+const constrained = memo((entity: Entity) => checkerOf(constraintsOf(entity)))
 
 /** Writes a record as JSON, which fails if a patch has nested values again and again. */
 function printed(record: Members): string {
@@ -75,7 +85,8 @@ function requireKey(entity: Entity, record: Members, key: string): void {
 }
 
 /** Makes a JSON pointer (RFC 6901) to a field. */
-const pointerTo = (name: string) => `/${name.replaceAll('~', '~0').replaceAll('/', '~1').slice(0, 200)}`
+export const pointerTo = (name: string) =>
+  `/${name.replaceAll('~', '~0').replaceAll('/', '~1').slice(0, 200)}`
 
 /** Maximum size of a body and of a record, in bytes. */
 export const maxRecord = 1024 * 1024

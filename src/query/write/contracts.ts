@@ -46,6 +46,6 @@ export const contracts = {
     tag,
     headers,
     answers: { 204: nothing('It is deleted.') },
-    problems: refused,
+    problems: [...refused, 'record-referenced'],
   },
 } as const satisfies Contracts

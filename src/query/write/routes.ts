@@ -20,6 +20,7 @@ import { keyPlan, notFound, segmentsOf, valuesOfKey } from '../keys.ts'
 import { knownTo, writable } from '../readable.ts'
 import { checkedJson, maxRecord, readJson } from './check-record.ts'
 import { isWrittenSo, patched, setMember } from './json-patch.ts'
+import { seenBy } from './other-records.ts'
 
 const contract = contractsIn(() => import('./contracts.ts'))
 
@@ -139,10 +140,12 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
       json === before ||
       (change.event === 'record.change' && before !== undefined && isWrittenSo(earlier, made))
     if (isSame) return { json: before ?? null, isNew: false }
+    const after = json === null ? null : (made as Members)
+    const relies = await seenBy(entities, request, known, { entity, key: named, before: earlier, after })
     const isWritten = await entities.writeRecord(
       {
-        ...{ entity, key: named, before: seq, json },
-        values: keyValues(entity, (json === null ? earlier : (made as Members)) ?? {}),
+        ...{ entity, key: named, before: seq, json, relies },
+        values: keyValues(entity, after ?? earlier ?? {}),
         added: before === undefined ? 1 : json === null ? -1 : 0,
       },
       {
@@ -151,7 +154,7 @@ export function recordRoutes(app: FastifyInstance, { addresses, config, entities
           outcome: 'success',
           object: `${entity.name}/${key}`.slice(0, 500),
         }),
-        changes: changesBetween(earlier ?? null, json === null ? null : (made as Members)),
+        changes: changesBetween(earlier ?? null, after),
       },
     )
     return isWritten ? { json, isNew: before === undefined } : undefined

@@ -1,5 +1,7 @@
 import { RightsChanged, StoreUnavailable } from '../../lib/errors.ts'
+import { parseWritten } from '../../lib/json.ts'
 import type { AuditEvent } from '../../model/audit-events.ts'
+import { orderOf } from '../../model/value-order.ts'
 import {
   agreedParts,
   baseEntity,
@@ -7,7 +9,7 @@ import {
   type TakenChanges,
   versionParts,
 } from '../columns/changed-entities.ts'
-import type { Agreed, RecordWrite } from '../entities.ts'
+import type { Agreed, RecordWrite, Reliance } from '../entities.ts'
 import { type Change, count, haveRights, insert, type Read, record, row, rows, run } from './statements.ts'
 
 /** Changes of single records (docs/decisions/0041). */
@@ -16,6 +18,9 @@ export interface StoredWrite extends Omit<ChangeRow, 'seq'> {
   /** The version of the entity that the record was looked up in. */
   readonly version: string
   readonly before: number
+  /** The declarations of fields that the record was checked against, as JSON. */
+  readonly declared: string
+  readonly relies?: readonly Reliance[]
 }
 
 export const storedWrite = ({ entity, values, ...change }: RecordWrite): StoredWrite => ({
@@ -23,6 +28,7 @@ export const storedWrite = ({ entity, values, ...change }: RecordWrite): StoredW
   entity: entity.name,
   key_values: JSON.stringify(values),
   version: baseEntity(entity).source.version,
+  declared: JSON.stringify(entity.declaredFields ?? null),
 })
 
 export interface Writing {
@@ -49,10 +55,13 @@ export const lostRecords = (entity: string): StoreUnavailable =>
     `the records of ${entity} are gone from the database: restore a backup, or import them again`,
   )
 
-const versionsOf = (isThere: string) =>
-  `SELECT e.name, e.version, ${isThere} AS is_there FROM entity e
+const versionsOf = (isThere: string, declared: string) =>
+  `SELECT e.name, e.version, ${isThere} AS is_there, ${declared} AS declared FROM entity e
    WHERE e.name = ANY($1) AND e.version IS NOT NULL`
-const versions = { sqlite: versionsOf(hasRecords.sqlite), postgres: versionsOf(hasRecords.postgres) }
+const versions = {
+  sqlite: versionsOf(hasRecords.sqlite, `e.definition ->> '$.declaredFields'`),
+  postgres: versionsOf(hasRecords.postgres, `e.definition::json ->> 'declaredFields'`),
+}
 
 /** Makes several writes in one transaction, in their order. */
 export function* writeRecords(batch: readonly Writing[]): Change<readonly WriteOutcome[]> {
@@ -63,9 +72,7 @@ export function* writeRecords(batch: readonly Writing[]): Change<readonly WriteO
     batch.map(({ event }) => event),
     'shared',
   )
-  const named = yield* rows<{ name: string; version: string; is_there: boolean | number }>(versions, [
-    ...new Set(batch.map(({ write }) => write.entity)),
-  ])
+  const named = yield* rows<StoredEntity>(versions, [...new Set(batch.map(({ write }) => write.entity))])
   const stored = new Map(named.map(one => [one.name, one] as const))
   const changed = yield* rows<{ key: string; seq: number }>(
     'SELECT key, max(seq) AS seq FROM record_change WHERE key = ANY($1) GROUP BY key',
@@ -78,9 +85,13 @@ export function* writeRecords(batch: readonly Writing[]): Change<readonly WriteO
       outcomes.push(new RightsChanged())
       continue
     }
-    const { version, before, ...change } = write
+    const { version, before, declared, relies = [], ...change } = write
     const entity = stored.get(change.entity)
-    const isCurrent = entity?.version === version && (known.get(change.key) ?? 0) === before
+    const isCurrent =
+      entity?.version === version &&
+      (known.get(change.key) ?? 0) === before &&
+      declaredIn(entity) === declared &&
+      (yield* allHold(relies))
     const isWritten = isCurrent && Boolean(entity.is_there)
     outcomes.push(isCurrent && !isWritten ? lostRecords(change.entity) : isWritten)
     if (!isWritten) continue
@@ -90,6 +101,41 @@ export function* writeRecords(batch: readonly Writing[]): Change<readonly WriteO
   }
   yield* run('UPDATE state SET records = $1', last)
   return outcomes
+}
+
+interface StoredEntity {
+  readonly name: string
+  readonly version: string
+  readonly is_there: boolean | number
+  readonly declared: string | null
+}
+
+/** The declarations of fields, written as those of a write. */
+const declaredIn = ({ declared }: StoredEntity): string => JSON.stringify(JSON.parse(declared ?? 'null'))
+
+/** True if nothing has been written that a change doesn't allow for (docs/decisions/0076). */
+export function* allHold(relies: readonly Reliance[]): Read<boolean> {
+  for (const { entity, version, since } of relies) {
+    const { stored, seq } = versionParts(version)
+    const now = yield* row<{ version: string | null }>('SELECT version FROM entity WHERE name = $1', entity)
+    if (now?.version !== stored) return false
+    if (since.kind === 'kept') {
+      if ((yield* count('record_change WHERE entity = $1 AND seq > $2 AND json IS NULL', entity, seq)) > 0)
+        return false
+      continue
+    }
+    const { field, value, except = '' } = since
+    const written = yield* rows<{ json: string }>(
+      'SELECT json FROM record_change WHERE entity = $1 AND seq > $2 AND key <> $3 AND json IS NOT NULL',
+      ...[entity, seq, except],
+    )
+    const { key } = orderOf(field)
+    for (const { json } of written) {
+      const its = (parseWritten(json) as Readonly<Record<string, unknown>>)[field.name] ?? null
+      if (its !== null && key(its) === value) return false
+    }
+  }
+  return true
 }
 
 /**

@@ -22,7 +22,9 @@ export function Columns({
 }): JSX.Element {
   const [search, setSearch] = useState('')
   const names = new Set(shown.map(({ name }) => name))
-  const found = entity.fields.filter(({ name }) => name.toLowerCase().includes(search.toLowerCase()))
+  const found = entity.fields.filter(({ name, label = '' }) =>
+    `${label} ${name}`.toLowerCase().includes(search.toLowerCase()),
+  )
   const choose = (name: string, on: boolean) => {
     const chosen = entity.fields.map(one => one.name).filter(one => (one === name ? on : names.has(one)))
     if (chosen.length > 0) showColumns(entity, chosen)
@@ -45,7 +47,7 @@ export function Columns({
         {entity.fields.length > many && (
           <SearchBox label={t('columns.search')} value={search} onSearch={setSearch} />
         )}
-        {found.slice(0, most).map(({ name, type }) => (
+        {found.slice(0, most).map(({ name, label, type }) => (
           <label key={name} class="check">
             <input
               type="checkbox"
@@ -53,7 +55,7 @@ export function Columns({
               onChange={event => choose(name, event.currentTarget.checked)}
             />
             <span>
-              <bdi>{name}</bdi> <span class="soft small">{tOf('type', type)}</span>
+              <bdi>{label ?? name}</bdi> <span class="soft small">{tOf('type', type)}</span>
             </span>
           </label>
         ))}

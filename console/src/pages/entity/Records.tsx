@@ -10,7 +10,7 @@ import { Pager } from '../../parts/Pager.tsx'
 import { SearchBox } from '../../parts/SearchBox.tsx'
 import { Empty, Loading, ProblemView, Progress } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
-import { Value } from '../../parts/Value.tsx'
+import { FieldName, Value } from '../../parts/Value.tsx'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { step } from '../../shell/tour.ts'
@@ -179,12 +179,12 @@ function columnsOf(entity: Entity, { columns }: View): readonly Column<DataRecor
   const ordered = linked ? [linked, ...columns.filter(field => field !== linked)] : columns
   return ordered.map(field => ({
     id: field.name,
-    label: <bdi title={tOf('type', field.type)}>{field.name}</bdi>,
+    label: <FieldName field={field} />,
     numeric: field.type === 'integer' || field.type === 'number',
     sortable: isSortable(field),
     pinned: field === linked,
     cell: record => {
-      const shown = <Value value={record[field.name]} type={field.type} plain={field === linked} />
+      const shown = <Value value={record[field.name]} field={field} plain={field === linked} />
       return field === linked ? <a href={href(recordPath(entity, record))}>{shown}</a> : shown
     },
   }))

@@ -23,7 +23,7 @@ import { Page } from '../../parts/Page.tsx'
 import { Loading, ProblemView } from '../../parts/states.tsx'
 import { Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
-import { cut, Value } from '../../parts/Value.tsx'
+import { cut, FieldName, Value } from '../../parts/Value.tsx'
 import { Whole } from '../../parts/Whole.tsx'
 import { href, type Parameters, path, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
@@ -121,13 +121,14 @@ const Fields = ({
   readonly record: DataRecord
 }): JSX.Element => (
   <dl class="record">
-    {entity.fields.map(({ name, type }) => (
+    {entity.fields.map(field => (
       <>
-        <dt key={`${name}-name`}>
-          <bdi>{name}</bdi>
+        <dt key={`${field.name}-name`}>
+          <FieldName field={field} />
+          {field.help !== undefined && <p class="soft small help">{field.help}</p>}
         </dt>
-        <dd key={name}>
-          <Whole value={record[name]} type={type} />
+        <dd key={field.name}>
+          <Whole value={record[field.name]} field={field} />
         </dd>
       </>
     ))}
@@ -193,10 +194,10 @@ function Related({
           pathOf={one => recordPath(other, one)}
           columns={shown.map((field, at) => ({
             id: field.name,
-            label: <bdi>{field.name}</bdi>,
+            label: <FieldName field={field} />,
             numeric: field.type === 'integer' || field.type === 'number',
             cell: one => {
-              const text = <Value value={one[field.name]} type={field.type} plain={at === 0} />
+              const text = <Value value={one[field.name]} field={field} plain={at === 0} />
               return at === 0 ? <a href={href(recordPath(other, one))}>{text}</a> : text
             },
           }))}

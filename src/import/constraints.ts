@@ -1,0 +1,78 @@
+import type { DescribedField, FieldDeclaration } from '../model/declared-fields.ts'
+import { describedFields } from '../model/declared-fields.ts'
+import type { Entity } from '../model/entities.ts'
+import { orderOf } from '../model/value-order.ts'
+import { shown } from './import-error.ts'
+
+/**
+ * Declared constraints that a single record shows: required, default and one of a list (docs/decisions/0076). It is plain
+ * data, which threads are given.
+ */
+export type Constraint = Pick<DescribedField, 'name' | 'type' | 'collation'> &
+  Pick<FieldDeclaration, 'required' | 'default' | 'oneOf'>
+
+/** A field whose value a record can't have. */
+export interface Misfit {
+  readonly field: string
+  /** Words that follow the place, such as the line. */
+  readonly message: string
+  readonly legal?: readonly string[]
+}
+
+/** Maximum number of legal values that a message names. */
+const maxLegal = 20
+
+type Fields = Pick<Entity, 'fields' | 'declaredFields'>
+
+export const constraintsOf = (entity: Fields): readonly Constraint[] =>
+  describedFields(entity).flatMap(({ name, type, collation, required, default: value, oneOf }) =>
+    required === undefined && value === undefined && oneOf === undefined
+      ? []
+      : [
+          {
+            ...{ name, type },
+            ...(collation !== undefined && { collation }),
+            ...(required && { required }),
+            ...(value !== undefined && { default: value }),
+            ...(oneOf && { oneOf }),
+          },
+        ],
+  )
+
+/**
+ * Returns a function that fills in defaults and reports what is wrong with a record.
+ * @returns a function that changes the record
+ */
+export function checkerOf(
+  constraints: readonly Constraint[],
+): (record: Record<string, unknown>, refuse: (misfit: Misfit) => void) => void {
+  const checks = constraints.map(constraint => {
+    const { oneOf } = constraint
+    const { key } = orderOf(constraint)
+    const keys = oneOf && new Set(oneOf.map(key))
+    return { constraint, isListed: (value: unknown) => keys === undefined || keys.has(key(value)) }
+  })
+  return (record, refuse) => {
+    for (const { constraint, isListed } of checks) {
+      const { name, required, default: standard, oneOf = [] } = constraint
+      const value = Object.hasOwn(record, name) ? record[name] : null
+      if (value === null || value === undefined) {
+        if (standard !== undefined) setOwn(record, name, standard)
+        else if (required)
+          refuse({ field: name, message: `the field ${shown(name)} needs a value, and has none` })
+      } else if (!isListed(value)) {
+        const legal = oneOf.slice(0, maxLegal).map(one => shown(one))
+        const more = oneOf.length - legal.length
+        refuse({
+          field: name,
+          message: `the field ${shown(name)} has the value ${shown(value)}, which is none of those that it may have: ${legal.join(', ')}${more > 0 ? ` and ${more} more` : ''}`,
+          legal: oneOf.slice(0, 100).map(String),
+        })
+      }
+    }
+  }
+}
+
+/** Sets a member, also one that is called `__proto__`. */
+const setOwn = (record: Record<string, unknown>, name: string, value: unknown) =>
+  Object.defineProperty(record, name, { value, writable: true, enumerable: true, configurable: true })

@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict'
+import type { TestContext } from 'node:test'
+import { type Administrator, administrator } from '../support/clients/administrator.ts'
+import type { Client } from '../support/clients/client.ts'
+import { list } from '../support/clients/listings.ts'
+import { test } from '../support/service/engines.ts'
+import { type Service, startService } from '../support/service/service.ts'
+
+const constraints = {
+  state: { required: true, default: 'kept', oneOf: ['kept', 'shown'] },
+  code: { unique: true },
+  artist_id: { references: 'artists' },
+  title: { required: true },
+}
+
+interface Started {
+  readonly service: Service
+  readonly root: Administrator
+  readonly client: Client
+}
+
+async function started(t: TestContext): Promise<Started> {
+  const service = await startService(t)
+  await service.addRecords('artists', 'id', [
+    { id: 1, name: 'Ruth' },
+    { id: 2, name: 'Zoë' },
+  ])
+  await service.addRecords('artworks', 'id', [
+    { id: 7, title: 'Ribbon', artist_id: 1, state: 'shown', code: 'a', part_of: null },
+    { id: 8, title: 'Sea', artist_id: null, state: 'kept', code: null, part_of: 7 },
+  ])
+  const root = await administrator(service)
+  for (const [name, change] of [
+    ['artworks', { fields: constraints, write: 'admin' }],
+    ['artists', { write: 'admin' }],
+  ] as const) {
+    const answer = await root.send('PATCH', `/${name}`, change)
+    assert.equal(answer.status, 200, JSON.stringify(answer.body))
+  }
+  return { service, root, client: root.client }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what a test expects, it asserts.
+type Body = any
+
+async function write(client: Client, method: string, path: string, body?: unknown): Promise<[number, Body]> {
+  const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json'
+  const response = await client.request(`/api/query/v4/${path}`, {
+    method,
+    ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': type } }),
+  })
+  const text = await response.text()
+  return [response.status, text === '' ? null : JSON.parse(text)]
+}
+
+test('R10 a record that lacks a value gets the default, or is refused at its field', async t => {
+  const { client } = await started(t)
+  const [status, made] = await write(client, 'PUT', 'artworks/9', { title: 'Hat' })
+  assert.equal(status, 201, JSON.stringify(made))
+  assert.deepEqual(made, { id: 9, title: 'Hat', state: 'kept' })
+  for (const [body, pointer] of [
+    [{ state: 'kept' }, '/title'],
+    [{ title: null }, '/title'],
+    [{ title: 'Hat', state: 'lost' }, '/state'],
+    [{ title: 'Hat', code: 'a' }, '/code'],
+    [{ title: 'Hat', artist_id: 99 }, '/artist_id'],
+  ] as const) {
+    const [refused, problem] = await write(client, 'PUT', 'artworks/10', body)
+    assert.equal(refused, 422, JSON.stringify(problem))
+    assert.equal(problem.code, 'record-refused')
+    assert.equal(problem.pointer, pointer)
+  }
+  const [, lost] = await write(client, 'PUT', 'artworks/10', { title: 'Hat', state: 'lost' })
+  assert.deepEqual(lost.legal, ['kept', 'shown'])
+  // Taking a value away brings the default back.
+  assert.equal((await write(client, 'PATCH', 'artworks/9', { state: 'shown' }))[1].state, 'shown')
+  assert.equal((await write(client, 'PATCH', 'artworks/9', { state: null }))[1].state, 'kept')
+  assert.equal((await write(client, 'PATCH', 'artworks/9', { title: null }))[0], 422)
+  // A record may be written again with the value that it has.
+  assert.equal((await write(client, 'PATCH', 'artworks/7', { title: 'Ribbons', code: 'a' }))[0], 200)
+})
+
+test('R10 a record that others reference is not deleted, and the answer names them to those who may know', async t => {
+  const { client, root } = await started(t)
+  const [status, problem] = await write(client, 'DELETE', 'artists/1')
+  assert.equal(status, 409)
+  assert.equal(problem.code, 'record-referenced')
+  assert.deepEqual(problem.referenced, { entity: 'artworks', field: 'artist_id', keys: ['7'] })
+  assert.equal((await write(client, 'DELETE', 'artists/2'))[0], 204)
+  assert.equal((await write(client, 'PATCH', 'artworks/7', { artist_id: null }))[0], 200)
+  assert.equal((await write(client, 'DELETE', 'artists/1'))[0], 204)
+  // A record may reference itself, and go with that.
+  const own = await root.send('PATCH', '/artworks', { fields: { part_of: { references: 'artworks' } } })
+  assert.equal(own.status, 200, JSON.stringify(own.body))
+  assert.equal((await write(client, 'DELETE', 'artworks/7'))[0], 409)
+  assert.equal((await write(client, 'PUT', 'artworks/11', { title: 'Self', part_of: 11 }))[0], 201)
+  assert.equal((await write(client, 'DELETE', 'artworks/11'))[0], 204)
+})
+
+test('R10 of many writers at once, one gets a unique value', async t => {
+  const { client, service } = await started(t)
+  const writes = Array.from({ length: 24 }, (_, n) =>
+    write(client, 'PUT', `artworks/${100 + n}`, { title: `${n}`, code: `c${n % 3}` }),
+  )
+  const statuses = (await Promise.all(writes)).map(([status]) => status)
+  assert.equal(statuses.filter(status => status === 201).length, 3, statuses.join())
+  assert.equal(statuses.filter(status => status === 422).length, 21, statuses.join())
+  const codes = (await list<{ code?: string }>(service.client(), 'artworks')).flatMap(
+    ({ code }) => code ?? [],
+  )
+  assert.deepEqual(codes.toSorted(), ['a', 'c0', 'c1', 'c2'])
+})
+
+test('R10 a record that is referenced and deleted at once stays, or was never referenced', async t => {
+  const { client, service } = await started(t)
+  for (let n = 0; n < 12; n++) {
+    const id = 1_000 + n
+    assert.equal((await write(client, 'PUT', `artists/${id}`, { name: 'New' }))[0], 201)
+    const [[referenced], [deleted]] = await Promise.all([
+      write(client, 'PUT', `artworks/${id}`, { title: 'x', artist_id: id }),
+      write(client, 'DELETE', `artists/${id}`),
+    ])
+    assert.ok(
+      (referenced === 201 && deleted === 409) || (referenced === 422 && deleted === 204),
+      `${referenced} and ${deleted}`,
+    )
+  }
+  const artists = new Set((await list<{ id: number }>(service.client(), 'artists')).map(({ id }) => id))
+  for (const { artist_id: id } of await list<{ artist_id?: number | null }>(service.client(), 'artworks'))
+    assert.ok(id === undefined || id === null || artists.has(id))
+})
