@@ -25,6 +25,7 @@ export {
   CloudOff,
   Columns3,
   Copy,
+  CopyPlus,
   Database,
   Download,
   Eye,

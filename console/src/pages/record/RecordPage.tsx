@@ -1,11 +1,11 @@
 import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
 import { service } from '../../api.ts'
 import {
   type DataRecord,
   type Entity,
   entities,
   entityPath,
-  keyInPath,
   keyPath,
   pathOf,
   type Relation,
@@ -13,17 +13,21 @@ import {
 } from '../../entities.ts'
 import { printExactly, readExactly } from '../../exact.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
-import { Copy } from '../../icons.ts'
+import { ChevronDown, Copy, CopyPlus, Pencil, Trash2 } from '../../icons.ts'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
+import { Menu } from '../../parts/Menu.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Loading, ProblemView } from '../../parts/states.tsx'
 import { Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { cut, Value } from '../../parts/Value.tsx'
 import { Whole } from '../../parts/Whole.tsx'
-import { href, type Parameters, path, withQuery } from '../../router.ts'
+import { go, href, type Parameters, path, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
+import { DeleteRecord, RecordDialog } from '../edit/RecordDialog.tsx'
+import { RecordForm } from '../edit/RecordForm.tsx'
+import { load, newer, rounds, type Stored } from '../edit/writing.ts'
 import { useEntity } from '../entity/EntityPage.tsx'
 import { written } from '../entity/pql.ts'
 import { nameField, usual } from '../entity/view.ts'
@@ -37,15 +41,14 @@ function RecordPage({ parameters }: { readonly parameters: Parameters }): JSX.El
   const record = useLoad(
     async signal => {
       if (!entity) return undefined
-      const given = [keyInPath(entity, key)].flat()
-      const text = given.length === 1 ? (given[0] ?? '') : key
-      const response = await service.value.request('GET', pathOf(name, text), { signal })
-      return readExactly(await response.text()) as DataRecord
+      return load(entity, key, signal)
     },
-    [entity, key, who.value],
+    [entity, key, who.value, rounds.value, newer.value],
   )
   const problem = found.problem ?? record.problem
-  const title = entity && record.value ? titleOf(entity, record.value, key) : key
+  const stored = record.value
+  const title = entity && stored ? titleOf(entity, stored.record, key) : key
+  const [isEditing, setEditing] = useState(false)
   return (
     <Page
       title={title}
@@ -53,15 +56,36 @@ function RecordPage({ parameters }: { readonly parameters: Parameters }): JSX.El
         [t('nav.home'), href('')],
         [tOf('entity', name), href(entityPath(name))],
       ]}
-      actions={record.value && <CopyAddress />}
+      actions={
+        entity &&
+        stored && (
+          <>
+            {entity.writable && !isEditing && (
+              <RecordActions {...{ entity, stored, title }} onEdit={() => setEditing(true)} />
+            )}
+            <CopyAddress />
+          </>
+        )
+      }
     >
       {problem ? (
         <ProblemView problem={problem} retry={found.problem ? found.reload : record.reload} />
-      ) : entity && record.value ? (
+      ) : entity && stored ? (
         <>
-          <Fields entity={entity} record={record.value} />
+          {isEditing ? (
+            <RecordForm
+              entity={entity}
+              stored={stored}
+              onClose={() => {
+                setEditing(false)
+                document.querySelector<HTMLElement>('h1')?.focus()
+              }}
+            />
+          ) : (
+            <Fields entity={entity} record={stored.record} />
+          )}
           {entity.relations?.map(relation => (
-            <Related key={relation.to.entity} relation={relation} record={record.value ?? {}} />
+            <Related key={relation.to.entity} relation={relation} record={stored.record} />
           ))}
         </>
       ) : (
@@ -75,6 +99,81 @@ const titleOf = (entity: Entity, record: DataRecord, key: string): string => {
   const field = nameField(entity)
   const value = field && record[field.name]
   return typeof value === 'string' && value.trim() !== '' ? cut(value, 200) : key
+}
+
+/** What those who may write the record can do with it. */
+function RecordActions({
+  entity,
+  stored,
+  title,
+  onEdit,
+}: {
+  readonly entity: Entity
+  readonly stored: Stored
+  readonly title: string
+  readonly onEdit: () => void
+}): JSX.Element {
+  const [open, setOpen] = useState<'copy' | 'delete'>()
+  const close = () => setOpen(undefined)
+  return (
+    <>
+      <button type="button" class="button" onClick={onEdit}>
+        <Icon of={Pencil} />
+        {t('edit.do')}
+      </button>
+      <Menu
+        button={
+          <>
+            {t('edit.actions')}
+            <Icon of={ChevronDown} size={16} />
+          </>
+        }
+      >
+        {shut => (
+          <>
+            {(
+              [
+                ['copy', CopyPlus, t('edit.copy.do')],
+                ['delete', Trash2, t('edit.delete.do')],
+              ] as const
+            ).map(([what, icon, label]) => (
+              <button
+                key={what}
+                type="button"
+                class="menu-item"
+                onClick={() => {
+                  shut()
+                  setOpen(what)
+                }}
+              >
+                <Icon of={icon} />
+                {label}
+              </button>
+            ))}
+          </>
+        )}
+      </Menu>
+      {open === 'copy' && (
+        <RecordDialog
+          entity={entity}
+          copied={stored}
+          onClose={added => {
+            close()
+            if (added) go(recordPath(entity, added.record))
+          }}
+        />
+      )}
+      {open === 'delete' && (
+        <DeleteRecord
+          {...{ entity, stored, title }}
+          onClose={isDone => {
+            close()
+            if (isDone) go(entityPath(entity.name))
+          }}
+        />
+      )}
+    </>
+  )
 }
 
 const CopyAddress = (): JSX.Element => (
