@@ -23,6 +23,7 @@ import type { LongTexts } from './long-texts.ts'
 import { parseAsked } from './parse.ts'
 import type { Known, KnownEntity } from './plan.ts'
 import { knownTo, readable } from './readable.ts'
+import { asksForHistory, historyOf } from './write/history.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -56,6 +57,10 @@ export function belowEntityRoutes(
     const direct = listedBy(known.entity, below)
     if (direct !== undefined) return list(request, reply, known.entity.name, () => direct)
     const [key = '', related, ...more] = below
+    if (related === undefined && asksForHistory(request)) {
+      const record = await recordWith(request, known, key)
+      return historyOf(request, entities, known.entity, key, record === '' ? undefined : record)
+    }
     if (related === undefined) return sendRecord(request, reply, known, key)
     const { entity } = await knownTo(entities, request, related)
     belongingTo(known, { ...known, entity }, key)

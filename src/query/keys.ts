@@ -3,10 +3,10 @@ import type { Config } from '../config/config.ts'
 import { pathOf } from '../http/addresses.ts'
 import { quote } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { parseWritten } from '../lib/json.ts'
+import { exactText, parseWritten } from '../lib/json.ts'
 import type { Entity, FieldType, Page } from '../model/entities.ts'
 import { type Condition, listOf, type Plan } from '../model/plan.ts'
-import { recordKey } from '../model/record-changes.ts'
+import { keyValues, recordKey } from '../model/record-changes.ts'
 import { constantFor } from './check/constants.ts'
 import { fieldNamed, whole } from './check/fields.ts'
 import { combined } from './check/normal-form.ts'
@@ -71,6 +71,15 @@ function keyConstants(entity: Entity, key: string): readonly Json[] {
     if (value === undefined) throw notFound(entity, key)
     return value
   })
+}
+
+/** Returns the key of a record as its address has it. */
+export function keyTextOf(entity: Entity, record: Readonly<Record<string, unknown>>): string {
+  const parts = keyValues(entity, record).map(value =>
+    typeof value === 'string' ? value : (exactText(value) ?? JSON.stringify(value)),
+  )
+  const [only = ''] = parts
+  return parts.length === 1 ? only : parts.map(part => part.replaceAll(/[\\,]/g, '\\$&')).join(',')
 }
 
 const partsOf = (key: string): readonly string[] =>

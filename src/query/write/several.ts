@@ -1,0 +1,360 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type Body, changes, rightTo } from '../../http/access.ts'
+import { eventOf } from '../../http/audit.ts'
+import { clientOf } from '../../http/connection.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
+import { requireType, sendJson } from '../../http/json-body.ts'
+import {
+  badParameter,
+  parseBoolean,
+  type Query,
+  quote,
+  singleParameters,
+  wholeNumber,
+} from '../../http/parameters.ts'
+import { Problem } from '../../http/problems.ts'
+import { type Client, Overloaded } from '../../lib/fair-queue.ts'
+import { isObject, type Members, parseWritten } from '../../lib/json.ts'
+import { viewerOf } from '../../model/caller.ts'
+import { createLoopQueue, type Limits } from '../../model/limits.ts'
+import { keyValues, recordKey } from '../../model/record-changes.ts'
+import type { Entities, RecordEntity, RecordWrite } from '../../storage/entities.ts'
+import { recordTag } from '../entity-tag.ts'
+import { keyPlan, keyTextOf } from '../keys.ts'
+import { parseAsked } from '../parse.ts'
+import { type KnownEntity, planOf } from '../plan.ts'
+import { knownTo, writable } from '../readable.ts'
+import { type Change, changed, changeIn, changesBetween, jsonPatch, mergePatch, objectOf } from './change.ts'
+import { checkedJson, readJson } from './check-record.ts'
+import { isWrittenSo } from './json-patch.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
+
+interface Parts {
+  readonly entities: Entities
+  readonly limits: Pick<Limits, 'loops'>
+}
+
+/** Maximum number of records that are changed in one step. */
+export const maxTogether = 10_000
+/** Maximum size in bytes of the body, of the records that are changed, and of what they become. */
+const maxBytes = 16 * 1024 * 1024
+/** Maximum number of such changes made at the same time, in all event loops together. */
+const maxAtOnce = 4
+/** Maximum number of attempts to change records that others keep changing. */
+const maxAttempts = 10
+/** Number of records of the answer that show what becomes of them. */
+const shown = 10
+/** Number of records that are looked at before others have their turn. */
+const atATime = 100
+
+const csrf = { not: 'No cookie authenticates requests below the query base.' }
+const patches: Body = {
+  types: ['application/json', mergePatch, jsonPatch],
+  limit: maxBytes,
+  optional: false,
+}
+const access = {
+  PATCH: changes(rightTo('write the entity'), 'query', patches, { csrf }),
+  DELETE: changes(rightTo('write the entity'), 'query', 'unused', { csrf }),
+}
+const names = { PATCH: 'changeRecords', DELETE: 'deleteRecords' } as const
+
+/** What a request asks for. */
+interface Asked {
+  /** undefined: the records are named one by one. */
+  readonly query: string | undefined
+  readonly change: Change | undefined
+  readonly writes: readonly Write[]
+  readonly isDryRun: boolean
+  /** The number of records that there must be. */
+  readonly expected: number | undefined
+  /** True if the answer has the body of a request that undoes the change. */
+  readonly isUndoable: boolean
+}
+
+/** The change of a record that is named by its key. */
+interface Write {
+  readonly key: string
+  readonly change: Change
+  /** The tag that it must have; null: it must not be there; undefined: any. */
+  readonly tag: string | null | undefined
+}
+
+/** A record that is to be changed. */
+interface Target {
+  readonly key: string
+  readonly before: string | undefined
+  readonly change: Change
+}
+
+/** What becomes of a record. */
+interface Made extends Target {
+  readonly after: string | null
+  readonly write: Omit<RecordWrite, 'entity' | 'before'>
+  readonly object: string
+  readonly changes: ReturnType<typeof changesBetween>
+}
+
+/**
+ * `PATCH` and `DELETE {query_base}/<entity>`: several records are changed in one step, all or none (R10–R13,
+ * docs/decisions/0072).
+ */
+export function severalRoutes(app: FastifyInstance, { entities, limits }: Parts): void {
+  const queue = createLoopQueue(limits.loops().wanted, maxAtOnce)
+  for (const method of ['PATCH', 'DELETE'] as const)
+    routesOf(app).route({
+      method,
+      url: '/:entity',
+      ...route(names[method], access[method]),
+      handler: async (request, reply) => {
+        const { entity: name } = request.params as { readonly entity: string }
+        const { entity } = await knownTo(entities, request, name)
+        // A caller who may not write isn't told what is wrong with the request.
+        writable(entity, request.caller)
+        const asked = askedBy(request)
+        const leave = await queue.enter(clientOf(request))
+        try {
+          return await sendJson(reply.header('vary', 'Origin'), await changeTogether(request, name, asked))
+        } finally {
+          leave()
+        }
+      },
+    })
+
+  /** Changes the records. If another request has written one of them meanwhile, all of it is done again. */
+  async function changeTogether(request: FastifyRequest, name: string, asked: Asked): Promise<string> {
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const known = await knownTo(entities, request, name)
+      const entity = writable(known.entity, request.caller)
+      const targets =
+        asked.query === undefined || asked.change === undefined
+          ? await named(entity, asked.writes, clientOf(request))
+          : await found({ ...known, entity }, asked.query, asked.change, request)
+      if (asked.expected !== undefined && targets.length !== asked.expected)
+        throw new Problem(
+          'precondition-failed',
+          `The query finds ${records(targets.length)}, and not ${asked.expected.toLocaleString('en')}. Nothing was changed.`,
+          { members: { count: targets.length } },
+        )
+      const all = await madeOf(entity, targets)
+      if (asked.isDryRun || all.length === 0) return answerOf(targets.length, all, asked)
+      const event = (made: Made) => ({
+        ...eventOf(request.caller, request, {
+          event: made.after === null ? 'record.delete' : made.change.event,
+          outcome: 'success',
+          object: made.object,
+        }),
+        changes: made.changes,
+      })
+      const isWritten = await entities.writeTogether(
+        entity,
+        all.map(({ write }) => write),
+        all.map(event),
+      )
+      if (isWritten) return answerOf(targets.length, all, asked)
+    }
+    throw new Overloaded(`Records of ${name} are being written by others all the time. Retry in a moment.`)
+  }
+
+  /** Finds the records of a query, with the default condition of the entity (Q25) as in a list. */
+  async function found(
+    known: KnownEntity,
+    query: string,
+    change: Change,
+    request: FastifyRequest,
+  ): Promise<readonly Target[]> {
+    const { entity } = known
+    const isAst = /^\s*\[/.test(query)
+    const asked = parseAsked({ values: new Map([['query', [query]]]), text: '', malformed: null })
+    const plan = planOf(asked, isAst ? known : { ...known, entity: null })
+    if (plan.entity.name !== entity.name)
+      throw badQuery(query, `The query is about ${plan.entity.name}, and the address about ${entity.name}.`)
+    if (plan.shape.kind !== 'records' || plan.page.limit !== null || plan.page.offset !== 0)
+      throw badQuery(
+        query,
+        'Records are changed whole and all together: give a condition, and no columns, groups or limits.',
+      )
+    const page = { order: [], offset: 0, limit: maxTogether + 1, total: false }
+    const client = clientOf(request)
+    const { body } = await entities.list({ ...plan, page }, viewerOf(request.caller), 'ndjson', client)
+    const lines = await linesOf(body)
+    if (lines.length > maxTogether) throw tooMany(`The query finds more than ${records(maxTogether)}`)
+    return lines.map(before => ({ key: keyTextOf(entity, parseWritten(before) as Members), before, change }))
+  }
+
+  /**
+   * Finds records by their keys.
+   * @throws Problem 412 with the keys of those that are not as they must be
+   */
+  async function named(
+    entity: RecordEntity,
+    writes: readonly Write[],
+    client: Client,
+  ): Promise<readonly Target[]> {
+    const targets: Target[] = []
+    const others: string[] = []
+    const seen = new Set<string>()
+    for (const [at, { key, change, tag }] of writes.entries()) {
+      if (at % atATime === 0) await turn()
+      const [plan, nameOf] = keyPlan(entity, key)
+      if (seen.has(nameOf())) throw wrongBody(`The record ${quote(key)} is there twice.`)
+      seen.add(nameOf())
+      const { json: before } = await entities.record(plan, nameOf, client)
+      const now = before === undefined ? null : recordTag(before)
+      if (tag !== undefined && tag !== now) others.push(key)
+      // What is to be deleted and is gone needs nothing.
+      else if (before !== undefined || change.event !== 'record.delete') targets.push({ key, before, change })
+    }
+    if (others.length === 0) return targets
+    throw new Problem(
+      'precondition-failed',
+      `${others.length === 1 ? 'A record has' : `${records(others.length)} have`} changed: ${others.slice(0, 5).map(quote).join(', ')}. Nothing was written.`,
+      { members: { keys: others } },
+    )
+  }
+}
+
+/** Makes the changes. @returns the records that differ afterwards. @throws Problem with the key of a record */
+async function madeOf(entity: RecordEntity, targets: readonly Target[]): Promise<readonly Made[]> {
+  const all: Made[] = []
+  let bytes = 0
+  for (const [at, target] of targets.entries()) {
+    if (at % atATime === 0) await turn()
+    const made = oneOf(entity, target)
+    if (made === undefined) continue
+    bytes += (made.after ?? '').length + (made.before ?? '').length
+    if (bytes > 2 * maxBytes) throw tooMany('The records are larger than 16 MiB')
+    all.push(made)
+  }
+  return all
+}
+
+function oneOf(entity: RecordEntity, target: Target): Made | undefined {
+  const { key, before, change } = target
+  const earlier = before === undefined ? undefined : (parseWritten(before) as Members)
+  try {
+    const made = changed(change, entity, key, before)
+    const [, nameOf] = keyPlan(entity, key)
+    const name = earlier ? recordKey(entity, keyValues(entity, earlier)) : nameOf()
+    const after = made === null ? null : checkedJson(entity, made, name)
+    if (after === before) return undefined
+    if (change.event === 'record.change' && earlier !== undefined && isWrittenSo(earlier, made))
+      return undefined
+    const values = keyValues(entity, after === null ? (earlier ?? {}) : (made as Members))
+    const added = before === undefined ? 1 : after === null ? -1 : 0
+    const write = { key: name, values, json: after, added } as const
+    return {
+      ...{ ...target, after, write, object: objectOf(entity, earlier ?? (made as Members)) },
+      changes: changesBetween(earlier ?? null, made as Members | null),
+    }
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error
+    throw new Problem(
+      error.code,
+      `The record ${quote(key.slice(0, 200))}: ${error.message} Nothing was changed.`,
+      {
+        headers: error.headers,
+        members: { ...error.members, key: key.slice(0, 500) },
+      },
+    )
+  }
+}
+
+/** Writes the answer as text, so that records keep every digit. */
+function answerOf(count: number, all: readonly Made[], { isDryRun, isUndoable }: Asked): string {
+  const text = JSON.stringify
+  const first = all
+    .slice(0, shown)
+    .map(
+      ({ key, before, after }) =>
+        `{"key":${text(key)},"before":${before ?? 'null'},"after":${after ?? 'null'}}`,
+    )
+  const undo = all.map(({ key, before, after }) => {
+    const tag = after === null ? 'null' : text(recordTag(after))
+    return `{"key":${text(key)},"etag":${tag},"record":${before ?? 'null'}}`
+  })
+  return `{"count":${count},"changed":${all.length},"dry_run":${isDryRun},"records":[${first}]${
+    isUndoable && !isDryRun ? `,"undo":{"records":[${undo}]}` : ''
+  }}`
+}
+
+/** Reads what a request asks for. A missing query never means all records. @throws Problem */
+function askedBy(request: FastifyRequest): Asked {
+  const given = singleParameters(request.query as Query, ['query', 'dry_run', 'expected', 'undo'])
+  const query = given.query === undefined || /^\s*(null\s*)?$/.test(given.query) ? undefined : given.query
+  const boolean = (name: 'dry_run' | 'undo') => given[name] !== undefined && parseBoolean(name, given[name])
+  const common = {
+    isDryRun: boolean('dry_run'),
+    isUndoable: boolean('undo'),
+    expected: given.expected === undefined ? undefined : wholeNumber('expected', given.expected, 0),
+  }
+  const isList =
+    request.method === 'PATCH' &&
+    requireType(request, [jsonPatch, mergePatch, 'application/json']) === 'application/json'
+  if (isList) {
+    if (query !== undefined)
+      throw badQuery(query, 'The body names the records; leave out the query, or send a patch.')
+    return { ...common, query, change: undefined, writes: writesIn(readJson(request)) }
+  }
+  if (query === undefined)
+    throw badQuery(
+      given.query ?? '',
+      'The parameter query is missing: it says which records are changed, as in ["=", "field", "value"]. A condition that all records meet, such as ["null?", "key", false], changes all of them.',
+    )
+  return { ...common, query, change: changeIn(request), writes: [] }
+}
+
+/** Reads a list of records to write, each with its key. @throws Problem 422 */
+function writesIn(body: unknown): readonly Write[] {
+  const list = isObject(body) && Object.keys(body).length === 1 ? body.records : undefined
+  if (!Array.isArray(list)) throw wrongBody('The body must be an object with the member `records`, a list.')
+  if (list.length > maxTogether) throw tooMany(`The body has ${records(list.length)}`)
+  return list.map((one: unknown, at) => {
+    const { key, etag, record, patch, ...others } = isObject(one) ? one : {}
+    const [other] = Object.keys(others)
+    if (!isObject(one) || typeof key !== 'string' || other !== undefined)
+      throw wrongBody(
+        `Record ${at} must have a text as \`key\`, \`record\` or \`patch\`, and perhaps \`etag\`${other === undefined ? '' : `, and not ${quote(other)}`}.`,
+      )
+    if ((record === undefined) === (patch === undefined))
+      throw wrongBody(`Record ${at} must have either \`record\` or \`patch\`.`)
+    if (etag !== undefined && etag !== null && typeof etag !== 'string')
+      throw wrongBody(`The \`etag\` of record ${at} must be a text, or null if it must not be there.`)
+    if (patch !== undefined && !isObject(patch))
+      throw wrongBody(`The \`patch\` of record ${at} must be an object.`)
+    const change: Change =
+      patch !== undefined
+        ? { event: 'record.change', type: mergePatch, patch }
+        : record === null
+          ? { event: 'record.delete' }
+          : { event: 'record.put', body: record }
+    return { key, tag: etag, change }
+  })
+}
+
+const wrongBody = (detail: string) => new Problem('record-refused', detail)
+const badQuery = (query: string, detail: string) => badParameter('query', query, detail)
+const records = (count: number) => (count === 1 ? '1 record' : `${count.toLocaleString('en')} records`)
+const tooMany = (what: string) =>
+  new Problem(
+    'record-refused',
+    `${what}, and ${records(maxTogether)} of 16 MiB can be changed in one step. Narrow the query, or use \`carrel import --update\`. Nothing was changed.`,
+    { members: { most: maxTogether } },
+  )
+
+/** Lets others have their turn. */
+const turn = () => new Promise(resolve => setImmediate(resolve))
+
+/** Collects the lines of a listing. @throws Problem 422 if they are too large */
+async function linesOf(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<readonly string[]> {
+  const pieces: Uint8Array[] = []
+  let bytes = 0
+  for await (const piece of body instanceof Uint8Array ? [body] : body) {
+    bytes += piece.length
+    if (bytes > maxBytes + maxTogether) throw tooMany('The records are larger than 16 MiB')
+    pieces.push(piece)
+  }
+  const text = Buffer.concat(pieces).toString()
+  return text === '' ? [] : text.split('\n').filter(line => line !== '')
+}
