@@ -17,13 +17,13 @@ import type { Answers } from './answer.ts'
 import { bytesOf } from './bodies.ts'
 import { recordTag } from './entity-tag.ts'
 import { givenBy, isAllInAddress } from './given.ts'
+import { asksForHistory, historyOf } from './history.ts'
 import { fieldsInAddress, keyCondition, keyPlan, notFound, segmentsOf } from './keys.ts'
 import { type Json, nodeOf } from './language/node.ts'
 import type { LongTexts } from './long-texts.ts'
 import { parseAsked } from './parse.ts'
 import type { Known, KnownEntity } from './plan.ts'
 import { knownTo, readable } from './readable.ts'
-import { asksForHistory, historyOf } from './write/history.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 

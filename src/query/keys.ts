@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { pathOf } from '../http/addresses.ts'
@@ -80,6 +81,20 @@ export function keyTextOf(entity: Entity, record: Readonly<Record<string, unknow
   )
   const [only = ''] = parts
   return parts.length === 1 ? only : parts.map(part => part.replaceAll(/[\\,]/g, '\\$&')).join(',')
+}
+
+/** Maximum number of characters of the object of an audit event. */
+const maxObject = 500
+
+/**
+ * Names a record in the audit trail. Two records have two names: where the key is too long, its end is
+ * replaced by a hash.
+ * @param record with the values of its key; or the key as an address has it
+ */
+export function objectOf(entity: Entity, record: Readonly<Record<string, unknown>> | string): string {
+  const key = typeof record === 'string' ? record : keyTextOf(entity, record)
+  const whole = `${entity.name}/${key}`
+  return whole.length <= maxObject ? whole : `${whole.slice(0, 450)}…${hash('sha256', whole, 'base64url')}`
 }
 
 const partsOf = (key: string): readonly string[] =>

@@ -195,6 +195,71 @@ testOnOne(
   },
 )
 
+testOnOne(
+  'CO10 several records, ticked or all that the filter finds, are changed together, deleted and undone',
+  async t => {
+    const { desk, page, other } = await open(t)
+    await desk.open(`entities/letters?q=${encodeURIComponent('place = "Basel"')}`)
+    await button(page, 'Edit').click()
+    await page.getByLabel('Choose 3', { exact: true }).check()
+    await page.getByLabel('Choose 8', { exact: true }).check()
+    await page.getByText('2 records are chosen.').waitFor()
+    await button(page, 'Set a field…').click()
+    await dialog(page).getByLabel('Field', { exact: true }).selectOption('sender')
+    await dialog(page).getByLabel('sender', { exact: true }).fill('Nobody')
+    await button(dialog(page), 'Show what would change').click()
+    await dialog(page).getByText('2 of 2 records change.').waitFor()
+    assertClean(await lookAt(desk, 'edit-several'))
+    assert.notEqual((await letter(other, 3))?.sender, 'Nobody')
+    await button(dialog(page), 'Change 2 records').click()
+    await said(page, '2 records are changed.')
+    await cell(page, 3, 'sender').getByText('Nobody').waitFor()
+    assert.equal((await letter(other, 8))?.sender, 'Nobody')
+    // What another person writes meanwhile stays.
+    await changeElsewhere(other, 8, { sender: 'Other' })
+    await button(page, 'Undo').click()
+    await said(page, /Others have changed one record since/)
+    await cell(page, 8, 'sender').getByText('Other').waitFor()
+    assert.notEqual((await letter(other, 3))?.sender, 'Nobody')
+    const left = async () => ((await (await other.get('/api/query/v4/letters')).json()) as unknown[]).length
+
+    await button(page, /Choose all 60 that the filter finds/).click()
+    await button(page, 'Delete…').click()
+    await dialog(page).getByText('60 records are deleted.').waitFor()
+    // Another one is found meanwhile: nothing is deleted that was not shown.
+    desk.expectRefusals()
+    await changeElsewhere(other, 1, { place: 'Basel' })
+    await button(dialog(page), 'Delete 60 records').click()
+    await dialog(page).getByRole('alert').waitFor()
+    assert.equal(await left(), 300)
+    await changeElsewhere(other, 1, { place: 'Aarhus' })
+    await button(dialog(page), 'Delete 60 records').click()
+    await said(page, '60 records are deleted.')
+    assert.equal(await left(), 240)
+    await page.keyboard.press('Control+z')
+    await until('the records are there again', async () => (await left()) === 300)
+    await cell(page, 3, 'sender').waitFor()
+    desk.assertQuiet()
+  },
+)
+
+testOnOne('CO10 the page of a record tells those who may write it who has changed what', async t => {
+  const { desk, page, other } = await open(t, { size: phone })
+  await changeElsewhere(other, 9, { title: 'Once' })
+  await changeElsewhere(other, 9, { title: 'Twice', year: null })
+  await desk.open('entities/letters/records/9')
+  await page.getByRole('heading', { name: 'What was changed' }).waitFor()
+  const events = page.locator('.history > li')
+  await events.first().waitFor()
+  assert.equal(await events.count(), 2)
+  assert.match(
+    (await events.first().innerText()).replaceAll(/\s+/g, ' '),
+    /Changed by cora@example.org .*Once → Twice/,
+  )
+  assertClean(await lookAt(desk, 'edit-history-360'))
+  desk.assertQuiet()
+})
+
 testOnOne('CO10 readers see nothing of it', async t => {
   const { desk, page } = await open(t, { as: reader })
   await desk.open('entities/letters')
@@ -202,6 +267,7 @@ testOnOne('CO10 readers see nothing of it', async t => {
   await desk.open('entities/letters/records/5')
   assert.equal(await button(page, 'Edit').count(), 0)
   assert.equal(await button(page, 'More').count(), 0)
+  assert.equal(await page.getByRole('heading', { name: 'What was changed' }).count(), 0)
   desk.assertQuiet()
 })
 

@@ -199,7 +199,8 @@ test('R10 hostile requests are refused and change nothing', async t => {
     { records: [{ key: 'A1', record: {}, patch: {} }] },
     { records: [{ key: 'A1', record: null, tag: '"x"' }] },
     { records: [{ key: 'A1', record: null, etag: 7 }] },
-    { records: [{ key: 'A1', patch: [] }] },
+    { records: [{ key: 'A1', patch: 7 }] },
+    { records: [{ key: 'A1', patch: [{ op: 'perhaps' }] }] },
     { records: [{ key: 'A1', record: 7 }] },
     { records: [], more: 1 },
     {
@@ -274,11 +275,13 @@ test('R12 a list adds, changes and deletes records in one step, each with its ow
     { key: 'A1', etag: tag, patch: { price: 100 } },
     { key: 'A2', record: { title: 'Two' } },
     { key: 'A3', record: null },
+    { key: 'A4', patch: [{ op: 'add', path: '/size', value: { width: 1 } }] },
     { key: 'A300', etag: null, record: { title: 'New' } },
     { key: 'A301', record: null },
   ]
   const done = await answered(await write(client, sent))
-  assert.deepEqual([done.count, done.changed], [4, 4])
+  assert.deepEqual([done.count, done.changed], [5, 5])
+  assert.deepEqual((await list(client, '?query=["=","id","A4"]'))[0]?.size, { width: 1 })
   const problem = await assertProblem(await write(client, sent), 412, 'precondition-failed')
   assert.deepEqual((problem as { keys?: unknown }).keys, ['A1', 'A300'])
   assert.equal((await list(client)).length, 30)

@@ -2442,7 +2442,7 @@ export interface Routes {
     readonly key: string
     readonly etag?: (string | null)
     readonly record?: (Schemas['EntityRecord'] | null)
-    readonly patch?: Schemas['EntityRecord']
+    readonly patch?: (Schemas['EntityRecord'] | Schemas['JsonPatch'])
   })[]
 }; answer: {
   readonly count: number
@@ -2458,7 +2458,7 @@ export interface Routes {
       readonly key: string
       readonly etag?: (string | null)
       readonly record?: (Schemas['EntityRecord'] | null)
-      readonly patch?: Schemas['EntityRecord']
+      readonly patch?: (Schemas['EntityRecord'] | Schemas['JsonPatch'])
     })[]
   }
 } }
@@ -2500,7 +2500,7 @@ export interface Routes {
       readonly key: string
       readonly etag?: (string | null)
       readonly record?: (Schemas['EntityRecord'] | null)
-      readonly patch?: Schemas['EntityRecord']
+      readonly patch?: (Schemas['EntityRecord'] | Schemas['JsonPatch'])
     })[]
   }
 } }

@@ -92,8 +92,8 @@ export interface Write<T> {
   readonly etag?: string | null
   /** The whole record; null deletes it. */
   readonly record?: T | null
-  /** A merge patch, in place of the whole record. */
-  readonly patch?: { readonly [F in keyof T]?: T[F] | null }
+  /** A merge patch or a list of operations, in place of the whole record. */
+  readonly patch?: { readonly [F in keyof T]?: T[F] | null } | readonly Operation[]
 }
 
 /** What was changed, or would be. */

@@ -1,12 +1,10 @@
-import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { requireType } from '../../http/json-body.ts'
 import { Problem } from '../../http/problems.ts'
 import { isObject, type Members, parseWritten } from '../../lib/json.ts'
 import type { Changes } from '../../model/audit-events.ts'
-import type { Entity } from '../../model/entities.ts'
 import type { RecordEntity } from '../../storage/entities.ts'
-import { keyTextOf, notFound, valuesOfKey } from '../keys.ts'
+import { notFound, valuesOfKey } from '../keys.ts'
 import { readJson } from './check-record.ts'
 import { patched, setMember } from './json-patch.ts'
 
@@ -62,20 +60,6 @@ function withKey(entity: RecordEntity, body: unknown, key: string): unknown {
   for (const [at, name] of [entity.key].flat().entries())
     if (!Object.hasOwn(body, name)) setMember(record, name, values[at])
   return record
-}
-
-/** Maximum number of characters of the object of an audit event. */
-const maxObject = 500
-
-/**
- * Names a record in the audit trail. Two records have two names: where the key is too long, its end is
- * replaced by a hash.
- * @param record with the values of its key; or the key as an address has it
- */
-export function objectOf(entity: Entity, record: Members | string): string {
-  const key = typeof record === 'string' ? record : keyTextOf(entity, record)
-  const whole = `${entity.name}/${key}`
-  return whole.length <= maxObject ? whole : `${whole.slice(0, 450)}…${hash('sha256', whole, 'base64url')}`
 }
 
 /** Maximum number of members in the audit event of a change, and of characters of the JSON of each. */

@@ -47,7 +47,7 @@ const Writes = closed({
       key: text,
       etag: Type.Optional(orNull(text)),
       record: Type.Optional(orNull(EntityRecord)),
-      patch: Type.Optional(EntityRecord),
+      patch: Type.Optional(Type.Union([EntityRecord, JsonPatch])),
     }),
   ),
 })

@@ -3,30 +3,34 @@ import { type Body, changes, rightTo } from '../../http/access.ts'
 import { eventOf } from '../../http/audit.ts'
 import { clientOf } from '../../http/connection.ts'
 import { contractsIn, routesOf } from '../../http/contract.ts'
-import { requireType, sendJson } from '../../http/json-body.ts'
-import {
-  badParameter,
-  parseBoolean,
-  type Query,
-  quote,
-  singleParameters,
-  wholeNumber,
-} from '../../http/parameters.ts'
+import { sendJson } from '../../http/json-body.ts'
+import { quote } from '../../http/parameters.ts'
 import { Problem } from '../../http/problems.ts'
 import { type Client, Overloaded } from '../../lib/fair-queue.ts'
-import { isObject, type Members, parseWritten } from '../../lib/json.ts'
+import { type Members, parseWritten } from '../../lib/json.ts'
 import { viewerOf } from '../../model/caller.ts'
 import { createLoopQueue, type Limits } from '../../model/limits.ts'
 import { keyValues, recordKey } from '../../model/record-changes.ts'
 import type { Entities, RecordEntity, RecordWrite } from '../../storage/entities.ts'
 import { recordTag } from '../entity-tag.ts'
-import { keyPlan, keyTextOf } from '../keys.ts'
+import { keyPlan, keyTextOf, objectOf } from '../keys.ts'
 import { parseAsked } from '../parse.ts'
 import { type KnownEntity, planOf } from '../plan.ts'
 import { knownTo, writable } from '../readable.ts'
-import { type Change, changed, changeIn, changesBetween, jsonPatch, mergePatch, objectOf } from './change.ts'
-import { checkedJson, readJson } from './check-record.ts'
+import { type Change, changed, changesBetween, jsonPatch, mergePatch } from './change.ts'
+import { checkedJson } from './check-record.ts'
 import { isWrittenSo } from './json-patch.ts'
+import {
+  type Asked,
+  askedBy,
+  badQuery,
+  maxBytes,
+  maxTogether,
+  records,
+  tooMany,
+  type Write,
+  wrongBody,
+} from './several-asked.ts'
 
 const route = contractsIn(() => import('./contracts.ts'))
 
@@ -35,10 +39,6 @@ interface Parts {
   readonly limits: Pick<Limits, 'loops'>
 }
 
-/** Maximum number of records that are changed in one step. */
-export const maxTogether = 10_000
-/** Maximum size in bytes of the body, of the records that are changed, and of what they become. */
-const maxBytes = 16 * 1024 * 1024
 /** Maximum number of such changes made at the same time, in all event loops together. */
 const maxAtOnce = 4
 /** Maximum number of attempts to change records that others keep changing. */
@@ -59,27 +59,6 @@ const access = {
   DELETE: changes(rightTo('write the entity'), 'query', 'unused', { csrf }),
 }
 const names = { PATCH: 'changeRecords', DELETE: 'deleteRecords' } as const
-
-/** What a request asks for. */
-interface Asked {
-  /** undefined: the records are named one by one. */
-  readonly query: string | undefined
-  readonly change: Change | undefined
-  readonly writes: readonly Write[]
-  readonly isDryRun: boolean
-  /** The number of records that there must be. */
-  readonly expected: number | undefined
-  /** True if the answer has the body of a request that undoes the change. */
-  readonly isUndoable: boolean
-}
-
-/** The change of a record that is named by its key. */
-interface Write {
-  readonly key: string
-  readonly change: Change
-  /** The tag that it must have; null: it must not be there; undefined: any. */
-  readonly tag: string | null | undefined
-}
 
 /** A record that is to be changed. */
 interface Target {
@@ -278,70 +257,6 @@ function answerOf(count: number, all: readonly Made[], { isDryRun, isUndoable }:
     isUndoable && !isDryRun ? `,"undo":{"records":[${undo}]}` : ''
   }}`
 }
-
-/** Reads what a request asks for. A missing query never means all records. @throws Problem */
-function askedBy(request: FastifyRequest): Asked {
-  const given = singleParameters(request.query as Query, ['query', 'dry_run', 'expected', 'undo'])
-  const query = given.query === undefined || /^\s*(null\s*)?$/.test(given.query) ? undefined : given.query
-  const boolean = (name: 'dry_run' | 'undo') => given[name] !== undefined && parseBoolean(name, given[name])
-  const common = {
-    isDryRun: boolean('dry_run'),
-    isUndoable: boolean('undo'),
-    expected: given.expected === undefined ? undefined : wholeNumber('expected', given.expected, 0),
-  }
-  const isList =
-    request.method === 'PATCH' &&
-    requireType(request, [jsonPatch, mergePatch, 'application/json']) === 'application/json'
-  if (isList) {
-    if (query !== undefined)
-      throw badQuery(query, 'The body names the records; leave out the query, or send a patch.')
-    return { ...common, query, change: undefined, writes: writesIn(readJson(request)) }
-  }
-  if (query === undefined)
-    throw badQuery(
-      given.query ?? '',
-      'The parameter query is missing: it says which records are changed, as in ["=", "field", "value"]. A condition that all records meet, such as ["null?", "key", false], changes all of them.',
-    )
-  return { ...common, query, change: changeIn(request), writes: [] }
-}
-
-/** Reads a list of records to write, each with its key. @throws Problem 422 */
-function writesIn(body: unknown): readonly Write[] {
-  const list = isObject(body) && Object.keys(body).length === 1 ? body.records : undefined
-  if (!Array.isArray(list)) throw wrongBody('The body must be an object with the member `records`, a list.')
-  if (list.length > maxTogether) throw tooMany(`The body has ${records(list.length)}`)
-  return list.map((one: unknown, at) => {
-    const { key, etag, record, patch, ...others } = isObject(one) ? one : {}
-    const [other] = Object.keys(others)
-    if (!isObject(one) || typeof key !== 'string' || other !== undefined)
-      throw wrongBody(
-        `Record ${at} must have a text as \`key\`, \`record\` or \`patch\`, and perhaps \`etag\`${other === undefined ? '' : `, and not ${quote(other)}`}.`,
-      )
-    if ((record === undefined) === (patch === undefined))
-      throw wrongBody(`Record ${at} must have either \`record\` or \`patch\`.`)
-    if (etag !== undefined && etag !== null && typeof etag !== 'string')
-      throw wrongBody(`The \`etag\` of record ${at} must be a text, or null if it must not be there.`)
-    if (patch !== undefined && !isObject(patch))
-      throw wrongBody(`The \`patch\` of record ${at} must be an object.`)
-    const change: Change =
-      patch !== undefined
-        ? { event: 'record.change', type: mergePatch, patch }
-        : record === null
-          ? { event: 'record.delete' }
-          : { event: 'record.put', body: record }
-    return { key, tag: etag, change }
-  })
-}
-
-const wrongBody = (detail: string) => new Problem('record-refused', detail)
-const badQuery = (query: string, detail: string) => badParameter('query', query, detail)
-const records = (count: number) => (count === 1 ? '1 record' : `${count.toLocaleString('en')} records`)
-const tooMany = (what: string) =>
-  new Problem(
-    'record-refused',
-    `${what}, and ${records(maxTogether)} of 16 MiB can be changed in one step. Narrow the query, or use \`carrel import --update\`. Nothing was changed.`,
-    { members: { most: maxTogether } },
-  )
 
 /** Lets others have their turn. */
 const turn = () => new Promise(resolve => setImmediate(resolve))

@@ -6,8 +6,7 @@ import { t } from '../../i18n/i18n.ts'
 import { useWork } from '../../parts/load.ts'
 import { Notice, ProblemNotice } from '../../parts/states.tsx'
 import { Value } from '../../parts/Value.tsx'
-import type { Edits } from './RecordForm.tsx'
-import { isSame, jsonOf, type Kind } from './values.ts'
+import { type Edits, isSame, jsonOf, type Kind } from './values.ts'
 import type { Stored } from './writing.ts'
 
 interface Parts {

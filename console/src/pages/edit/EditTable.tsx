@@ -9,9 +9,9 @@ import { Notice } from '../../parts/states.tsx'
 import { type Column, Table } from '../../parts/Table.tsx'
 import { CellEditor } from './CellEditor.tsx'
 import { RecordDialog } from './RecordDialog.tsx'
-import type { Edits } from './RecordForm.tsx'
+import { type Ticked, Ticks, tickColumn } from './Ticks.tsx'
 import { changed } from './undo.ts'
-import { isSame, kindOf, type Typed } from './values.ts'
+import { type Edits, isSame, kindOf, type Typed } from './values.ts'
 import { change, load, loadAgain, type Stored, writeAgain } from './writing.ts'
 import './edit.css'
 
@@ -19,6 +19,10 @@ type TableParts = Parameters<typeof Table<DataRecord>>[0]
 
 interface Parts extends TableParts {
   readonly entity: Entity
+  /** The condition of the view, in PQL; empty: all records. */
+  readonly condition: string
+  /** The number of records that it finds. */
+  readonly total: number
   /** The fields that are shown, in the order of the columns. */
   readonly fields: readonly EntityField[]
 }
@@ -37,18 +41,22 @@ interface Opened {
 }
 
 /** The table of records in which cells are edited in place. */
-export function EditTable({ entity, fields, ...table }: Parts): JSX.Element {
+export function EditTable({ entity, fields, condition, total, ...table }: Parts): JSX.Element {
   const { rows, columns } = table
   const whole = useRef<HTMLDivElement>(null)
   const [at, setAt] = useState<Place>()
   const [editing, setEditing] = useState<Place & { readonly first: Typed | undefined }>()
   const [form, setForm] = useState<Opened>()
   const [problem, setProblem] = useState<unknown>()
+  const [ticked, setTicked] = useState<Ticked>(new Set())
   const latest = useRef<Promise<Stored>>(undefined)
   const keys = new Set(keyOf(entity))
   const rowOf = (record: DataRecord) => keyText(entity, record)
   const ids = rows.map(rowOf)
   const names = columns.map(({ id }) => id)
+  // What is ticked belongs to the records that are seen.
+  const chosen = ticked === 'all' ? new Set(ids) : new Set(ids.filter(id => ticked.has(id)))
+  useEffect(() => setTicked(new Set()), [condition])
   const current = at && ids.includes(at.row) && names.includes(at.field) ? at : undefined
   const recordAt = (place: Place) => rows[ids.indexOf(place.row)]
   const fieldAt = ({ field }: Place) => fields.find(({ name }) => name === field)
@@ -187,9 +195,10 @@ export function EditTable({ entity, fields, ...table }: Parts): JSX.Element {
           {problem instanceof Error ? <span lang="en">{problem.message}</span> : t('failed')}
         </Notice>
       )}
+      <Ticks {...{ entity, ids, chosen, condition, total, ticked, setTicked }} />
       <Table
         {...table}
-        columns={[...edited, openColumn(entity, openForm)]}
+        columns={[tickColumn(entity, ids, chosen, setTicked), ...edited, openColumn(entity, openForm)]}
         cellProps={(record, field) => {
           if (!names.includes(field)) return {}
           const place = { row: rowOf(record), field }

@@ -11,7 +11,7 @@ import { href } from '../../router.ts'
 import { Conflict } from './Conflict.tsx'
 import { FieldInput } from './FieldInput.tsx'
 import { changed } from './undo.ts'
-import { type Fault, isSame, jsonOf, type Kind, kindOf, type Typed, typedOf } from './values.ts'
+import { type Edits, type Fault, isSame, jsonOf, type Kind, kindOf, type Typed, typedOf } from './values.ts'
 import {
   add,
   change,
@@ -24,9 +24,6 @@ import {
   writtenIn,
 } from './writing.ts'
 import './edit.css'
-
-/** What was typed, by field. */
-export type Edits = Readonly<Record<string, Typed>>
 
 interface Parts {
   readonly entity: Entity

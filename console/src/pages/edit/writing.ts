@@ -109,3 +109,109 @@ export function withValues(text: string | undefined, values: NewValues): string 
   const members = [...all].filter(([, json]) => json !== 'null')
   return `{${members.map(([name, json]) => `${JSON.stringify(name)}:${json}`).join(',')}}`
 }
+
+/** The records that a change of several is about: some by their keys, or all that a query finds. */
+export type Several =
+  | { readonly kind: 'keys'; readonly keys: readonly string[] }
+  /** @param query AST in JSON, or PQL */
+  | { readonly kind: 'query'; readonly query: string }
+
+/** What a change of several records has done, or would do. */
+export interface Changed {
+  readonly count: number
+  readonly changed: number
+  readonly records: readonly {
+    readonly key: string
+    readonly before: DataRecord | null
+    readonly after: DataRecord | null
+  }[]
+  /** The list that takes it back, as JSON. */
+  readonly undo: string | undefined
+}
+
+/**
+ * Sets a field of several records, or deletes them.
+ * @param value the field and the JSON of its value; undefined deletes the records
+ * @param expected the number of records that there must be; undefined only tries
+ */
+export async function changeSeveral(
+  entity: Entity,
+  several: Several,
+  value: readonly [field: string, json: string] | undefined,
+  expected: number | undefined,
+): Promise<Changed> {
+  const patch =
+    value && `[{"op":"add","path":${JSON.stringify(`/${escaped(value[0])}`)},"value":${value[1]}}]`
+  const query = {
+    query: several.kind === 'query' ? several.query : undefined,
+    ...(expected === undefined ? { dry_run: true } : { expected, undo: true }),
+  }
+  const list = () =>
+    (several.kind === 'keys' ? several.keys : []).map(
+      key => `{"key":${JSON.stringify(key)},${patch ? `"patch":${patch}` : '"record":null'}}`,
+    )
+  const response =
+    several.kind === 'keys'
+      ? await sendList(entity, `{"records":[${list()}]}`, query)
+      : await service.value.request(patch ? 'PATCH' : 'DELETE', pathOf(entity.name), {
+          query,
+          ...(patch && { headers: { 'content-type': 'application/json-patch+json' }, body: patch }),
+        })
+  const text = await response.text()
+  if (expected !== undefined) rounds.value++
+  const { undo } = readAsWritten(text) as { readonly undo?: object }
+  return { ...(readExactly(text) as Changed), undo: undo && JSON.stringify(undo) }
+}
+
+const sendList = (
+  entity: Entity,
+  body: string,
+  query: Readonly<Record<string, string | number | boolean | undefined>> = {},
+): Promise<Response> =>
+  service.value.request('PATCH', pathOf(entity.name), {
+    query,
+    headers: { 'content-type': 'application/json' },
+    body,
+  })
+
+/**
+ * Takes the change of several records back. Those that others have changed since stay as they are.
+ * @returns their number
+ */
+export async function undoSeveral(entity: Entity, undo: string): Promise<number> {
+  try {
+    await sendList(entity, undo)
+    rounds.value++
+    return 0
+  } catch (error) {
+    const keys = error instanceof CarrelProblem && error.status === 412 ? error.members.keys : undefined
+    if (!Array.isArray(keys)) throw error
+    const stay = new Set(keys)
+    const { records } = readAsWritten(undo) as { readonly records: readonly { readonly key: string }[] }
+    const rest = records.filter(({ key }) => !stay.has(key))
+    if (rest.length === 0) throw error
+    await sendList(entity, JSON.stringify({ records: rest }))
+    rounds.value++
+    return stay.size
+  }
+}
+
+/** A change in the history of a record. */
+export interface Past {
+  readonly id: number
+  readonly time: string
+  readonly event: string
+  readonly by: string | null
+  readonly changes: { readonly before: DataRecord | null; readonly after: DataRecord | null } | null
+}
+
+export const loadHistory = async (
+  entity: Entity,
+  key: string,
+  before: number | undefined,
+  signal?: AbortSignal,
+): Promise<readonly Past[]> => {
+  const query = { history: true, before }
+  const response = await service.value.request('GET', pathOf(entity.name, key), { query, signal })
+  return readExactly(await response.text()) as readonly Past[]
+}

@@ -125,7 +125,7 @@ function Shown({
   return (
     <div class={loading ? 'stale' : ''}>
       {isEdited(entity) ? (
-        <EditTable {...table} entity={entity} fields={view.columns} />
+        <EditTable {...table} {...{ entity, condition }} total={value.total} fields={view.columns} />
       ) : (
         <Table {...table} pathOf={record => recordPath(entity, record)} />
       )}

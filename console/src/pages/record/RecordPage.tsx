@@ -25,6 +25,7 @@ import { cut, Value } from '../../parts/Value.tsx'
 import { Whole } from '../../parts/Whole.tsx'
 import { go, href, type Parameters, path, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
+import { History } from '../edit/History.tsx'
 import { DeleteRecord, RecordDialog } from '../edit/RecordDialog.tsx'
 import { RecordForm } from '../edit/RecordForm.tsx'
 import { load, newer, rounds, type Stored } from '../edit/writing.ts'
@@ -87,6 +88,7 @@ function RecordPage({ parameters }: { readonly parameters: Parameters }): JSX.El
           {entity.relations?.map(relation => (
             <Related key={relation.to.entity} relation={relation} record={stored.record} />
           ))}
+          {entity.writable && <History entity={entity} record={stored.record} />}
         </>
       ) : (
         <Loading />

@@ -1,18 +1,11 @@
 import type { FastifyRequest } from 'fastify'
-import {
-  badParameter,
-  parseBoolean,
-  type Query,
-  singleParameters,
-  wholeNumber,
-} from '../../http/parameters.ts'
-import { Problem } from '../../http/problems.ts'
-import { type Members, parseWritten } from '../../lib/json.ts'
-import type { Entity } from '../../model/entities.ts'
-import type { Entities } from '../../storage/entities.ts'
-import { notFound } from '../keys.ts'
-import { writable } from '../readable.ts'
-import { objectOf } from './change.ts'
+import { badParameter, parseBoolean, type Query, singleParameters, wholeNumber } from '../http/parameters.ts'
+import { Problem } from '../http/problems.ts'
+import { type Members, parseWritten } from '../lib/json.ts'
+import type { Entity } from '../model/entities.ts'
+import type { Entities } from '../storage/entities.ts'
+import { notFound, objectOf } from './keys.ts'
+import { writable } from './readable.ts'
 
 /** Number of events in an answer, unless the request wants fewer or more, and the most. */
 const [usual, most] = [20, 100]
