@@ -34,6 +34,7 @@ import { peopleRoutes } from './people/routes.ts'
 import { puppetDbServiceRoutes } from './query/puppetdb-service.ts'
 import { queryRoutes } from './query/routes.ts'
 import { recordRoutes } from './query/write/routes.ts'
+import { severalRoutes } from './query/write/several.ts'
 import { waysToLogIn } from './sso/addresses.ts'
 import { loadDirectory } from './sso/ldap/load.ts'
 import { loadSingleSignOn } from './sso/load.ts'
@@ -140,6 +141,7 @@ export async function buildApp(
       async query => {
         queryRoutes(query, { addresses, entities, config, lookAgain: lookAgain.afterWaiting, ...working })
         recordRoutes(query, { addresses, entities, config, limits })
+        severalRoutes(query, { entities, limits })
       },
       { prefix: config.queryBase },
     )

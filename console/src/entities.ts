@@ -34,15 +34,16 @@ export const keyOf = ({ key }: Entity): readonly string[] => [key].flat() as rea
 export const keyIn = (entity: Entity, record: DataRecord): readonly string[] =>
   keyOf(entity).map(name => String(record[name]))
 
-/**
- * Returns the last part of a record's address. The values of a composite key are separated by commas, as in
- * the API.
- */
-export const keyPath = (entity: Entity, record: DataRecord): string => {
+/** Returns a record's key as text. The values of a composite key are separated by commas, as in the API. */
+export const keyText = (entity: Entity, record: DataRecord): string => {
   const values = keyIn(entity, record)
   const [first = ''] = values
-  return encodeURIComponent(values.length === 1 ? first : values.map(escaped).join(','))
+  return values.length === 1 ? first : values.map(escaped).join(',')
 }
+
+/** Returns the last part of a record's address. */
+export const keyPath = (entity: Entity, record: DataRecord): string =>
+  encodeURIComponent(keyText(entity, record))
 
 const escaped = (value: string) => value.replaceAll(/[\\,]/g, '\\$&')
 

@@ -21,6 +21,14 @@ export const readExactly = (text: string): unknown =>
 const isExact = (value: number, source: string) =>
   String(value) === source || (source.length < 16 && !/[eE]/.test(source))
 
+/** Parses JSON for an editor, which prints a number as it was written. */
+export const readAsWritten = (text: string): unknown =>
+  JSON.parse(text, (_name, value: unknown, context?: { readonly source?: string }) => {
+    const source = context?.source
+    if (typeof value !== 'number' || source === undefined || String(value) === source) return value
+    return rawJSON ? rawJSON(source) : value
+  })
+
 /** Prints JSON with all digits of a BigInt. */
 export const printExactly = (value: unknown, indent?: number): string =>
   JSON.stringify(

@@ -27,6 +27,7 @@ export {
   CloudOff,
   Columns3,
   Copy,
+  CopyPlus,
   Database,
   Download,
   Eye,

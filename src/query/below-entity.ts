@@ -17,6 +17,7 @@ import type { Answers } from './answer.ts'
 import { bytesOf } from './bodies.ts'
 import { recordTag } from './entity-tag.ts'
 import { givenBy, isAllInAddress } from './given.ts'
+import { asksForHistory, historyOf } from './history.ts'
 import { fieldsInAddress, keyCondition, keyPlan, notFound, segmentsOf } from './keys.ts'
 import { type Json, nodeOf } from './language/node.ts'
 import type { LongTexts } from './long-texts.ts'
@@ -56,6 +57,10 @@ export function belowEntityRoutes(
     const direct = listedBy(known.entity, below)
     if (direct !== undefined) return list(request, reply, known.entity.name, () => direct)
     const [key = '', related, ...more] = below
+    if (related === undefined && asksForHistory(request)) {
+      const record = await recordWith(request, known, key)
+      return historyOf(request, entities, known.entity, key, record === '' ? undefined : record)
+    }
     if (related === undefined) return sendRecord(request, reply, known, key)
     const { entity } = await knownTo(entities, request, related)
     belongingTo(known, { ...known, entity }, key)

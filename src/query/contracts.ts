@@ -147,7 +147,14 @@ export const contracts = {
     summary: 'One record, or those of an address of PuppetDB',
     description: 'The key; several fields of a key have a comma between them.',
     tag,
-    query: asked,
+    query: {
+      ...asked,
+      history: parameter(
+        Type.Boolean(),
+        'The changes of the record instead, newest first, for those who may write it.',
+      ),
+      before: parameter(count, 'The `id` of a change: only earlier ones.'),
+    },
     headers: conditional,
     answers: {
       200: answer(
@@ -161,7 +168,7 @@ export const contracts = {
       ),
       304: nothing('It has not changed.', { ETag: text }),
     },
-    problems: [...refused, ...ofForms, 'not-found'],
+    problems: [...refused, ...ofForms, 'not-found', 'not-writable'],
   },
   listRelated: {
     ...listing('GET', {

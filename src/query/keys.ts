@@ -1,12 +1,13 @@
+import { hash } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import type { Config } from '../config/config.ts'
 import { pathOf } from '../http/addresses.ts'
 import { quote } from '../http/parameters.ts'
 import { Problem } from '../http/problems.ts'
-import { parseWritten } from '../lib/json.ts'
+import { exactText, parseWritten } from '../lib/json.ts'
 import type { Entity, FieldType, Page } from '../model/entities.ts'
 import { type Condition, listOf, type Plan } from '../model/plan.ts'
-import { recordKey } from '../model/record-changes.ts'
+import { keyValues, recordKey } from '../model/record-changes.ts'
 import { constantFor } from './check/constants.ts'
 import { fieldNamed, whole } from './check/fields.ts'
 import { combined } from './check/normal-form.ts'
@@ -71,6 +72,29 @@ function keyConstants(entity: Entity, key: string): readonly Json[] {
     if (value === undefined) throw notFound(entity, key)
     return value
   })
+}
+
+/** Returns the key of a record as its address has it. */
+export function keyTextOf(entity: Entity, record: Readonly<Record<string, unknown>>): string {
+  const parts = keyValues(entity, record).map(value =>
+    typeof value === 'string' ? value : (exactText(value) ?? JSON.stringify(value)),
+  )
+  const [only = ''] = parts
+  return parts.length === 1 ? only : parts.map(part => part.replaceAll(/[\\,]/g, '\\$&')).join(',')
+}
+
+/** Maximum number of characters of the object of an audit event. */
+const maxObject = 500
+
+/**
+ * Names a record in the audit trail. Two records have two names: where the key is too long, its end is
+ * replaced by a hash.
+ * @param record with the values of its key; or the key as an address has it
+ */
+export function objectOf(entity: Entity, record: Readonly<Record<string, unknown>> | string): string {
+  const key = typeof record === 'string' ? record : keyTextOf(entity, record)
+  const whole = `${entity.name}/${key}`
+  return whole.length <= maxObject ? whole : `${whole.slice(0, 450)}…${hash('sha256', whole, 'base64url')}`
 }
 
 const partsOf = (key: string): readonly string[] =>

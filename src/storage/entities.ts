@@ -68,6 +68,23 @@ export interface Entities {
    */
   writeRecord(write: RecordWrite, event: AuditEvent): Promise<boolean>
   /**
+   * Writes several records in one step, all or none, each with its event.
+   * @param entity as it was when the records were read
+   * @returns false where one of the records or the version of the entity has changed since
+   * @throws Overloaded if new versions lag too far behind the writes
+   */
+  writeTogether(
+    entity: RecordEntity,
+    writes: readonly Omit<RecordWrite, 'entity' | 'before'>[],
+    events: readonly AuditEvent[],
+  ): Promise<boolean>
+  /**
+   * The events of a record that was written by itself, newest first.
+   * @param object its name in the audit trail
+   * @param before the id of an event: only those that came earlier; null: all
+   */
+  history(object: string, before: number | null, limit: number): Awaitable<readonly RecordEvent[]>
+  /**
    * Changes some declarations of an imported or exposed entity, on all nodes at once.
    * @returns false where there is no such entity
    */
@@ -167,6 +184,17 @@ export interface Reliance {
         readonly value: string
         readonly except?: string
       }
+}
+
+/** A write of a single record, as the audit trail has it. */
+export interface RecordEvent {
+  readonly id: number
+  readonly time: string
+  readonly event: string
+  /** The email address of who has written it; null: the account is gone, or it was a command. */
+  readonly actor_email: string | null
+  /** What differs, as JSON; null: it was not recorded. */
+  readonly changes: string | null
 }
 
 /** A foreign key, as a relation between the entities that show its tables. */

@@ -379,3 +379,7 @@ export const keptVersions = (text: string, integer: string, id: string, end = ')
     added ${integer} NOT NULL
   ${end};
   CREATE INDEX kept_change_of_version ON kept_change (kept, seq);`
+
+/** Version 4 on both engines: events of single records are found by the record (docs/decisions/0072). */
+export const recordEvents = `
+  CREATE INDEX event_of_record ON event (object, id) WHERE event IN ('record.put', 'record.change', 'record.delete');`

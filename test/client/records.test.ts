@@ -235,3 +235,20 @@ test('CL8 lists in DSpace’s form are read page by page', async t => {
   const { _links } = await admin.get<{ _links: Record<string, { href: string }> }>('/api')
   assert.equal((await admin.list(_links.items?.href ?? '').page()).total, 25)
 })
+
+test('CL4 several records are changed in one step, undone, and have a history', async t => {
+  const { entity } = await started(t)
+  const query = ['=', 'id', 7] as const
+  const tried = await entity.patchAll(query, { title: 'Dawn' }, { dryRun: true })
+  assert.deepEqual([tried.count, tried.dry_run, tried.records[0]?.before], [1, true, artworks[7]])
+  const changed = await entity.patchAll(query, { title: 'Dawn' }, { expected: 1, undo: true })
+  assert.equal((await entity.get(7)).record.title, 'Dawn')
+  await assert.rejects(entity.deleteAll(query, { expected: 2 }), { code: 'precondition-failed', status: 412 })
+  assert.equal((await entity.write(changed.undo?.records ?? [])).changed, 1)
+  assert.deepEqual((await entity.get(7)).record, artworks[7])
+  assert.deepEqual(
+    (await entity.history(7)).map(({ event }) => event),
+    ['record.put', 'record.change'],
+  )
+  assert.equal((await entity.deleteAll(query)).changed, 1)
+})

@@ -93,6 +93,20 @@ test('R1 a single record is written over what was read, and a revision takes it 
   assert.deepEqual(await recordsIn(storage, 'two'), [...lines(2, 'a'), json])
 })
 
+test('R10 R13 several records are written together or not at all, and each has its history', async storage => {
+  const { entities } = storage
+  await entities.publish(letters('many', 2), lines(2, 'a'), commandEvent('entity.import'))
+  const base = await entityIn(storage, 'many')
+  const one = (id: number) =>
+    ({ key: `key ${id}`, values: [id], json: JSON.stringify({ id, title: 'b' }), added: 1 }) as const
+  const event = (id: number) => ({ ...commandEvent('record.put'), object: `many/${id}` })
+  assert.equal(await entities.writeTogether(base, [one(3), one(4)], [event(3), event(4)]), true)
+  assert.equal(await entities.writeTogether(base, [one(5), one(4)], [event(5), event(4)]), false)
+  assert.equal((await entityIn(storage, 'many')).source.count, 4)
+  assert.equal((await entities.history('many/4', null, 10)).length, 1)
+  assert.deepEqual(await entities.history('many/5', null, 10), [])
+})
+
 test('EA4 Q21 of changes at once of what is declared, one with the tag is made, and none without is lost', async ({
   entities,
 }) => {

@@ -41,10 +41,12 @@ interface Parts<Row> {
   readonly pathOf?: (row: Row) => string | undefined
   /** Makes the table as high as its rows, without a scroll bar of its own. */
   readonly whole?: boolean
+  /** Returns further attributes of a cell, such as its place in the order of the keyboard. */
+  readonly cellProps?: (row: Row, column: string) => JSX.IntrinsicElements['td']
 }
 
 export function Table<Row>(parts: Parts<Row>): JSX.Element {
-  const { label, columns, rows, idOf, order = [], onOrder, pathOf, whole } = parts
+  const { label, columns, rows, idOf, order = [], onOrder, pathOf, whole, cellProps } = parts
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled from the keyboard
     <section class={`table-frame ${whole ? 'whole' : ''}`} aria-label={label} tabIndex={0}>
@@ -69,6 +71,7 @@ export function Table<Row>(parts: Parts<Row>): JSX.Element {
                 {columns.map(({ id, cell, numeric, wrap, pinned }) => (
                   <td
                     key={id}
+                    {...cellProps?.(row, id)}
                     class={`${numeric ? 'numeric' : ''} ${wrap ? 'wrap' : ''} ${pinned ? 'pinned' : ''}`}
                   >
                     {cell(row)}

@@ -7,25 +7,51 @@ interface Toast {
   readonly id: number
   readonly text: string
   readonly tone: 'good' | 'bad'
+  readonly action?: Action | undefined
+}
+
+/** A button in a toast. */
+interface Action {
+  readonly label: string
+  readonly run: () => void
 }
 
 const toasts = signal<readonly Toast[]>([])
 let count = 0
 
 /** Confirms an action for some seconds. A failure is shown in place instead. */
-export function toast(text: string, tone: Toast['tone'] = 'good'): void {
+export function toast(text: string, tone: Toast['tone'] = 'good', action?: Action): void {
   const id = ++count
-  toasts.value = [...toasts.value.slice(-2), { id, text, tone }]
-  setTimeout(() => {
-    toasts.value = toasts.value.filter(one => one.id !== id)
-  }, 6_000)
+  // What an earlier button would do is no longer the last action.
+  const others = action ? toasts.value.filter(one => !one.action) : toasts.value
+  toasts.value = [...others.slice(-2), { id, text, tone, action }]
+  setTimeout(() => remove(id), action ? 15_000 : 6_000)
+}
+
+const remove = (id: number) => {
+  toasts.value = toasts.value.filter(one => one.id !== id)
 }
 
 export const Toasts = (): JSX.Element => (
   <div class="toasts" aria-live="polite">
-    {toasts.value.map(({ id, text, tone }) => (
+    {toasts.value.map(({ id, text, tone, action }) => (
       <Notice key={id} tone={tone}>
         {text}
+        {action && (
+          <>
+            {' '}
+            <button
+              type="button"
+              class="link-button"
+              onClick={() => {
+                remove(id)
+                action.run()
+              }}
+            >
+              {action.label}
+            </button>
+          </>
+        )}
       </Notice>
     ))}
   </div>

@@ -1018,6 +1018,9 @@ export interface Schemas {
     })
     readonly most?: number
     readonly nearest?: string
+    readonly key?: string
+    readonly keys?: readonly (string)[]
+    readonly count?: number
     readonly process?: number
     readonly error?: string
     readonly begin?: string
@@ -2229,7 +2232,7 @@ export interface Routes {
     readonly '/api/query/v4/fact-names': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly ((string | null))[] | Schemas['Explanation']) }
     readonly '/api/query/v4/fact_names': { query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly ((string | null))[] | Schemas['Explanation']) }
     readonly '/api/query/v4/{entity}': { path: { readonly entity: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) }
-    readonly '/api/query/v4/{entity}/{key}': { path: { readonly entity: string; readonly key: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (Schemas['EntityRecord'] | readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) }
+    readonly '/api/query/v4/{entity}/{key}': { path: { readonly entity: string; readonly key: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string; readonly history?: boolean; readonly before?: number }; answer: (Schemas['EntityRecord'] | readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) }
     readonly '/api/query/v4/{entity}/{key}/{related}': { path: { readonly entity: string; readonly key: string; readonly related: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) }
     readonly '/api/query/v4/{entity}/{key}/{related}/{value}': { path: { readonly entity: string; readonly key: string; readonly related: string; readonly value: string }; query: { readonly query?: string; readonly order_by?: string; readonly limit?: number; readonly offset?: number; readonly include_total?: boolean; readonly pretty?: boolean; readonly explain?: string; readonly timeout?: number; readonly origin?: string }; answer: (readonly (Schemas['EntityRecord'])[] | Schemas['Explanation']) }
     readonly '/api/security/csrf': { answer: undefined }
@@ -2571,6 +2574,31 @@ export interface Routes {
     readonly '/api/core/sites/{uuid}': { path: { readonly uuid: string }; json: Schemas['JsonPatch']; answer: Schemas['Site'] }
     readonly '/api/eperson/epersons/{uuid}': { path: { readonly uuid: string }; query: { readonly token?: string }; json: Schemas['JsonPatch']; answer: Schemas['Eperson'] }
     readonly '/api/eperson/groups/{uuid}': { path: { readonly uuid: string }; json: Schemas['JsonPatch']; answer: Schemas['Group'] }
+    readonly '/api/query/v4/{entity}': { path: { readonly entity: string }; query: { readonly query?: string; readonly dry_run?: boolean; readonly expected?: number; readonly undo?: boolean }; json: Schemas['EntityRecord'] | Schemas['JsonPatch'] | {
+  readonly records: readonly ({
+    readonly key: string
+    readonly etag?: (string | null)
+    readonly record?: (Schemas['EntityRecord'] | null)
+    readonly patch?: (Schemas['EntityRecord'] | Schemas['JsonPatch'])
+  })[]
+}; answer: {
+  readonly count: number
+  readonly changed: number
+  readonly dry_run: boolean
+  readonly records: readonly ({
+    readonly key: string
+    readonly before: (Schemas['EntityRecord'] | null)
+    readonly after: (Schemas['EntityRecord'] | null)
+  })[]
+  readonly undo?: {
+    readonly records: readonly ({
+      readonly key: string
+      readonly etag?: (string | null)
+      readonly record?: (Schemas['EntityRecord'] | null)
+      readonly patch?: (Schemas['EntityRecord'] | Schemas['JsonPatch'])
+    })[]
+  }
+} }
     readonly '/api/query/v4/{entity}/{key}': { path: { readonly entity: string; readonly key: string }; json: Schemas['EntityRecord'] | Schemas['JsonPatch']; answer: Schemas['EntityRecord'] }
     readonly '/api/uploads/{id}': { path: { readonly id: string }; answer: undefined }
   }
@@ -2595,6 +2623,24 @@ export interface Routes {
     readonly '/api/eperson/groups/{uuid}': { path: { readonly uuid: string }; answer: undefined }
     readonly '/api/eperson/groups/{uuid}/epersons/{member}': { path: { readonly uuid: string; readonly member: string }; answer: undefined }
     readonly '/api/eperson/groups/{uuid}/subgroups/{member}': { path: { readonly uuid: string; readonly member: string }; answer: undefined }
+    readonly '/api/query/v4/{entity}': { path: { readonly entity: string }; query: { readonly query?: string; readonly dry_run?: boolean; readonly expected?: number; readonly undo?: boolean }; answer: {
+  readonly count: number
+  readonly changed: number
+  readonly dry_run: boolean
+  readonly records: readonly ({
+    readonly key: string
+    readonly before: (Schemas['EntityRecord'] | null)
+    readonly after: (Schemas['EntityRecord'] | null)
+  })[]
+  readonly undo?: {
+    readonly records: readonly ({
+      readonly key: string
+      readonly etag?: (string | null)
+      readonly record?: (Schemas['EntityRecord'] | null)
+      readonly patch?: (Schemas['EntityRecord'] | Schemas['JsonPatch'])
+    })[]
+  }
+} }
     readonly '/api/query/v4/{entity}/{key}': { path: { readonly entity: string; readonly key: string }; answer: undefined }
     readonly '/api/system/processes/{id}': { path: { readonly id: string }; answer: undefined }
     readonly '/api/uploads/{id}': { path: { readonly id: string }; answer: undefined }

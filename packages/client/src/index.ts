@@ -20,7 +20,19 @@ export type {
   Specification,
   Subquery,
 } from './query.ts'
-export type { Description, Entity, Found, Operation, Page, Precondition, Query } from './records.ts'
+export type {
+  Changed,
+  Description,
+  Entity,
+  Found,
+  Operation,
+  Page,
+  Precondition,
+  Query,
+  RecordEvent,
+  Together,
+  Write,
+} from './records.ts'
 export type { Request } from './routes.ts'
 export type { Session, SessionListener } from './session.ts'
 export type { TokenStorage } from './storage.ts'

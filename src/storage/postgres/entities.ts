@@ -18,7 +18,7 @@ import type { Shared } from '../runtime/event-loops.ts'
 import { forgetRetired, keepRetired, storedVersions } from '../statements/entities.ts'
 import { createEntityList, isImported } from '../statements/entity-rows.ts'
 import type { Offered } from '../statements/parts.ts'
-import { storedWrite, type Writing, writeRecords } from '../statements/record-writes.ts'
+import { storedWrite, storedWrites, type Writing, writeRecords } from '../statements/record-writes.ts'
 import { quoteName } from '../tables/cells.ts'
 import { builtInTable, type TableOf } from '../tables/compile.ts'
 import { readByAudience } from '../tables/row-visibility.ts'
@@ -187,6 +187,11 @@ export function postgresEntities(parts: Parts): PostgresEntities {
       refuseTooMany(write.entity)
       return writes.send<boolean>({ write: storedWrite(write), event })
     },
+    writeTogether: async (entity, writes, events) => {
+      refuseTooMany(entity)
+      return changes.writeTogether(storedWrites(entity, writes), events)
+    },
+    history: changes.history,
     changeWriteRule: changes.changeWriteRule,
     changeReadRule: changes.changeReadRule,
     describe: changes.describe,

@@ -19,7 +19,7 @@ import type { Shared } from '../runtime/event-loops.ts'
 import { type PublishedEntity, pointAgreed } from '../statements/entities.ts'
 import { createEntityList, isImported } from '../statements/entity-rows.ts'
 import type { Offered } from '../statements/parts.ts'
-import { storedWrite } from '../statements/record-writes.ts'
+import { storedWrite, storedWrites } from '../statements/record-writes.ts'
 import { visibleRows } from '../tables/row-visibility.ts'
 import type { Database } from './driver.ts'
 import { fieldsFolder } from './migrate.ts'
@@ -222,6 +222,11 @@ export function sqliteEntities(parts: Parts): Entities & { close(): Promise<void
       refuseTooMany(write.entity)
       return changes.writeRecord(storedWrite(write), event)
     },
+    writeTogether: async (entity, writes, events) => {
+      refuseTooMany(entity)
+      return changes.writeTogether(storedWrites(entity, writes), events)
+    },
+    history: changes.history,
     changeWriteRule: changes.changeWriteRule,
     changeReadRule: changes.changeReadRule,
     describe: changes.describe,

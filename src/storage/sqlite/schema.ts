@@ -1,4 +1,4 @@
-import { countedEvents, keptVersions, sqliteTables } from '../schema.ts'
+import { countedEvents, keptVersions, recordEvents, sqliteTables } from '../schema.ts'
 
 /**
  * Forward only: entry n brings a store of version n to n + 1. An entry is never edited once it is released,
@@ -123,4 +123,5 @@ export const migrations: readonly string[] = [
     iif(actor IS eperson, changes, NULL) AS changes, repeats FROM events;
   `,
   keptVersions('TEXT', 'INTEGER', 'INTEGER PRIMARY KEY AUTOINCREMENT', ') STRICT'),
+  recordEvents,
 ]

@@ -124,6 +124,10 @@ function versionsFor(name: string, [change]: readonly unknown[]) {
     const { entity, version } = change as StoredWrite
     return { entity, version, made: undefined }
   }
+  if (name === 'entities.writeTogether') {
+    const [first] = change as readonly StoredWrite[]
+    return first && { entity: first.entity, version: first.version, made: undefined }
+  }
   if (name !== 'entities.point') return undefined
   const { name: entity, replaces, version, count } = change as PublishedEntity
   return { entity, version: versionParts(replaces ?? '').stored, made: { version, count } }

@@ -6,11 +6,13 @@ import {
   agreedParts,
   baseEntity,
   type ChangeRow,
+  changesOf,
+  lastChanges,
   type TakenChanges,
   versionParts,
 } from '../columns/changed-entities.ts'
-import type { Agreed, RecordWrite, Reliance } from '../entities.ts'
-import { type Change, count, haveRights, insert, type Read, record, row, rows, run } from './statements.ts'
+import type { Agreed, RecordEntity, RecordEvent, RecordWrite, Reliance } from '../entities.ts'
+import { type Change, count, haveRights, insertAll, type Read, record, row, rows, run } from './statements.ts'
 
 /** Changes of single records (docs/decisions/0041). */
 
@@ -30,6 +32,16 @@ export const storedWrite = ({ entity, values, ...change }: RecordWrite): StoredW
   version: baseEntity(entity).source.version,
   declared: JSON.stringify(entity.declaredFields ?? null),
 })
+
+/** Writes over the state that an entity was read in. */
+export function storedWrites(
+  entity: RecordEntity,
+  writes: readonly Omit<RecordWrite, 'entity' | 'before'>[],
+): readonly StoredWrite[] {
+  const changed = changesOf(entity)
+  const last = changed && lastChanges(changed)
+  return writes.map(write => storedWrite({ ...write, entity, before: last?.get(write.key)?.change.seq ?? 0 }))
+}
 
 export interface Writing {
   readonly write: StoredWrite
@@ -63,8 +75,14 @@ const versions = {
   postgres: versionsOf(hasRecords.postgres, `e.definition::json ->> 'declaredFields'`),
 }
 
-/** Makes several writes in one transaction, in their order. */
-export function* writeRecords(batch: readonly Writing[]): Change<readonly WriteOutcome[]> {
+/**
+ * Makes several writes in one transaction, in their order.
+ * @param areTogether true to write all of them or none
+ */
+export function* writeRecords(
+  batch: readonly Writing[],
+  areTogether = false,
+): Change<readonly WriteOutcome[]> {
   // One transaction at a time, so that changes become visible in the order of their numbers.
   const state = yield* row<{ records: number }>('SELECT records FROM state FOR UPDATE')
   let last = state?.records ?? 0
@@ -80,12 +98,16 @@ export function* writeRecords(batch: readonly Writing[]): Change<readonly WriteO
   )
   const known = new Map(changed.map(({ key, seq }) => [key, seq] as const))
   const outcomes: WriteOutcome[] = []
+  const written: { readonly change: ChangeRow; readonly event: AuditEvent }[] = []
+  let inserted = 0
   for (const [at, { write, event }] of batch.entries()) {
     if (!allowed[at]) {
       outcomes.push(new RightsChanged())
       continue
     }
     const { version, before, declared, relies = [], ...change } = write
+    // A write relies on those before it, too; of several that are made together, that was checked before.
+    if (relies.length > 0 && !areTogether) yield* insertWritten()
     const entity = stored.get(change.entity)
     const isCurrent =
       entity?.version === version &&
@@ -96,11 +118,19 @@ export function* writeRecords(batch: readonly Writing[]): Change<readonly WriteO
     outcomes.push(isCurrent && !isWritten ? lostRecords(change.entity) : isWritten)
     if (!isWritten) continue
     known.set(change.key, ++last)
-    yield* insert('record_change', { seq: last, ...change })
-    yield* record(event)
+    written.push({ change: { seq: last, ...change }, event })
   }
+  if (areTogether && written.length < batch.length) return outcomes
+  yield* insertWritten()
+  for (const { event } of written) yield* record(event)
   yield* run('UPDATE state SET records = $1', last)
   return outcomes
+
+  function* insertWritten(): Change<void> {
+    const rest = written.slice(inserted).map(({ change }) => ({ ...change }))
+    inserted = written.length
+    if (rest.length > 0) yield* insertAll('record_change', rest)
+  }
 }
 
 interface StoredEntity {
@@ -137,6 +167,31 @@ export function* allHold(relies: readonly Reliance[]): Read<boolean> {
   }
   return true
 }
+/** Makes several writes in one transaction, all or none. @returns false where a record has changed */
+export function* writeTogether(
+  writes: readonly StoredWrite[],
+  events: readonly AuditEvent[],
+): Change<boolean> {
+  const batch = writes.map((write, at) => ({ write, event: events[at] as AuditEvent }))
+  const outcomes = yield* writeRecords(batch, true)
+  for (const outcome of outcomes) if (typeof outcome !== 'boolean') throw outcome
+  return !outcomes.includes(false)
+}
+
+/** Reads the events of a record. The condition is that of the index by which they are found. */
+export const recordEvents = (
+  object: string,
+  before: number | null,
+  limit: number,
+): Read<readonly RecordEvent[]> =>
+  rows<RecordEvent>(
+    `SELECT id, time, event, (SELECT email FROM eperson WHERE uuid = actor) AS actor_email, changes FROM event
+     WHERE event IN ('record.put', 'record.change', 'record.delete') AND object = $1 AND id < $2
+     ORDER BY id DESC LIMIT $3`,
+    object,
+    before ?? Number.MAX_SAFE_INTEGER,
+    limit,
+  )
 
 /**
  * True if a new version was made from the current state of the entity.

@@ -14,6 +14,9 @@ import { FieldName, Value } from '../../parts/Value.tsx'
 import { href, query, setQuery } from '../../router.ts'
 import { who } from '../../session.ts'
 import { step } from '../../shell/tour.ts'
+import { EditButtons, isEdited } from '../edit/EditButtons.tsx'
+import { EditTable } from '../edit/EditTable.tsx'
+import { nameOf, newer, rounds } from '../edit/writing.ts'
 import { hasWord } from '../search/search.ts'
 import { Applied } from './Applied.tsx'
 import { Columns } from './Columns.tsx'
@@ -30,7 +33,10 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
   const view = viewOf(entity)
   const { condition } = view
   const asked = ['q', 'sort', 'page', 'size'].map(name => query.value.get(name))
-  const loaded = useLoad(signal => loadRecords(entity, view, signal), [entity.name, who.value, ...asked])
+  const loaded = useLoad(
+    signal => loadRecords(entity, view, signal),
+    [entity.name, who.value, rounds.value, ...asked],
+  )
   const { problem } = loaded
   const [chosen, setOpen] = useState<boolean>()
   // A link with a condition shows its records at once. The panel opens if the condition is wrong, or during
@@ -75,6 +81,7 @@ export function Records({ entity }: { readonly entity: Entity }): JSX.Element {
         </button>
         <Columns entity={entity} shown={view.columns} />
         <Sorting entity={entity} order={view.order} />
+        <EditButtons entity={entity} />
       </div>
       {condition !== '' && !open && <Applied entity={entity} condition={condition} />}
       <div id="filter" hidden={!open}>
@@ -146,17 +153,21 @@ function Shown({
     return (
       <Empty title={t('entity.none')} help={t('entity.none.help', { name: tOf('entity', entity.name) })} />
     )
+  const table = {
+    label: t('entity.lead', { name: tOf('entity', entity.name) }),
+    columns: columnsOf(entity, view),
+    rows: value.records.map(record => newer.value.get(nameOf(entity, record)) ?? record),
+    idOf: (record: DataRecord) => keyPath(entity, record),
+    order,
+    onOrder: showOrder,
+  }
   return (
     <div class={loading ? 'stale' : ''}>
-      <Table
-        label={t('entity.lead', { name: tOf('entity', entity.name) })}
-        columns={columnsOf(entity, view)}
-        rows={value.records}
-        idOf={record => keyPath(entity, record)}
-        order={order}
-        onOrder={showOrder}
-        pathOf={record => recordPath(entity, record)}
-      />
+      {isEdited(entity) ? (
+        <EditTable {...table} {...{ entity, condition }} total={value.total} fields={view.columns} />
+      ) : (
+        <Table {...table} pathOf={record => recordPath(entity, record)} />
+      )}
       <Pager
         page={page}
         size={size}

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
 import { service } from '../../api.ts'
 import {
   type DataRecord,
@@ -6,7 +7,6 @@ import {
   entities,
   entityPath,
   keyIn,
-  keyInPath,
   keyOf,
   keyPath,
   pathOf,
@@ -15,18 +15,23 @@ import {
 } from '../../entities.ts'
 import { printExactly, readExactly } from '../../exact.ts'
 import { t, tOf } from '../../i18n/i18n.ts'
-import { Copy } from '../../icons.ts'
+import { ChevronDown, Copy, CopyPlus, Pencil, Trash2 } from '../../icons.ts'
 import { AsRequest } from '../../parts/AsRequest.tsx'
 import { Icon } from '../../parts/Icon.tsx'
 import { useLoad } from '../../parts/load.ts'
+import { Menu } from '../../parts/Menu.tsx'
 import { Page } from '../../parts/Page.tsx'
 import { Loading, ProblemView } from '../../parts/states.tsx'
 import { Table } from '../../parts/Table.tsx'
 import { toast } from '../../parts/toast.tsx'
 import { cut, FieldName, Value } from '../../parts/Value.tsx'
 import { Whole } from '../../parts/Whole.tsx'
-import { href, type Parameters, path, withQuery } from '../../router.ts'
+import { go, href, type Parameters, path, withQuery } from '../../router.ts'
 import { who } from '../../session.ts'
+import { History } from '../edit/History.tsx'
+import { DeleteRecord, RecordDialog } from '../edit/RecordDialog.tsx'
+import { RecordForm } from '../edit/RecordForm.tsx'
+import { load, newer, rounds, type Stored } from '../edit/writing.ts'
 import { useEntity } from '../entity/EntityPage.tsx'
 import { written } from '../entity/pql.ts'
 import { nameField, usual } from '../entity/view.ts'
@@ -41,15 +46,14 @@ function RecordPage({ parameters }: { readonly parameters: Parameters }): JSX.El
   const record = useLoad(
     async signal => {
       if (!entity) return undefined
-      const given = [keyInPath(entity, key)].flat()
-      const text = given.length === 1 ? (given[0] ?? '') : key
-      const response = await service.value.request('GET', pathOf(name, text), { signal })
-      return readExactly(await response.text()) as DataRecord
+      return load(entity, key, signal)
     },
-    [entity, key, who.value],
+    [entity, key, who.value, rounds.value, newer.value],
   )
   const problem = found.problem ?? record.problem
-  const title = entity && record.value ? titleOf(entity, record.value, key) : key
+  const stored = record.value
+  const title = entity && stored ? titleOf(entity, stored.record, key) : key
+  const [isEditing, setEditing] = useState(false)
   return (
     <Page
       title={title}
@@ -59,22 +63,37 @@ function RecordPage({ parameters }: { readonly parameters: Parameters }): JSX.El
       ]}
       actions={
         entity &&
-        record.value && (
+        stored && (
           <>
+            {entity.writable && !isEditing && (
+              <RecordActions {...{ entity, stored, title }} onEdit={() => setEditing(true)} />
+            )}
             <CopyAddress />
-            <AsRequest requested={() => requestFor(entity, record.value ?? {})} />
+            <AsRequest requested={() => requestFor(entity, stored.record)} />
           </>
         )
       }
     >
       {problem ? (
         <ProblemView problem={problem} retry={found.problem ? found.reload : record.reload} />
-      ) : entity && record.value ? (
+      ) : entity && stored ? (
         <>
-          <Fields entity={entity} record={record.value} />
+          {isEditing ? (
+            <RecordForm
+              entity={entity}
+              stored={stored}
+              onClose={() => {
+                setEditing(false)
+                document.querySelector<HTMLElement>('h1')?.focus()
+              }}
+            />
+          ) : (
+            <Fields entity={entity} record={stored.record} />
+          )}
           {entity.relations?.map(relation => (
-            <Related key={relation.to.entity} relation={relation} record={record.value ?? {}} />
+            <Related key={relation.to.entity} relation={relation} record={stored.record} />
           ))}
+          {entity.writable && <History entity={entity} record={stored.record} />}
         </>
       ) : (
         <Loading />
@@ -96,6 +115,80 @@ const requestFor = (entity: Entity, record: DataRecord): Requested => ({
     .join(' and ')} }`,
   record: { entity: entity.name, key: keyIn(entity, record) },
 })
+/** What those who may write the record can do with it. */
+function RecordActions({
+  entity,
+  stored,
+  title,
+  onEdit,
+}: {
+  readonly entity: Entity
+  readonly stored: Stored
+  readonly title: string
+  readonly onEdit: () => void
+}): JSX.Element {
+  const [open, setOpen] = useState<'copy' | 'delete'>()
+  const close = () => setOpen(undefined)
+  return (
+    <>
+      <button type="button" class="button" onClick={onEdit}>
+        <Icon of={Pencil} />
+        {t('edit.do')}
+      </button>
+      <Menu
+        button={
+          <>
+            {t('edit.actions')}
+            <Icon of={ChevronDown} size={16} />
+          </>
+        }
+      >
+        {shut => (
+          <>
+            {(
+              [
+                ['copy', CopyPlus, t('edit.copy.do')],
+                ['delete', Trash2, t('edit.delete.do')],
+              ] as const
+            ).map(([what, icon, label]) => (
+              <button
+                key={what}
+                type="button"
+                class="menu-item"
+                onClick={() => {
+                  shut()
+                  setOpen(what)
+                }}
+              >
+                <Icon of={icon} />
+                {label}
+              </button>
+            ))}
+          </>
+        )}
+      </Menu>
+      {open === 'copy' && (
+        <RecordDialog
+          entity={entity}
+          copied={stored}
+          onClose={added => {
+            close()
+            if (added) go(recordPath(entity, added.record))
+          }}
+        />
+      )}
+      {open === 'delete' && (
+        <DeleteRecord
+          {...{ entity, stored, title }}
+          onClose={isDone => {
+            close()
+            if (isDone) go(entityPath(entity.name))
+          }}
+        />
+      )}
+    </>
+  )
+}
 
 const CopyAddress = (): JSX.Element => (
   <button

@@ -1,0 +1,118 @@
+import type { JSX } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { EntityField, Json } from '../../entities.ts'
+import { t } from '../../i18n/i18n.ts'
+import { fitsPicker, fromPicker, jsonOf, kindOf, type Typed, toPicker, typedOf } from './values.ts'
+
+interface Parts {
+  readonly field: EntityField
+  readonly value: Json | undefined
+  /** What was typed on the cell, and replaces its value. */
+  readonly first: Typed | undefined
+  /** @returns false if the editor has to stay open */
+  readonly save: (json: string, typed: Typed) => Promise<boolean>
+  /** @param step where to go on: to the next cell, to the one before, or nowhere */
+  readonly onDone: (step: 1 | -1 | 0) => void
+  readonly onLeave: () => void
+}
+
+/** The control in a cell of a table: Enter saves, Escape leaves it, Tab saves and goes on. */
+export function CellEditor({ field, value, first, save, onDone, onLeave }: Parts): JSX.Element {
+  const kind = kindOf(field, value)
+  const before = typedOf(value, kind)
+  const takesKeys = kind !== 'boolean' && kind !== 'date-time'
+  const [typed, setTyped] = useState<Typed>(first !== undefined && takesKeys ? first : before)
+  const [busy, setBusy] = useState(false)
+  const [problem, setProblem] = useState<string>()
+  const control = useRef<HTMLInputElement & HTMLSelectElement>(null)
+  const isOver = useRef(false)
+  useEffect(() => {
+    control.current?.focus()
+    if (first === undefined && takesKeys) control.current?.select()
+  }, [])
+
+  const json = typed === before ? '' : jsonOf(typed, kind)
+  const fault = typeof json === 'string' ? problem : t(json.key, json.values)
+
+  async function finish(done: () => void): Promise<void> {
+    if (busy || isOver.current) return
+    if (typeof json !== 'string') return
+    if (json !== '') {
+      setBusy(true)
+      try {
+        await save(json, typed)
+      } catch (error) {
+        setBusy(false)
+        setProblem(error instanceof Error ? error.message : t('failed'))
+        control.current?.focus()
+        return
+      }
+    }
+    isOver.current = true
+    done()
+  }
+
+  const onKeyDown = (event: KeyboardEvent) => {
+    const { key } = event
+    if (!['Enter', 'Escape', 'Tab'].includes(key) || event.isComposing) return
+    event.preventDefault()
+    event.stopPropagation()
+    if (key === 'Escape') {
+      isOver.current = true
+      onDone(0)
+    } else void finish(() => onDone(key === 'Enter' ? 0 : event.shiftKey ? -1 : 1))
+  }
+  const common = {
+    ref: control,
+    'aria-label': field.name,
+    'aria-invalid': fault === undefined ? undefined : ('true' as const),
+    'aria-busy': busy,
+    title: fault,
+    onKeyDown,
+    // A click elsewhere saves; what is no value is left.
+    onBlur: () => {
+      if (typeof json === 'string' && problem === undefined) void finish(onLeave)
+    },
+  }
+  return (
+    <span class="cell-editor">
+      {kind === 'boolean' ? (
+        <select
+          {...common}
+          value={typed ?? ''}
+          onChange={event => setTyped(event.currentTarget.value === '' ? null : event.currentTarget.value)}
+        >
+          <option value="">{t('edit.null')}</option>
+          <option value="true">{t('yes')}</option>
+          <option value="false">{t('no')}</option>
+        </select>
+      ) : kind === 'date-time' && fitsPicker(typed) ? (
+        <input
+          {...common}
+          type="datetime-local"
+          step={1}
+          max="9999-12-31T23:59:59"
+          value={toPicker(typed)}
+          onInput={event => setTyped(fromPicker(event.currentTarget.value))}
+        />
+      ) : (
+        <input
+          {...common}
+          type="text"
+          autoComplete="off"
+          placeholder={typed === null ? t('edit.null') : ''}
+          value={typed ?? ''}
+          onInput={event => {
+            setProblem(undefined)
+            setTyped(event.currentTarget.value)
+          }}
+        />
+      )}
+      {fault !== undefined && (
+        <span class="cell-fault" role="alert">
+          {fault}
+        </span>
+      )}
+    </span>
+  )
+}

@@ -1,0 +1,99 @@
+import type { JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { DataRecord, Entity, Json } from '../../entities.ts'
+import { readExactly } from '../../exact.ts'
+import { t } from '../../i18n/i18n.ts'
+import { useWork } from '../../parts/load.ts'
+import { Notice, ProblemNotice } from '../../parts/states.tsx'
+import { Value } from '../../parts/Value.tsx'
+import { type Edits, isSame, jsonOf, type Kind } from './values.ts'
+import type { Stored } from './writing.ts'
+
+interface Parts {
+  readonly entity: Entity
+  readonly edits: Edits
+  readonly kinds: ReadonlyMap<string, Kind>
+  /** The record as it was when typing began. */
+  readonly before: DataRecord
+  /** The record as another person has written it; undefined if it was deleted. */
+  readonly now: Stored | undefined
+  readonly save: (chosen: Edits) => Promise<void>
+  readonly onCancel: () => void
+}
+
+interface Side {
+  readonly name: string
+  readonly type: string
+  readonly was: Json | undefined
+  readonly mine: Json | undefined
+  readonly theirs: Json | undefined
+  readonly isMine: boolean
+  readonly isTheirs: boolean
+}
+
+/** Shows side by side what was typed and what another person has written meanwhile, to choose field by field. */
+export function Conflict({ entity, edits, kinds, before, now, save, onCancel }: Parts): JSX.Element {
+  const sides = entity.fields
+    .map(({ name, type }): Side => {
+      const was = before[name]
+      const theirs = now ? now.record[name] : was
+      const json = Object.hasOwn(edits, name)
+        ? jsonOf(edits[name] ?? null, kinds.get(name) ?? 'text')
+        : undefined
+      const mine = typeof json === 'string' ? (readExactly(json) as Json) : was
+      return { name, type, was, mine, theirs, isMine: !isSame(mine, was), isTheirs: !isSame(theirs, was) }
+    })
+    .filter(({ isMine, isTheirs }) => isMine || isTheirs)
+  const [chosen, setChosen] = useState<Readonly<Record<string, 'mine' | 'theirs'>>>({})
+  const sideOf = ({ name, isMine }: Side) => chosen[name] ?? (isMine ? 'mine' : 'theirs')
+  const saving = useWork(() =>
+    save(Object.fromEntries(Object.entries(edits).filter(([name]) => chosen[name] !== 'theirs'))),
+  )
+  return (
+    <form
+      class="stack edit-form"
+      onSubmit={event => {
+        event.preventDefault()
+        saving.run()
+      }}
+    >
+      <Notice tone="warn">{t(now ? 'conflict' : 'conflict.deleted')}</Notice>
+      {now &&
+        sides.map(side => (
+          <fieldset key={side.name} class="conflict">
+            <legend>
+              <bdi>{side.name}</bdi>
+            </legend>
+            <div>
+              <span class="soft small">{t('conflict.was')}</span>
+              <Value value={side.was} type={side.type} />
+            </div>
+            {(['mine', 'theirs'] as const).map(which => (
+              <label key={which} class={sideOf(side) === which ? 'chosen' : ''}>
+                <span class="row">
+                  <input
+                    type="radio"
+                    name={side.name}
+                    checked={sideOf(side) === which}
+                    disabled={!side.isMine}
+                    onChange={() => setChosen({ ...chosen, [side.name]: which })}
+                  />
+                  <span class="small">{t(which === 'mine' ? 'conflict.mine' : 'conflict.theirs')}</span>
+                </span>
+                <Value value={side[which]} type={side.type} plain />
+              </label>
+            ))}
+          </fieldset>
+        ))}
+      <ProblemNotice problem={saving.problem} />
+      <div class="edit-actions">
+        <button type="submit" class="button primary" aria-busy={saving.busy}>
+          {t(now ? 'conflict.save' : 'conflict.add')}
+        </button>
+        <button type="button" class="button" onClick={onCancel}>
+          {t('conflict.leave')}
+        </button>
+      </div>
+    </form>
+  )
+}

@@ -1,0 +1,150 @@
+import type { JSX } from 'preact'
+import type { EntityField } from '../../entities.ts'
+import { t, tOf, zone } from '../../i18n/i18n.ts'
+import { Field } from '../../parts/Field.tsx'
+import { type Fault, fitsPicker, fromPicker, type Kind, markedLine, type Typed, toPicker } from './values.ts'
+
+interface Parts {
+  readonly field: EntityField
+  readonly kind: Kind
+  readonly typed: Typed
+  /** True for a field of the key, which needs a value. */
+  readonly isKey: boolean
+  /** True if the value can't be changed: the key of a record that is there. */
+  readonly isFixed: boolean
+  readonly fault: Fault | string | undefined
+  readonly onTyped: (typed: Typed) => void
+  /** Called when the control is left. */
+  readonly onLeave: () => void
+}
+
+/** One field of a record: its name, a control for its type, and what is wrong with the value. */
+export function FieldInput(parts: Parts): JSX.Element {
+  const { field, kind, typed, isKey, isFixed, fault, onTyped, onLeave } = parts
+  const said = fault === undefined || typeof fault === 'string' ? fault : t(fault.key, fault.values)
+  const place = typeof fault === 'object' && fault.at !== undefined && typed !== null && (
+    <pre class="marked">{markedLine(typed, fault.at)}</pre>
+  )
+  return (
+    <div class="edited-field" data-field={field.name} onFocusOut={onLeave}>
+      <Field
+        label={kind === 'date-time' ? `${field.name} (${zone})` : field.name}
+        hint={
+          isFixed ? (
+            t('edit.key.fixed')
+          ) : (
+            <Hint kind={kind} typed={typed} field={field} isKey={isKey} onTyped={onTyped} />
+          )
+        }
+        fault={said}
+      >
+        {controlFor(kind, typed, isFixed, onTyped)}
+      </Field>
+      {place}
+    </div>
+  )
+}
+
+function controlFor(
+  kind: Kind,
+  typed: Typed,
+  isFixed: boolean,
+  onTyped: (typed: Typed) => void,
+): JSX.Element {
+  const value = typed ?? ''
+  const common = {
+    autoComplete: 'off',
+    readOnly: isFixed,
+    placeholder: typed === null ? t('edit.null') : '',
+    spellcheck: false,
+  }
+  const onInput = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
+    onTyped(currentTarget.value)
+  switch (kind) {
+    case 'boolean':
+      return (
+        <select
+          value={value}
+          disabled={isFixed}
+          onChange={event => onTyped(event.currentTarget.value || null)}
+        >
+          <option value="">{t('edit.null')}</option>
+          <option value="true">{t('yes')}</option>
+          <option value="false">{t('no')}</option>
+        </select>
+      )
+    case 'long':
+    case 'list':
+      return (
+        <textarea
+          {...common}
+          spellcheck={kind === 'long'}
+          rows={Math.min(16, Math.max(3, value.split('\n').length + Math.floor(value.length / 90)))}
+          value={value}
+          onInput={onInput}
+        />
+      )
+    case 'json':
+      return (
+        <textarea
+          {...common}
+          class="code-input"
+          rows={Math.min(20, Math.max(3, value.split('\n').length))}
+          value={value}
+          onInput={onInput}
+        />
+      )
+    case 'date-time':
+      return fitsPicker(typed) ? (
+        <input
+          type="datetime-local"
+          step={1}
+          max="9999-12-31T23:59:59"
+          readOnly={isFixed}
+          value={toPicker(typed)}
+          onInput={event => onTyped(fromPicker(event.currentTarget.value))}
+        />
+      ) : (
+        <input type="text" {...common} value={value} onInput={onInput} />
+      )
+    default:
+      return (
+        <input
+          type="text"
+          {...common}
+          inputMode={kind === 'integer' ? 'numeric' : kind === 'number' ? 'decimal' : undefined}
+          spellcheck={kind === 'text'}
+          value={value}
+          onInput={onInput}
+        />
+      )
+  }
+}
+
+/** Says what the value is if that can't be seen, and offers to take a text away. */
+function Hint({
+  field,
+  kind,
+  typed,
+  isKey,
+  onTyped,
+}: Pick<Parts, 'field' | 'kind' | 'typed' | 'isKey' | 'onTyped'>): JSX.Element {
+  const isText = kind === 'text' || kind === 'long' || kind === 'list'
+  const how = kind === 'list' ? t('edit.list.hint') : kind === 'json' ? t('edit.json.hint') : undefined
+  return (
+    <>
+      <span>{isKey ? t('edit.key.hint') : (how ?? tOf('type', field.type))}</span>
+      {isText && typed === '' && <span>{t(kind === 'list' ? 'edit.list.empty' : 'edit.text.empty')}</span>}
+      {isText && typed !== null && !isKey && (
+        <button
+          type="button"
+          class="link-button"
+          aria-label={t('edit.null.of', { name: field.name })}
+          onClick={() => onTyped(null)}
+        >
+          {t('edit.null.do')}
+        </button>
+      )}
+    </>
+  )
+}

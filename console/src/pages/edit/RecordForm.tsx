@@ -1,0 +1,258 @@
+import type { JSX } from 'preact'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { CarrelProblem } from '../../api.ts'
+import { type DataRecord, type Entity, keyOf, keyText, recordPath } from '../../entities.ts'
+import { readExactly } from '../../exact.ts'
+import { t } from '../../i18n/i18n.ts'
+import { useDraft } from '../../parts/draft.ts'
+import { useWork } from '../../parts/load.ts'
+import { Notice, ProblemNotice } from '../../parts/states.tsx'
+import { href } from '../../router.ts'
+import { Conflict } from './Conflict.tsx'
+import { FieldInput } from './FieldInput.tsx'
+import { changed } from './undo.ts'
+import { type Edits, type Fault, isSame, jsonOf, type Kind, kindOf, type Typed, typedOf } from './values.ts'
+import {
+  add,
+  change,
+  loadAgain,
+  type NewValues,
+  remove,
+  type Stored,
+  withValues,
+  writeAgain,
+  writtenIn,
+} from './writing.ts'
+import './edit.css'
+
+interface Parts {
+  readonly entity: Entity
+  /** The record to change; undefined for a new one. */
+  readonly stored?: Stored | undefined
+  /** The record that a new one begins with, but for its key. */
+  readonly copied?: Stored | undefined
+  /** What was typed elsewhere, over a record that others have changed since. */
+  readonly lost?: { readonly edits: Edits; readonly now: Stored | undefined } | undefined
+  /** The field that gets the focus. */
+  readonly focus?: string | undefined
+  /** @param saved undefined: nothing was changed */
+  readonly onClose: (saved: Stored | undefined) => void
+}
+
+/** What is being typed, kept so that it survives a reload and a new login. */
+interface Draft {
+  /** The record that it is typed over. */
+  readonly over: Pick<Stored, 'text' | 'tag'> | undefined
+  readonly edits: Edits
+}
+
+/** A form with all fields of a record: one that is there, or a new one. */
+export function RecordForm(parts: Parts): JSX.Element {
+  const { entity, stored, copied, lost, focus, onClose } = parts
+  const keys = keyOf(entity)
+  const of = stored
+    ? keyText(entity, stored.record)
+    : copied
+      ? `copy ${keyText(entity, copied.record)}`
+      : 'new'
+  const draft = useDraft(`record.${entity.name}.${of}${lost ? ' lost' : ''}`, '')
+  const [isDraft] = useState(draft.value !== '')
+  const start: Draft = { over: stored, edits: lost?.edits ?? (copied ? editsOf(entity, copied) : {}) }
+  const { over, edits } = readDraft(draft.value) ?? start
+  const before = useMemo(
+    () => (over ? writtenIn(over.text) : copied ? writtenIn(copied.text) : {}),
+    [over?.text, copied?.text],
+  )
+  const kinds = useMemo(
+    () => new Map(entity.fields.map(field => [field.name, kindOf(field, before[field.name])] as const)),
+    [entity, before],
+  )
+  const [left, setLeft] = useState<ReadonlySet<string>>(new Set())
+  const [refused, setRefused] = useState<Readonly<Record<string, string>>>({})
+  const [others, setOthers] = useState<{ readonly now: Stored | undefined } | undefined>(lost)
+  const [taken, setTaken] = useState<DataRecord>()
+  const form = useRef<HTMLFormElement>(null)
+  useEffect(() => {
+    if (focus === undefined) return
+    const control = controlOf(form.current, focus)
+    control?.focus()
+    control?.scrollIntoView({ block: 'center' })
+  }, [focus])
+
+  const keep = (next: Draft) => draft.set(JSON.stringify(next))
+  const typedIn = (name: string, kind: Kind): Typed =>
+    Object.hasOwn(edits, name) ? (edits[name] ?? null) : typedOf(over ? before[name] : null, kind)
+  const faultOf = (name: string, kind: Kind): Fault | undefined => {
+    const typed = typedIn(name, kind)
+    if (!over && keys.includes(name) && (typed ?? '').trim() === '') return { key: 'edit.fault.key' }
+    const json = Object.hasOwn(edits, name) ? jsonOf(typed, kind) : ''
+    return typeof json === 'string' ? undefined : json
+  }
+
+  async function save(
+    chosen: Edits,
+    base: Pick<Stored, 'text' | 'tag'> | undefined,
+    isNew = !base,
+  ): Promise<void> {
+    const values = newValues(chosen, kinds, isNew ? undefined : base)
+    try {
+      if (isNew) {
+        const added = await add(entity, withValues(base?.text, values))
+        changed(t('edit.added', { name: keyText(entity, added.record) }), () => remove(entity, added))
+        return finish(added)
+      }
+      if (!base || Object.keys(values).length === 0) return finish(undefined)
+      const earlier = { ...base, record: readExactly(base.text) as DataRecord }
+      const now = await change(entity, earlier, values)
+      changed(t('edit.saved', { name: keyText(entity, now.record) }), () => writeAgain(entity, earlier, now))
+      finish(now)
+    } catch (error) {
+      await understand(error, chosen, base, isNew)
+    }
+  }
+
+  /** Shows a refusal where it belongs: at its field, or beside what others have written. */
+  async function understand(
+    error: unknown,
+    chosen: Edits,
+    base: Pick<Stored, 'text' | 'tag'> | undefined,
+    isNew: boolean,
+  ): Promise<void> {
+    if (!(error instanceof CarrelProblem)) throw error
+    const pointer = error.members.pointer
+    const name = typeof pointer === 'string' ? fieldIn(pointer) : undefined
+    if (error.code === 'record-refused' && name !== undefined && kinds.has(name)) {
+      setOthers(undefined)
+      setRefused({ [name]: error.detail })
+      controlOf(form.current, name)?.focus()
+    } else if (error.status === 412 && isNew) {
+      setOthers(undefined)
+      setTaken(readExactly(withValues(base?.text, newValues(chosen, kinds, undefined))) as DataRecord)
+    } else if ((error.status === 412 || error.status === 404) && base)
+      setOthers({ now: await loadAgain(entity, readExactly(base.text) as DataRecord) })
+    else throw error
+  }
+
+  const finish = (saved: Stored | undefined) => {
+    draft.done()
+    onClose(saved)
+  }
+  const saving = useWork(() => save(edits, over))
+  const submit = () => {
+    const faulty = entity.fields.find(({ name }) => faultOf(name, kinds.get(name) ?? 'text') !== undefined)
+    setLeft(new Set(entity.fields.map(({ name }) => name)))
+    if (faulty) controlOf(form.current, faulty.name)?.focus()
+    else saving.run()
+  }
+
+  if (others && over)
+    return (
+      <Conflict
+        {...{ entity, edits, kinds, now: others.now }}
+        before={readExactly(over.text) as DataRecord}
+        save={async chosen => {
+          keep({ over: others.now ?? over, edits: chosen })
+          await save(chosen, others.now ?? over, others.now === undefined)
+        }}
+        onCancel={() => finish(undefined)}
+      />
+    )
+  return (
+    <form
+      class="stack edit-form"
+      ref={form}
+      onSubmit={event => {
+        event.preventDefault()
+        submit()
+      }}
+    >
+      {isDraft && draft.kept && (
+        <Notice>
+          {t('edit.draft')}{' '}
+          <button type="button" class="link-button" onClick={() => keep(start)}>
+            {t('edit.draft.forget')}
+          </button>
+        </Notice>
+      )}
+      {entity.fields.map(field => {
+        const kind = kinds.get(field.name) ?? 'text'
+        const fault = left.has(field.name) ? faultOf(field.name, kind) : undefined
+        return (
+          <FieldInput
+            key={field.name}
+            {...{ field, kind }}
+            typed={typedIn(field.name, kind)}
+            isKey={keys.includes(field.name)}
+            isFixed={over !== undefined && keys.includes(field.name)}
+            fault={refused[field.name] ?? fault}
+            onTyped={typed => {
+              setRefused({})
+              setTaken(undefined)
+              keep({
+                over: over && { text: over.text, tag: over.tag },
+                edits: { ...edits, [field.name]: typed },
+              })
+            }}
+            onLeave={() => Object.hasOwn(edits, field.name) && setLeft(new Set([...left, field.name]))}
+          />
+        )
+      })}
+      {taken && (
+        <Notice tone="bad">
+          {t('edit.taken')} <a href={href(recordPath(entity, taken))}>{t('edit.taken.open')}</a>
+        </Notice>
+      )}
+      <ProblemNotice problem={saving.problem} />
+      <div class="edit-actions">
+        <button type="submit" class="button primary" aria-busy={saving.busy}>
+          {t(over ? 'save' : 'edit.add')}
+        </button>
+        <button type="button" class="button" onClick={() => finish(undefined)}>
+          {t('cancel')}
+        </button>
+      </div>
+    </form>
+  )
+}
+
+/** What a copy begins with: all values but those of the key. */
+function editsOf(entity: Entity, { text }: Stored): Edits {
+  const values = writtenIn(text)
+  const fields = entity.fields.filter(({ name }) => !keyOf(entity).includes(name))
+  return Object.fromEntries(
+    fields.map(field => [field.name, typedOf(values[field.name], kindOf(field, values[field.name]))]),
+  )
+}
+
+function readDraft(text: string): Draft | undefined {
+  try {
+    return text === '' ? undefined : (JSON.parse(text) as Draft)
+  } catch {
+    return undefined
+  }
+}
+
+/** The JSON of what differs from the record, which is not there yet if it is undefined. */
+function newValues(
+  edits: Edits,
+  kinds: ReadonlyMap<string, Kind>,
+  before: Pick<Stored, 'text'> | undefined,
+): NewValues {
+  const record = before ? (readExactly(before.text) as DataRecord) : {}
+  const values: Record<string, string> = {}
+  for (const [name, typed] of Object.entries(edits)) {
+    const json = jsonOf(typed, kinds.get(name) ?? 'text')
+    if (
+      typeof json === 'string' &&
+      !(before && isSame(readExactly(json) as DataRecord[string], record[name]))
+    )
+      values[name] = json
+  }
+  return values
+}
+
+const fieldIn = (pointer: string): string | undefined =>
+  pointer.split('/')[1]?.replaceAll('~1', '/').replaceAll('~0', '~')
+
+const controlOf = (form: HTMLFormElement | null, name: string): HTMLElement | null | undefined =>
+  form?.querySelector<HTMLElement>(`[data-field="${CSS.escape(name)}"] :is(input, select, textarea)`)

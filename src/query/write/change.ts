@@ -1,0 +1,101 @@
+import type { FastifyRequest } from 'fastify'
+import { requireType } from '../../http/json-body.ts'
+import { Problem } from '../../http/problems.ts'
+import { isObject, type Members, parseWritten } from '../../lib/json.ts'
+import type { Changes } from '../../model/audit-events.ts'
+import type { RecordEntity } from '../../storage/entities.ts'
+import { notFound, valuesOfKey } from '../keys.ts'
+import { readJson } from './check-record.ts'
+import { patched, setMember } from './json-patch.ts'
+
+/** Changes of records: as a request asks for them, the records that they result in, and their events. */
+
+export const mergePatch = 'application/merge-patch+json'
+export const jsonPatch = 'application/json-patch+json'
+
+/** A change of a record, as a request asks for it. */
+export type Change =
+  | { readonly event: 'record.put'; readonly body: unknown }
+  | { readonly event: 'record.change'; readonly type: string; readonly patch: unknown }
+  | { readonly event: 'record.delete' }
+
+/** Reads the change that a request asks for. @throws Problem for a body that is none */
+export function changeIn(request: FastifyRequest): Change {
+  if (request.method === 'DELETE') return { event: 'record.delete' }
+  if (request.method === 'PUT') {
+    requireType(request, ['application/json'])
+    return { event: 'record.put', body: readJson(request) }
+  }
+  const type = requireType(request, [jsonPatch, mergePatch])
+  const patch = readJson(request)
+  if (type === mergePatch && !isObject(patch))
+    throw new Problem('record-refused', 'A merge patch of a record is a JSON object.')
+  return { event: 'record.change', type, patch }
+}
+
+/**
+ * Makes the record that a change results in; null if it is deleted.
+ * @param before JSON of the record; undefined for a new one
+ */
+export function changed(
+  change: Change,
+  entity: RecordEntity,
+  key: string,
+  before: string | undefined,
+): unknown {
+  if (change.event === 'record.put') return withKey(entity, change.body, key)
+  if (before === undefined) throw notFound(entity, key)
+  if (change.event === 'record.delete') return null
+  const record = parseWritten(before) as Members
+  // An operation may put values of the patch into the record, which a second attempt would find changed.
+  const patch = parseWritten(JSON.stringify(change.patch))
+  return change.type === mergePatch ? merged(record, patch) : patched(record, patch)
+}
+
+/** Adds the key of the address to a record that doesn't have it itself. */
+function withKey(entity: RecordEntity, body: unknown, key: string): unknown {
+  if (!isObject(body)) return body
+  const record = { ...body }
+  const values = valuesOfKey(entity, key)
+  for (const [at, name] of [entity.key].flat().entries())
+    if (!Object.hasOwn(body, name)) setMember(record, name, values[at])
+  return record
+}
+
+/** Maximum number of members in the audit event of a change, and of characters of the JSON of each. */
+const maxMembers = 30
+const maxValue = 300
+
+/** Describes the differences between two records for the audit trail. */
+export function changesBetween(before: Members | null, after: Members | null): Changes {
+  const names = [...new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])]
+  const different = names.filter(name => jsonIn(before, name) !== jsonIn(after, name))
+  const some = different.slice(0, maxMembers)
+  const more = different.length - some.length
+  const side = (record: Members | null) =>
+    record && {
+      ...Object.fromEntries(some.map(name => [name, shortened(jsonIn(record, name))])),
+      ...(more > 0 && { '…': `and ${more} more` }),
+    }
+  return { before: side(before), after: side(after) }
+}
+
+const jsonIn = (record: Members | null, name: string): string =>
+  (record && Object.hasOwn(record, name) ? JSON.stringify(record[name]) : undefined) ?? 'null'
+
+/** Returns a value for the audit trail: its JSON as text if it is long, or if a double would lose digits. */
+function shortened(json: string): unknown {
+  if (json.length > maxValue) return `${json.slice(0, maxValue)}…`
+  const value: unknown = JSON.parse(json)
+  return JSON.stringify(value) === json ? value : json
+}
+
+/** Applies a merge patch to a value, which is changed (RFC 7396 §2). */
+function merged(target: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch
+  const result: Members = isObject(target) ? target : {}
+  for (const [name, value] of Object.entries(patch))
+    if (value === null) delete (result as Record<string, unknown>)[name]
+    else setMember(result, name, merged(Object.hasOwn(result, name) ? result[name] : undefined, value))
+  return result
+}

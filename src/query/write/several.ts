@@ -1,0 +1,304 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { type Body, changes, rightTo } from '../../http/access.ts'
+import { eventOf } from '../../http/audit.ts'
+import { clientOf } from '../../http/connection.ts'
+import { contractsIn, routesOf } from '../../http/contract.ts'
+import { sendJson } from '../../http/json-body.ts'
+import { quote } from '../../http/parameters.ts'
+import { Problem } from '../../http/problems.ts'
+import { type Client, Overloaded } from '../../lib/fair-queue.ts'
+import { type Members, parseWritten } from '../../lib/json.ts'
+import { viewerOf } from '../../model/caller.ts'
+import { createLoopQueue, type Limits } from '../../model/limits.ts'
+import { keyValues, recordKey } from '../../model/record-changes.ts'
+import type { Entities, RecordEntity, RecordWrite } from '../../storage/entities.ts'
+import { recordTag } from '../entity-tag.ts'
+import { keyPlan, keyTextOf, objectOf } from '../keys.ts'
+import { parseAsked } from '../parse.ts'
+import { type KnownEntity, planOf } from '../plan.ts'
+import { knownTo, writable } from '../readable.ts'
+import { type Change, changed, changesBetween, jsonPatch, mergePatch } from './change.ts'
+import { checkedJson } from './check-record.ts'
+import { isWrittenSo } from './json-patch.ts'
+import { seenBy } from './other-records.ts'
+import {
+  type Asked,
+  askedBy,
+  badQuery,
+  maxBytes,
+  maxTogether,
+  records,
+  tooMany,
+  type Write,
+  wrongBody,
+} from './several-asked.ts'
+
+const route = contractsIn(() => import('./contracts.ts'))
+
+interface Parts {
+  readonly entities: Entities
+  readonly limits: Pick<Limits, 'loops'>
+}
+
+/** Maximum number of such changes made at the same time, in all event loops together. */
+const maxAtOnce = 4
+/** Maximum number of attempts to change records that others keep changing. */
+const maxAttempts = 10
+/** Number of records of the answer that show what becomes of them. */
+const shown = 10
+/** Number of records that are looked at before others have their turn. */
+const atATime = 100
+
+const csrf = { not: 'No cookie authenticates requests below the query base.' }
+const patches: Body = {
+  types: ['application/json', mergePatch, jsonPatch],
+  limit: maxBytes,
+  optional: false,
+}
+const access = {
+  PATCH: changes(rightTo('write the entity'), 'query', patches, { csrf }),
+  DELETE: changes(rightTo('write the entity'), 'query', 'unused', { csrf }),
+}
+const names = { PATCH: 'changeRecords', DELETE: 'deleteRecords' } as const
+
+/** A record that is to be changed. */
+interface Target {
+  readonly key: string
+  readonly before: string | undefined
+  readonly change: Change
+}
+
+/** What becomes of a record. */
+interface Made extends Target {
+  readonly after: string | null
+  readonly write: Omit<RecordWrite, 'entity' | 'before'>
+  readonly object: string
+  readonly changes: ReturnType<typeof changesBetween>
+}
+
+/**
+ * `PATCH` and `DELETE {query_base}/<entity>`: several records are changed in one step, all or none (R10–R13,
+ * docs/decisions/0072).
+ */
+export function severalRoutes(app: FastifyInstance, { entities, limits }: Parts): void {
+  const queue = createLoopQueue(limits.loops().wanted, maxAtOnce)
+  for (const method of ['PATCH', 'DELETE'] as const)
+    routesOf(app).route({
+      method,
+      url: '/:entity',
+      ...route(names[method], access[method]),
+      handler: async (request, reply) => {
+        const { entity: name } = request.params as { readonly entity: string }
+        const { entity } = await knownTo(entities, request, name)
+        // A caller who may not write isn't told what is wrong with the request.
+        writable(entity, request.caller)
+        const asked = askedBy(request)
+        const leave = await queue.enter(clientOf(request))
+        try {
+          return await sendJson(reply.header('vary', 'Origin'), await changeTogether(request, name, asked))
+        } finally {
+          leave()
+        }
+      },
+    })
+
+  /** Changes the records. If another request has written one of them meanwhile, all of it is done again. */
+  async function changeTogether(request: FastifyRequest, name: string, asked: Asked): Promise<string> {
+    for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+      const known = await knownTo(entities, request, name)
+      const entity = writable(known.entity, request.caller)
+      const targets =
+        asked.query === undefined || asked.change === undefined
+          ? await named(entity, asked.writes, clientOf(request))
+          : await found({ ...known, entity }, asked.query, asked.change, request)
+      if (asked.expected !== undefined && targets.length !== asked.expected)
+        throw new Problem(
+          'precondition-failed',
+          `The query finds ${records(targets.length)}, and not ${asked.expected.toLocaleString('en')}. Nothing was changed.`,
+          { members: { count: targets.length } },
+        )
+      const all = await madeOf({ ...known, entity }, targets, request)
+      if (asked.isDryRun || all.length === 0) return answerOf(targets.length, all, asked)
+      const event = (made: Made) => ({
+        ...eventOf(request.caller, request, {
+          event: made.after === null ? 'record.delete' : made.change.event,
+          outcome: 'success',
+          object: made.object,
+        }),
+        changes: made.changes,
+      })
+      const isWritten = await entities.writeTogether(
+        entity,
+        all.map(({ write }) => write),
+        all.map(event),
+      )
+      if (isWritten) return answerOf(targets.length, all, asked)
+    }
+    throw new Overloaded(`Records of ${name} are being written by others all the time. Retry in a moment.`)
+  }
+
+  /** Finds the records of a query, with the default condition of the entity (Q25) as in a list. */
+  async function found(
+    known: KnownEntity,
+    query: string,
+    change: Change,
+    request: FastifyRequest,
+  ): Promise<readonly Target[]> {
+    const { entity } = known
+    const isAst = /^\s*\[/.test(query)
+    const asked = parseAsked({ values: new Map([['query', [query]]]), text: '', malformed: null })
+    const plan = planOf(asked, isAst ? known : { ...known, entity: null })
+    if (plan.entity.name !== entity.name)
+      throw badQuery(query, `The query is about ${plan.entity.name}, and the address about ${entity.name}.`)
+    if (plan.shape.kind !== 'records' || plan.page.limit !== null || plan.page.offset !== 0)
+      throw badQuery(
+        query,
+        'Records are changed whole and all together: give a condition, and no columns, groups or limits.',
+      )
+    const page = { order: [], offset: 0, limit: maxTogether + 1, total: false }
+    const client = clientOf(request)
+    const { body } = await entities.list({ ...plan, page }, viewerOf(request.caller), 'ndjson', client)
+    const lines = await linesOf(body)
+    if (lines.length > maxTogether) throw tooMany(`The query finds more than ${records(maxTogether)}`)
+    return lines.map(before => ({ key: keyTextOf(entity, parseWritten(before) as Members), before, change }))
+  }
+
+  /**
+   * Finds records by their keys.
+   * @throws Problem 412 with the keys of those that are not as they must be
+   */
+  async function named(
+    entity: RecordEntity,
+    writes: readonly Write[],
+    client: Client,
+  ): Promise<readonly Target[]> {
+    const targets: Target[] = []
+    const others: string[] = []
+    const seen = new Set<string>()
+    for (const [at, { key, change, tag }] of writes.entries()) {
+      if (at % atATime === 0) await turn()
+      const [plan, nameOf] = keyPlan(entity, key)
+      if (seen.has(nameOf())) throw wrongBody(`The record ${quote(key)} is there twice.`)
+      seen.add(nameOf())
+      const { json: before } = await entities.record(plan, nameOf, client)
+      const now = before === undefined ? null : recordTag(before)
+      if (tag !== undefined && tag !== now) others.push(key)
+      // What is to be deleted and is gone needs nothing.
+      else if (before !== undefined || change.event !== 'record.delete') targets.push({ key, before, change })
+    }
+    if (others.length === 0) return targets
+    throw new Problem(
+      'precondition-failed',
+      `${others.length === 1 ? 'A record has' : `${records(others.length)} have`} changed: ${others.slice(0, 5).map(quote).join(', ')}. Nothing was written.`,
+      { members: { keys: others } },
+    )
+  }
+
+  /** Makes the changes. @returns the records that differ afterwards. @throws Problem with the key of a record */
+  async function madeOf(
+    known: KnownEntity & { readonly entity: RecordEntity },
+    targets: readonly Target[],
+    request: FastifyRequest,
+  ): Promise<readonly Made[]> {
+    const { entity } = known
+    const all: Made[] = []
+    const seen = new Set<string>()
+    let bytes = 0
+    for (const [at, target] of targets.entries()) {
+      if (at % atATime === 0) await turn()
+      try {
+        const made = oneOf(entity, target)
+        if (made === undefined) continue
+        bytes += (made.after ?? '').length + (made.before ?? '').length
+        if (bytes > 2 * maxBytes) throw tooMany('The records are larger than 16 MiB')
+        const [before, after] = [made.before, made.after].map(json =>
+          typeof json === 'string' ? (parseWritten(json) as Members) : undefined,
+        )
+        const parts = { entity, key: made.write.key, before, after: after ?? null }
+        const write = { ...made.write, relies: await seenBy(entities, request, known, parts) }
+        if (after) requireDifferent(seen, write)
+        all.push({ ...made, write })
+      } catch (error) {
+        throw about(target.key, error)
+      }
+    }
+    return all
+  }
+}
+
+/** Makes a change. @returns undefined if the record stays as it is. @throws Problem with the key of the record */
+function oneOf(entity: RecordEntity, target: Target): Made | undefined {
+  const { key, before, change } = target
+  const earlier = before === undefined ? undefined : (parseWritten(before) as Members)
+  const made = changed(change, entity, key, before)
+  const [, nameOf] = keyPlan(entity, key)
+  const name = earlier ? recordKey(entity, keyValues(entity, earlier)) : nameOf()
+  const after = made === null ? null : checkedJson(entity, made, name)
+  if (after === before) return undefined
+  if (change.event === 'record.change' && earlier !== undefined && isWrittenSo(earlier, made))
+    return undefined
+  const values = keyValues(entity, after === null ? (earlier ?? {}) : (made as Members))
+  const added = before === undefined ? 1 : after === null ? -1 : 0
+  const write = { key: name, values, json: after, added } as const
+  return {
+    ...{ ...target, after, write, object: objectOf(entity, earlier ?? (made as Members)) },
+    changes: changesBetween(earlier ?? null, made as Members | null),
+  }
+}
+
+/** Refuses a value of a unique field that another record of the same change gets, too. */
+function requireDifferent(seen: Set<string>, { relies = [] }: Made['write']): void {
+  for (const { since } of relies) {
+    if (since.kind !== 'unwritten') continue
+    const value = `${since.field.name} ${since.value}`
+    if (seen.has(value))
+      throw wrongBody(
+        `The field ${quote(since.field.name)} is unique, and another record gets the same value.`,
+      )
+    seen.add(value)
+  }
+}
+
+/** @returns the error with the key of the record that it is about */
+const about = (key: string, error: unknown): unknown =>
+  error instanceof Problem
+    ? new Problem(
+        error.code,
+        `The record ${quote(key.slice(0, 200))}: ${error.message} Nothing was changed.`,
+        { headers: error.headers, members: { ...error.members, key: key.slice(0, 500) } },
+      )
+    : error
+
+/** Writes the answer as text, so that records keep every digit. */
+function answerOf(count: number, all: readonly Made[], { isDryRun, isUndoable }: Asked): string {
+  const text = JSON.stringify
+  const first = all
+    .slice(0, shown)
+    .map(
+      ({ key, before, after }) =>
+        `{"key":${text(key)},"before":${before ?? 'null'},"after":${after ?? 'null'}}`,
+    )
+  const undo = all.map(({ key, before, after }) => {
+    const tag = after === null ? 'null' : text(recordTag(after))
+    return `{"key":${text(key)},"etag":${tag},"record":${before ?? 'null'}}`
+  })
+  return `{"count":${count},"changed":${all.length},"dry_run":${isDryRun},"records":[${first}]${
+    isUndoable && !isDryRun ? `,"undo":{"records":[${undo}]}` : ''
+  }}`
+}
+
+/** Lets others have their turn. */
+const turn = () => new Promise(resolve => setImmediate(resolve))
+
+/** Collects the lines of a listing. @throws Problem 422 if they are too large */
+async function linesOf(body: Uint8Array | AsyncIterable<Uint8Array>): Promise<readonly string[]> {
+  const pieces: Uint8Array[] = []
+  let bytes = 0
+  for await (const piece of body instanceof Uint8Array ? [body] : body) {
+    bytes += piece.length
+    if (bytes > maxBytes + maxTogether) throw tooMany('The records are larger than 16 MiB')
+    pieces.push(piece)
+  }
+  const text = Buffer.concat(pieces).toString()
+  return text === '' ? [] : text.split('\n').filter(line => line !== '')
+}
