@@ -19,6 +19,11 @@ export interface Column<Row> {
    * row.
    */
   readonly pinned?: boolean
+  /** Width in pixels of a page with 16 px per rem; as wide as its values by default. */
+  readonly width?: number | undefined
+  /** Controls of the column beside its name, and attributes of its head. */
+  readonly controls?: ComponentChildren
+  readonly head?: JSX.IntrinsicElements['th']
 }
 
 export interface Order {
@@ -66,9 +71,10 @@ export function Table<Row>(parts: Parts<Row>): JSX.Element {
                 class={path === undefined ? '' : 'opens'}
                 onClick={event => path !== undefined && opensRow(event) && go(path)}
               >
-                {columns.map(({ id, cell, numeric, wrap, pinned }) => (
+                {columns.map(({ id, cell, numeric, wrap, pinned, width }) => (
                   <td
                     key={id}
+                    style={widthOf(width)}
                     class={`${numeric ? 'numeric' : ''} ${wrap ? 'wrap' : ''} ${pinned ? 'pinned' : ''}`}
                   >
                     {cell(row)}
@@ -83,6 +89,10 @@ export function Table<Row>(parts: Parts<Row>): JSX.Element {
   )
 }
 
+/** Both bounds, because a table makes its columns as wide as their content otherwise. */
+const widthOf = (width: number | undefined) =>
+  width === undefined ? undefined : { minWidth: `${width / 16}rem`, maxWidth: `${width / 16}rem` }
+
 /** True if a click opens the row: not if it was on a control of the row, or selected text. */
 const opensRow = (event: MouseEvent) =>
   !event.defaultPrevented &&
@@ -96,12 +106,13 @@ interface HeadParts<Row> {
 }
 
 function Head<Row>({ column, order, onOrder }: HeadParts<Row>): JSX.Element {
-  const { id, label, numeric, sortable, pinned } = column
-  const style = `${numeric ? 'numeric' : ''} ${pinned ? 'pinned' : ''}`
+  const { id, label, numeric, sortable, pinned, width, controls, head } = column
+  const style = `${numeric ? 'numeric' : ''} ${pinned ? 'pinned' : ''} ${controls ? 'controlled' : ''}`
   if (!sortable || !onOrder)
     return (
-      <th scope="col" class={style}>
+      <th scope="col" class={style} style={widthOf(width)} {...head}>
         {label}
+        {controls}
       </th>
     )
   const at = order.findIndex(one => one.field === id)
@@ -111,6 +122,8 @@ function Head<Row>({ column, order, onOrder }: HeadParts<Row>): JSX.Element {
     <th
       scope="col"
       class={style}
+      style={widthOf(width)}
+      {...head}
       {...(now ? { 'aria-sort': now === 'asc' ? 'ascending' : 'descending' } : {})}
     >
       <button
@@ -123,6 +136,7 @@ function Head<Row>({ column, order, onOrder }: HeadParts<Row>): JSX.Element {
         <Icon of={now ? icons[now] : ArrowUpDown} size={14} />
         {now && order.length > 1 && <sup>{at + 1}</sup>}
       </button>
+      {controls}
     </th>
   )
 }
